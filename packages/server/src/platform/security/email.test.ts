@@ -1,0 +1,159 @@
+// Guards the one canonical form that uniqueness, look-up, limits and locks share.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { canonicalEmail, hasMarkupOrControl } from './email.ts';
+
+const label63 = 'a'.repeat(63);
+const domain189 = `${label63}.${label63}.${'a'.repeat(61)}`;
+
+describe('canonical e-mail', () => {
+  const accepted: [input: string, expected: string][] = [
+    ['ann@example.com', 'ann@example.com'],
+    ['  Ann.Lee@EXAMPLE.Com ', 'ann.lee@example.com'],
+    ['\u00a0ann@example.com\u3000', 'ann@example.com'],
+    ["o'brien+tag@sub.example.co.uk", "o'brien+tag@sub.example.co.uk"],
+    ["!#$%&'*+/=?^_`{|}~-@example.com", "!#$%&'*+/=?^_`{|}~-@example.com"],
+    ['1@2.example', '1@2.example'],
+    ['a@b.c', 'a@b.c'],
+    ['a@xn--bcher-kva.example', 'a@xn--bcher-kva.example'],
+    ['a@1-2--3.example', 'a@1-2--3.example'],
+    [`${'a'.repeat(64)}@${domain189}`, `${'a'.repeat(64)}@${domain189}`],
+    [`a@${label63}.com`, `a@${label63}.com`],
+    ['ADMIN@EXAMPLE.COM', 'admin@example.com'],
+    ['__proto__@example.com', '__proto__@example.com'],
+  ];
+  for (const [input, expected] of accepted) {
+    test(`${JSON.stringify(input.slice(0, 60))} is accepted`, () => {
+      assert.equal(canonicalEmail(input), expected);
+      assert.equal(hasMarkupOrControl(input), false);
+    });
+  }
+
+  const noEmail = [
+    '',
+    ' ',
+    '@',
+    'ann',
+    'ann@',
+    '@example.com',
+    'ann@example',
+    'ann@localhost',
+    'ann@@example.com',
+    'ann@example.com@evil.example',
+    'ann @example.com',
+    'ann@ example.com',
+    'ann@exam ple.com',
+    '.ann@example.com',
+    'ann.@example.com',
+    'an..n@example.com',
+    'ann@.example.com',
+    'ann@example.com.',
+    'ann@example..com',
+    'ann@-example.com',
+    'ann@example-.com',
+    'ann@exa_mple.com',
+    'ann@example.123',
+    'ann@127.0.0.1',
+    'ann@0x7f.0.0.0x1',
+    'ann@[127.0.0.1]',
+    'ann@[IPv6:::1]',
+    '"ann"@example.com',
+    '"a b"@example.com',
+    'ann(comment)@example.com',
+    'ann@example.com(comment)',
+    'ann@example.com,eve@example.com',
+    'ann@example.com;eve@example.com',
+    'ann@example.com eve@example.com',
+    'mailto:ann@example.com',
+    'ann\\@example.com',
+    'ann@example.com?cc=eve@example.com',
+    'änn@example.com',
+    'ann@exämple.com',
+    'ann@example.com\u200b',
+    'a\u0131n@example.com',
+    'Kelvin\u212a@example.com',
+    'mıke@example.org',
+    'ann@еxample.com',
+    'ann＠example.com',
+    `${'a'.repeat(65)}@example.com`,
+    `a@${'a'.repeat(64)}.com`,
+    `${'a'.repeat(64)}@${domain189}a`,
+    `a@${'a.'.repeat(130)}com`,
+    `${' '.repeat(600)}ann@example.com`,
+  ];
+  for (const input of noEmail) {
+    test(`${JSON.stringify(input.slice(0, 60))} is no e-mail, but passes sanitisation`, () => {
+      assert.equal(canonicalEmail(input), null);
+      assert.equal(hasMarkupOrControl(input), false);
+    });
+  }
+
+  const unclean = [
+    'ann@example.com\0',
+    'ann\0@example.com',
+    'ann@example.com\n',
+    '\tann@example.com',
+    'ann@example.com\r\nBcc: eve@example.com',
+    'ann\u007f@example.com',
+    'ann\u0085@example.com',
+    'Ann <ann@example.com>',
+    '<script>alert(1)</script>@example.com',
+    'ann@example.com>',
+    'a<b',
+    'ann\ud800@example.com',
+    '\udc00',
+  ];
+  for (const input of unclean) {
+    test(`${JSON.stringify(input)} fails sanitisation and is no e-mail`, () => {
+      assert.equal(canonicalEmail(input), null);
+      assert.equal(hasMarkupOrControl(input), true);
+    });
+  }
+
+  const anything = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.emailAddress(),
+    fc.tuple(fc.string({ unit: 'grapheme' }), fc.domain()).map((parts) => parts.join('@')),
+  );
+
+  test('whatever is accepted is ASCII, lower-case, at most 254 long, and its own canonical form', () => {
+    fc.assert(
+      fc.property(anything, (input) => {
+        const email = canonicalEmail(input);
+        if (email === null) return;
+        assert.match(email, /^[!-;=?A-~]+@[a-z\d.-]+$/);
+        assert.equal(email, email.toLowerCase());
+        assert.ok(email.length <= 254);
+        assert.equal(canonicalEmail(email), email);
+        assert.equal(canonicalEmail(email.toUpperCase()), email);
+        assert.equal(canonicalEmail(`  ${email} `), email);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('two addresses that differ in more than ASCII case and outer spaces stay two', () => {
+    fc.assert(
+      fc.property(anything, anything, (one, other) => {
+        const email = canonicalEmail(one);
+        if (email === null || email !== canonicalEmail(other)) return;
+        assert.equal(one.trim().toLowerCase(), other.trim().toLowerCase());
+      }),
+    );
+  });
+
+  test('long input costs next to nothing', () => {
+    const started = performance.now();
+    for (const input of [
+      'a'.repeat(1e7),
+      'a.'.repeat(5e6),
+      `a@${'a-'.repeat(5e6)}`,
+      ' '.repeat(1e7),
+      '@'.repeat(1e7),
+    ]) {
+      assert.equal(canonicalEmail(input), null);
+    }
+    assert.ok(performance.now() - started < 1000);
+  });
+});
