@@ -1,0 +1,199 @@
+// Guards the tokens: only what this service wrote, for this purpose, in this spelling, is ever accepted.
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, randomUUID, sign as signBytes } from 'node:crypto';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  createSigner,
+  peekClaims,
+  type TokenClaims,
+  type TokenFault,
+  type TokenKind,
+  tokenHash,
+  verify,
+} from './jwt.ts';
+
+const issuer = 'https://accounts.example.com';
+const nowSeconds = Date.UTC(2030, 0, 1) / 1000;
+const kid = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
+const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+const keys = new Map([[kid, publicKey]]);
+const signer = createSigner({ kid, privateKey });
+
+const claimsFor = (type: TokenKind, changes: Partial<TokenClaims> = {}): TokenClaims => ({
+  iss: issuer,
+  sub: '0b9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
+  aud: issuer,
+  iat: nowSeconds,
+  nbf: nowSeconds,
+  exp: nowSeconds + 1800,
+  jti: '1c9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
+  sid: '2d9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
+  type,
+  ...changes,
+});
+const expected = { issuer, audience: issuer, now: nowSeconds * 1000 };
+const check = (token: string, kind: TokenKind = 'access', changes = {}) => {
+  const result = verify(token, kind, keys, { ...expected, ...changes });
+  return result.ok ? 'accepted' : result.reason;
+};
+
+const encode = (text: string) => Buffer.from(text).toString('base64url');
+const goodHeader = `{"alg":"EdDSA","typ":"at+jwt","kid":"${kid}"}`;
+/** Signs any header and payload with the real key: what an attacker could not even do. */
+const forge = (header: string, payload: string) => {
+  const signed = `${encode(header)}.${encode(payload)}`;
+  return `${signed}.${signBytes(null, Buffer.from(signed), privateKey).toString('base64url')}`;
+};
+const good = signer.sign(claimsFor('access'));
+const [header = '', payload = '', signature = ''] = good.split('.');
+const goodPayload = Buffer.from(payload, 'base64url').toString();
+
+describe('signing', () => {
+  test('a signed token is verified with all its claims', () => {
+    for (const kind of ['access', 'refresh'] as const) {
+      const claims = claimsFor(kind);
+      assert.deepEqual(verify(signer.sign(claims), kind, keys, expected), { ok: true, claims });
+    }
+  });
+
+  test('equal claims give equal bytes, in any order and with another signer of the same key', () => {
+    const claims = claimsFor('refresh');
+    const reordered = Object.fromEntries(Object.entries(claims).reverse()) as unknown as TokenClaims;
+    const token = signer.sign(claims);
+    assert.equal(signer.sign(claims), token);
+    assert.equal(signer.sign({ ...reordered }), token);
+    assert.equal(createSigner({ kid, privateKey }).sign(claims), token);
+    assert.notEqual(signer.sign({ ...claims, jti: randomUUID() }), token);
+  });
+
+  test('the header and the payload hold what is published and nothing else', () => {
+    assert.equal(Buffer.from(header, 'base64url').toString(), goodHeader);
+    const refresh = signer.sign(claimsFor('refresh')).split('.')[0] ?? '';
+    assert.equal(Buffer.from(refresh, 'base64url').toString(), goodHeader.replace('at+jwt', 'rt+jwt'));
+    const extra = { ...claimsFor('access'), roles: ['Admin'] };
+    assert.equal(signer.sign(extra), good);
+  });
+
+  test('a signer refuses keys of another kind, odd kids, bad claims and oversized tokens', () => {
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    assert.throws(() => createSigner({ kid, privateKey: rsa.privateKey }), TypeError);
+    assert.throws(() => createSigner({ kid, privateKey: publicKey }), TypeError);
+    for (const odd of ['', 'a"b', 'a b', '../x', 'x'.repeat(65)]) {
+      assert.throws(() => createSigner({ kid: odd, privateKey }), TypeError);
+    }
+    assert.throws(() => signer.sign(claimsFor('access', { sub: 'ann' })), TypeError);
+    assert.throws(() => signer.sign(claimsFor('access', { exp: nowSeconds + 0.5 })), TypeError);
+    assert.throws(() => signer.sign(claimsFor('access', { iss: `https://${'x'.repeat(2000)}` })), RangeError);
+  });
+
+  test('whatever claims are signed are verified again', () => {
+    const seconds = fc.integer({ min: 0, max: 2 ** 33 });
+    const uuid = fc.uuid();
+    fc.assert(
+      fc.property(uuid, uuid, uuid, seconds, fc.webUrl(), (sub, jti, sid, iat, iss) => {
+        fc.pre(iss.length < 500);
+        const claims = claimsFor('access', {
+          sub,
+          jti,
+          sid,
+          iat,
+          nbf: iat,
+          exp: iat + 1,
+          iss,
+          aud: `${iss}/x`,
+        });
+        const result = verify(signer.sign(claims), 'access', keys, {
+          issuer: iss,
+          audience: `${iss}/x`,
+          now: iat * 1000,
+        });
+        assert.deepEqual(result, { ok: true, claims });
+      }),
+    );
+  });
+});
+
+describe('time, issuer, audience, kind', () => {
+  const signed = (changes: Partial<TokenClaims>) => signer.sign(claimsFor('access', changes));
+  const rows: [name: string, outcome: TokenFault | 'accepted', actual: () => string][] = [
+    [
+      'the last millisecond before exp',
+      'accepted',
+      () => check(good, 'access', { now: expected.now + 1_799_999 }),
+    ],
+    ['at exp', 'expired', () => check(good, 'access', { now: expected.now + 1_800_000 })],
+    ['long after exp', 'expired', () => check(good, 'access', { now: expected.now * 2 })],
+    ['nbf a minute ahead', 'accepted', () => check(signed({ nbf: nowSeconds + 60 }))],
+    ['nbf further ahead', 'not_yet_valid', () => check(signed({ nbf: nowSeconds + 61 }))],
+    ['iat further ahead', 'not_yet_valid', () => check(signed({ iat: nowSeconds + 61 }))],
+    ['another issuer', 'wrong_issuer', () => check(good, 'access', { issuer: `${issuer}/` })],
+    ['another audience', 'wrong_audience', () => check(good, 'access', { audience: `${issuer}/refresh` })],
+    ['an access token as refresh token', 'wrong_type', () => check(good, 'refresh')],
+    [
+      'a refresh token as access token',
+      'wrong_type',
+      () => check(signer.sign(claimsFor('refresh')), 'access'),
+    ],
+    [
+      'a refresh header over access claims, properly signed',
+      'wrong_type',
+      () => check(forge(goodHeader.replace('at+', 'rt+'), goodPayload), 'refresh'),
+    ],
+    [
+      'an access header over refresh claims, properly signed',
+      'wrong_type',
+      () => check(forge(goodHeader, goodPayload.replace('"access"', '"refresh"'))),
+    ],
+  ];
+  for (const [name, outcome, actual] of rows)
+    test(`${name}: ${outcome}`, () => assert.equal(actual(), outcome));
+});
+
+describe('routing by unverified claims', () => {
+  const { sub, jti, sid } = claimsFor('access');
+
+  test('a token of ours says its user, id and session; so does a forged one, which is why it proves nothing', () => {
+    assert.deepEqual(peekClaims(good), { sub, jti, sid });
+    assert.deepEqual(peekClaims(`${header}.${payload}.${'A'.repeat(86)}`), { sub, jti, sid });
+  });
+
+  test('ids of wrong shape are left out, a wrong sub gives nothing', () => {
+    const peek = (claims: object) => peekClaims(`${header}.${encode(JSON.stringify(claims))}.${signature}`);
+    assert.deepEqual(peek({ sub }), { sub });
+    assert.deepEqual(peek({ sub, jti: 'x', sid: 1 }), { sub });
+    assert.deepEqual(peek({ sub, jti, sid: null }), { sub, jti });
+    assert.equal(peek({ jti, sid }), null);
+    assert.equal(peek({ sub: sub.toUpperCase() }), null);
+    assert.equal(peek({ sub: `${sub}' OR 1=1` }), null);
+    assert.equal(peek([sub]), null);
+    assert.equal(peek({ sub: [sub] }), null);
+  });
+
+  test('what is no token gives nothing', () => {
+    const rows = [
+      '',
+      '.',
+      '..',
+      'a.b.c',
+      header,
+      `${header}.${payload}`,
+      `${good}.x`,
+      `${good} `,
+      'a'.repeat(5e6),
+    ];
+    rows.push(
+      `${header}.${'A'.repeat(2048)}.${signature}`,
+      `${header}.%%%.${signature}`,
+      `.${payload}.${signature}`,
+    );
+    for (const row of rows) assert.equal(peekClaims(row), null, row.slice(0, 80));
+  });
+});
+
+test('the hash is SHA-256 of the exact text', () => {
+  const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+  assert.equal(tokenHash('').toString('hex'), empty);
+  assert.equal(tokenHash(good).length, 32);
+  assert.notDeepEqual(tokenHash(good), tokenHash(`${good}=`));
+});
