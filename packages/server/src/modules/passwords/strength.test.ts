@@ -1,0 +1,175 @@
+// Holds the strength meter to its scores and to its bounds: time, queue, a lost worker, the life of the process.
+// Must not rely on how fast the machine is: faults come from small worker scripts that hang, die or wait.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { brokenRules } from './policy.ts';
+import { createStrengthMeter, type StrengthMeterOptions, StrengthUnavailableError } from './strength.ts';
+
+const person = ['jane.doe@example.com', 'Jane', 'Doe'];
+
+function workerScript(body: string): URL {
+  const script = `import { parentPort as port } from 'node:worker_threads'; ${body}`;
+  return new URL(`data:text/javascript,${encodeURIComponent(script)}`);
+}
+
+// Scores 4, except that it hangs on "hang", and ends on "die".
+const faulty = workerScript(`
+  port.on('message', ({ password }) => {
+    if (password === 'hang') for (;;);
+    if (password === 'die') throw new Error('died of it');
+    port.postMessage(4);
+  });
+  port.postMessage('ready');
+`);
+
+async function withMeter(
+  options: StrengthMeterOptions,
+  use: (meter: ReturnType<typeof createStrengthMeter>, lost: string[]) => Promise<void>,
+): Promise<void> {
+  const lost: string[] = [];
+  const onWorkerLost = (reason: 'timeout' | Error) =>
+    lost.push(reason === 'timeout' ? reason : reason.message);
+  const meter = createStrengthMeter({ onWorkerLost, ...options });
+  try {
+    await use(meter, lost);
+  } finally {
+    await meter.close();
+  }
+}
+
+const isUnavailable = (error: unknown) => error instanceof StrengthUnavailableError;
+
+describe('scores', () => {
+  const meter = createStrengthMeter();
+  after(() => meter.close());
+
+  for (const password of ['QaRegisterPass!47', 'ReplacementPassword!42', 'Vexing#Quartz82Lime']) {
+    test(`${password} is strong enough, and keeps every rule`, async () => {
+      const score = await meter.score(password, person);
+      assert.ok(score >= 3, `scored ${score}`);
+      assert.deepEqual(brokenRules(password, { minLength: 12, minStrength: 3, score }), []);
+    });
+  }
+
+  for (const password of ['password', 'Short1!', 'SecurePassword123!']) {
+    test(`${password} breaks a rule with its real score`, async () => {
+      const score = await meter.score(password, person);
+      assert.notDeepEqual(brokenRules(password, { minLength: 12, minStrength: 3, score }), []);
+    });
+  }
+
+  for (const password of ['Passw0rd!Passw0rd!', 'Qwertyuiop!1', 'Monkey!Monkey!1', '', 'aaaaaaaaaaaaaaaa']) {
+    test(`${JSON.stringify(password)} is too weak`, async () => {
+      assert.ok((await meter.score(password, [])) < 3);
+    });
+  }
+
+  const own: [part: string, password: string, userInputs: string[]][] = [
+    ['address', 'Zoltanberg@Quexmail.example1!', ['zoltanberg@quexmail.example']],
+    ['local part', 'Zoltanberg.Quexfeld1!', ['zoltanberg.quexfeld@mail.example']],
+    ['domain label', 'Zoltanbergquex1!', ['me@zoltanbergquex.example']],
+    ['name', 'Zoltánbergquex1!', ['me@mail.example', 'Zolta\u0301nbergquex']],
+    ['second name', 'Zoltanbergquex1!', ['me@mail.example', 'Mary Zoltanbergquex']],
+  ];
+  for (const [part, password, userInputs] of own) {
+    test(`the user's own ${part} is no strong password for this user`, async () => {
+      assert.ok((await meter.score(password, [])) >= 3);
+      assert.ok((await meter.score(password, userInputs)) < 3);
+    });
+  }
+
+  test('only the first 64 characters count, spelled either way', async () => {
+    assert.ok((await meter.score(`${'ab'.repeat(32)}Vexing#Quartz82Lime`, [])) < 3);
+    assert.equal(await meter.score('e\u0301'.repeat(64), []), await meter.score('\u00e9'.repeat(64), []));
+  });
+
+  test('inputs of megabytes, odd words and broken surrogates are answered', async () => {
+    const endless = 'a.b@'.repeat(1_000_000);
+    await meter.score(endless, [
+      endless,
+      '__proto__',
+      'constructor',
+      '\ud800',
+      '',
+      '@',
+      ...Array(10_000).fill('x'),
+    ]);
+    assert.ok((await meter.score('__proto__constructor\ud800', ['__proto__'])) >= 0);
+  });
+
+  test('calls at once are each answered with their own score', async () => {
+    const passwords = ['password', 'Vexing#Quartz82Lime', 'qwertyuiop', 'ReplacementPassword!42'];
+    const alone: number[] = [];
+    for (const password of passwords) alone.push(await meter.score(password, []));
+    assert.deepEqual(await Promise.all(passwords.map((password) => meter.score(password, []))), alone);
+  });
+});
+
+describe('faults', () => {
+  test('a password on which time runs out scores 0; the others are scored by a new worker', async () => {
+    await withMeter({ worker: faulty, timeoutMs: 500 }, async (meter, lost) => {
+      const passwords = ['fine', 'hang', 'fine', 'hang', 'fine'];
+      const scores = await Promise.all(passwords.map((password) => meter.score(password, [])));
+      assert.deepEqual(scores, [4, 0, 4, 0, 4]);
+      assert.deepEqual(lost, ['timeout', 'timeout']);
+    });
+  });
+
+  test('a password that ends the worker scores 0; the others are scored by a new worker', async () => {
+    await withMeter({ worker: faulty, timeoutMs: 60_000 }, async (meter, lost) => {
+      const scores = await Promise.all(['fine', 'die', 'fine'].map((password) => meter.score(password, [])));
+      assert.deepEqual(scores, [4, 0, 4]);
+      assert.deepEqual(lost, ['died of it']);
+    });
+  });
+
+  for (const [name, body] of [
+    ['throws', 'throw new Error("no start")'],
+    ['ends', 'process.exit(0)'],
+    ['hangs', 'for (;;);'],
+  ] as const) {
+    test(`a worker that ${name} at its start fails every waiting call and is tried again by the next`, async () => {
+      await withMeter({ worker: workerScript(body), startTimeoutMs: 500 }, async (meter, lost) => {
+        const calls = [meter.score('a', []), meter.score('b', [])];
+        for (const call of calls) await assert.rejects(call, isUnavailable);
+        await assert.rejects(meter.score('c', []), isUnavailable);
+        assert.equal(lost.length, 2);
+      });
+    });
+  }
+
+  test('beyond the queue a call is refused at once', async () => {
+    await withMeter({ worker: faulty, maxQueue: 2 }, async (meter) => {
+      const accepted = [meter.score('a', []), meter.score('b', [])];
+      await assert.rejects(meter.score('c', []), isUnavailable);
+      assert.deepEqual(await Promise.all(accepted), [4, 4]);
+      assert.equal(await meter.score('d', []), 4);
+    });
+  });
+
+  test('closing refuses what still waits and whatever comes later', async () => {
+    const meter = createStrengthMeter({ worker: faulty, timeoutMs: 60_000 });
+    await meter.score('fine', []);
+    const calls = [meter.score('hang', []), meter.score('fine', [])].map((call) =>
+      assert.rejects(call, isUnavailable),
+    );
+    await meter.close();
+    await Promise.all(calls);
+    await assert.rejects(meter.score('fine', []), isUnavailable);
+    await meter.close();
+  });
+});
+
+test('an idle worker does not keep the process alive, a waiting call does', async () => {
+  const program = `
+    const { createStrengthMeter } = await import(${JSON.stringify(new URL('./strength.ts', import.meta.url).href)});
+    process.stdout.write(String(await createStrengthMeter().score('Vexing#Quartz82Lime', [])));
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], {
+    timeout: 60_000,
+  });
+  assert.equal(stdout, '4');
+});

@@ -1,0 +1,161 @@
+// Holds the hasher to its guarantees: parameters, equal work for unknown accounts, bounds on what it reads and queues.
+// Must not assert wall-clock times: the machine is shared; work is compared by CPU time and counters.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createPasswordHasher, HasherBusyError } from './password-hasher.ts';
+
+const salt = 'c29tZXNhbHRzb21lc2FsdA';
+const output = 'A'.repeat(43);
+const phcOf = (memory: number, passes: number, lanes: number) =>
+  `$argon2id$v=19$m=${memory},t=${passes},p=${lanes}$${salt}$${output}`;
+
+async function cpuMs(work: () => Promise<unknown>): Promise<number> {
+  const samples: number[] = [];
+  for (let i = 0; i < 5; i += 1) {
+    const before = process.cpuUsage();
+    await work();
+    const used = process.cpuUsage(before);
+    samples.push((used.user + used.system) / 1_000);
+  }
+  return samples.sort((a, b) => a - b)[2]!;
+}
+
+describe('hash and verify', () => {
+  test('a hash is argon2id with the OWASP parameters, salted afresh each time', async () => {
+    const hasher = createPasswordHasher();
+    const [one, two] = await Promise.all([
+      hasher.hash('Vexing#Quartz82Lime'),
+      hasher.hash('Vexing#Quartz82Lime'),
+    ]);
+    for (const phc of [one, two]) {
+      assert.match(phc, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    }
+    assert.notEqual(one, two);
+    assert.equal(await hasher.verify(one, 'Vexing#Quartz82Lime'), true);
+    assert.equal(await hasher.verify(one, 'vexing#quartz82lime'), false);
+  });
+
+  test('composed and decomposed spellings are one password', async () => {
+    const hasher = createPasswordHasher();
+    assert.equal(await hasher.verify(await hasher.hash('Caf\u00e9'), 'Cafe\u0301'), true);
+    assert.equal(await hasher.verify(await hasher.hash('Cafe\u0301'), 'Caf\u00e9'), true);
+  });
+
+  test('every character counts, beyond any length and after a NUL', async () => {
+    const hasher = createPasswordHasher();
+    for (const start of ['a'.repeat(72), 'a'.repeat(5_000), 'a\0']) {
+      const phc = await hasher.hash(`${start}x`);
+      assert.equal(await hasher.verify(phc, `${start}x`), true);
+      assert.equal(await hasher.verify(phc, `${start}y`), false);
+    }
+  });
+
+  test('a run of combining marks that would hold up normalization is still hashed whole', async () => {
+    const hasher = createPasswordHasher();
+    const marks = `a${'\u0301\u0323'.repeat(100_000)}`;
+    const phc = await hasher.hash(marks);
+    assert.equal(await hasher.verify(phc, marks), true);
+    assert.equal(await hasher.verify(phc, marks.slice(0, -1)), false);
+  });
+});
+
+describe('hashes read back', () => {
+  const unreadable: Record<string, string | null> = {
+    'no account': null,
+    'an empty string': '',
+    'no PHC string': 'password',
+    argon2i: `$argon2i$v=19$m=19456,t=2,p=1$${salt}$${output}`,
+    'an old version': `$argon2id$v=16$m=19456,t=2,p=1$${salt}$${output}`,
+    bcrypt: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy',
+    'memory of 1 GiB': phcOf(1_048_576, 2, 1),
+    'memory just over the bound': phcOf(65_537, 2, 1),
+    'memory of 4 TiB': phcOf(4_294_967_295, 2, 1),
+    'too many passes': phcOf(19_456, 11, 1),
+    'a million passes': phcOf(19_456, 1_000_000, 1),
+    'too many lanes': phcOf(19_456, 2, 5),
+    'a salt that does not decode': `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(21)}$${output}`,
+    'an output of 1 MB': `$argon2id$v=19$m=19456,t=2,p=1$${salt}$${'A'.repeat(1_000_000)}`,
+  };
+
+  for (const [name, phc] of Object.entries(unreadable)) {
+    test(`${name}: false, and the work of a real verification`, async () => {
+      const hasher = createPasswordHasher({ concurrency: 1 });
+      const real = await hasher.hash('Vexing#Quartz82Lime');
+      assert.equal(await hasher.verify(phc, 'Vexing#Quartz82Lime'), false);
+      const ratio =
+        (await cpuMs(() => hasher.verify(phc, 'wrong'))) / (await cpuMs(() => hasher.verify(real, 'wrong')));
+      assert.ok(ratio > 0.4 && ratio < 2.5, `CPU time against a real verification: ${ratio.toFixed(2)}`);
+    });
+  }
+
+  test('hashes of other parameters within the bounds are verified and want a rehash', async () => {
+    const hasher = createPasswordHasher();
+    // argon2id of 'password' and the salt 'somesalt', m=65536, t=2, p=1: the reference implementation's README and tests.
+    const foreign = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
+    assert.equal(await hasher.verify(foreign, 'password'), true);
+    assert.equal(await hasher.verify(foreign, 'passwore'), false);
+    assert.equal(hasher.needsRehash(foreign), true);
+    assert.equal(hasher.needsRehash('nonsense'), true);
+    assert.equal(hasher.needsRehash(phcOf(19_456, 1, 1)), true);
+    assert.equal(hasher.needsRehash(await hasher.hash('password')), false);
+  });
+});
+
+describe('bounds', () => {
+  test('no more than `concurrency` run at once, in order of arrival', async () => {
+    const hasher = createPasswordHasher({ concurrency: 2, maxQueue: 10 });
+    const finished: number[] = [];
+    const calls = Array.from({ length: 8 }, async (_, i) => {
+      await hasher.verify(null, 'x');
+      finished.push(i);
+      assert.ok(hasher.stats().running <= 2);
+    });
+    assert.deepEqual(hasher.stats(), { hashes: 0, verifications: 0, queued: 6, running: 2 });
+    await Promise.all(calls);
+    // Two at a time: a call ends at most one place from where it came.
+    for (const [place, i] of finished.entries()) assert.ok(Math.abs(place - i) <= 1, finished.join());
+    assert.deepEqual(hasher.stats(), { hashes: 0, verifications: 8, queued: 0, running: 0 });
+  });
+
+  test('beyond the queue a call is refused at once, and there is room again afterwards', async () => {
+    const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 2, waitMs: 60_000 });
+    const accepted = [hasher.hash('a'), hasher.verify(null, 'b'), hasher.hash('c')];
+    for (const refused of [hasher.hash('d'), hasher.verify(null, 'e')]) {
+      await assert.rejects(
+        refused,
+        (error) => error instanceof HasherBusyError && error.retryAfterSeconds === 60,
+      );
+    }
+    await Promise.all(accepted);
+    await hasher.hash('f');
+    assert.deepEqual(hasher.stats(), { hashes: 3, verifications: 1, queued: 0, running: 0 });
+  });
+
+  test('a call whose turn comes after the longest wait is refused and does no work', async () => {
+    const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 5, waitMs: 0 });
+    const [first, ...late] = await Promise.allSettled([hasher.hash('a'), hasher.hash('b'), hasher.hash('c')]);
+    assert.equal(first?.status, 'fulfilled');
+    for (const call of late) assert.ok(call.status === 'rejected' && call.reason instanceof HasherBusyError);
+    assert.deepEqual(hasher.stats(), { hashes: 1, verifications: 0, queued: 0, running: 0 });
+  });
+
+  test('a call aborted while it waits does no work and gives its place free', async () => {
+    const hasher = createPasswordHasher({ concurrency: 1 });
+    const gone = new AbortController();
+    const first = hasher.hash('a');
+    const second = hasher.verify(null, 'b', gone.signal);
+    const third = hasher.hash('c');
+    gone.abort(new Error('the client left'));
+    await assert.rejects(second, /the client left/);
+    await Promise.all([first, third]);
+    assert.deepEqual(hasher.stats(), { hashes: 2, verifications: 0, queued: 0, running: 0 });
+  });
+
+  test('at least one runs whatever the machine, and a failed one gives its place free', async () => {
+    const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 0 });
+    await assert.rejects(hasher.hash(undefined as unknown as string), TypeError);
+    assert.deepEqual(hasher.stats(), { hashes: 0, verifications: 0, queued: 0, running: 0 });
+    assert.ok(await createPasswordHasher().hash('a'));
+  });
+});
