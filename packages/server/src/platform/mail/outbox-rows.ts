@@ -1,0 +1,71 @@
+// The statements by which workers share the rows of the outbox.
+// It must not run them: whoever does decides what a failure of the database means.
+
+export type Statement = { name: string; text: string; values: unknown[] };
+export type OutboxRow = { id: string; kind: string; payload: unknown; attempts: number };
+
+// Back-off: 5 s, doubled up to 15 min, each shortened by up to a fifth so that a backlog spreads out.
+// Without that, n > 9 attempts span 1,275 s + (n - 9) x 900 s.
+const firstDelaySeconds = 5;
+const maxDelaySeconds = 15 * 60;
+
+// The lease hides a row from everybody until it ends; the number of the attempt tells whose lease it is.
+const claimSql = `
+with due as materialized (
+  select id from outbox
+  where sent_at is null and failed_at is null and run_at <= now() and (locked_until is null or locked_until <= now())
+  order by run_at limit $1::integer for update skip locked
+)
+update outbox set locked_until = now() + $2::float8 * interval '1 second', attempts = attempts + 1
+from due where outbox.id = due.id
+returning outbox.id, kind, payload, attempts`;
+
+export const claimStatement = (count: number, leaseSeconds: number): Statement => ({
+  name: 'outbox_claim',
+  text: claimSql,
+  values: [count, leaseSeconds],
+});
+
+const isMine = 'id = $1 and attempts = $2 and sent_at is null and failed_at is null';
+
+/** How an attempt ended. `reason` must hold no secret. */
+export const outcome = {
+  // True whoever holds the lease by now: the mail is out.
+  sent: ({ id }: OutboxRow) => ({
+    name: 'outbox_sent',
+    text: `update outbox set sent_at = now(), failed_at = null, locked_until = null, last_error = null
+      where id = $1 and sent_at is null`,
+    values: [id],
+  }),
+  dropped: ({ id, attempts }: OutboxRow) => ({
+    name: 'outbox_drop',
+    text: `delete from outbox where ${isMine}`,
+    values: [id, attempts],
+  }),
+  retry: ({ id, attempts }: OutboxRow, reason: string) => ({
+    name: 'outbox_retry',
+    text: `update outbox set locked_until = null, last_error = $3,
+      run_at = now() + $4::float8 * (0.8 + 0.2 * random()) * interval '1 second' where ${isMine}`,
+    values: [id, attempts, reason, Math.min(firstDelaySeconds * 2 ** (attempts - 1), maxDelaySeconds)],
+  }),
+  failed: ({ id, attempts }: OutboxRow, reason: string) => ({
+    name: 'outbox_failed',
+    text: `update outbox set failed_at = now(), locked_until = null, last_error = $3 where ${isMine}`,
+    values: [id, attempts, reason],
+  }),
+} satisfies Record<string, (row: OutboxRow, reason: string) => Statement>;
+
+const deleteSql = `
+with finished as materialized (
+  select id from outbox
+  where (sent_at is not null or failed_at is not null)
+    and coalesce(sent_at, failed_at) < now() - $1::float8 * interval '1 day'
+  order by coalesce(sent_at, failed_at) limit $2::integer for update skip locked
+)
+delete from outbox using finished where outbox.id = finished.id`;
+
+export const deleteStatement = (olderThanDays: number, count: number): Statement => ({
+  name: 'outbox_delete_old',
+  text: deleteSql,
+  values: [olderThanDays, count],
+});
