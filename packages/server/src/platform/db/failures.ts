@@ -1,0 +1,40 @@
+// Reads what PostgreSQL and its driver throw: which failures mean "not reachable now", and which constraint broke.
+
+// SQLSTATE classes: 08 connection, 57P0x shutdown and start-up, 53 out of resources; 25006 is a standby
+// that was promoted away; 57014 a statement cut by its time-out, 55P03 a lock not had in time.
+const UNAVAILABLE_STATE = /^(08|57P0|53)|^(25006|57014|55P03)$/;
+const UNAVAILABLE_SYSTEM = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EACCES',
+]);
+// node-postgres speaks of these without a code.
+const UNAVAILABLE_TEXT =
+  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end/;
+
+/** The database cannot answer now; the same request may succeed in a moment. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
+  const { code, syscall } = error as { code?: unknown; syscall?: unknown };
+  if (typeof code === 'string') {
+    if (/^[0-9A-Z]{5}$/.test(code) && 'severity' in error) return UNAVAILABLE_STATE.test(code);
+    if (UNAVAILABLE_SYSTEM.has(code))
+      return syscall === 'connect' || syscall === 'read' || syscall === 'write' || syscall === 'getaddrinfo';
+  }
+  return UNAVAILABLE_TEXT.test(error.message);
+}
+
+/** Name of the unique or foreign-key constraint that refused the statement. */
+export function brokenConstraint(error: unknown): string | undefined {
+  const { code, constraint } = (error ?? {}) as { code?: string; constraint?: string };
+  return code === '23505' || code === '23503' || code === '23514' || code === '23001'
+    ? constraint
+    : undefined;
+}
