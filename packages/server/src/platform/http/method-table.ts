@@ -1,0 +1,31 @@
+// Tells "no such route" from "no such method on it": which methods a path has.
+// It is asked only after the router found nothing, so a linear search is fine.
+
+export function createMethodTable() {
+  const patterns = new Map<string, { test: RegExp; methods: Set<string> }>();
+  return {
+    add(pattern: string, methods: readonly string[]): void {
+      const entry = patterns.get(pattern) ?? { test: toRegExp(pattern), methods: new Set<string>() };
+      for (const method of methods) entry.methods.add(method);
+      patterns.set(pattern, entry);
+    },
+    /** The value of an Allow header, or undefined when no route has this path. */
+    methodsOf(url: string): string | undefined {
+      const path = url.split('?', 1)[0] as string;
+      const methods = new Set<string>();
+      for (const { test, methods: some } of patterns.values())
+        if (test.test(path)) for (const method of some) methods.add(method);
+      return methods.size > 0 ? [...methods].sort().join(', ') : undefined;
+    },
+  };
+}
+
+const toRegExp = (pattern: string): RegExp =>
+  new RegExp(
+    `^${pattern
+      .split('/')
+      .map((part) =>
+        part.startsWith(':') ? '[^/]+' : part === '*' ? '.*' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+      )
+      .join('/')}$`,
+  );
