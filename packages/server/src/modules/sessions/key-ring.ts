@@ -1,0 +1,81 @@
+// The signing keys of this deployment, kept in the database and known to every instance.
+// A new key is published at once and signs only after cached key sets have had time to learn it.
+import type { KeyObject } from 'node:crypto';
+import type { Db, Tx } from '../../database.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { createSigner } from '../../platform/security/jwt.ts';
+import {
+  generateSigningKey,
+  importPublicJwk,
+  openPrivateKey,
+  type PublicJwk,
+  sealPrivateKey,
+} from '../../platform/security/signing-keys.ts';
+import { findSigningKeys, insertSigningKey } from './key-store.ts';
+
+type Signer = ReturnType<typeof createSigner>;
+type Key = { id: string; publicJwk: PublicJwk; publicKey: KeyObject; signer: Signer; signsFrom: number };
+
+export type KeyRing = {
+  /** Reads the keys again; throws when SECRET_KEY does not open them. */
+  load(): Promise<void>;
+  /** The newest key that may sign now. Throws before the first load. */
+  current(): { id: string; signer: Signer };
+  /** A key that may have signed earlier; undefined once it is retired. */
+  find(keyId: string): { id: string; signer: Signer } | undefined;
+  publicKeys(): ReadonlyMap<string, KeyObject>;
+  publicJwks(): readonly PublicJwk[];
+};
+
+/** How long other services may cache the key set, seconds: also how long before its first use a key is published. */
+export const KEY_SET_MAX_AGE_SECONDS = 300;
+
+export function createKeyRing(deps: { db: Db; clock: Clock; secretKey: Buffer }): KeyRing {
+  let keys: Key[] = [];
+  let publicKeys: ReadonlyMap<string, KeyObject> = new Map();
+  return {
+    async load() {
+      const rows = await findSigningKeys(deps.db);
+      const known = new Map(keys.map((key) => [key.id, key]));
+      keys = rows.map((row) => known.get(row.key_id) ?? openKey(row, deps.secretKey));
+      publicKeys = new Map(keys.map((key) => [key.id, key.publicKey]));
+    },
+    current() {
+      const now = deps.clock.now();
+      // Newest first. Where every key still waits (a clock that runs behind), the oldest one signs.
+      const key = keys.find((one) => one.signsFrom <= now) ?? keys.at(-1);
+      if (!key) throw new Error('no signing key is loaded');
+      return key;
+    },
+    find: (keyId) => keys.find((key) => key.id === keyId),
+    publicKeys: () => publicKeys,
+    publicJwks: () => keys.map((key) => key.publicJwk),
+  };
+}
+
+function openKey(row: Awaited<ReturnType<typeof findSigningKeys>>[number], secretKey: Buffer): Key {
+  const publicJwk = row.public_jwk as PublicJwk;
+  return {
+    id: row.key_id,
+    publicJwk,
+    publicKey: importPublicJwk(publicJwk),
+    signer: createSigner({
+      kid: row.key_id,
+      privateKey: openPrivateKey(secretKey, row.key_id, row.private_key_sealed),
+    }),
+    signsFrom: row.signs_from.getTime(),
+  };
+}
+
+/** Makes a key that signs after `delaySeconds`. Answers its id. */
+export async function addSigningKey(tx: Tx, secretKey: Buffer, delaySeconds: number): Promise<string> {
+  const { kid, publicJwk, privateDer } = generateSigningKey();
+  await insertSigningKey(tx, {
+    key_id: kid,
+    public_jwk: JSON.stringify(publicJwk),
+    private_key_sealed: sealPrivateKey(secretKey, kid, privateDer),
+    delaySeconds,
+  });
+  privateDer.fill(0);
+  return kid;
+}
