@@ -1,0 +1,60 @@
+// Enforces what each route declares: who may call it. A route that declares nothing does not register.
+// Runs before the body is read, so that no answer depends on a record before the caller is known.
+import { allPermissions } from '@castellan/contract/permissions';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../platform/errors.ts';
+import type { App } from '../../platform/http/server.ts';
+import { recordEvent } from '../audit/service.ts';
+import { authenticate, type SessionDeps } from '../sessions/service.ts';
+import type { LiveToken } from '../sessions/token-lookup.ts';
+import { mayDo } from './effective.ts';
+import type { Graph, GraphSource } from './graph.ts';
+
+/** The authenticated caller, with the graph that his request is decided by. */
+export type Actor = LiveToken & { graph: Graph };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null on public routes. */
+    actor: Actor | null;
+  }
+}
+
+const known: ReadonlySet<string> = new Set(['public', 'authenticated', ...allPermissions]);
+
+export function addGuard(app: App, deps: SessionDeps & { graphSource: GraphSource }): void {
+  app.decorateRequest('actor', null);
+  app.addHook('onRoute', (route) => {
+    const access = route.config?.access;
+    if (access === undefined || !known.has(access))
+      throw new Error(`${route.method} ${route.url} declares no access: add config.access`);
+  });
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) return;
+    const access = request.routeOptions.config.access;
+    if (access === 'public') return;
+    const live = await authenticate(deps, request.headers.authorization);
+    const found = deps.graphSource.at(live.authz_version);
+    const graph = found instanceof Promise ? await found : found;
+    request.actor = Object.assign(live, { graph });
+    if (access === 'authenticated' || (access !== undefined && mayDo(graph, live, access))) return;
+    await recordEvent(deps, request.client, {
+      action: 'permission_denied',
+      actorId: live.user_id,
+      resourceId: live.user_id,
+      details: {
+        email: live.email,
+        permission: access,
+        method: request.method,
+        route: request.routeOptions.url,
+      },
+    });
+    throw new AppError('permission_denied');
+  });
+}
+
+/** The caller of a route that is not public. */
+export function actorOf(request: FastifyRequest): Actor {
+  if (!request.actor) throw new Error('this route is public: it has no actor');
+  return request.actor;
+}
