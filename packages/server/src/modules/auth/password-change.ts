@@ -1,0 +1,124 @@
+// Replacing one's password: by the present one, or by a mailed link when it is forgotten.
+// The rules, the history and the end of all sessions are the passwords module's; this decides who is entitled.
+import type { ChangePasswordBody, ResetConfirmBody } from '@castellan/contract/auth';
+import type { User } from '@castellan/contract/users';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Client } from '../../platform/http/client.ts';
+import { recordEvent } from '../audit/service.ts';
+import type { Actor } from '../authz/guard.ts';
+import {
+  findPasswordHolder,
+  findPasswordHolderByEmail,
+  type PasswordHolder,
+  replacePassword,
+} from '../passwords/service.ts';
+import { type SessionTokens, startSession } from '../sessions/service.ts';
+import { getUser } from '../users/service.ts';
+import { type AbuseDeps, mayMail } from './abuse.ts';
+import { requireEmail } from './email-input.ts';
+import { beginAttempt, clearLock } from './lockout.ts';
+import type { LoginDeps } from './login.ts';
+import { consumeOneTimeToken, endOneTimeTokens, findTokenOwner } from './one-time-tokens.ts';
+
+/** Every session ends, the caller's too; the answer is a new one. */
+export async function changePassword(
+  deps: LoginDeps,
+  client: Client,
+  actor: Actor,
+  body: ChangePasswordBody,
+): Promise<SessionTokens & { user: User }> {
+  const holder = await findPasswordHolder(deps.db, actor.user_id);
+  if (!holder) throw new AppError('token_revoked');
+  await requireCurrentPassword(deps, client, holder, body.current_password);
+  const tokens = await replacePassword(deps, client, {
+    holder,
+    newPassword: body.new_password,
+    action: 'password_changed',
+    actorId: holder.user_id,
+    finish: async (tx, user) => {
+      await endOneTimeTokens(tx, 'reset_password', user.id);
+      return startSession(tx, deps, user, client);
+    },
+  });
+  return { ...tokens, user: await getUser(deps, holder.user_id) };
+}
+
+// The same counter as at login: a stolen session is no place to guess the password from.
+async function requireCurrentPassword(
+  deps: LoginDeps,
+  client: Client,
+  holder: PasswordHolder,
+  password: string,
+): Promise<void> {
+  const attempt = await beginAttempt(deps, client, holder.email);
+  if ('lockedSeconds' in attempt)
+    throw new AppError('account_locked', { retryAfterSeconds: attempt.lockedSeconds });
+  try {
+    if (await deps.hasher.verify(holder.password_hash, password)) {
+      await attempt.succeed();
+      return;
+    }
+    await attempt.fail(holder.user_id);
+  } finally {
+    await attempt.release();
+  }
+  await recordEvent(deps, client, {
+    action: 'password_refused',
+    actorId: holder.user_id,
+    resourceId: holder.user_id,
+    details: { email: holder.email, attempted: 'password_changed', reason: 'wrong_current_password' },
+  });
+  throw new AppError('wrong_current_password');
+}
+
+/** Answers nothing on purpose: the caller says the same sentence to everybody. */
+export async function requestPasswordReset(
+  deps: LoginDeps & AbuseDeps,
+  client: Client,
+  input: string,
+): Promise<void> {
+  const email = requireEmail(input);
+  const allowed = await mayMail(deps, email);
+  const holder = await findPasswordHolderByEmail(deps.db, email);
+  if (allowed) {
+    await inTransaction(deps.db, (tx) => deps.accountMail.enqueue(tx, 'password_reset', { email }));
+    deps.accountMail.wake();
+  }
+  await recordEvent(deps, client, {
+    action: 'password_reset_requested',
+    actorId: null,
+    resourceId: holder?.user_id ?? '',
+    details: { email, outcome: !allowed ? 'limited' : holder?.is_active ? 'queued' : 'no_account' },
+  });
+}
+
+/** Throws `reset_token_invalid` or `password_rejected` (400); a refused password leaves the link usable. */
+export async function confirmPasswordReset(
+  deps: LoginDeps,
+  client: Client,
+  body: ResetConfirmBody,
+): Promise<void> {
+  const ownerId = await findTokenOwner(deps.db, 'reset_password', body.token);
+  const holder = ownerId === undefined ? undefined : await findPasswordHolder(deps.db, ownerId);
+  if (!holder) {
+    await recordEvent(deps, client, {
+      action: 'password_refused',
+      actorId: null,
+      details: { attempted: 'password_reset', reason: 'reset_token_invalid' },
+    });
+    throw new AppError('reset_token_invalid');
+  }
+  await replacePassword(deps, client, {
+    holder,
+    newPassword: body.new_password,
+    action: 'password_reset',
+    actorId: holder.user_id,
+    entitle: async (tx) => {
+      if (!(await consumeOneTimeToken(tx, 'reset_password', body.token)))
+        throw new AppError('reset_token_invalid');
+    },
+    finish: (tx, user) => endOneTimeTokens(tx, 'reset_password', user.id),
+  });
+  await clearLock(deps, client, { id: holder.user_id, email: holder.email });
+}

@@ -1,0 +1,289 @@
+// HTTP of /api/v1/auth: shapes, cookies, sentences. The rules stand in the files beside.
+import {
+  AccessTokenEnvelope,
+  ChangePasswordBody,
+  CsrfTokenEnvelope,
+  EmailBody,
+  LoginBody,
+  LoginEnvelope,
+  NewAccessTokenBody,
+  RefreshBody,
+  RegisterBody,
+  ResetConfirmBody,
+  TokenPairEnvelope,
+  VerifyEmailBody,
+} from '@castellan/contract/auth';
+import { MessageEnvelope } from '@castellan/contract/envelope';
+import { UserEnvelope } from '@castellan/contract/users';
+import type { FastifyReply } from 'fastify';
+import { AppError } from '../../platform/errors.ts';
+import { issueCsrfToken } from '../../platform/http/csrf-protection.ts';
+import type { App } from '../../platform/http/server.ts';
+import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
+import type { Csrf } from '../../platform/security/csrf.ts';
+import { actorOf } from '../authz/guard.ts';
+import { refreshSession } from '../sessions/refresh.ts';
+import { logout, logoutEverywhere, type SessionTokens } from '../sessions/service.ts';
+import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
+import { type LoginDeps, login } from './login.ts';
+import { changePassword, confirmPasswordReset, requestPasswordReset } from './password-change.ts';
+import { clearRefreshCookie, REFRESH_COOKIE, setRefreshCookie } from './refresh-cookie.ts';
+import { type RegistrationDeps, register, resendVerification, verifyEmail } from './registration.ts';
+
+export type AuthDeps = LoginDeps &
+  RegistrationDeps & {
+    csrf: Csrf;
+    settings: {
+      cookieSecure: boolean;
+      rateLimitLogin: RateLimitRule | null;
+      rateLimitRegister: RateLimitRule | null;
+      rateLimitPasswordReset: RateLimitRule | null;
+      rateLimitNewAccessToken: RateLimitRule | null;
+      rateLimitResendVerification: RateLimitRule | null;
+    };
+  };
+
+/** No body of /auth is larger: 64 KiB. */
+const BODY_LIMIT_BYTES = 65_536;
+
+const RESEND_ANSWER = 'If this address has an unverified account, a mail with a link is on its way.';
+const RESET_ANSWER = 'If this address has an active account, a mail with a link is on its way.';
+
+export function authRoutes(app: App, deps: AuthDeps): void {
+  const { settings } = deps;
+  const bodyLimit = BODY_LIMIT_BYTES;
+  const cookie = { secure: settings.cookieSecure, maxAgeSeconds: refreshLifetimeSeconds(settings) };
+
+  /** What login and change_password answer; the cookie goes with it. */
+  const signedIn = (reply: FastifyReply, tokens: SessionTokens) => {
+    setRefreshCookie(reply, tokens.refreshToken, cookie);
+    return {
+      access_token: tokens.accessToken,
+      token_type: 'bearer' as const,
+      refresh_token: tokens.refreshToken,
+    };
+  };
+
+  app.route({
+    method: 'GET',
+    url: '/csrf-token',
+    config: { access: 'public' },
+    schema: { summary: 'Get a CSRF token for this browser', response: { 200: CsrfTokenEnvelope } },
+    handler: async (request, reply) => ({
+      data: { csrf_token: issueCsrfToken(deps.csrf, request, reply, request.client.secure) },
+      message: 'Send this token as X-CSRF-Token with every state-changing request.',
+    }),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/login',
+    bodyLimit,
+    config: {
+      access: 'public',
+      limit: { name: 'login', rule: settings.rateLimitLogin },
+      errors: [
+        'sanitization_failed',
+        'invalid_credentials',
+        'account_locked',
+        'email_not_verified',
+        'overloaded',
+      ],
+    },
+    schema: { summary: 'Sign in', body: LoginBody, response: { 200: LoginEnvelope } },
+    handler: async (request, reply) => {
+      const { user, ...tokens } = await login(deps, request.client, request.body);
+      return { data: { ...signedIn(reply, tokens), user }, message: 'Signed in.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/register',
+    bodyLimit,
+    config: {
+      access: 'public',
+      limit: { name: 'register', rule: settings.rateLimitRegister },
+      invalidInput: 'invalid_input',
+      errors: ['invalid_email', 'password_rejected', 'registration_refused', 'email_taken', 'overloaded'],
+    },
+    schema: { summary: 'Open an account', body: RegisterBody, response: { 201: UserEnvelope } },
+    handler: async (request, reply) => {
+      const user = await register(deps, request.client, request.body);
+      reply.code(201);
+      return { data: user, message: 'Account opened. Follow the link in the mail to verify the address.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/verify-email',
+    bodyLimit,
+    config: { access: 'public', errors: ['verification_token_invalid', 'already_verified'] },
+    schema: { summary: 'Confirm an e-mail address', body: VerifyEmailBody, response: { 200: UserEnvelope } },
+    handler: async (request) => ({
+      data: await verifyEmail(deps, request.client, request.body.token),
+      message: 'E-mail address verified. You can sign in now.',
+    }),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/resend-verification-email',
+    bodyLimit,
+    config: {
+      access: 'public',
+      limit: { name: 'resend-verification', rule: settings.rateLimitResendVerification },
+      errors: ['invalid_email'],
+    },
+    schema: {
+      summary: 'Send the verification mail again',
+      body: EmailBody,
+      response: { 200: MessageEnvelope },
+    },
+    handler: async (request) => {
+      await resendVerification(deps, request.client, request.body.email);
+      return { message: RESEND_ANSWER };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/logout',
+    bodyLimit,
+    config: { access: 'authenticated' },
+    schema: { summary: 'End this session', response: { 200: MessageEnvelope } },
+    handler: async (request, reply) => {
+      await logout(deps, request.client, actorOf(request), request.cookies[REFRESH_COOKIE]);
+      clearRefreshCookie(reply, cookie);
+      return { message: 'Signed out.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/logout/all',
+    bodyLimit,
+    config: { access: 'authenticated' },
+    schema: { summary: 'End every session of this user', response: { 200: MessageEnvelope } },
+    handler: async (request, reply) => {
+      await logoutEverywhere(deps, request.client, actorOf(request));
+      clearRefreshCookie(reply, cookie);
+      return { message: 'Signed out everywhere.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/change_password',
+    bodyLimit,
+    config: {
+      access: 'authenticated',
+      errors: ['wrong_current_password', 'password_rejected', 'account_locked', 'conflict', 'overloaded'],
+    },
+    schema: {
+      summary: 'Change the own password',
+      body: ChangePasswordBody,
+      response: { 200: LoginEnvelope },
+    },
+    handler: async (request, reply) => {
+      const { user, ...tokens } = await changePassword(deps, request.client, actorOf(request), request.body);
+      return {
+        data: { ...signedIn(reply, tokens), user },
+        message: 'Password changed. Every other session has ended.',
+      };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/password-reset/request',
+    bodyLimit,
+    config: {
+      access: 'public',
+      limit: { name: 'password-reset', rule: settings.rateLimitPasswordReset },
+      errors: ['invalid_email'],
+    },
+    schema: {
+      summary: 'Ask for a mail to set a new password',
+      body: EmailBody,
+      response: { 200: MessageEnvelope },
+    },
+    handler: async (request) => {
+      await requestPasswordReset(deps, request.client, request.body.email);
+      return { message: RESET_ANSWER };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/password-reset/confirm',
+    bodyLimit,
+    config: {
+      access: 'public',
+      errors: ['reset_token_invalid', 'password_rejected', 'conflict', 'overloaded'],
+    },
+    schema: {
+      summary: 'Set a new password with the mailed token',
+      body: ResetConfirmBody,
+      response: { 200: MessageEnvelope },
+    },
+    handler: async (request) => {
+      await confirmPasswordReset(deps, request.client, request.body);
+      return { message: 'Password set. Every session has ended; sign in with the new password.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/refresh',
+    bodyLimit,
+    config: { access: 'public', errors: ['refresh_token_invalid'] },
+    schema: {
+      summary: 'Exchange a refresh token for new tokens',
+      body: RefreshBody,
+      response: { 200: TokenPairEnvelope },
+    },
+    handler: async (request, reply) => {
+      const presented = request.body.refresh_token;
+      const tokens = await refreshSession(deps, request.client, presented, { rotate: true });
+      // A browser that sent its cookie's own token must not be left with one that ends soon.
+      if (request.cookies[REFRESH_COOKIE] === presented) setRefreshCookie(reply, tokens.refreshToken, cookie);
+      return {
+        data: {
+          access_token: tokens.accessToken,
+          token_type: 'bearer' as const,
+          refresh_token: tokens.refreshToken,
+        },
+        message: 'Tokens refreshed.',
+      };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/new_access_token',
+    bodyLimit,
+    config: {
+      access: 'public',
+      limit: { name: 'new-access-token', rule: settings.rateLimitNewAccessToken },
+      errors: ['refresh_token_invalid'],
+    },
+    schema: {
+      summary: 'Get an access token with the refresh cookie',
+      description:
+        'The cookie is read first; clients that keep no cookies send the refresh token in the body. It is not exchanged.',
+      body: NewAccessTokenBody,
+      response: { 200: AccessTokenEnvelope },
+    },
+    handler: async (request) => {
+      const presented = request.cookies[REFRESH_COOKIE] ?? request.body?.refresh_token;
+      if (presented === undefined || presented === '') throw new AppError('refresh_token_invalid');
+      const { accessToken } = await refreshSession(deps, request.client, presented, { rotate: false });
+      return {
+        data: { access_token: accessToken, token_type: 'bearer' as const },
+        message: 'New access token.',
+      };
+    },
+  });
+}
