@@ -6,6 +6,8 @@ import { DataEnvelope } from './envelope.ts';
 import { User } from './users.ts';
 
 const TokenInput = Type.String({ minLength: 1, maxLength: 4096 });
+/** Any text: what is no token of ours is an invalid link, however it is misshapen. */
+const MailedTokenInput = Type.String();
 
 export const LoginBody = Type.Object({ email: EmailInput, password: PasswordInput }, { title: 'Login' });
 export type LoginBody = Type.Static<typeof LoginBody>;
@@ -24,10 +26,10 @@ export type RegisterBody = Type.Static<typeof RegisterBody>;
 export const EmailBody = Type.Object({ email: EmailInput }, { title: 'EmailOnly' });
 export type EmailBody = Type.Static<typeof EmailBody>;
 
-export const VerifyEmailBody = Type.Object({ token: TokenInput }, { title: 'VerifyEmail' });
+export const VerifyEmailBody = Type.Object({ token: MailedTokenInput }, { title: 'VerifyEmail' });
 
 export const ResetConfirmBody = Type.Object(
-  { token: TokenInput, new_password: PasswordInput },
+  { token: MailedTokenInput, new_password: PasswordInput },
   { title: 'PasswordResetConfirm' },
 );
 export type ResetConfirmBody = Type.Static<typeof ResetConfirmBody>;

@@ -32,6 +32,9 @@ export const ErrorBody = Type.Object(
     code: Type.String({ description: 'Stable; programs switch on it.' }),
     request_id: Type.String(),
     errors: Type.Optional(Type.Array(FieldError)),
+    current: Type.Optional(
+      Type.Object({}, { additionalProperties: true, description: 'On 412: the record as it is now.' }),
+    ),
   },
   { title: 'Error' },
 );

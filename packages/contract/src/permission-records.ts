@@ -1,0 +1,86 @@
+// Permissions and their groups as records. What the service itself checks stands in permissions.ts.
+import Type from 'typebox';
+import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid } from './common.ts';
+import { DataEnvelope } from './envelope.ts';
+
+export const Permission = Type.Object(
+  {
+    id: Uuid,
+    name: Type.String({ description: '`<group name>.<action>`' }),
+    description: Type.String(),
+    group_id: Uuid,
+    group: Type.Object({ id: Uuid, name: Type.String() }, { title: 'GroupReference' }),
+    ...authorship,
+  },
+  { title: 'Permission' },
+);
+export type Permission = Type.Static<typeof Permission>;
+
+export const PermissionEnvelope = DataEnvelope(Permission);
+export const PermissionListEnvelope = ListEnvelope(Permission);
+export const PermissionParams = Type.Object({ permission_id: Uuid });
+export const PermissionListQuery = { group_id: Type.Optional(Uuid) };
+
+export const CreatePermissionBody = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 400,
+      description: 'The action alone; the group name is put before it.',
+      examples: ['publish'],
+    }),
+    description: Type.Optional(DescriptionInput),
+    group_id: Uuid,
+  },
+  { title: 'CreatePermission' },
+);
+export type CreatePermissionBody = Type.Static<typeof CreatePermissionBody>;
+
+const permissionGroupFields = {
+  id: Uuid,
+  name: Type.String(),
+  description: Type.String(),
+  parent_id: Type.Union([Uuid, Type.Null()]),
+  permission_group_id: Type.Union([Uuid, Type.Null()], { description: 'Another name of parent_id.' }),
+  permissions: Type.Array(Permission),
+};
+/** Child groups nest as deep as the hierarchy (32 at most). */
+export const PermissionGroup = Type.Cyclic(
+  {
+    PermissionGroup: Type.Object(
+      { ...permissionGroupFields, groups: Type.Array(Type.Ref('PermissionGroup')), ...authorship },
+      { title: 'PermissionGroup' },
+    ),
+  },
+  'PermissionGroup',
+);
+export type PermissionGroup = {
+  id: string;
+  name: string;
+  description: string;
+  parent_id: string | null;
+  permission_group_id: string | null;
+  permissions: Permission[];
+  groups: PermissionGroup[];
+  created_at: string;
+  updated_at: string;
+  created_by_id: string | null;
+};
+
+export const CreatePermissionGroupBody = Type.Object(
+  {
+    name: NameInput('articles'),
+    description: Type.Optional(DescriptionInput),
+    parent_id: Type.Optional(Type.Union([Uuid, Type.Null()])),
+    permission_group_id: Type.Optional(
+      Type.Union([Uuid, Type.Null()], { description: 'Another name of parent_id.' }),
+    ),
+  },
+  { title: 'CreatePermissionGroup' },
+);
+export type CreatePermissionGroupBody = Type.Static<typeof CreatePermissionGroupBody>;
+export const UpdatePermissionGroupBody = Type.Partial(CreatePermissionGroupBody, {
+  title: 'UpdatePermissionGroup',
+});
+export type UpdatePermissionGroupBody = Type.Static<typeof UpdatePermissionGroupBody>;
+export const PermissionGroupParams = Type.Object({ group_id: Uuid });

@@ -1,0 +1,91 @@
+// Role groups as a tree, and the bodies that change it.
+import Type from 'typebox';
+import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './common.ts';
+import { DataEnvelope } from './envelope.ts';
+import { RoleSummary } from './users.ts';
+
+/** Children nest as deep as the hierarchy (32 at most). */
+export const RoleGroup = Type.Cyclic(
+  {
+    RoleGroup: Type.Object(
+      {
+        id: Uuid,
+        name: Type.String(),
+        description: Type.String(),
+        parent_id: Type.Union([Uuid, Type.Null()]),
+        children: Type.Array(Type.Ref('RoleGroup')),
+        roles: Type.Array(RoleSummary),
+        ...authorship,
+      },
+      { title: 'RoleGroup' },
+    ),
+  },
+  'RoleGroup',
+);
+export type RoleGroup = {
+  id: string;
+  name: string;
+  description: string;
+  parent_id: string | null;
+  children: RoleGroup[];
+  roles: Type.Static<typeof RoleSummary>[];
+  created_at: string;
+  updated_at: string;
+  created_by_id: string | null;
+};
+
+export const RoleGroupEnvelope = DataEnvelope(RoleGroup);
+export const RoleGroupListEnvelope = ListEnvelope(RoleGroup);
+export const RoleGroupsEnvelope = DataEnvelope(Type.Array(RoleGroup));
+export const DeletedCountEnvelope = DataEnvelope(
+  Type.Object({ deleted: Type.Integer() }, { title: 'DeletedCount' }),
+);
+export const SyncEnvelope = DataEnvelope(
+  Type.Object({ created: Type.Integer(), skipped: Type.Integer() }, { title: 'SyncResult' }),
+);
+
+export const RoleGroupParams = Type.Object({ group_id: Uuid });
+export const RoleGroupQuery = Type.Object({
+  include_nested_roles: Type.Optional(Type.Boolean({ default: false })),
+});
+
+export const CreateRoleGroupBody = Type.Object(
+  {
+    name: NameInput('Editors'),
+    description: Type.Optional(DescriptionInput),
+    parent_id: Type.Optional(Type.Union([Uuid, Type.Null()])),
+  },
+  { title: 'CreateRoleGroup' },
+);
+export type CreateRoleGroupBody = Type.Static<typeof CreateRoleGroupBody>;
+export const UpdateRoleGroupBody = Type.Partial(CreateRoleGroupBody, { title: 'UpdateRoleGroup' });
+export type UpdateRoleGroupBody = Type.Static<typeof UpdateRoleGroupBody>;
+
+/** Groups one bulk request may create or delete. */
+export const MAX_BULK_GROUPS = 1_000;
+const BulkItem = Type.Intersect([
+  CreateRoleGroupBody,
+  Type.Object({
+    parent: Type.Optional(Type.String({ description: 'Name of an earlier item of this request.' })),
+  }),
+]);
+export type BulkRoleGroup = Type.Static<typeof BulkItem>;
+const BulkItems = Type.Array(BulkItem, { minItems: 1, maxItems: MAX_BULK_GROUPS });
+export const BulkCreateRoleGroupsBody = Type.Union([Type.Object({ groups: BulkItems }), BulkItems], {
+  title: 'BulkCreateRoleGroups',
+});
+export type BulkCreateRoleGroupsBody = Type.Static<typeof BulkCreateRoleGroupsBody>;
+export const BulkDeleteRoleGroupsBody = Type.Union([Type.Object({ group_ids: UuidList }), UuidList], {
+  title: 'BulkDeleteRoleGroups',
+});
+export type BulkDeleteRoleGroupsBody = Type.Static<typeof BulkDeleteRoleGroupsBody>;
+export const RoleIdsBody = Type.Union([Type.Object({ role_ids: UuidList }), UuidList], { title: 'RoleIds' });
+export type RoleIdsBody = Type.Static<typeof RoleIdsBody>;
+export const CloneRoleGroupBody = Type.Union(
+  [
+    Type.Object({ name: NameInput('Editors (copy)') }),
+    Type.Object({ new_name: NameInput('Editors (copy)') }),
+  ],
+  { title: 'CloneRoleGroup' },
+);
+export type CloneRoleGroupBody = Type.Static<typeof CloneRoleGroupBody>;

@@ -1,0 +1,67 @@
+// Roles, and the bodies that change them.
+import Type from 'typebox';
+import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './common.ts';
+import { DataEnvelope } from './envelope.ts';
+import { Permission } from './permission-records.ts';
+
+export const Role = Type.Object(
+  {
+    id: Uuid,
+    name: Type.String(),
+    description: Type.String(),
+    role_group_id: Type.Union([Uuid, Type.Null()]),
+    is_system: Type.Boolean({ description: 'Name and permissions of a system role cannot be changed.' }),
+    permissions: Type.Array(Permission),
+    ...authorship,
+  },
+  { title: 'Role' },
+);
+export type Role = Type.Static<typeof Role>;
+
+export const RoleEnvelope = DataEnvelope(Role);
+export const RoleListEnvelope = ListEnvelope(Role);
+/** All of them, without pages. */
+export const AllRolesEnvelope = DataEnvelope(Type.Array(Role));
+export const RolePermissionsEnvelope = DataEnvelope(
+  Type.Object(
+    { id: Uuid, name: Type.String(), permissions: Type.Array(Permission) },
+    { title: 'RolePermissions' },
+  ),
+);
+
+export const CreateRoleBody = Type.Object(
+  {
+    name: NameInput('Editor'),
+    description: Type.Optional(DescriptionInput),
+    role_group_id: Type.Optional(Type.Union([Uuid, Type.Null()])),
+    permission_ids: Type.Optional(UuidList),
+  },
+  { title: 'CreateRole' },
+);
+export type CreateRoleBody = Type.Static<typeof CreateRoleBody>;
+
+export const UpdateRoleBody = Type.Partial(CreateRoleBody, { title: 'UpdateRole' });
+export type UpdateRoleBody = Type.Static<typeof UpdateRoleBody>;
+
+/** An object, or the bare array. */
+export const PermissionIdsBody = Type.Union([Type.Object({ permission_ids: UuidList }), UuidList], {
+  title: 'PermissionIds',
+});
+export type PermissionIdsBody = Type.Static<typeof PermissionIdsBody>;
+/** For DELETE, where the ids may stand in the query alone. */
+export const OptionalPermissionIdsBody = Type.Union(
+  [Type.Object({ permission_ids: Type.Optional(UuidList) }), UuidList, Type.Null()],
+  { title: 'OptionalPermissionIds' },
+);
+export const PermissionIdsQuery = Type.Object({ permission_ids: Type.Optional(UuidList) });
+
+export const RoleParams = Type.Object({ role_id: Uuid });
+export const RolePermissionParams = Type.Object({ role_id: Uuid, permission_id: Uuid });
+export const RoleListQuery = Type.Object({
+  name_pattern: Type.Optional(
+    Type.String({
+      maxLength: 250,
+      description: '`*` stands for any characters; without one the match is exact.',
+    }),
+  ),
+});
