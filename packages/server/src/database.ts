@@ -12,6 +12,9 @@ type Authored = {
   created_by_id: string | null;
 };
 
+/** Raised by a trigger with every update. */
+type Versioned = { version: Generated<number> };
+
 export type Database = {
   users: {
     id: string;
@@ -25,28 +28,32 @@ export type Database = {
     verified: Generated<boolean>;
     created_at: GeneratedTimestamp;
     updated_at: GeneratedTimestamp;
+    version: Generated<number>;
   };
   password_history: { id: string; user_id: string; password_hash: string; created_at: GeneratedTimestamp };
-  permission_groups: Authored & {
-    id: string;
-    name: string;
-    description: Generated<string>;
-    parent_id: string | null;
-  };
+  permission_groups: Authored &
+    Versioned & {
+      id: string;
+      name: string;
+      description: Generated<string>;
+      parent_id: string | null;
+    };
   permissions: Authored & { id: string; name: string; description: Generated<string>; group_id: string };
-  role_groups: Authored & {
-    id: string;
-    name: string;
-    description: Generated<string>;
-    parent_id: string | null;
-  };
-  roles: Authored & {
-    id: string;
-    name: string;
-    description: Generated<string>;
-    role_group_id: string | null;
-    is_system: Generated<boolean>;
-  };
+  role_groups: Authored &
+    Versioned & {
+      id: string;
+      name: string;
+      description: Generated<string>;
+      parent_id: string | null;
+    };
+  roles: Authored &
+    Versioned & {
+      id: string;
+      name: string;
+      description: Generated<string>;
+      role_group_id: string | null;
+      is_system: Generated<boolean>;
+    };
   role_group_roles: { role_group_id: string; role_id: string; created_at: GeneratedTimestamp };
   role_permissions: { role_id: string; permission_id: string; created_at: GeneratedTimestamp };
   user_roles: { user_id: string; role_id: string; created_at: GeneratedTimestamp };
@@ -98,6 +105,15 @@ export type Database = {
     resource_id: string;
     details: Json<Record<string, unknown>>;
     timestamp: GeneratedAlways;
+  };
+  idempotency_keys: {
+    user_id: string;
+    key: string;
+    request_hash: Buffer;
+    status: number | null;
+    etag: string | null;
+    body: string | null;
+    created_at: GeneratedTimestamp;
   };
   signing_keys: {
     key_id: string;

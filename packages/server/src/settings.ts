@@ -15,6 +15,7 @@ import {
   url,
 } from './platform/config.ts';
 import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit.ts';
+import { addressOfSender, parseSmtpUrl } from './platform/mail/transport.ts';
 import { parseTrustedProxies, type TrustedProxies } from './platform/security/client-address.ts';
 import { canonicalEmail } from './platform/security/email.ts';
 
@@ -24,6 +25,10 @@ const email = (value: string): string => {
   if (canonical === null) throw new Error('is no e-mail address; write one such as admin@example.com');
   return canonical;
 };
+const sender = (value: string): string => {
+  addressOfSender(value);
+  return value;
+};
 const secretKey = (value: string): string => {
   if (Buffer.byteLength(value) < 32)
     throw new Error('must have at least 32 bytes; make one with: openssl rand -base64 48');
@@ -31,7 +36,12 @@ const secretKey = (value: string): string => {
 };
 const origin = (value: string): string => {
   const parsed = URL.canParse(value) ? new URL(value) : null;
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.origin !== value.replace(/\/$/, ''))
+  if (
+    !parsed ||
+    !/^https?:$/.test(parsed.protocol) ||
+    value.includes('*') ||
+    parsed.origin !== value.replace(/\/$/, '')
+  )
     throw new Error(
       `has "${value}", which is no origin; write scheme and host such as https://app.example.com`,
     );
@@ -77,11 +87,11 @@ export const settingDefinitions = {
   smtpUrl: setting(
     'SMTP_URL',
     undefined,
-    optional(url(['smtp:', 'smtps:'])),
+    optional(parseSmtpUrl),
     '`smtp://user:password@host:port`. Without it mails are printed on the terminal and kept in `DATA_DIR/outbox`.',
     { shown: 'none', secret: true },
   ),
-  mailFrom: setting('MAIL_FROM', 'no-reply@localhost', text, 'Sender of the mails.'),
+  mailFrom: setting('MAIL_FROM', 'no-reply@localhost', sender, 'Sender of the mails.'),
   firstSuperuserEmail: setting(
     'FIRST_SUPERUSER_EMAIL',
     'admin@example.com',
@@ -175,6 +185,12 @@ export const settingDefinitions = {
     '60',
     number(0.01, 100_000),
     'How often the clean-up runs, minutes.',
+  ),
+  auditRetentionDays: setting(
+    'AUDIT_RETENTION_DAYS',
+    '0',
+    number(0, 36_500),
+    'Age at which audit entries are removed, days. 0 keeps them.',
   ),
   rateLimitLogin: setting(
     'RATE_LIMIT_LOGIN',

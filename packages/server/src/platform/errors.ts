@@ -11,6 +11,8 @@ export type ErrorExtras = {
   /** Seconds; becomes the Retry-After header. */
   retryAfterSeconds?: number;
   headers?: Record<string, string>;
+  /** On 412: the record as it is now. */
+  current?: object;
 };
 
 export class AppError extends Error {

@@ -17,12 +17,22 @@ const secretPaths = [
   'password_hash',
 ].flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
+// PostgreSQL repeats whole rows there (a broken CHECK, a broken unique key), hashes and addresses included.
+const rowsInErrors = ['detail', 'where', 'internalQuery'];
+
+function describeError(error: Error): Record<string, unknown> {
+  const described: Record<string, unknown> = { ...pino.stdSerializers.err(error) };
+  for (const name of rowsInErrors) delete described[name];
+  return described;
+}
+
 export function createLog(level: string, destination?: pino.DestinationStream): Logger {
   const options: pino.LoggerOptions = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
+    serializers: { err: describeError },
     redact: { paths: secretPaths, censor: '[redacted]' },
   };
   return destination ? pino(options, destination) : pino(options);

@@ -14,9 +14,9 @@ const UNAVAILABLE_SYSTEM = new Set([
   'EHOSTUNREACH',
   'EACCES',
 ]);
-// node-postgres speaks of these without a code.
+// node-postgres speaks of these without a code; the last is our own, for an answer that takes too long.
 const UNAVAILABLE_TEXT =
-  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end/;
+  /Connection terminated|timeout exceeded when trying to connect|^timeout expired$|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|no answer from the rate limit store/;
 
 /** The database cannot answer now; the same request may succeed in a moment. */
 export function isDatabaseUnavailable(error: unknown): boolean {

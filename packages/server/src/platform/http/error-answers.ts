@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ErrorBody } from '@castellan/contract/envelope';
 import type { ErrorCode } from '@castellan/contract/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseUnavailable } from '../db/failures.ts';
+import { brokenConstraint, isDatabaseUnavailable } from '../db/failures.ts';
 import { AppError } from '../errors.ts';
 import { HasherBusyError } from '../security/password-hasher.ts';
 
@@ -17,12 +17,18 @@ const frameworkCodes: Record<string, ErrorCode> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_BAD_URL: 'malformed_request',
-  FST_ERR_MAX_URL_LENGTH: 'uri_too_long',
+  FST_ERR_MAX_PARAM_LENGTH: 'uri_too_long',
   FST_ERR_HANDLER_TIMEOUT: 'overloaded',
 };
 
-export function toAppError(error: unknown): AppError {
+/** `constraintCodes`: what a broken constraint of the database means to a caller, by its name. */
+export function toAppError(
+  error: unknown,
+  constraintCodes: Readonly<Record<string, ErrorCode>> = {},
+): AppError {
   if (error instanceof AppError) return error;
+  const constraint = constraintCodes[brokenConstraint(error) ?? ''];
+  if (constraint) return new AppError(constraint);
   if (error instanceof HasherBusyError)
     return new AppError('overloaded', { retryAfterSeconds: error.retryAfterSeconds });
   if (isDatabaseUnavailable(error)) return new AppError('database_unavailable', { retryAfterSeconds: 2 });
@@ -41,6 +47,7 @@ export function errorBody(error: AppError, requestId: string): ErrorBody {
     code: error.code,
     request_id: requestId,
     ...(error.extras.errors ? { errors: error.extras.errors } : {}),
+    ...(error.extras.current ? { current: error.extras.current as Record<string, unknown> } : {}),
   };
 }
 
@@ -57,9 +64,12 @@ function problemBody(error: AppError, body: ErrorBody, publicUrl: string): Recor
   };
 }
 
-export function createErrorHandler(options: { publicUrl: string }) {
+export function createErrorHandler(options: {
+  publicUrl: string;
+  constraintCodes: Readonly<Record<string, ErrorCode>>;
+}) {
   return function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const error = toAppError(thrown);
+    const error = toAppError(thrown, options.constraintCodes);
     if (error.status >= 500) request.log.error({ err: thrown }, 'request failed');
     if (error.status === 401) reply.header('www-authenticate', wwwAuthenticate(error));
     if (error.extras.retryAfterSeconds !== undefined)

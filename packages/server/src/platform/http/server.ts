@@ -1,11 +1,11 @@
 // The HTTP server without any route: parsing, limits, ids, headers, error answers, access log.
 // It must not know an operation; plugins and modules add those.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { ErrorCode } from '@castellan/contract/errors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
-  type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   LogController,
@@ -14,15 +14,23 @@ import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import { clientAddress, type TrustedProxies } from '../security/client-address.ts';
+import { acceptJsonOnly } from './body-parsing.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
 import { cleanUserAgent, isSaneRequestId } from './client.ts';
 import { createErrorHandler } from './error-answers.ts';
+import { closeWithGrace } from './graceful-close.ts';
 import { createMethodTable } from './method-table.ts';
+import type { DeclaredRoute } from './route-config.ts';
 import { securityHeaders } from './security-headers.ts';
 import { compileSchema, refuseHostileText, ShapeError, shapeRefusal } from './validation.ts';
 import './route-config.ts';
 
-export type ServerOptions = { log: Logger; publicUrl: string; trustedProxies: TrustedProxies };
+export type ServerOptions = {
+  log: Logger;
+  publicUrl: string;
+  trustedProxies: TrustedProxies;
+  constraintCodes: Readonly<Record<string, ErrorCode>>;
+};
 
 /** Body size of routes that say nothing: 1 MiB. */
 const BODY_LIMIT_BYTES = 1_048_576;
@@ -30,20 +38,27 @@ const BODY_LIMIT_BYTES = 1_048_576;
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+// Node looks for slow senders only so often; its own 30 s would make of the 15 s above up to 45.
+const CONNECTIONS_CHECK_MS = 2_000;
 // Longest id that is looked at before it is refused as no UUID.
 const MAX_PARAM_LENGTH = 1_000;
 
 export type App = ReturnType<typeof createServer>;
 
 export function createServer(options: ServerOptions) {
-  const handleError = createErrorHandler({ publicUrl: options.publicUrl });
+  const handleError = createErrorHandler(options);
   const app = Fastify<Server, IncomingMessage, ServerResponse, FastifyBaseLogger>({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+      // Node's own refusal would lack our headers and body; the first hook refuses instead.
+      requireHostHeader: false,
+    },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     requestIdHeader: false,
@@ -53,12 +68,15 @@ export function createServer(options: ServerOptions) {
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       addHeaders(request, reply);
       handleError(error, request, reply);
+      // No hook runs for a path that cannot be decoded.
+      logAnswer(request, reply);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   app.setValidatorCompiler(compileSchema);
-  app.removeContentTypeParser('text/plain');
-  acceptEmptyJson(app);
+  closeWithGrace(app);
+  // An expectation that is not known may be ignored (RFC 9110, 10.1.1); Node's own 417 would lack our headers.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('client', null as never);
   app.addHook('onRequest', async (request, reply) => {
     addHeaders(request, reply);
@@ -68,44 +86,43 @@ export function createServer(options: ServerOptions) {
       userAgent: cleanUserAgent(request.headers['user-agent']),
       secure: cameOverHttps(request, options.trustedProxies),
     };
+    // RFC 9112, 3.2.
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      throw new AppError('malformed_request', { detail: 'The Host header is missing.' });
   });
-  app.addHook('preValidation', async (request) => refuseHostileText(request.body));
+  app.addHook('preValidation', async (request) => {
+    refuseHostileText(request.query);
+    refuseHostileText(request.params);
+    refuseHostileText(request.body);
+  });
   app.setErrorHandler((error, request, reply) => {
     const invalidInput = request.routeOptions.config.invalidInput ?? 'validation_failed';
     handleError(error instanceof ShapeError ? shapeRefusal(error, invalidInput) : error, request, reply);
   });
 
   const methodTable = createMethodTable();
-  app.addHook('onRoute', (route) => methodTable.add(route.url, [route.method].flat()));
-  app.setNotFoundHandler((request, reply) => {
-    const allowed = methodTable.methodsOf(request.url);
-    const error = allowed
-      ? new AppError('method_not_allowed', { headers: { allow: allowed } })
+  const declaredRoutes: DeclaredRoute[] = [];
+  app.decorate('declaredRoutes', declaredRoutes);
+  app.addHook('onRoute', ({ method, url, schema, config = {} }) => {
+    const methods = [method].flat();
+    const takesBody = schema?.body !== undefined;
+    methodTable.add(url, methods);
+    declaredRoutes.push(...methods.map((one) => ({ method: one, url, takesBody, config })));
+  });
+  const nothingHere = (request: FastifyRequest): AppError => {
+    const allow = methodTable.methodsOf(request.url);
+    return allow
+      ? new AppError('method_not_allowed', { headers: { allow } })
       : new AppError('route_not_found');
-    handleError(error, request, reply);
+  };
+  // Before the body: what nobody will read is not parsed, and cannot change the answer.
+  app.addHook('preParsing', async (request) => {
+    if (request.is404) throw nothingHere(request);
   });
-  app.addHook('onResponse', async (request, reply) => {
-    request.log.info({
-      method: request.method,
-      // The pattern, not the path: paths may hold what people typed.
-      route: request.routeOptions.url ?? null,
-      status: reply.statusCode,
-      duration_ms: Math.round(reply.elapsedTime * 10) / 10,
-      address: request.client?.address,
-    });
-  });
+  acceptJsonOnly(app);
+  app.setNotFoundHandler((request, reply) => handleError(nothingHere(request), request, reply));
+  app.addHook('onResponse', async (request, reply) => logAnswer(request, reply));
   return app;
-}
-
-// Many clients name the content type also where they send nothing. An empty body counts as none: validation then
-// refuses it where one is needed.
-function acceptEmptyJson(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('error', 'error');
-  app.removeContentTypeParser('application/json');
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, null);
-    else parseJson(request, body as string, done);
-  });
 }
 
 const forwardingOf = ({ headers }: FastifyRequest) => ({
@@ -117,6 +134,17 @@ function cameOverHttps(request: FastifyRequest, trusted: TrustedProxies): boolea
   const { socket } = request.raw;
   if ('encrypted' in socket && socket.encrypted === true) return true;
   return trusted.matches(socket.remoteAddress ?? '') && request.headers['x-forwarded-proto'] === 'https';
+}
+
+function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
+  request.log.info({
+    method: request.method,
+    // The pattern, not the path: paths may hold what people typed.
+    route: request.routeOptions.url ?? null,
+    status: reply.statusCode,
+    duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+    address: request.client?.address,
+  });
 }
 
 function addHeaders(request: FastifyRequest, reply: FastifyReply): void {

@@ -14,8 +14,15 @@ const shared = {
   removeAdditional: false,
   formats: { uuid: UUID, 'date-time': true },
 } as const;
-const bodies = new Ajv({ ...shared, coerceTypes: false });
+// JSON can say 1e400, which reads as Infinity. Not so for addresses: there it would skip the check of a maximum.
+const bodies = new Ajv({ ...shared, coerceTypes: false, strictNumbers: true });
 const addresses = new Ajv({ ...shared, coerceTypes: 'array' });
+
+/** One spelling of an id from here on: services and the audit log compare and store it. */
+function lowerCaseIds(params: Record<string, string>): void {
+  for (const [name, value] of Object.entries(params))
+    if (UUID.test(value)) params[name] = value.toLowerCase();
+}
 
 export class ShapeError extends Error {
   readonly problems: readonly ErrorObject[];
@@ -31,8 +38,13 @@ export class ShapeError extends Error {
 
 export const compileSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   const validate = (httpPart === 'body' ? bodies : addresses).compile(schema as object);
-  return (value: unknown) =>
-    validate(value) ? { value } : { error: new ShapeError(validate.errors ?? [], httpPart ?? 'body', value) };
+  const isPath = httpPart === 'params';
+  return (value: unknown) => {
+    if (isPath) lowerCaseIds(value as Record<string, string>);
+    return validate(value)
+      ? { value }
+      : { error: new ShapeError(validate.errors ?? [], httpPart ?? 'body', value) };
+  };
 };
 
 const prefixes: Record<string, string> = { querystring: 'query', params: 'path', headers: 'header' };
@@ -90,11 +102,14 @@ export function shapeRefusal(
   error: ShapeError,
   invalidInput: 'invalid_input' | 'validation_failed',
 ): AppError {
-  // A union reports each branch; the summary line of the union itself says nothing more.
+  // A union reports each branch; its summary line, and that the body could have been missing, say nothing more.
   const telling = error.problems.filter(
-    (problem) => problem.keyword !== 'anyOf' && problem.keyword !== 'oneOf',
+    (problem) => problem.keyword !== 'anyOf' && problem.keyword !== 'oneOf' && problem.params.type !== 'null',
   );
-  const problems = (telling.length > 0 ? telling : error.problems).slice(0, MAX_FIELD_ERRORS);
+  // The branch of a union that wanted another type altogether was not meant, when another branch got further.
+  const further = telling.filter((problem) => problem.keyword !== 'type' || problem.instancePath !== '');
+  const problems =
+    [further, telling, error.problems].find((some) => some.length > 0)?.slice(0, MAX_FIELD_ERRORS) ?? [];
   const errors: FieldError[] = problems.map((problem) => ({
     field: fieldOf(problem, error.part),
     ...sentence(problem),

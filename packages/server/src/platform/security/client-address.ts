@@ -44,7 +44,7 @@ function parseHop(token: string): string | undefined {
 
 function parseRange(entry: string): [Address, number] {
   const fail = (reason: string): never => {
-    throw new Error(`TRUSTED_PROXIES: ${JSON.stringify(entry.slice(0, maxHopLength))} ${reason}`);
+    throw new Error(`has ${JSON.stringify(entry.slice(0, maxHopLength))}, which ${reason}`);
   };
   if (entry === '*') return fail('would trust every client; list the addresses of your proxies');
   const [host = '', bits, ...rest] = entry.split('/');
@@ -66,7 +66,8 @@ function parseRange(entry: string): [Address, number] {
 
 /**
  * Reads TRUSTED_PROXIES: addresses and CIDR ranges, IPv4 or IPv6, comma-separated. Empty entries are skipped;
- * an empty text trusts nobody. Throws an Error that names the entry for anything else, `*` and `/0` included.
+ * an empty text trusts nobody. Throws an Error for anything else, `*` and `/0` included; its message names the entry and
+ * continues a sentence that begins with the setting's name.
  */
 export function parseTrustedProxies(text: string): TrustedProxies {
   const ranges = text

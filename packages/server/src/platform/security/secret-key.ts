@@ -97,6 +97,8 @@ async function createKeyFile(dataDir: string, path: string): Promise<void> {
 export async function loadSecretKey(options: {
   fromEnv?: string | undefined;
   dataDir: string;
+  /** Make none: a key that is missing is an error. */
+  existing?: boolean;
 }): Promise<SecretKey> {
   const { fromEnv, dataDir } = options;
   if (fromEnv !== undefined) return { key: toKey(fromEnv, 'SECRET_KEY', howToMake), source: 'environment' };
@@ -104,6 +106,8 @@ export async function loadSecretKey(options: {
   try {
     const existing = await readKeyFile(path);
     if (existing) return existing;
+    if (options.existing)
+      throw new Error(`There is no secret key in ${path}. Set SECRET_KEY or DATA_DIR as the service has it.`);
     await createKeyFile(dataDir, path);
     const created = await readKeyFile(path);
     if (created) return created;

@@ -1,0 +1,37 @@
+// What a broken constraint of the database means to a caller. A test asserts that every unique and foreign key is here.
+// Services check first and word the refusal better; this is the last judge, for races between check and act.
+import type { ErrorCode } from '@castellan/contract/errors';
+
+export const constraintCodes: Readonly<Record<string, ErrorCode>> = {
+  users_email_key: 'email_taken',
+  roles_name_key: 'name_taken',
+  permissions_name_key: 'name_taken',
+  role_groups_name_key: 'name_taken',
+  permission_groups_name_key: 'name_taken',
+  user_roles_user_id_fkey: 'user_has_roles',
+  user_roles_role_id_fkey: 'role_in_use',
+  role_permissions_role_id_fkey: 'role_in_use',
+  role_permissions_permission_id_fkey: 'permission_in_use',
+  role_group_roles_role_group_id_fkey: 'group_in_use',
+  role_group_roles_role_id_fkey: 'role_in_use',
+  roles_role_group_id_fkey: 'group_in_use',
+  role_groups_parent_id_fkey: 'group_in_use',
+  permission_groups_parent_id_fkey: 'group_in_use',
+  permissions_group_id_fkey: 'group_in_use',
+  role_groups_parent_id_check: 'circular_dependency',
+  permission_groups_parent_id_check: 'circular_dependency',
+  user_roles_user_id_role_id_pkey: 'conflict',
+  role_permissions_role_id_permission_id_pkey: 'conflict',
+  role_group_roles_role_group_id_role_id_pkey: 'conflict',
+  password_history_user_id_fkey: 'conflict',
+  sessions_user_id_fkey: 'conflict',
+  session_tokens_session_id_fkey: 'conflict',
+  session_tokens_user_id_jti_key: 'conflict',
+  one_time_tokens_user_id_fkey: 'conflict',
+  last_logins_user_id_fkey: 'conflict',
+  idempotency_keys_user_id_fkey: 'conflict',
+  roles_created_by_id_fkey: 'conflict',
+  permissions_created_by_id_fkey: 'conflict',
+  role_groups_created_by_id_fkey: 'conflict',
+  permission_groups_created_by_id_fkey: 'conflict',
+};

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { after, describe, test } from 'node:test';
+import pg from 'pg';
+import { createScratchDatabase } from '../../../test/scratch-database.ts';
+import { createLog } from '../log.ts';
+import { brokenConstraint, isDatabaseUnavailable } from './failures.ts';
+import { createPool } from './pool.ts';
+
+const database = await createScratchDatabase();
+const pool = new pg.Pool({ connectionString: database.url, max: 3 });
+pool.on('error', () => {});
+after(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+/** What the driver throws for this statement. */
+async function failureOf(statement: string): Promise<unknown> {
+  return pool.query(statement).then(
+    () => assert.fail(`${statement} succeeded`),
+    (error: unknown) => error,
+  );
+}
+
+async function connectFailure(connectionString: string, options: pg.ClientConfig = {}): Promise<unknown> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 300, ...options });
+  return client.connect().then(
+    () => assert.fail('connected'),
+    (error: unknown) => error,
+  );
+}
+
+describe('the database is unavailable', () => {
+  test('when nothing listens', async () => {
+    assert.equal(isDatabaseUnavailable(await connectFailure('postgres://a@127.0.0.1:1/b')), true);
+    assert.equal(isDatabaseUnavailable(await connectFailure('postgres://a@localhost:1/b')), true);
+    assert.equal(isDatabaseUnavailable(await connectFailure('postgres://a@%2Fnowhere/b')), true);
+  });
+
+  test('when its name cannot be resolved', async () => {
+    const error = await connectFailure('postgres://a@nowhere.invalid/b', { connectionTimeoutMillis: 10_000 });
+    assert.equal(isDatabaseUnavailable(error), true, String(error));
+  });
+
+  test('when whoever listens says nothing', async (t) => {
+    const silent = createServer((socket) => socket.on('error', () => {}));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    t.after(() => void silent.close());
+    const { port } = silent.address() as { port: number };
+    assert.equal(isDatabaseUnavailable(await connectFailure(`postgres://a@127.0.0.1:${port}/b`)), true);
+  });
+
+  test('when it ends the connection in the middle of a statement', async () => {
+    assert.equal(
+      isDatabaseUnavailable(await failureOf('select pg_terminate_backend(pg_backend_pid())')),
+      true,
+    );
+  });
+
+  test('when a statement or a lock takes longer than allowed', async () => {
+    assert.equal(
+      isDatabaseUnavailable(await failureOf(`set statement_timeout = 20; select pg_sleep(5)`)),
+      true,
+    );
+    await pool.query('create table held (a integer)');
+    const holder = await pool.connect();
+    await holder.query('begin; lock table held');
+    assert.equal(isDatabaseUnavailable(await failureOf(`set lock_timeout = 20; select * from held`)), true);
+    await holder.query('rollback');
+    holder.release();
+  });
+
+  test('when every connection of the pool stays taken', async () => {
+    const narrow = new pg.Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 100 });
+    const taken = await narrow.connect();
+    const error = await narrow.query('select 1').catch((failure: unknown) => failure);
+    assert.equal(isDatabaseUnavailable(error), true, String(error));
+    taken.release();
+    await narrow.end();
+  });
+
+  test('when the pool is closed already', async () => {
+    const closed = createPool({ connection: database.url, maxConnections: 1 }, createLog('silent'));
+    await closed.end();
+    const error = await closed.query('select 1').catch((failure: unknown) => failure);
+    assert.equal(isDatabaseUnavailable(error), true, String(error));
+  });
+});
+
+describe('the database is not unavailable', () => {
+  test('when a statement is at fault', async () => {
+    for (const statement of [
+      'selct 1',
+      'select * from nothing_there',
+      'select 1 / 0',
+      `select 'x'::uuid`,
+      'rollback to savepoint none',
+    ])
+      assert.equal(isDatabaseUnavailable(await failureOf(statement)), false, statement);
+  });
+
+  test('when the same words or codes come from elsewhere', () => {
+    const strangers: unknown[] = [
+      undefined,
+      null,
+      'Connection terminated',
+      { message: 'Connection terminated' },
+      new Error('something else'),
+      Object.assign(new Error('no such file'), { code: 'ENOENT', syscall: 'open' }),
+      Object.assign(new Error('broken pipe'), { code: 'EPIPE', syscall: 'spawn' }),
+      Object.assign(new Error('five letters'), { code: '57P01' }),
+      new AggregateError([new Error('one'), new Error('two')]),
+    ];
+    for (const stranger of strangers) assert.equal(isDatabaseUnavailable(stranger), false, String(stranger));
+  });
+});
+
+describe('a broken constraint', () => {
+  test('is told by its name, whatever its kind', async () => {
+    await pool.query(`
+      create table parents (id integer constraint parents_pkey primary key);
+      create table children (
+        parent_id integer constraint children_parent_id_fkey references parents,
+        size integer constraint children_size_check check (size > 0)
+      );
+      insert into parents values (1);
+      insert into children values (1, 1);`);
+    assert.equal(brokenConstraint(await failureOf('insert into parents values (1)')), 'parents_pkey');
+    assert.equal(
+      brokenConstraint(await failureOf('insert into children values (2, 1)')),
+      'children_parent_id_fkey',
+    );
+    assert.equal(brokenConstraint(await failureOf('delete from parents')), 'children_parent_id_fkey');
+    assert.equal(
+      brokenConstraint(await failureOf('insert into children values (1, 0)')),
+      'children_size_check',
+    );
+  });
+
+  test('is not seen in other failures', async () => {
+    assert.equal(brokenConstraint(await failureOf('select 1 / 0')), undefined);
+    for (const other of [undefined, null, 'text', new Error('plain')])
+      assert.equal(brokenConstraint(other), undefined);
+  });
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { test } from 'node:test';
+import { answerBrokenRequest } from './broken-requests.ts';
+
+/** Collects what is written to it, as a socket whose other end reads everything. */
+function newSocket(): { socket: Socket; written: () => string } {
+  const chunks: Buffer[] = [];
+  const socket = new Duplex({
+    read() {},
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  return { socket: socket as Socket, written: () => Buffer.concat(chunks).toString() };
+}
+
+const failure = (code: string): NodeJS.ErrnoException => Object.assign(new Error('planted'), { code });
+
+for (const [code, status, name] of [
+  ['HPE_INVALID_METHOD', '400 Bad Request', 'malformed_request'],
+  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large', 'headers_too_large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout', 'request_timeout'],
+] as const)
+  test(`${code} is answered ${status}, whole, and the connection ends`, () => {
+    const { socket, written } = newSocket();
+    answerBrokenRequest(failure(code), socket);
+    const [head = '', body = ''] = written().split('\r\n\r\n');
+    assert.ok(head.startsWith(`HTTP/1.1 ${status}\r\n`), head);
+    assert.match(head, /\r\nconnection: close(\r\n|$)/);
+    assert.match(head, /\r\nx-content-type-options: nosniff\r\n/);
+    assert.equal(/content-length: (\d+)/.exec(head)?.[1], String(Buffer.byteLength(body)));
+    const parsed = JSON.parse(body);
+    assert.equal(parsed.code, name);
+    assert.equal(parsed.request_id, /x-request-id: (\S+)/.exec(head)?.[1]);
+    assert.ok(!body.includes('planted'));
+    assert.equal(socket.writableEnded, true);
+  });
+
+test('whoever has gone gets nothing', () => {
+  const { socket, written } = newSocket();
+  answerBrokenRequest(failure('ECONNRESET'), socket);
+  assert.equal(written(), '');
+  socket.destroy();
+  answerBrokenRequest(failure('HPE_INVALID_METHOD'), socket);
+  assert.equal(written(), '');
+});
+
+test('a socket that can take no answer is let go of', () => {
+  const { socket } = newSocket();
+  socket.end();
+  answerBrokenRequest(failure('HPE_INVALID_METHOD'), socket);
+  assert.equal(socket.destroyed, true);
+});

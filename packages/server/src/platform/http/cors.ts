@@ -1,0 +1,32 @@
+// Lets pages of the listed origins, and of no others, call the API with cookies.
+// It must not reflect an origin that is not listed character by character.
+import type { App } from './server.ts';
+
+const METHODS = 'GET, POST, PUT, DELETE';
+const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
+/** How long a browser may keep a preflight's answer.. */
+const MAX_AGE_SECONDS = 600;
+
+/** Without an origin nothing is added: OPTIONS is then a method like any other. */
+export function addCors(
+  app: App,
+  options: { origins: readonly string[]; requestHeaders: readonly string[] },
+): void {
+  const allowed = new Set(options.origins);
+  if (allowed.size === 0) return;
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('vary', 'origin');
+    const { origin } = request.headers;
+    if (origin === undefined || !allowed.has(origin)) return;
+    reply.header('access-control-allow-origin', origin);
+    reply.header('access-control-allow-credentials', 'true');
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
+      reply.header('access-control-expose-headers', EXPOSED_HEADERS);
+      return;
+    }
+    reply.header('access-control-allow-methods', METHODS);
+    reply.header('access-control-allow-headers', options.requestHeaders.join(', '));
+    reply.header('access-control-max-age', String(MAX_AGE_SECONDS));
+    return reply.code(204).send();
+  });
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import net, { type AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { createLog } from '../log.ts';
+import { parseTrustedProxies } from '../security/client-address.ts';
+import { createServer } from './server.ts';
+
+const newServer = () =>
+  createServer({
+    log: createLog('silent'),
+    publicUrl: 'http://castellan.test',
+    trustedProxies: parseTrustedProxies(''),
+    constraintCodes: {},
+  });
+
+test('slow senders have 15 s for the headers and 30 s for the whole request', async (t) => {
+  const app = newServer();
+  t.after(() => app.close());
+  await app.ready();
+  assert.equal(app.server.headersTimeout, 15_000);
+  assert.equal(app.server.requestTimeout, 30_000);
+  assert.equal(app.server.keepAliveTimeout, 72_000);
+});
+
+test('headers that trickle in are cut with 408 soon after their time, not after half a minute', async (t) => {
+  const app = newServer();
+  t.after(() => app.close());
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  app.server.headersTimeout = 100;
+  const socket = net.connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk;
+  });
+  socket.on('error', () => {});
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n');
+  const trickle = setInterval(() => socket.write('X: y\r\n'), 50);
+  const start = performance.now();
+  await new Promise((resolve) => socket.on('close', resolve));
+  clearInterval(trickle);
+  assert.match(received, /^HTTP\/1\.1 408 .*"code":"request_timeout"/s);
+  assert.ok(performance.now() - start < 8_000, `cut after ${performance.now() - start} ms`);
+});

@@ -1,0 +1,22 @@
+// Names and descriptions of records as they are stored, or a clear refusal.
+import { AppError } from '../errors.ts';
+import { cleanText } from './text.ts';
+
+/** Longest description, characters (the database's CHECK says the same). */
+const MAX_DESCRIPTION_LENGTH = 1_000;
+
+/** NFC, trimmed. Throws `validation_failed` (422) naming `field`. */
+export const cleanName = (value: string, max: number, field = 'name'): string =>
+  clean(value, field, { min: 1, max });
+
+export const cleanDescription = (value: string, field = 'description'): string =>
+  clean(value, field, { min: 0, max: MAX_DESCRIPTION_LENGTH });
+
+function clean(value: string, field: string, limits: { min: number; max: number }): string {
+  const result = cleanText(value, limits);
+  if (result.ok) return result.value;
+  throw new AppError('validation_failed', {
+    detail: `${field} ${result.message}.`,
+    errors: [{ field, code: result.code, message: result.message }],
+  });
+}
