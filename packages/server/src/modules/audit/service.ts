@@ -6,7 +6,7 @@ import type { Db, Tx } from '../../database.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
-import { insertEntry } from './store.ts';
+import { insertEntries } from './store.ts';
 
 export type AuditEvent = {
   action: AuditAction;
@@ -16,6 +16,9 @@ export type AuditEvent = {
   resourceType?: string;
   resourceId?: string;
   details?: Record<string, unknown>;
+  /** The record before and after a change, null where there is none: the fields that differ are kept. */
+  before?: Record<string, unknown> | null;
+  after?: Record<string, unknown> | null;
 };
 
 type AuditDeps = { db: Db; log: Logger };
@@ -30,7 +33,7 @@ export async function recordEvent(deps: AuditDeps, client: Client | null, event:
   const entry = toEntry(client, event);
   const { promise: timedOut, resolve } = Promise.withResolvers<'late'>();
   const timer = setTimeout(() => resolve('late'), MAX_WAIT_MS);
-  const written = insertEntry(deps.db, entry).catch((error: unknown) => {
+  const written = insertEntries(deps.db, [entry]).catch((error: unknown) => {
     deps.log.error({ err: error, action: event.action, request_id: client?.requestId }, 'audit entry lost');
   });
   if ((await Promise.race([written, timedOut])) === 'late')
@@ -42,18 +45,26 @@ export async function recordEvent(deps: AuditDeps, client: Client | null, event:
 }
 
 /** Inside the transaction of the change, under a savepoint: when it fails the change stands. */
-export async function recordChange(
+export const recordChange = (tx: Tx, log: Logger, client: Client | null, event: AuditEvent): Promise<void> =>
+  recordChanges(tx, log, client, [event]);
+
+/** As `recordChange`, for the parts of a bulk change: one statement whatever their number. */
+export async function recordChanges(
   tx: Tx,
   log: Logger,
   client: Client | null,
-  event: AuditEvent,
+  events: readonly AuditEvent[],
 ): Promise<void> {
+  if (events.length === 0) return;
   await sql`savepoint audit`.execute(tx);
   try {
-    await insertEntry(tx, toEntry(client, event));
+    await insertEntries(
+      tx,
+      events.map((event) => toEntry(client, event)),
+    );
     await sql`release savepoint audit`.execute(tx);
   } catch (error) {
-    log.error({ err: error, action: event.action, request_id: client?.requestId }, 'audit entry lost');
+    log.error({ err: error, action: events[0]?.action, request_id: client?.requestId }, 'audit entries lost');
     await sql`rollback to savepoint audit`.execute(tx);
   }
 }
@@ -62,6 +73,7 @@ function toEntry(client: Client | null, event: AuditEvent) {
   const details = {
     ...(client ? { address: client.address, request_id: client.requestId } : {}),
     ...event.details,
+    ...difference(event.before, event.after),
   };
   return {
     id: newId(),
@@ -69,7 +81,7 @@ function toEntry(client: Client | null, event: AuditEvent) {
     action: event.action,
     resource_type: event.resourceType ?? 'security_event',
     resource_id: event.resourceId ?? '',
-    details: JSON.stringify(details, shortened),
+    details: JSON.parse(JSON.stringify(details, shortened)) as unknown,
   };
 }
 
@@ -78,3 +90,14 @@ const shortened = (_key: string, value: unknown): unknown =>
   typeof value === 'string'
     ? value.slice(0, MAX_TEXT_LENGTH).replaceAll('\0', '\uFFFD').toWellFormed()
     : value;
+
+function difference(before: AuditEvent['before'], after: AuditEvent['after']): Record<string, unknown> {
+  if (before === undefined && after === undefined) return {};
+  if (!before || !after) return { before: before ?? null, after: after ?? null };
+  const changed = Object.keys(after).filter(
+    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
+  );
+  const pick = (record: Record<string, unknown>) =>
+    Object.fromEntries(changed.map((field) => [field, record[field]]));
+  return { before: pick(before), after: pick(after) };
+}

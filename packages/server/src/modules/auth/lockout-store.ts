@@ -1,4 +1,4 @@
-// SQL of login_attempts. Each statement is atomic under the row's lock, so parallel attempts count exactly.
+// SQL of login_attempts (clearing one: passwords/lockout-store.ts). Each statement is atomic under the row's lock, so parallel attempts count exactly.
 import { sql } from 'kysely';
 import type { Db } from '../../database.ts';
 
@@ -60,15 +60,6 @@ export async function settleSuccess(db: Db, email: string, slot: string): Promis
 /** Gives the slot back as if the attempt had not been. */
 export async function releaseSlot(db: Db, email: string, slot: string): Promise<void> {
   await sql`update login_attempts set slots = slots - ${slot}::text where email = ${email}`.execute(db);
-}
-
-/** Removes lock and counter. True when there was a lock. */
-export async function clearAttempts(db: Db, email: string): Promise<boolean> {
-  const { rows } = await sql<{ was_locked: boolean }>`
-    delete from login_attempts where email = ${email} returning locked_until > clock_timestamp() as was_locked`.execute(
-    db,
-  );
-  return rows[0]?.was_locked ?? false;
 }
 
 /** Counters that nobody touched for `hours`, in one bounded statement after another. */

@@ -9,7 +9,6 @@ import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { recordEvent } from '../audit/service.ts';
 import {
-  clearAttempts,
   findLock,
   releaseSlot,
   removePassedLock,
@@ -101,19 +100,4 @@ async function countFailure(
     resourceId: userId ?? '',
     details: { email, failures: lockoutAttempts, minutes: lockoutMinutes },
   });
-}
-
-/** After a reset or an administrator's password: the lock has done its work. */
-export async function clearLock(
-  deps: { db: Db; log: Logger },
-  client: Client,
-  user: { id: string; email: string },
-): Promise<void> {
-  if (await clearAttempts(deps.db, user.email))
-    await recordEvent(deps, client, {
-      action: 'account_unlocked',
-      actorId: user.id,
-      resourceId: user.id,
-      details: { email: user.email, reason: 'password_set' },
-    });
 }

@@ -13,7 +13,12 @@ import {
   type PasswordDeps,
   rehashWhenOld,
 } from '../passwords/service.ts';
-import { recordCapRevocations, type SessionTokens, startSession } from '../sessions/service.ts';
+import {
+  recordCapRevocations,
+  recordLastLogin,
+  type SessionTokens,
+  startSession,
+} from '../sessions/service.ts';
 import { getUser, type UserDeps } from '../users/service.ts';
 import { beginAttempt, type LockoutDeps } from './lockout.ts';
 
@@ -64,6 +69,7 @@ export async function login(
       const locked = await lockEpoch(tx, holder.user_id);
       // The password was replaced, or the account closed, while this one was being verified: it opens nothing.
       if (locked?.password_epoch !== holder.password_epoch || !locked.is_active) return null;
+      await recordLastLogin(tx, holder.user_id);
       return startSession(tx, deps, { id: holder.user_id, now: locked.now }, client);
     });
     if (!tokens) {

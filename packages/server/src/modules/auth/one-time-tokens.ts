@@ -44,9 +44,14 @@ export async function consumeOneTimeToken(
   purpose: Purpose,
   token: string,
 ): Promise<{ user_id: string; email: string } | undefined> {
+  // The user's row first, as everywhere: a sweep or a new link under way is waited for, not met in a deadlock.
   const { rows } = await sql<{ user_id: string; email: string }>`
+    with owner as materialized (
+      select u.id from users u join one_time_tokens t on t.user_id = u.id
+      where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} for update of u)
     update one_time_tokens set used_at = now()
     where token_hash = ${hashOf(token)} and purpose = ${purpose} and used_at is null and expires_at > now()
+      and user_id = (select id from owner)
     returning user_id, email`.execute(tx);
   return rows[0];
 }

@@ -8,6 +8,7 @@ import type { Client } from '../../platform/http/client.ts';
 import { recordEvent } from '../audit/service.ts';
 import type { Actor } from '../authz/guard.ts';
 import {
+  clearLock,
   findPasswordHolder,
   findPasswordHolderByEmail,
   type PasswordHolder,
@@ -17,7 +18,7 @@ import { type SessionTokens, startSession } from '../sessions/service.ts';
 import { getUser } from '../users/service.ts';
 import { type AbuseDeps, mayMail } from './abuse.ts';
 import { requireEmail } from './email-input.ts';
-import { beginAttempt, clearLock } from './lockout.ts';
+import { beginAttempt } from './lockout.ts';
 import type { LoginDeps } from './login.ts';
 import { consumeOneTimeToken, endOneTimeTokens, findTokenOwner } from './one-time-tokens.ts';
 
@@ -52,8 +53,10 @@ async function requireCurrentPassword(
   password: string,
 ): Promise<void> {
   const attempt = await beginAttempt(deps, client, holder.email);
-  if ('lockedSeconds' in attempt)
+  if ('lockedSeconds' in attempt) {
+    await recordRefusal(deps, client, holder, 'locked');
     throw new AppError('account_locked', { retryAfterSeconds: attempt.lockedSeconds });
+  }
   try {
     if (await deps.hasher.verify(holder.password_hash, password)) {
       await attempt.succeed();
@@ -63,14 +66,22 @@ async function requireCurrentPassword(
   } finally {
     await attempt.release();
   }
-  await recordEvent(deps, client, {
+  await recordRefusal(deps, client, holder, 'wrong_current_password');
+  throw new AppError('wrong_current_password');
+}
+
+const recordRefusal = (
+  deps: LoginDeps,
+  client: Client,
+  holder: PasswordHolder,
+  reason: string,
+): Promise<void> =>
+  recordEvent(deps, client, {
     action: 'password_refused',
     actorId: holder.user_id,
     resourceId: holder.user_id,
-    details: { email: holder.email, attempted: 'password_changed', reason: 'wrong_current_password' },
+    details: { email: holder.email, attempted: 'password_changed', reason },
   });
-  throw new AppError('wrong_current_password');
-}
 
 /** Answers nothing on purpose: the caller says the same sentence to everybody. */
 export async function requestPasswordReset(
@@ -118,7 +129,16 @@ export async function confirmPasswordReset(
       if (!(await consumeOneTimeToken(tx, 'reset_password', body.token)))
         throw new AppError('reset_token_invalid');
     },
-    finish: (tx, user) => endOneTimeTokens(tx, 'reset_password', user.id),
+    // decisions: a reset ends all pending links.
+    finish: async (tx, user) => {
+      await endOneTimeTokens(tx, 'reset_password', user.id);
+      await endOneTimeTokens(tx, 'verify_email', user.id);
+    },
   });
-  await clearLock(deps, client, { id: holder.user_id, email: holder.email });
+  await clearLock(deps, client, {
+    actorId: holder.user_id,
+    userId: holder.user_id,
+    email: holder.email,
+    reason: 'password_set',
+  });
 }

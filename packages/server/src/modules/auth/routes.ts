@@ -17,7 +17,7 @@ import { MessageEnvelope } from '@castellan/contract/envelope';
 import { UserEnvelope } from '@castellan/contract/users';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
-import { issueCsrfToken } from '../../platform/http/csrf-protection.ts';
+import { CSRF_COOKIE, issueCsrfToken } from '../../platform/http/csrf-protection.ts';
 import type { App } from '../../platform/http/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Csrf } from '../../platform/security/csrf.ts';
@@ -67,7 +67,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   app.route({
     method: 'GET',
     url: '/csrf-token',
-    config: { access: 'public' },
+    config: { access: 'public', cookies: { sets: [CSRF_COOKIE] } },
     schema: { summary: 'Get a CSRF token for this browser', response: { 200: CsrfTokenEnvelope } },
     handler: async (request, reply) => ({
       data: { csrf_token: issueCsrfToken(deps.csrf, request, reply, request.client.secure) },
@@ -81,6 +81,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     bodyLimit,
     config: {
       access: 'public',
+      cookies: { sets: [REFRESH_COOKIE] },
       limit: { name: 'login', rule: settings.rateLimitLogin },
       errors: [
         'sanitization_failed',
@@ -151,7 +152,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     method: 'POST',
     url: '/logout',
     bodyLimit,
-    config: { access: 'authenticated' },
+    config: { access: 'authenticated', cookies: { reads: [REFRESH_COOKIE], sets: [REFRESH_COOKIE] } },
     schema: { summary: 'End this session', response: { 200: MessageEnvelope } },
     handler: async (request, reply) => {
       await logout(deps, request.client, actorOf(request), request.cookies[REFRESH_COOKIE]);
@@ -164,7 +165,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     method: 'POST',
     url: '/logout/all',
     bodyLimit,
-    config: { access: 'authenticated' },
+    config: { access: 'authenticated', cookies: { sets: [REFRESH_COOKIE] } },
     schema: { summary: 'End every session of this user', response: { 200: MessageEnvelope } },
     handler: async (request, reply) => {
       await logoutEverywhere(deps, request.client, actorOf(request));
@@ -179,6 +180,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     bodyLimit,
     config: {
       access: 'authenticated',
+      cookies: { sets: [REFRESH_COOKIE] },
       errors: ['wrong_current_password', 'password_rejected', 'account_locked', 'conflict', 'overloaded'],
     },
     schema: {
@@ -238,7 +240,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     method: 'POST',
     url: '/refresh',
     bodyLimit,
-    config: { access: 'public', errors: ['refresh_token_invalid'] },
+    config: { access: 'public', cookies: { sets: [REFRESH_COOKIE] }, errors: ['refresh_token_invalid'] },
     schema: {
       summary: 'Exchange a refresh token for new tokens',
       body: RefreshBody,
@@ -266,6 +268,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     bodyLimit,
     config: {
       access: 'public',
+      cookies: { reads: [REFRESH_COOKIE] },
       limit: { name: 'new-access-token', rule: settings.rateLimitNewAccessToken },
       errors: ['refresh_token_invalid'],
     },
@@ -277,8 +280,9 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       response: { 200: AccessTokenEnvelope },
     },
     handler: async (request) => {
-      const presented = request.cookies[REFRESH_COOKIE] ?? request.body?.refresh_token;
-      if (presented === undefined || presented === '') throw new AppError('refresh_token_invalid');
+      // An empty cookie is none.
+      const presented = request.cookies[REFRESH_COOKIE] || request.body?.refresh_token;
+      if (!presented) throw new AppError('refresh_token_invalid');
       const { accessToken } = await refreshSession(deps, request.client, presented, { rotate: false });
       return {
         data: { access_token: accessToken, token_type: 'bearer' as const },

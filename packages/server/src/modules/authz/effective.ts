@@ -22,3 +22,7 @@ export function rolesOf(graph: Graph, subject: Subject): RoleNode[] {
     .filter((role): role is RoleNode => role !== undefined)
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
+
+/** A superuser, or a holder of the system role `Admin` (whose name nobody can change). */
+export const isAdministrator = (graph: Graph, subject: Subject): boolean =>
+  subject.is_superuser || rolesOf(graph, subject).some((role) => role.is_system && role.name === 'Admin');

@@ -43,9 +43,12 @@ export function healthRoutes(app: App, deps: HealthDeps): void {
   });
 }
 
+// A server that went silent must not hold a probe longer than supervisors wait for one: 2 s.
+const probe = { text: 'select 1', query_timeout: 2_000 };
+
 async function databaseFault(pool: Pool): Promise<string | null> {
   try {
-    await pool.query('select 1');
+    await pool.query(probe);
     return null;
   } catch {
     return 'database unreachable';

@@ -1,15 +1,23 @@
 // Accepting passwords: the rules for a first one, and the one way in which an existing one is replaced.
 // It must not hold a connection or a lock while it hashes or measures strength.
-import type { Tx } from '../../database.ts';
+import type { Db, Tx } from '../../database.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log.ts';
 import type { PasswordHasher } from '../../platform/security/password-hasher.ts';
 import { recordEvent } from '../audit/service.ts';
 import { endAllSessions, type SessionDeps } from '../sessions/service.ts';
+import { clearAttempts } from './lockout-store.ts';
 import { brokenRules } from './policy.ts';
-import { findFormerHashes, lockEpoch, type PasswordHolder, replaceHash, replaceHashInPlace } from './store.ts';
+import {
+  findFormerHashes,
+  lockEpoch,
+  type PasswordHolder,
+  replaceHash,
+  replaceHashInPlace,
+} from './store.ts';
 import { type StrengthMeter, StrengthUnavailableError } from './strength.ts';
 
 export { findPasswordHolder, findPasswordHolderByEmail, lockEpoch, type PasswordHolder } from './store.ts';
@@ -27,7 +35,9 @@ export async function judgePassword(deps: PasswordDeps, password: string, person
   const score = await deps.strengthMeter
     .score(password, [person.email, person.first_name, person.last_name])
     .catch((cause: unknown) => {
-      throw cause instanceof StrengthUnavailableError ? new AppError('overloaded', { retryAfterSeconds: 1 }) : cause;
+      throw cause instanceof StrengthUnavailableError
+        ? new AppError('overloaded', { retryAfterSeconds: 1 })
+        : cause;
     });
   return brokenRules(password, {
     minLength: deps.settings.passwordMinLength,
@@ -37,10 +47,16 @@ export async function judgePassword(deps: PasswordDeps, password: string, person
 }
 
 const rejection = (errors: string[]): AppError =>
-  new AppError('password_rejected', { detail: { message: 'The password does not meet the password policy.', errors } });
+  new AppError('password_rejected', {
+    detail: { message: 'The password does not meet the password policy.', errors },
+  });
 
 /** The hash of an account's first password. Throws `password_rejected` with every broken rule. */
-export async function hashFirstPassword(deps: PasswordDeps, password: string, person: Person): Promise<string> {
+export async function hashFirstPassword(
+  deps: PasswordDeps,
+  password: string,
+  person: Person,
+): Promise<string> {
   const errors = await judgePassword(deps, password, person);
   if (errors.length > 0) throw rejection(errors);
   return deps.hasher.hash(password);
@@ -61,11 +77,16 @@ export type Replacement<T> = {
  * The one way to replace a password: rules, reuse, end of every session, commit, then the success event
  * (spec: Authentication, 8). Throws `password_rejected` (400), or `conflict` when the password changed meanwhile.
  */
-export async function replacePassword<T>(deps: PasswordDeps, client: Client, change: Replacement<T>): Promise<T> {
+export async function replacePassword<T>(
+  deps: PasswordDeps,
+  client: Client,
+  change: Replacement<T>,
+): Promise<T> {
   const { holder } = change;
   const about = { actorId: change.actorId, resourceId: holder.user_id };
   const errors = await judgePassword(deps, change.newPassword, holder);
-  if (errors.length === 0 && (await isReused(deps, holder, change.newPassword))) errors.push('Choose a password that you have not used here before.');
+  if (errors.length === 0 && (await isReused(deps, holder, change.newPassword)))
+    errors.push('Choose a password that you have not used here before.');
   if (errors.length > 0) {
     await recordEvent(deps, client, {
       action: 'password_refused',
@@ -80,7 +101,12 @@ export async function replacePassword<T>(deps: PasswordDeps, client: Client, cha
     await change.entitle?.(tx);
     if (!locked || locked.password_epoch !== holder.password_epoch)
       throw new AppError('conflict', { detail: 'The password was changed a moment ago. Start again.' });
-    await replaceHash(tx, { id: holder.user_id, newHistoryId: newId() }, hash, deps.settings.passwordHistoryCount);
+    await replaceHash(
+      tx,
+      { id: holder.user_id, newHistoryId: newId() },
+      hash,
+      deps.settings.passwordHistoryCount,
+    );
     const ended = await endAllSessions(tx, holder.user_id, change.action);
     return { ended, result: await change.finish(tx, { id: holder.user_id, now: locked.now }) };
   });
@@ -101,8 +127,28 @@ async function isReused(deps: PasswordDeps, holder: PasswordHolder, password: st
 }
 
 /** After a right password: brings a hash of older parameters up to date. */
-export async function rehashWhenOld(deps: PasswordDeps, holder: PasswordHolder, password: string): Promise<void> {
+export async function rehashWhenOld(
+  deps: PasswordDeps,
+  holder: PasswordHolder,
+  password: string,
+): Promise<void> {
   const old = holder.password_hash;
   if (old !== null && deps.hasher.needsRehash(old))
     await replaceHashInPlace(deps.db, holder.user_id, old, await deps.hasher.hash(password));
+}
+
+/** Ends the lock on signing in and forgets the failures; an event when there was a lock. Answers whether there was. */
+export async function clearLock(
+  deps: { db: Db; log: Logger },
+  client: Client,
+  about: { actorId: string; userId: string; email: string; reason: 'password_set' | 'administrator' },
+): Promise<boolean> {
+  if (!(await clearAttempts(deps.db, about.email))) return false;
+  await recordEvent(deps, client, {
+    action: 'account_unlocked',
+    actorId: about.actorId,
+    resourceId: about.userId,
+    details: { email: about.email, reason: about.reason },
+  });
+  return true;
 }

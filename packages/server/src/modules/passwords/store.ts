@@ -60,17 +60,28 @@ export async function replaceHash(
 ): Promise<void> {
   await sql`
     insert into password_history (id, user_id, password_hash)
-    select ${user.newHistoryId}, id, password_hash from users where id = ${user.id} and password_hash is not null`.execute(tx);
+    select ${user.newHistoryId}, id, password_hash from users where id = ${user.id} and password_hash is not null`.execute(
+    tx,
+  );
   await sql`
     delete from password_history where user_id = ${user.id} and id not in (
-      select id from password_history where user_id = ${user.id} order by created_at desc, id desc limit ${historyCount})`.execute(tx);
+      select id from password_history where user_id = ${user.id} order by created_at desc, id desc limit ${historyCount})`.execute(
+    tx,
+  );
   await sql`
     update users set password_hash = ${hash}, password_epoch = password_epoch + 1, updated_at = now()
     where id = ${user.id}`.execute(tx);
 }
 
 /** The same password under newer parameters: neither history nor epoch changes. */
-export async function replaceHashInPlace(db: Db, userId: string, oldHash: string, newHash: string): Promise<void> {
+export async function replaceHashInPlace(
+  db: Db,
+  userId: string,
+  oldHash: string,
+  newHash: string,
+): Promise<void> {
   await sql`
-    update users set password_hash = ${newHash} where id = ${userId} and password_hash = ${oldHash}`.execute(db);
+    update users set password_hash = ${newHash} where id = ${userId} and password_hash = ${oldHash}`.execute(
+    db,
+  );
 }

@@ -31,13 +31,7 @@ export function sessionRoutes(app: App, deps: SessionDeps): void {
     },
     handler: async (request) => {
       const actor = actorOf(request);
-      await revokeSession(
-        deps,
-        request.client,
-        actor.user_id,
-        actor.user_id,
-        request.params.session_id.toLowerCase(),
-      );
+      await revokeSession(deps, request.client, actor.user_id, actor.user_id, request.params.session_id);
       return { message: 'Session ended.' };
     },
   });

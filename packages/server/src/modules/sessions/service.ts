@@ -20,9 +20,12 @@ import {
   insertTokens,
   listLiveSessions,
   revokeSessions,
+  revokeSessionsOfUsers,
 } from './store.ts';
 import type { LiveToken, TokenLookup } from './token-lookup.ts';
 import { accessAudience, createToken, type TokenSettings } from './tokens.ts';
+
+export { recordLastLogin } from './store.ts';
 
 export type SessionDeps = {
   db: Db;
@@ -178,3 +181,7 @@ export async function logoutEverywhere(deps: SessionDeps, client: Client, live: 
 /** Inside the change that makes them void: a new password, a deactivation. Answers the ids of those that were live. */
 export const endAllSessions = (tx: Tx, userId: string, reason: string): Promise<string[]> =>
   revokeSessions(tx, userId, 'all', reason);
+
+/** The same for several users, in two statements. Answers the users of those that were live, one entry a session. */
+export const endSessionsOfUsers = (tx: Tx, userIds: readonly string[], reason: string): Promise<string[]> =>
+  userIds.length === 0 ? Promise.resolve([]) : revokeSessionsOfUsers(tx, userIds, reason);

@@ -76,6 +76,24 @@ export async function revokeSessions(
   return rows.filter((row) => row.live).map((row) => row.id);
 }
 
+/** As `revokeSessions` for all sessions of several users. Answers whose live sessions these were, one entry each. */
+export async function revokeSessionsOfUsers(
+  tx: Tx,
+  userIds: readonly string[],
+  reason: string,
+): Promise<string[]> {
+  const { rows } = await sql<{ id: string; user_id: string; live: boolean }>`
+    update sessions set revoked_at = clock_timestamp(), revoked_reason = ${reason}
+    where user_id = any(${userIds}::uuid[]) and revoked_at is null
+    returning id, user_id, expires_at > now() as live`.execute(tx);
+  await sql`
+    delete from session_tokens
+    where user_id = any(${userIds}::uuid[]) and session_id = any(${rows.map((row) => row.id)}::uuid[])`.execute(
+    tx,
+  );
+  return rows.filter((row) => row.live).map((row) => row.user_id);
+}
+
 export type SessionOfToken = {
   session_id: string;
   user_id: string;
@@ -205,4 +223,11 @@ export async function deleteDeadSessions(
     deleted = Number(result.numAffectedRows ?? 0);
   }
   return { tokens, sessions };
+}
+
+/** The user's latest successful login, for the dashboard. */
+export async function recordLastLogin(tx: Tx, userId: string): Promise<void> {
+  await sql`
+    insert into last_logins (user_id, logged_in_at) values (${userId}, clock_timestamp())
+    on conflict (user_id) do update set logged_in_at = excluded.logged_in_at`.execute(tx);
 }

@@ -1,5 +1,6 @@
-// A user record as the API shows it. Pure; whatever is not named here never leaves.
+// A user record as the API shows it, and the columns that it takes. Whatever is not named here never leaves.
 import type { User } from '@castellan/contract/users';
+import { sql } from 'kysely';
 import { permissionsOf, rolesOf } from '../authz/effective.ts';
 import type { Graph } from '../authz/graph.ts';
 
@@ -15,6 +16,16 @@ export type UserRecord = {
   updated_at: Date;
   role_ids: readonly string[];
 };
+
+/** With the version that its ETag tells, and that of the role → permission graph in the same snapshot. */
+export type VersionedUser = UserRecord & { version: number; authz_version: string };
+
+/** Of `users u`. */
+export const userColumns = sql`
+  u.id as user_id, u.email, u.first_name, u.last_name, u.is_active, u.is_superuser, u.verified, u.created_at,
+  u.updated_at, u.version,
+  array(select r.role_id from user_roles r where r.user_id = u.id) as role_ids,
+  (select version from authz_version) as authz_version`;
 
 export function toUser(record: UserRecord, graph: Graph): User {
   return {

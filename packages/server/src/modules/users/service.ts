@@ -10,7 +10,7 @@ import { cleanText } from '../../platform/security/text.ts';
 import { recordChange } from '../audit/service.ts';
 import type { GraphSource } from '../authz/graph.ts';
 import type { Actor } from '../authz/guard.ts';
-import { toUser } from './presentation.ts';
+import { toUser, type VersionedUser } from './presentation.ts';
 import { deleteUnverified, findUserById, lockUser, updateNames } from './store.ts';
 
 export { addRoleByName, insertUser, markVerified } from './store.ts';
@@ -20,14 +20,28 @@ export type UserDeps = { db: Db; log: Logger; graphSource: GraphSource };
 /** Longest name, characters (decisions: 1 to 100; the database's CHECK says the same). */
 const MAX_NAME_LENGTH = 100;
 
-export async function getUser(deps: UserDeps, id: string): Promise<User> {
-  const record = await findUserById(deps.db, id);
-  if (!record) throw new AppError('user_not_found');
-  return toUser(record, await deps.graphSource.at(record.authz_version));
+export const getUser = async (deps: UserDeps, id: string): Promise<User> =>
+  (await getVersionedUser(deps, id)).user;
+
+/** A user with the version that its ETag tells. */
+export type VersionedAnswer = { user: User; version: number };
+
+/** After the commit: the graph may have to be read, on a connection of its own. */
+export async function present(deps: UserDeps, record: VersionedUser): Promise<VersionedAnswer> {
+  return { user: toUser(record, await deps.graphSource.at(record.authz_version)), version: record.version };
 }
 
-/** The names as they are stored: NFC, trimmed. Throws 400 with every field at fault. */
-export function cleanNames<T extends Partial<Record<'first_name' | 'last_name', string>>>(names: T): T {
+export async function getVersionedUser(deps: UserDeps, id: string): Promise<VersionedAnswer> {
+  const record = await findUserById(deps.db, id);
+  if (!record) throw new AppError('user_not_found');
+  return present(deps, record);
+}
+
+/** The names as they are stored: NFC, trimmed. Throws 400 with every field at fault, named by `at`. */
+export function cleanNames<T extends Partial<Record<'first_name' | 'last_name', string>>>(
+  names: T,
+  at: (field: string) => string = (field) => field,
+): T {
   const cleaned: Record<string, string> = {};
   const errors = [];
   for (const field of ['first_name', 'last_name'] as const) {
@@ -35,7 +49,7 @@ export function cleanNames<T extends Partial<Record<'first_name' | 'last_name', 
     if (given === undefined) continue;
     const result = cleanText(given, { min: 1, max: MAX_NAME_LENGTH });
     if (result.ok) cleaned[field] = result.value;
-    else errors.push({ field, code: result.code, message: result.message });
+    else errors.push({ field: at(field), code: result.code, message: result.message });
   }
   if (errors.length > 0)
     throw new AppError('invalid_input', {
@@ -64,18 +78,17 @@ export async function updateMe(
   await inTransaction(deps.db, async (tx) => {
     if (!(await lockUser(tx, actor.user_id))) throw new AppError('token_revoked');
     const before = await findUserById(tx, actor.user_id);
+    const present = { first_name: before?.first_name, last_name: before?.last_name };
+    const after = { ...present, ...names };
+    if (after.first_name === present.first_name && after.last_name === present.last_name) return;
     await updateNames(tx, actor.user_id, names);
     await recordChange(tx, deps.log, client, {
       action: 'user_profile_updated',
       actorId: actor.user_id,
       resourceType: 'user',
       resourceId: actor.user_id,
-      details: {
-        before: Object.fromEntries(
-          Object.keys(names).map((field) => [field, before?.[field as keyof typeof names]]),
-        ),
-        after: names,
-      },
+      before: present,
+      after,
     });
   });
   return getUser(deps, actor.user_id);

@@ -1,20 +1,24 @@
 // SQL of users and user_roles. Password columns belong to the passwords module.
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../database.ts';
-import type { UserRecord } from './presentation.ts';
-
-export type VersionedUser = UserRecord & { authz_version: string };
-
-const userColumns = sql`
-  u.id as user_id, u.email, u.first_name, u.last_name, u.is_active, u.is_superuser, u.verified, u.created_at, u.updated_at,
-  array(select r.role_id from user_roles r where r.user_id = u.id) as role_ids,
-  (select version from authz_version) as authz_version`;
+import { userColumns, type VersionedUser } from './presentation.ts';
 
 export async function findUserById(db: Db, id: string): Promise<VersionedUser | undefined> {
-  const { rows } = await sql<VersionedUser>`select ${userColumns} from users u where u.id = ${id}`.execute(
-    db,
-  );
-  return rows[0];
+  return (await findUsersByIds(db, [id]))[0];
+}
+
+/** In no particular order; ids that name nobody are left out. */
+export async function findUsersByIds(db: Db, ids: readonly string[]): Promise<VersionedUser[]> {
+  const { rows } = await sql<VersionedUser>`
+    select ${userColumns} from users u where u.id = any(${ids}::uuid[])`.execute(db);
+  return rows;
+}
+
+/** The rows stay locked until the transaction ends; two who lock several never wait for each other in a circle. */
+export async function lockUsers(tx: Tx, ids: readonly string[]): Promise<VersionedUser[]> {
+  await sql`select from users where id = any(${ids}::uuid[]) order by id for update`.execute(tx);
+  // A statement of its own: it sees what was committed while the first one waited.
+  return findUsersByIds(tx, ids);
 }
 
 /** The row stays locked until the transaction ends. */
@@ -86,4 +90,9 @@ export async function deleteUnverified(
     tx,
   );
   return rows;
+}
+
+/** Sessions, tokens and former passwords go with it; roles still assigned refuse it. */
+export async function deleteUserRow(tx: Tx, id: string): Promise<void> {
+  await sql`delete from users where id = ${id}`.execute(tx);
 }

@@ -1,0 +1,91 @@
+// The HTTP service, put together: what every request passes, then one line per module.
+import cookie from '@fastify/cookie';
+import { constraintCodes } from './constraints.ts';
+import type { Deps } from './deps.ts';
+import { auditRoutes } from './modules/audit/routes.ts';
+import { recordEvent } from './modules/audit/service.ts';
+import { authRoutes } from './modules/auth/routes.ts';
+import { actorOf, addGuard } from './modules/authz/guard.ts';
+import { dashboardRoutes } from './modules/dashboard/routes.ts';
+import { healthRoutes } from './modules/health/routes.ts';
+import { pageRoutes } from './modules/pages/routes.ts';
+import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
+import { permissionRoutes } from './modules/permissions/routes.ts';
+import { roleGroupMemberRoutes } from './modules/role-groups/member-routes.ts';
+import { roleGroupRoutes } from './modules/role-groups/routes.ts';
+import { roleRoutes } from './modules/roles/routes.ts';
+import { sessionRoutes } from './modules/sessions/routes.ts';
+import { userRoutes } from './modules/users/routes.ts';
+import { AppError } from './platform/errors.ts';
+import { addCors } from './platform/http/cors.ts';
+import { addCsrfProtection, CSRF_HEADER } from './platform/http/csrf-protection.ts';
+import { addIdempotency } from './platform/http/idempotency.ts';
+import { addRateLimits } from './platform/http/rate-limits.ts';
+import { addReference } from './platform/http/reference.ts';
+import { type App, createServer } from './platform/http/server.ts';
+import { referenceProse } from './reference-prose.ts';
+
+export async function buildApp(deps: Deps): Promise<App> {
+  const { settings, log } = deps;
+  const app = createServer({
+    log,
+    publicUrl: settings.publicUrl,
+    trustedProxies: settings.trustedProxies,
+    constraintCodes,
+  });
+
+  addCors(app, {
+    origins: settings.corsOrigins,
+    requestHeaders: [
+      'authorization',
+      'content-type',
+      CSRF_HEADER,
+      'if-match',
+      'idempotency-key',
+      'x-request-id',
+    ],
+  });
+  await app.register(cookie);
+  app.addHook('onRequest', async (request) => {
+    // The key set as well: caches would keep an empty one.
+    if (!deps.readiness.ready && /^\/(api|\.well-known)\//.test(request.url))
+      throw new AppError('database_unavailable', { retryAfterSeconds: 2 });
+  });
+  addCsrfProtection(app, deps.csrf, (request) =>
+    recordEvent(deps, request.client, {
+      action: 'csrf_refused',
+      actorId: null,
+      details: { method: request.method, route: request.routeOptions.url },
+    }),
+  );
+  addRateLimits(app, deps.limiter, (request) =>
+    recordEvent(deps, request.client, {
+      action: 'rate_limited',
+      actorId: null,
+      details: { limit: request.routeOptions.config.limit?.name },
+    }),
+  );
+  addGuard(app, deps);
+  addIdempotency(app, {
+    pool: deps.pool,
+    key: deps.idempotencyKey,
+    userIdOf: (request) => actorOf(request).user_id,
+  });
+  await addReference(app, { publicUrl: settings.publicUrl, ...referenceProse });
+
+  await app.register(async (scope) => authRoutes(scope, deps), { prefix: '/api/v1/auth' });
+  await app.register(async (scope) => sessionRoutes(scope, deps), { prefix: '/api/v1/auth' });
+  await app.register(async (scope) => userRoutes(scope, deps), { prefix: '/api/v1/users' });
+  await app.register(async (scope) => roleRoutes(scope, deps), { prefix: '/api/v1/roles' });
+  await app.register(async (scope) => roleGroupRoutes(scope, deps), { prefix: '/api/v1/role-groups' });
+  await app.register(async (scope) => roleGroupMemberRoutes(scope, deps), { prefix: '/api/v1/role-groups' });
+  await app.register(async (scope) => permissionRoutes(scope, deps), { prefix: '/api/v1/permissions' });
+  await app.register(async (scope) => permissionGroupRoutes(scope, deps), {
+    prefix: '/api/v1/permission-groups',
+  });
+  await app.register(async (scope) => dashboardRoutes(scope, deps), { prefix: '/api/v1/dashboard' });
+  await app.register(async (scope) => auditRoutes(scope, deps), { prefix: '/api/v1/audit-logs' });
+  await app.register(async (scope) => healthRoutes(scope, deps));
+  await app.register(async (scope) => pageRoutes(scope, deps));
+  return app;
+}

@@ -1,0 +1,74 @@
+// `npm start`: reads the environment, starts the service, tells where it is, stops it on a signal.
+// The only reader of process.env in the server.
+import { createLog } from './platform/log.ts';
+import { type Service, startService } from './service.ts';
+import { loadSettings, type Settings } from './settings.ts';
+import { explainStartFailure } from './start-failure.ts';
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+/** Answers when the service is up; the process then lives until a signal. Ends it with 1 when it cannot start. */
+export async function serve(): Promise<void> {
+  try {
+    const settings = loadSettings(process.env);
+    const starting = startService({ settings, log: createLog(settings.logLevel), print });
+    // Before the start has ended: it may have started a PostgreSQL, which must not stay behind.
+    stopOnSignals(starting);
+    const service = await starting;
+    print(`Castellan listens on ${service.url}`);
+    const { madePassword, madeSuperuser } = await service.prepared.catch(async (error: unknown) => {
+      await service.stop();
+      throw error;
+    });
+    print(welcome(settings, service, madeSuperuser, madePassword));
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function welcome(
+  settings: Settings,
+  service: Service,
+  madeSuperuser: boolean,
+  madePassword: string | null,
+): string {
+  const lines = [
+    `  address    ${settings.publicUrl}   reference: ${settings.publicUrl}/docs`,
+    `  database   ${service.database}`,
+    `  mails      ${service.deps.transport.description}`,
+  ];
+  if (madeSuperuser) lines.push(`  superuser  ${settings.firstSuperuserEmail}, made now`);
+  if (madePassword !== null) lines.push(`  password   ${madePassword}   (shown this once: keep it)`);
+  return `Ready.\n${lines.join('\n')}`;
+}
+
+// npm hands on the Ctrl-C that the terminal has sent to this process as well: what comes together is one signal.
+const ONE_SIGNAL_MS = 500;
+
+function stopOnSignals(starting: Promise<Service>): void {
+  let firstAt: number | undefined;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (firstAt !== undefined) {
+      if (performance.now() - firstAt > ONE_SIGNAL_MS) process.exit(signal === 'SIGINT' ? 130 : 143);
+      return;
+    }
+    firstAt = performance.now();
+    print('Stopping. Once more to stop at once.');
+    starting
+      .then((service) => service.stop())
+      .then(
+        () => process.exit(0),
+        (error: unknown) => fail(error),
+      );
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+}
+
+function fail(error: unknown): never {
+  const why = explainStartFailure(error, process.env.DATA_DIR ?? './data');
+  process.stderr.write(`Castellan cannot start. ${why}\n`);
+  process.exit(1);
+}

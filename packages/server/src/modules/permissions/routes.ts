@@ -1,0 +1,81 @@
+// HTTP of /api/v1/permissions.
+import { PageQueryWith } from '@castellan/contract/common';
+import {
+  CreatePermissionBody,
+  PermissionEnvelope,
+  PermissionListEnvelope,
+  PermissionListQuery,
+  PermissionParams,
+} from '@castellan/contract/permission-records';
+import type { App } from '../../platform/http/server.ts';
+import { actorOf } from '../authz/guard.ts';
+import {
+  createPermission,
+  deletePermission,
+  getPermission,
+  listPermissions,
+  type PermissionDeps,
+} from './service.ts';
+
+export function permissionRoutes(app: App, deps: PermissionDeps): void {
+  app.route({
+    method: 'GET',
+    url: '',
+    config: { access: 'permission.read' },
+    schema: {
+      summary: 'List permissions',
+      querystring: PageQueryWith(PermissionListQuery),
+      response: { 200: PermissionListEnvelope },
+    },
+    handler: async (request) => ({
+      ...(await listPermissions(deps, request.query)),
+      message: 'Permissions, by name.',
+    }),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/:permission_id',
+    config: { access: 'permission.read', errors: ['permission_not_found'] },
+    schema: { summary: 'Read a permission', params: PermissionParams, response: { 200: PermissionEnvelope } },
+    handler: async (request) => ({
+      data: await getPermission(deps, request.params.permission_id),
+      message: 'The permission.',
+    }),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '',
+    config: {
+      access: 'permission.create',
+      idempotent: true,
+      errors: ['permission_group_not_found', 'name_taken'],
+    },
+    schema: {
+      summary: 'Create a permission',
+      body: CreatePermissionBody,
+      response: { 201: PermissionEnvelope },
+    },
+    handler: async (request, reply) => {
+      const data = await createPermission(deps, request.client, actorOf(request), request.body);
+      reply.code(201);
+      return { data, message: 'Permission created.' };
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/:permission_id',
+    config: { access: 'permission.delete', errors: ['permission_not_found', 'permission_in_use'] },
+    schema: {
+      summary: 'Delete a permission',
+      params: PermissionParams,
+      response: { 200: PermissionEnvelope },
+    },
+    handler: async (request) => ({
+      data: await deletePermission(deps, request.client, actorOf(request), request.params.permission_id),
+      message: 'Permission deleted.',
+    }),
+  });
+}

@@ -1,0 +1,188 @@
+// The hot path's look-up on a real database: who is found, how many statements that takes, what a failure does.
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { after, describe, test } from 'node:test';
+import pg from 'pg';
+import { createScratchDatabase } from '../../../test/scratch-database.ts';
+import { createTokenLookup } from './token-lookup.ts';
+
+const database = await createScratchDatabase({ migrated: true });
+const admin = new pg.Pool({ connectionString: database.url, max: 4 });
+after(async () => {
+  await admin.end();
+  await database.drop();
+});
+
+type Token = { userId: string; hash: Buffer; sessionId: string };
+
+async function createToken(
+  changes: { kind?: string; expired?: boolean; user?: string } = {},
+): Promise<Token> {
+  const userId = changes.user ?? randomUUID();
+  const token = { userId, hash: randomBytes(32), sessionId: randomUUID() };
+  if (changes.user === undefined) {
+    await admin.query(
+      "insert into users (id, email, first_name, last_name, verified) values ($1, $2, 'Ada', 'Lovelace', true)",
+      [userId, `${userId}@example.com`],
+    );
+    await admin.query("insert into user_roles select $1, id from roles where name in ('User', 'Manager')", [
+      userId,
+    ]);
+  }
+  await admin.query(
+    "insert into sessions (id, user_id, expires_at) values ($1, $2, now() + interval '1 day')",
+    [token.sessionId, userId],
+  );
+  await admin.query(
+    `insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at)
+     values ($1, $2, $3, $4, $5, 'key', now() - interval '1 hour', now() + $6::interval)`,
+    [
+      userId,
+      token.hash,
+      token.sessionId,
+      changes.kind ?? 'access',
+      randomUUID(),
+      changes.expired ? '-1 s' : '1 hour',
+    ],
+  );
+  return token;
+}
+
+/** A look-up on a pool of its own that tells how many statements it sent. */
+function createCounted(options: pg.PoolConfig = {}) {
+  const pool = new pg.Pool({ connectionString: database.url, max: 4, ...options });
+  const state = { statements: 0 };
+  const send = pool.query.bind(pool) as (...args: unknown[]) => unknown;
+  pool.query = ((...args: unknown[]) => {
+    state.statements += 1;
+    return send(...args);
+  }) as typeof pool.query;
+  after(() => pool.end());
+  return { lookUp: createTokenLookup(pool), state };
+}
+
+describe('a look-up finds', () => {
+  test('the session, the user and his roles by a live access token', async () => {
+    const { lookUp } = createCounted();
+    const token = await createToken();
+    const found = await lookUp(token.userId, token.hash);
+    assert.equal(found?.session_id, token.sessionId);
+    assert.equal(found.user_id, token.userId);
+    assert.equal(found.email, `${token.userId}@example.com`);
+    assert.equal(found.role_ids.length, 2);
+    assert.match(found.authz_version, /^\d+$/);
+    assert.ok(found.created_at instanceof Date);
+  });
+
+  const refused: [string, (token: Token) => Promise<Token | unknown>, object?][] = [
+    ['whose session was revoked', (token) => revoke(token)],
+    [
+      'whose user was deactivated',
+      (token) => admin.query('update users set is_active = false where id = $1', [token.userId]),
+    ],
+    [
+      'whose row was removed',
+      (token) => admin.query('delete from session_tokens where token_hash = $1', [token.hash]),
+    ],
+    ['that has expired', async () => undefined, { expired: true }],
+    ['that is a refresh token', async () => undefined, { kind: 'refresh' }],
+  ];
+  for (const [what, change, kind] of refused)
+    test(`nothing by a token ${what}`, async () => {
+      const { lookUp } = createCounted();
+      const token = await createToken(kind);
+      if (!kind) assert.ok(await lookUp(token.userId, token.hash));
+      await change(token);
+      assert.equal(await lookUp(token.userId, token.hash), undefined);
+    });
+
+  test("nothing by another user's token, or by a hash that nobody has", async () => {
+    const { lookUp } = createCounted();
+    const [one, other] = [await createToken(), await createToken()];
+    assert.equal(await lookUp(one.userId, other.hash), undefined);
+    assert.equal(await lookUp(one.userId, randomBytes(32)), undefined);
+  });
+});
+
+const revoke = (token: Token) =>
+  admin.query('update sessions set revoked_at = now() where id = $1', [token.sessionId]);
+
+describe('many at once', () => {
+  test('of one tick share one statement, and each gets his own answer', async () => {
+    const { lookUp, state } = createCounted();
+    const tokens = await Promise.all(Array.from({ length: 100 }, () => createToken()));
+    const hashes = tokens.map((token, at) => (at % 10 === 3 ? randomBytes(32) : token.hash));
+    const found = await Promise.all(tokens.map((token, at) => lookUp(token.userId, hashes[at] as Buffer)));
+    for (const [at, token] of tokens.entries())
+      assert.equal(found[at]?.session_id, at % 10 === 3 ? undefined : token.sessionId);
+    assert.equal(state.statements, 1);
+  });
+
+  test('beyond one statement go into a few, and all are answered', async () => {
+    const { lookUp, state } = createCounted();
+    const token = await createToken();
+    const found = await Promise.all(Array.from({ length: 2_000 }, () => lookUp(token.userId, token.hash)));
+    assert.ok(found.every((one) => one?.session_id === token.sessionId));
+    assert.ok(state.statements <= 10, `${state.statements} statements`);
+  });
+
+  test('of the same token get equal answers that share nothing', async () => {
+    const { lookUp } = createCounted();
+    const token = await createToken();
+    const [one, two] = await Promise.all([
+      lookUp(token.userId, token.hash),
+      lookUp(token.userId, token.hash),
+    ]);
+    assert.ok(one && two);
+    assert.deepEqual(one, two);
+    assert.notEqual(one, two);
+    one.role_ids.pop();
+    one.email = 'changed';
+    assert.equal(two.role_ids.length, 2);
+    assert.notEqual(two.email, 'changed');
+  });
+
+  test('see a revocation that was committed before they were asked', async () => {
+    const { lookUp } = createCounted();
+    const tokens = await Promise.all(Array.from({ length: 16 }, () => createToken()));
+    let over = false;
+    const keepBusy = async (): Promise<void> => {
+      const busy = await createToken();
+      while (!over) assert.ok(await lookUp(busy.userId, busy.hash));
+    };
+    const load = Promise.all(Array.from({ length: 8 }, keepBusy));
+    for (const token of tokens) {
+      assert.ok(await lookUp(token.userId, token.hash));
+      await revoke(token);
+      assert.equal(await lookUp(token.userId, token.hash), undefined);
+    }
+    over = true;
+    await load;
+  });
+});
+
+describe('a failure', () => {
+  test('rejects every look-up of its statement, and the next one is answered', async () => {
+    const { lookUp } = createCounted({ statement_timeout: 200 });
+    const tokens = await Promise.all(Array.from({ length: 20 }, () => createToken()));
+    const blocker = await admin.connect();
+    await blocker.query('begin; lock table session_tokens in access exclusive mode');
+    const outcomes = await Promise.allSettled(tokens.map((token) => lookUp(token.userId, token.hash)));
+    await blocker.query('rollback');
+    blocker.release();
+    for (const outcome of outcomes) {
+      assert.equal(outcome.status, 'rejected');
+      // query_canceled
+      assert.equal(outcome.reason.code, '57014');
+    }
+    assert.ok(await lookUp(tokens[0]?.userId ?? '', tokens[0]?.hash ?? Buffer.alloc(0)));
+  });
+
+  test('more often than statements may run at once leaves the look-up usable', async () => {
+    const { lookUp } = createCounted();
+    const token = await createToken();
+    // A sub that is no UUID is the server's error, not an answer.
+    for (let round = 0; round < 10; round += 1) await assert.rejects(lookUp('no uuid', token.hash));
+    assert.ok(await lookUp(token.userId, token.hash));
+  });
+});
