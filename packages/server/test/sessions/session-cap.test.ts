@@ -1,0 +1,120 @@
+// CONCURRENT_SESSION_LIMIT: a login beyond it ends the oldest session.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { TestClient } from '../client.ts';
+import { signIn, startTestService, type TestService } from '../harness.ts';
+import { type Account, addUser, isAccepted, isRefreshable, liveSessionIds, readyClient } from './accounts.ts';
+import { atOnce } from './at-once.ts';
+import { codesOf, logIn } from './attempts.ts';
+import { eventsOf } from './audit-events.ts';
+import { readToken } from './own-tokens.ts';
+
+const service = await startTestService({ after });
+const two = await service.another({ CONCURRENT_SESSION_LIMIT: '2' });
+const idOf = (client: TestClient): string => readToken(client.accessToken as string).claims.sid;
+
+async function signInTimes(where: TestService, user: Account, times: number): Promise<TestClient[]> {
+  const clients: TestClient[] = [];
+  for (let count = 0; count < times; count += 1) clients.push(await signIn(where, user));
+  return clients;
+}
+
+test('with a limit of 2 the third login ends the oldest session, with every token derived from it', async () => {
+  const user = await addUser(service);
+  const oldest = await signIn(two, user);
+  const byCookie = await oldest.post('/api/v1/auth/new_access_token');
+  const byBody = await oldest.post('/api/v1/auth/refresh', { refresh_token: oldest.refreshToken });
+  const younger = await signInTimes(two, user, 2);
+  for (const token of [oldest.accessToken, byCookie.body.data.access_token, byBody.body.data.access_token])
+    assert.equal(await isAccepted(two, token), false);
+  for (const token of [oldest.refreshToken, byBody.body.data.refresh_token])
+    assert.equal(await isRefreshable(two, token), false);
+  for (const client of younger) {
+    assert.ok(await isAccepted(two, client.accessToken as string));
+    assert.ok(await isRefreshable(two, client.refreshToken as string));
+  }
+});
+
+test('a session that the cap ended says so at its next request, and in an event', async () => {
+  const user = await addUser(service);
+  const [oldest] = (await signInTimes(two, user, 3)) as [TestClient];
+  assert.equal((await oldest.get('/api/v1/users/me')).body.code, 'token_revoked');
+  const events = await eventsOf(service, 'session_revoked', user);
+  assert.deepEqual(
+    events.map((event) => [event.details.session_id, event.details.reason]),
+    [[idOf(oldest), 'session_limit']],
+  );
+});
+
+test('the oldest by login goes, however lately it was used', async () => {
+  const user = await addUser(service);
+  const [oldest, second] = (await signInTimes(two, user, 2)) as [TestClient, TestClient];
+  await oldest.post('/api/v1/auth/refresh', { refresh_token: oldest.refreshToken });
+  await signIn(two, user);
+  assert.equal(await isAccepted(two, oldest.accessToken as string), false);
+  assert.ok(await isAccepted(two, second.accessToken as string));
+});
+
+test('the default limit is 5', async () => {
+  const user = await addUser(service);
+  const clients = await signInTimes(service, user, 6);
+  assert.deepEqual(await liveSessionIds(service, user.id), clients.slice(1).map(idOf));
+});
+
+test('a limit of 1 leaves the newest session alone', async () => {
+  const one = await service.another({ CONCURRENT_SESSION_LIMIT: '1' });
+  const user = await addUser(service);
+  const [, newest] = (await signInTimes(one, user, 2)) as [TestClient, TestClient];
+  assert.deepEqual(await liveSessionIds(service, user.id), [idOf(newest)]);
+  assert.ok(await isAccepted(one, newest.accessToken as string));
+});
+
+for (const limit of ['0', '-1'])
+  test(`a limit of ${limit} is no cap`, async () => {
+    const uncapped = await service.another({ CONCURRENT_SESSION_LIMIT: limit });
+    const user = await addUser(service);
+    const clients = await signInTimes(uncapped, user, 7);
+    assert.deepEqual(await liveSessionIds(service, user.id), clients.map(idOf));
+  });
+
+test('a limit that was lowered ends all that are beyond it at the next login', async () => {
+  const user = await addUser(service);
+  const clients = await signInTimes(service, user, 5);
+  const newest = await signIn(two, user);
+  assert.deepEqual(await liveSessionIds(service, user.id), [idOf(clients[4] as TestClient), idOf(newest)]);
+});
+
+test('ended and expired sessions take no place', async () => {
+  const user = await addUser(service);
+  const [kept, ended] = (await signInTimes(two, user, 2)) as [TestClient, TestClient];
+  await ended.post('/api/v1/auth/logout');
+  const expired = await signIn(two, user);
+  await service.sql("update sessions set expires_at = now() - interval '1 second' where id = $1", [
+    idOf(expired),
+  ]);
+  await signIn(two, user);
+  assert.ok(await isAccepted(two, kept.accessToken as string));
+});
+
+test('the cap counts each user alone', async () => {
+  const user = await addUser(service);
+  const [client] = (await signInTimes(two, user, 2)) as [TestClient];
+  await signInTimes(two, await addUser(service), 2);
+  assert.ok(await isAccepted(two, client.accessToken as string));
+});
+
+test('16 logins at once over two instances end with exactly the cap, and exactly those tokens work', async () => {
+  const [one, other] = [await readyClient(service), await readyClient(await service.another())];
+  for (let round = 0; round < 3; round += 1) {
+    const user = await addUser(service);
+    const answers = await atOnce(16, (index) => logIn(index % 2 ? one : other, user.email, user.password));
+    assert.deepEqual(codesOf(answers), { ok: 16 });
+    const live = await liveSessionIds(service, user.id);
+    assert.equal(live.length, 5);
+    for (const { body } of answers) {
+      const { sid } = readToken(body.data.access_token).claims;
+      assert.equal(await isAccepted(service, body.data.access_token), live.includes(sid));
+    }
+    assert.equal((await eventsOf(service, 'session_revoked', user)).length, 11);
+  }
+});

@@ -1,0 +1,154 @@
+// The signing keys as other services see them, and as they come, take over and stay.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { addSigningKey } from '../../src/modules/sessions/key-ring.ts';
+import { signIn, startTestService, TEST_SECRET_KEY, type TestService } from '../harness.ts';
+import { addUser, isAccepted } from './accounts.ts';
+import { isSignedBy, type PublishedKey, readToken } from './own-tokens.ts';
+
+const service = await startTestService({ after });
+const JWKS = '/.well-known/jwks.json';
+
+async function published(where: TestService): Promise<PublishedKey[]> {
+  const answer = await where.client().get(JWKS);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body.keys;
+}
+
+/** As an operator's rotation does it. */
+const addKey = (where: TestService, delaySeconds: number): Promise<string> =>
+  where.service.deps.db
+    .transaction()
+    .execute((tx) => addSigningKey(tx, Buffer.from(TEST_SECRET_KEY), delaySeconds));
+
+const kidOf = (token: string | null): unknown => readToken(token as string).header.kid;
+
+test('the key set holds public members only, and may be cached for five minutes', async () => {
+  const answer = await service.client().get(JWKS);
+  assert.equal(answer.headers.get('cache-control'), 'public, max-age=300');
+  assert.match(answer.headers.get('content-type') ?? '', /json/);
+  assert.deepEqual(Object.keys(answer.body), ['keys']);
+  assert.equal(answer.body.keys.length, 1);
+  for (const key of answer.body.keys) {
+    assert.deepEqual(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x']);
+    assert.deepEqual([key.kty, key.crv, key.alg, key.use], ['OKP', 'Ed25519', 'EdDSA', 'sig']);
+  }
+});
+
+test('both tokens of a login verify with node:crypto against the key set', async () => {
+  const client = await signIn(service, await addUser(service));
+  const keys = await published(service);
+  for (const token of [client.accessToken, client.refreshToken]) assert.ok(isSignedBy(token as string, keys));
+  const [header, , signature] = (client.accessToken as string).split('.');
+  const forged = { ...readToken(client.accessToken as string).claims, sub: crypto.randomUUID() };
+  const payload = Buffer.from(JSON.stringify(forged)).toString('base64url');
+  assert.equal(isSignedBy(`${header}.${payload}.${signature}`, keys), false);
+});
+
+for (const [kind, typ, audience, seconds] of [
+  ['access', 'at+jwt', 'http://castellan.test', 1_800],
+  ['refresh', 'rt+jwt', 'http://castellan.test/api/v1/auth/refresh', 7 * 86_400],
+] as const)
+  test(`an ${kind} token says typ ${typ}, its audience and times, and carries no rights`, async () => {
+    const user = await addUser(service);
+    const client = await signIn(service, user);
+    const token = kind === 'access' ? client.accessToken : client.refreshToken;
+    const { header, claims } = readToken(token as string);
+    assert.deepEqual({ ...header, kid: null }, { alg: 'EdDSA', typ, kid: null });
+    const { iat, nbf, exp, jti, sid, ...rest } = claims;
+    assert.deepEqual(rest, { iss: 'http://castellan.test', sub: user.id, aud: audience, type: kind });
+    assert.equal(nbf, iat);
+    assert.equal(exp - iat, seconds);
+    assert.ok(Math.abs(iat - Date.now() / 1_000) < 60);
+    for (const id of [jti, sid])
+      assert.match(id, /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/);
+  });
+
+test('ACCESS_TOKEN_EXPIRE_MINUTES and REFRESH_TOKEN_EXPIRE_DAYS are obeyed', async () => {
+  const other = await service.another({ ACCESS_TOKEN_EXPIRE_MINUTES: '5', REFRESH_TOKEN_EXPIRE_DAYS: '1' });
+  const client = await signIn(other, await addUser(service));
+  const life = (token: string | null) => {
+    const { exp, iat } = readToken(token as string).claims;
+    return exp - iat;
+  };
+  assert.equal(life(client.accessToken), 300);
+  assert.equal(life(client.refreshToken), 86_400);
+});
+
+test('two instances that start at once on one database publish the same keys', async () => {
+  const [one, other] = await Promise.all([service.another(), service.another()]);
+  assert.deepEqual(await published(one), await published(other));
+});
+
+test('a new key is published at once, signs after its delay, and old tokens stay valid', async (t) => {
+  const own = await startTestService(t);
+  const user = await addUser(own);
+  const before = await signIn(own, user);
+  const oldKid = kidOf(before.accessToken);
+
+  const newKid = await addKey(own, 3_600);
+  await own.service.deps.keyRing.load();
+  assert.deepEqual(new Set((await published(own)).map((key) => key.kid)), new Set([oldKid, newKid]));
+  assert.equal(kidOf((await signIn(own, user)).accessToken), oldKid);
+
+  await own.sql("update signing_keys set signs_from = now() - interval '1 second' where key_id = $1", [
+    newKid,
+  ]);
+  const later = await own.another();
+  const signed = await signIn(later, user);
+  assert.equal(kidOf(signed.accessToken), newKid);
+  assert.equal(kidOf(signed.refreshToken), newKid);
+  assert.ok(isSignedBy(signed.accessToken as string, await published(own)), 'not in a set cached since');
+  for (const where of [own, later])
+    for (const client of [before, signed]) assert.ok(await isAccepted(where, client.accessToken as string));
+
+  const refreshed = await before
+    .at(later.url)
+    .post('/api/v1/auth/refresh', { refresh_token: before.refreshToken });
+  assert.equal(kidOf(refreshed.body.data.refresh_token), newKid);
+  const retried = await before.post('/api/v1/auth/refresh', { refresh_token: before.refreshToken });
+  assert.equal(retried.body.data.refresh_token, refreshed.body.data.refresh_token);
+});
+
+test('a key with a delay of 0 signs as soon as it is loaded, without a restart', async (t) => {
+  const own = await startTestService(t);
+  const user = await addUser(own);
+  const newKid = await addKey(own, 0);
+  await own.service.deps.keyRing.load();
+  assert.equal(kidOf((await signIn(own, user)).accessToken), newKid);
+});
+
+test('a revoked token of a former key is told from a forged one', async (t) => {
+  const own = await startTestService(t);
+  const client = await signIn(own, await addUser(own));
+  await addKey(own, 0);
+  const later = await own.another();
+  await client.post('/api/v1/auth/logout');
+  assert.equal((await client.at(later.url).get('/api/v1/users/me')).body.code, 'token_revoked');
+});
+
+test('private keys rest sealed: no readable form of one is in the database', async () => {
+  const [row] = await service.sql<{ private_key_sealed: Buffer; text: string }>(
+    'select private_key_sealed, signing_keys::text as text from signing_keys',
+  );
+  // The fixed beginning of every Ed25519 key in PKCS #8 (RFC 8410).
+  assert.equal(row?.private_key_sealed.includes(Buffer.from('302e020100300506032b6570', 'hex')), false);
+  assert.doesNotMatch(row?.text ?? '', /"d":/);
+});
+
+test('another SECRET_KEY fails the start with a sentence that names the setting and what to do', async (t) => {
+  const own = await startTestService(t);
+  await assert.rejects(
+    own.another({ SECRET_KEY: 'another secret key, also 32 bytes or more' }),
+    (error: Error) => {
+      assert.match(error.message, /SECRET_KEY/);
+      assert.match(error.message, /cannot be opened/);
+      assert.ok(!error.message.includes('another secret key'), 'the secret stands in the error');
+      return true;
+    },
+  );
+});
+
+test('a SECRET_KEY under 32 bytes fails the start', async () => {
+  await assert.rejects(service.another({ SECRET_KEY: 'too short' }), /SECRET_KEY/);
+});

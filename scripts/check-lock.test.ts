@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { lockProblems } from './check-lock.ts';
+
+test('a package without a hash and one that names a host are told; workspaces and their links are not', () => {
+  assert.deepEqual(
+    lockProblems({
+      '': {},
+      'packages/server': {},
+      'node_modules/@castellan/server': { resolved: 'packages/server', link: true },
+      'node_modules/good': { integrity: 'sha512-x' },
+      'node_modules/good/node_modules/bundled': { inBundle: true },
+      'node_modules/bare': {},
+      'node_modules/hosted': { integrity: 'sha512-x', resolved: 'https://registry.example/hosted.tgz' },
+      'packages/server/node_modules/nested': {},
+    }),
+    [
+      'node_modules/bare has no integrity hash',
+      'node_modules/hosted names a place to come from',
+      'packages/server/node_modules/nested has no integrity hash',
+    ],
+  );
+});

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { settingDefinitions } from '../packages/server/src/settings.ts';
+import { configurationPath, renderConfiguration } from './gen-configuration.ts';
+
+test('docs/configuration.md says what the settings say', async () => {
+  assert.equal(
+    await readFile(configurationPath, 'utf8'),
+    renderConfiguration(Object.values(settingDefinitions)),
+    'run `npm run gen`',
+  );
+});
+
+test('every setting has a row of three cells, whatever its description holds', () => {
+  const text = renderConfiguration([
+    { name: 'A', defaultText: 'x|y', defaultShown: 'x|y', description: 'One | two.' },
+    { name: 'B', defaultText: undefined, defaultShown: 'none', description: 'Three.' },
+  ]);
+  assert.deepEqual(
+    text.split('\n').filter((line) => /^\| `[AB]/.test(line)),
+    ['| `A` | `x\\|y` | One \\| two. |', '| `B` | none | Three. |'],
+  );
+});
