@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { settingDefinitions } from '@castellan/server/settings';
+import { castellan } from './castellan.ts';
+
+test('help lists every command, and help of one shows its options', async () => {
+  const all = await castellan(['help']);
+  assert.deepEqual([all.code, all.err], [0, '']);
+  for (const name of ['serve', 'migrate', 'create-superuser', 'rotate-keys', 'check-config'])
+    assert.match(all.out, new RegExp(`^ {2}${name} `, 'm'));
+  const one = await castellan(['rotate-keys', '--help']);
+  assert.equal(one.code, 0);
+  assert.match(one.out, /^Usage: castellan rotate-keys \[--now\]$/m);
+  assert.deepEqual(await castellan(['help', 'rotate-keys']), one);
+});
+
+test('--version tells the version', async () => {
+  const { code, out } = await castellan(['--version']);
+  assert.equal(code, 0);
+  assert.match(out, /^castellan \d+\.\d+\.\d+\n$/);
+});
+
+for (const [args, message] of [
+  [[], /^castellan: no command given\.\nUsage:/],
+  [['bogus'], /^castellan: there is no command "bogus"\. .+\n$/],
+  [['toString'], /^castellan: there is no command "toString"\. .+\n$/],
+  [['help', 'bogus'], /^castellan: there is no command "bogus"\. .+\n$/],
+  [['rotate-keys', '--soon'], /^castellan: Unknown option '--soon'\. See `castellan help rotate-keys`\.\n$/],
+  [['migrate', 'now'], /^castellan: Unexpected argument 'now'.*\. See .+\n$/],
+  [['create-superuser', '--first-name', 'A'], /^castellan: --email is missing\. .+\n$/],
+  [['create-superuser', '--email', 'nobody'], /^castellan: --email is no e-mail address\.\n$/],
+  [['create-superuser', '--email', 'a@example.com'], /^castellan: --first-name is missing\. .+\n$/],
+  [
+    ['create-superuser', '--email', 'a@example.com', '--promote', '--last-name', 'B'],
+    /^castellan: --promote changes no name.+\n$/,
+  ],
+] as const)
+  test(`\`castellan ${args.join(' ')}\` is a mistake of usage: exit code 2 and what to do`, async () => {
+    const { code, out, err } = await castellan([...args]);
+    assert.deepEqual([code, out], [2, '']);
+    assert.match(err, message);
+  });
+
+test('check-config shows every setting with its value or default, and no secret', async () => {
+  const secrets = ['kettle-password', 'kettle-query', 'kettle-key-that-has-32-bytes-or-more', 'kettle-first'];
+  const { code, out } = await castellan(['check-config'], {
+    PORT: '8123',
+    DEFAULT_ROLE: '',
+    DATABASE_URL: `postgres://someone:${secrets[0]}@db.example.com:5432/accounts?password=${secrets[1]}`,
+    SECRET_KEY: secrets[2] as string,
+    FIRST_SUPERUSER_PASSWORD: secrets[3] as string,
+  });
+  assert.equal(code, 0);
+  const lines = Object.fromEntries(
+    out
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/\s{2,}/)),
+  );
+  assert.deepEqual(
+    Object.keys(lines),
+    Object.values(settingDefinitions).map(({ name }) => name),
+  );
+  assert.equal(lines.PORT, '8123');
+  assert.equal(lines.HOST, '127.0.0.1 (default)');
+  assert.equal(lines.PUBLIC_URL, 'http://localhost:8123 (default)');
+  assert.equal(lines.DEFAULT_ROLE, '(empty)');
+  assert.equal(lines.DATABASE_URL, 'postgres://db.example.com:5432/accounts (login and options not shown)');
+  assert.equal(lines.SECRET_KEY, '(set, not shown)');
+  for (const secret of secrets) assert.ok(!out.includes(secret), secret);
+});
+
+test('check-config lists everything that is wrong, and no value of a secret', async () => {
+  const { code, out, err } = await castellan(['check-config'], {
+    PORT: 'eighty',
+    LOG_LEVEL: 'loud',
+    SECRET_KEY: 'kettle',
+  });
+  assert.deepEqual([code, out], [1, '']);
+  assert.match(err, /3 settings are wrong:\n {2}PORT is "eighty".+\n {2}SECRET_KEY must .+\n {2}LOG_LEVEL /);
+  assert.ok(!err.includes('kettle'));
+});
+
+test('a database server that does not answer is one line and exit code 1', async () => {
+  const { code, err } = await castellan(['migrate'], {
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
+    SECRET_KEY: 'x'.repeat(32),
+  });
+  assert.equal(code, 1);
+  assert.equal(err, 'castellan: connect ECONNREFUSED 127.0.0.1:9\n');
+});
