@@ -1,0 +1,160 @@
+// CSRF: every state-changing route refuses what was not sent on purpose by the browser that holds the cookie.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { newEmail, PASSWORD, startTestService } from '../harness.ts';
+import { assertRefused, isUnsafe, postText, routesOf } from './fixture.ts';
+
+const service = await startTestService({ after });
+const routes = await routesOf(service);
+const guarded = routes.filter((route) => isUnsafe(route) && route.config.csrf !== false);
+
+/** Cookie and token of a browser of its own. */
+async function newBrowser(): Promise<{ cookie: string; token: string }> {
+  const client = service.client();
+  const answer = await client.get('/api/v1/auth/csrf-token');
+  return { cookie: `csrf_token=${client.cookies.get('csrf_token')}`, token: answer.body.data.csrf_token };
+}
+
+/** Another text of the same length and alphabet. */
+const spoiled = (text: string): string =>
+  `${text.slice(0, -2)}${text.at(-2) === 'A' ? 'B' : 'A'}${text.at(-1)}`;
+
+test('there are routes to protect', () => {
+  assert.ok(guarded.length >= 10, `${guarded.length} unsafe routes`);
+});
+
+for (const { method, path, url } of guarded)
+  test(`${method} ${url} is refused without a token made for the cookie that comes with it`, async () => {
+    const mine = await newBrowser();
+    const other = await newBrowser();
+    const attempts: Record<string, Record<string, string | null>> = {
+      'neither cookie nor token': { cookie: null, 'x-csrf-token': null },
+      'no token': { cookie: mine.cookie, 'x-csrf-token': null },
+      'no cookie': { cookie: null, 'x-csrf-token': mine.token },
+      "another browser's token": { cookie: mine.cookie, 'x-csrf-token': other.token },
+      'a spoiled token': { cookie: mine.cookie, 'x-csrf-token': spoiled(mine.token) },
+      'a spoiled cookie': { cookie: spoiled(mine.cookie), 'x-csrf-token': mine.token },
+      'the cookie as the token': {
+        cookie: mine.cookie,
+        'x-csrf-token': mine.cookie.slice('csrf_token='.length),
+      },
+      'an empty token': { cookie: mine.cookie, 'x-csrf-token': '' },
+    };
+    for (const [what, headers] of Object.entries(attempts)) {
+      const answer = await service.client().request(method, path, { json: {}, headers });
+      assertRefused(answer, 403, 'csrf_invalid');
+      assert.match(answer.body.detail, /CSRF/, what);
+    }
+  });
+
+test('CSRF is checked before the body is looked at and before the caller is authenticated', async () => {
+  const client = service.client();
+  const headers = { 'x-csrf-token': null, 'content-type': 'application/json' };
+  assertRefused(
+    await client.request('POST', '/api/v1/auth/login', { raw: '{', headers }),
+    403,
+    'csrf_invalid',
+  );
+  assertRefused(
+    await client.request('POST', '/api/v1/auth/logout', {
+      headers: { ...headers, authorization: 'Bearer x' },
+    }),
+    403,
+    'csrf_invalid',
+  );
+});
+
+test('a refusal is an audit event that names the route and the address', async () => {
+  const answer = await service.client().request('POST', '/api/v1/auth/logout/all', {
+    headers: { 'x-csrf-token': null },
+  });
+  const [entry] = await service.sql<{
+    actor_id: null;
+    resource_type: string;
+    details: Record<string, string>;
+  }>(
+    `select actor_id, resource_type, details from audit_logs
+     where action = 'csrf_refused' and details->>'request_id' = $1`,
+    [answer.headers.get('x-request-id')],
+  );
+  assert.equal(entry?.resource_type, 'security_event');
+  assert.equal(entry.actor_id, null);
+  assert.equal(entry.details.route, '/api/v1/auth/logout/all');
+  assert.equal(entry.details.address, '127.0.0.1');
+});
+
+test('safe methods need no token', async () => {
+  for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+    const answer = await service.client().request(method, '/api/v1/users/me');
+    assert.notEqual(answer.status, 403, method);
+  }
+});
+
+test('a method named in an override header or in the address changes nothing', async () => {
+  for (const name of ['x-http-method-override', 'x-http-method', 'x-method-override']) {
+    const answer = await service.client().get('/api/v1/auth/csrf-token?_method=POST', {
+      headers: { [name]: 'POST' },
+    });
+    assert.equal(answer.status, 200, name);
+    const posted = await service.client().post(
+      '/api/v1/auth/logout',
+      {},
+      {
+        headers: { [name]: 'GET', 'x-csrf-token': null },
+      },
+    );
+    assertRefused(posted, 403, 'csrf_invalid');
+  }
+});
+
+test('the cookie is kept, so that every tab of a browser holds a token that stays valid', async () => {
+  const browser = service.client();
+  const first = await browser.get('/api/v1/auth/csrf-token');
+  const cookie = browser.cookies.get('csrf_token');
+  const second = await browser.get('/api/v1/auth/csrf-token');
+  assert.equal(browser.cookies.get('csrf_token'), cookie);
+  assert.notEqual(first.body.data.csrf_token, second.body.data.csrf_token);
+  for (const tab of [first, second, first]) {
+    const answer = await browser.request('POST', '/api/v1/auth/logout', {
+      headers: { 'x-csrf-token': tab.body.data.csrf_token },
+    });
+    assertRefused(answer, 401, 'token_missing');
+  }
+});
+
+test('a cookie that this service did not sign is replaced', async () => {
+  const browser = service.client();
+  browser.cookies.set('csrf_token', spoiled((await newBrowser()).cookie.slice('csrf_token='.length)));
+  const before = browser.cookies.get('csrf_token');
+  await browser.get('/api/v1/auth/csrf-token');
+  assert.notEqual(browser.cookies.get('csrf_token'), before);
+  assertRefused(await browser.post('/api/v1/auth/logout'), 401, 'token_missing');
+});
+
+test('signing in keeps the cookie, and the token serves every later call', async () => {
+  const browser = service.client();
+  const registered = await browser.post('/api/v1/auth/register', {
+    email: newEmail(),
+    password: PASSWORD,
+    first_name: 'Ada',
+    last_name: 'Lovelace',
+  });
+  assert.equal(registered.status, 201, registered.text);
+  const cookie = browser.cookies.get('csrf_token');
+  assert.equal((await postText(browser, '/api/v1/auth/login', '{}')).status, 422);
+  assert.equal(browser.cookies.get('csrf_token'), cookie);
+});
+
+test('the cookie is HttpOnly, SameSite=Lax, for the whole site, and Secure only when the request came over https', async (t) => {
+  const behindProxy = await startTestService(t, { TRUSTED_PROXIES: '127.0.0.1' });
+  const cookieOf = async (url: string, headers: Record<string, string>): Promise<string> => {
+    const response = await fetch(`${url}/api/v1/auth/csrf-token`, { headers });
+    await response.text();
+    return response.headers.getSetCookie().join('\n');
+  };
+  const plain = await cookieOf(service.url, {});
+  assert.match(plain, /^csrf_token=[^;]+; Path=\/; HttpOnly; SameSite=Lax$/);
+  assert.match(await cookieOf(behindProxy.url, { 'x-forwarded-proto': 'https' }), /; Secure/);
+  assert.doesNotMatch(await cookieOf(behindProxy.url, { 'x-forwarded-proto': 'http' }), /Secure/);
+  assert.doesNotMatch(await cookieOf(service.url, { 'x-forwarded-proto': 'https' }), /Secure/);
+});

@@ -1,0 +1,29 @@
+// The probes of a service that is well: alive, ready, and its public keys.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startTestService } from '../harness.ts';
+
+const service = await startTestService({ after });
+
+test('alive and ready need no token, no cookie, and set none', async () => {
+  for (const [path, status] of [
+    ['/health/live', 'live'],
+    ['/health/ready', 'ready'],
+  ] as const) {
+    const answer = await service.client().get(path);
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body, { status });
+    assert.deepEqual(answer.headers.getSetCookie(), []);
+  }
+});
+
+test('the key set holds public parts only, and may be cached', async () => {
+  const answer = await service.client().get('/.well-known/jwks.json');
+  assert.equal(answer.status, 200);
+  assert.ok(answer.body.keys.length >= 1);
+  for (const key of answer.body.keys) {
+    assert.deepEqual(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x']);
+    assert.equal(key.alg, 'EdDSA');
+  }
+  assert.match(answer.headers.get('cache-control') ?? '', /^public, max-age=\d+$/);
+});
