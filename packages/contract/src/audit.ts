@@ -11,7 +11,8 @@ export const auditActionCatalogue = {
   account_locked: 'Too many failed attempts locked an e-mail address, whether or not an account has it.',
   account_unlocked: 'The lock ended. details.reason: expired, password_set or admin.',
   user_registered: 'Somebody opened an account.',
-  registration_refused: 'A registration was refused. details.reason: abuse_limit or email_taken.',
+  registration_refused:
+    'A registration was refused. details.reason: abuse_limit, email_taken or password_rejected.',
   email_verified: 'A user confirmed his e-mail address.',
   verification_refused: 'A verification link was refused. details.reason: the error code.',
   verification_email_sent:

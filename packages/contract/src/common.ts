@@ -25,7 +25,7 @@ export const PersonNameInput = (example: string) =>
     examples: [example],
   });
 
-/** Ids one request may name. More is refused with this number (decisions of the API: bounded work per request). */
+/** Ids one request may name. More is refused with this number (bounded work per request). */
 export const MAX_IDS = 1_000;
 export const UuidList = Type.Array(Uuid, { maxItems: MAX_IDS });
 

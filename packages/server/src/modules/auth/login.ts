@@ -26,7 +26,7 @@ export type LoginDeps = PasswordDeps & UserDeps & LockoutDeps;
 
 type Reason = 'unknown_user' | 'wrong_password' | 'locked' | 'unverified' | 'inactive' | 'sanitization';
 
-/** Longer than this is no password anybody set (decisions: over 1,000 characters is refused by sanitization). */
+/** Longer than this is no password anybody set. */
 const MAX_PASSWORD_LENGTH = 1_000;
 
 export async function login(

@@ -7,7 +7,7 @@ import { randomToken } from '../../platform/ids.ts';
 
 export type Purpose = 'verify_email' | 'reset_password';
 
-// decisions: 24 hours to verify, 30 minutes to reset.
+// Long enough to find the mail; a reset is worth more to a thief.
 const lifetimeMinutes: Record<Purpose, number> = { verify_email: 24 * 60, reset_password: 30 };
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();

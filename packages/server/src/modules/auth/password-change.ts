@@ -129,7 +129,7 @@ export async function confirmPasswordReset(
       if (!(await consumeOneTimeToken(tx, 'reset_password', body.token)))
         throw new AppError('reset_token_invalid');
     },
-    // decisions: a reset ends all pending links.
+    // A reset ends all pending links.
     finish: async (tx, user) => {
       await endOneTimeTokens(tx, 'reset_password', user.id);
       await endOneTimeTokens(tx, 'verify_email', user.id);

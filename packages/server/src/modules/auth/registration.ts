@@ -33,7 +33,13 @@ export async function register(deps: RegistrationDeps, client: Client, body: Reg
     await recordRefusal(deps, client, email, 'abuse_limit');
     throw new AppError('registration_refused');
   }
-  const passwordHash = await hashFirstPassword(deps, body.password, { email, ...names });
+  const passwordHash = await hashFirstPassword(deps, body.password, { email, ...names }).catch(
+    async (error: unknown) => {
+      if (error instanceof AppError && error.code === 'password_rejected')
+        await recordRefusal(deps, client, email, 'password_rejected');
+      throw error;
+    },
+  );
   const id = newId();
   try {
     await inTransaction(deps.db, async (tx) => {

@@ -14,7 +14,7 @@ export type PoolSettings = {
 };
 
 // A dead statement must not hold a request longer than a client waits: 10 s; a lock queue half of that;
-// a transaction that its process forgot, 15 s (security rule: time-outs everywhere).
+// a transaction that its process forgot, 15 s.
 const STATEMENT_TIMEOUT_MS = 10_000;
 const LOCK_TIMEOUT_MS = 5_000;
 const IDLE_TRANSACTION_TIMEOUT_MS = 15_000;

@@ -34,7 +34,7 @@ export type ServerOptions = {
 
 /** Body size of routes that say nothing: 1 MiB. */
 const BODY_LIMIT_BYTES = 1_048_576;
-// security rule 20: slow senders are cut.
+// Slow senders are cut: they would hold connections for nothing.
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
