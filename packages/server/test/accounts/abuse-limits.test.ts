@@ -1,0 +1,168 @@
+// The limits of the public forms: requests per address, mails per e-mail address, registrations per network.
+// What a limit refuses must not tell whether an account exists.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Answer } from '../client.ts';
+import { createVerifiedUser, newEmail, startTestService, type TestService } from '../harness.ts';
+import { assertAnswered, assertMessageOnly, assertRefused } from './answers.ts';
+import { entryOf } from './audit-trail.ts';
+import {
+  atOnce,
+  mailsTo,
+  outboxSettled,
+  paths,
+  registerAccount,
+  registration,
+  tally,
+} from './self-service.ts';
+
+function assertRateLimited(answer: Answer, limit: string): void {
+  assertRefused(answer, 429, 'rate_limited');
+  const seconds = Number(answer.headers.get('retry-after'));
+  assert.ok(seconds >= 1 && seconds <= 3_600, `Retry-After ${seconds}`);
+  assert.equal(answer.headers.get('ratelimit-limit'), limit);
+  assert.equal(answer.headers.get('ratelimit-remaining'), '0');
+}
+
+/** As if from this address: the test's own is a trusted proxy. */
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+const behindProxy = { TRUSTED_PROXIES: '127.0.0.1' };
+
+const limited = await startTestService(
+  { after },
+  {
+    ...behindProxy,
+    RATE_LIMIT_REGISTER: '3/hour',
+    RATE_LIMIT_RESEND_VERIFICATION: '3/hour',
+    RATE_LIMIT_PASSWORD_RESET: '3/hour',
+  },
+);
+
+for (const [path, body] of [
+  [paths.register, () => registration()],
+  [paths.resend, () => ({ email: newEmail('nobody') })],
+  [paths.requestReset, () => ({ email: newEmail('nobody') })],
+] as const) {
+  test(`${path}: the request over the limit is 429 for this address, whatever it asks, and not for another`, async () => {
+    const send = (json: unknown, address: string) => limited.client().post(path, json, from(address));
+    const first = await send(body(), '192.0.2.1');
+    assert.ok(first.status < 300, first.text);
+    assert.equal(first.headers.get('ratelimit-limit'), '3');
+    assert.equal(first.headers.get('ratelimit-remaining'), '2');
+    // A refused body counts as well.
+    assert.equal((await send({ email: 'plain' }, '192.0.2.1')).status, 400);
+    assert.ok((await send(body(), '192.0.2.1')).status < 300);
+    const refused = await send(body(), '192.0.2.1');
+    assertRateLimited(refused, '3');
+    assertRateLimited(await send({ email: 'plain' }, '192.0.2.1'), '3');
+    assert.ok((await send(body(), '192.0.2.2')).status < 300);
+    const [entry] = await limited.sql(
+      `select actor_id, details from audit_logs where action = 'rate_limited' and details->>'request_id' = $1`,
+      [refused.headers.get('x-request-id')],
+    );
+    assert.equal((entry!.details as Record<string, unknown>).address, '192.0.2.1');
+    assert.equal(entry!.actor_id, null);
+  });
+
+  test(`${path}: of 20 requests at once exactly as many pass as the limit says`, async () => {
+    const answers = await atOnce(limited, 20, (client) => client.post(path, body(), from('203.0.113.9')));
+    assert.equal(tally(answers)[429], 17, JSON.stringify(tally(answers)));
+  });
+}
+
+test('the defaults are the specified ones: 3 registrations and 3 reset requests per hour', async (t) => {
+  const service = await startTestService(t, { RATE_LIMIT_REGISTER: '', RATE_LIMIT_PASSWORD_RESET: '' });
+  for (let count = 0; count < 3; count += 1) {
+    assertAnswered(await service.client().post(paths.register, registration()), 201);
+    assertMessageOnly(await service.client().post(paths.requestReset, { email: newEmail() }));
+  }
+  assertRateLimited(await service.client().post(paths.register, registration()), '3');
+  assertRateLimited(await service.client().post(paths.requestReset, { email: newEmail() }), '3');
+});
+
+test('without a CSRF token a request is refused before it counts', async (t) => {
+  const service = await startTestService(t, { RATE_LIMIT_PASSWORD_RESET: '1/hour' });
+  const email = newEmail();
+  const bare = { headers: { 'x-csrf-token': null } };
+  assertRefused(await service.client().post(paths.requestReset, { email }, bare), 403, 'csrf_invalid');
+  assertMessageOnly(await service.client().post(paths.requestReset, { email }));
+});
+
+async function assertNoMail(service: TestService, email: string, kind: string, count: number): Promise<void> {
+  await outboxSettled(service);
+  assert.equal(mailsTo(service, email, kind).length, count);
+}
+
+test('over ACCOUNT_EMAIL_LIMIT resend and reset answer as always and send nothing', async (t) => {
+  const service = await startTestService(t, { ACCOUNT_EMAIL_LIMIT: '3/hour' });
+  const resend = (email: string) => service.client().post(paths.resend, { email });
+  const reset = (email: string) => service.client().post(paths.requestReset, { email });
+  const account = await registerAccount(service); // the first of three
+  const within = [await resend(account.email), await reset(` ${account.email.toUpperCase()}`)];
+  const over = [await resend(account.email), await reset(account.email)];
+  for (const index of [0, 1]) {
+    assert.equal(assertMessageOnly(over[index]!), assertMessageOnly(within[index]!));
+    assert.deepEqual([...over[index]!.headers.keys()].sort(), [...within[index]!.headers.keys()].sort());
+  }
+  await assertNoMail(service, account.email, 'verification', 2);
+  await assertNoMail(service, account.email, 'password_reset', 1);
+  for (const [answer, action] of [
+    [over[0], 'verification_email_sent'],
+    [over[1], 'password_reset_requested'],
+  ] as const)
+    assert.equal((await entryOf(service, answer!.headers, action)).details.outcome, 'limited');
+
+  // Nobody else is concerned, and unknown addresses are counted and answered alike.
+  const stranger = newEmail('nobody');
+  for (let count = 0; count < 5; count += 1)
+    assert.equal(assertMessageOnly(await reset(stranger)), assertMessageOnly(within[1]!));
+  const other = await createVerifiedUser(service);
+  assertMessageOnly(await reset(other.email));
+  await assertNoMail(service, other.email, 'password_reset', 1);
+});
+
+test('over ACCOUNT_EMAIL_LIMIT registration is 400, whether the address is taken or not', async (t) => {
+  const service = await startTestService(t, { ACCOUNT_EMAIL_LIMIT: '2/hour' });
+  const register = (email: string) => service.client().post(paths.register, registration({ email }));
+  const taken = newEmail();
+  assertAnswered(await register(taken), 201);
+  assertRefused(await register(taken.toUpperCase()), 409, 'email_taken');
+  const refused = await register(taken);
+  assertRefused(refused, 400, 'registration_refused');
+  const entry = await entryOf(service, refused.headers, 'registration_refused');
+  assert.equal(entry.details.reason, 'abuse_limit');
+  assert.equal(entry.details.email, taken);
+
+  const free = newEmail();
+  for (let count = 0; count < 2; count += 1) await service.client().post(paths.requestReset, { email: free });
+  assertRefused(await register(free), 400, 'registration_refused');
+  assert.deepEqual(await service.sql('select from users where email = $1', [free]), []);
+});
+
+test('over REGISTRATION_ABUSE_LIMIT registration is 400 for the whole /24 or /64, and not beyond it', async (t) => {
+  const service = await startTestService(t, { ...behindProxy, REGISTRATION_ABUSE_LIMIT: '2/day' });
+  const register = (address: string) => service.client().post(paths.register, registration(), from(address));
+  for (const [first, second, third, outside] of [
+    ['192.0.2.1', '192.0.2.77', '192.0.2.255', '192.0.3.1'],
+    ['2001:db8::1', '2001:db8::ffff:1', '2001:db8:0:0:abcd::', '2001:db8:0:1::1'],
+  ] as const) {
+    assertAnswered(await register(first), 201);
+    assertAnswered(await register(second), 201);
+    assertRefused(await register(third), 400, 'registration_refused');
+    assertRefused(await register(first), 400, 'registration_refused');
+    assertAnswered(await register(outside), 201);
+  }
+});
+
+test('without a trusted proxy the headers move nobody to another network', async (t) => {
+  const service = await startTestService(t, { REGISTRATION_ABUSE_LIMIT: '1/day' });
+  const register = (address: string) => service.client().post(paths.register, registration(), from(address));
+  assertAnswered(await register('192.0.2.1'), 201);
+  assertRefused(await register('198.51.100.1'), 400, 'registration_refused');
+});
+
+test('of 16 registrations of one network at once exactly as many pass as REGISTRATION_ABUSE_LIMIT says', async (t) => {
+  const service = await startTestService(t, { REGISTRATION_ABUSE_LIMIT: '4/day' });
+  const answers = await atOnce(service, 16, (client) => client.post(paths.register, registration()));
+  assert.deepEqual(tally(answers), { 201: 4, 400: 12 });
+});

@@ -1,0 +1,188 @@
+// The mails about an account: what they say, to whom, where their links lead, and that a mail server may be away.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import {
+  createVerifiedUser,
+  eventually,
+  newEmail,
+  PASSWORD,
+  startTestService,
+  type TestService,
+} from '../harness.ts';
+import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
+import { assertAnswered, assertMessageOnly, assertRefused } from './answers.ts';
+import { entriesAbout } from './audit-trail.ts';
+import { mailsTo, outboxSettled, paths, registerAccount, registration } from './self-service.ts';
+
+const PUBLIC_URL = 'https://id.example.org/castellan';
+const service = await startTestService({ after }, { PUBLIC_URL, ACCOUNT_LOCKOUT_ATTEMPTS: '2' });
+const linkPattern = /https?:\/\/\S+/g;
+
+test('the verification mail greets by name and has one link, below PUBLIC_URL, with the token in its fragment', async () => {
+  const { email, token } = await registerAccount(service, { first_name: "Zoë O'Brien" });
+  const [mail] = mailsTo(service, email, 'verification');
+  assert.equal(mail!.subject, 'Confirm your e-mail address');
+  assert.match(mail!.text, /^From: no-reply@localhost$/m);
+  assert.match(mail!.text, /Hello Zoë O'Brien,/);
+  assert.match(mail!.text, /24 hours/);
+  assert.deepEqual(mail!.text.match(linkPattern), [`${PUBLIC_URL}/verify-email#token=${token}`]);
+  assert.ok(Buffer.from(token, 'base64url').length >= 32, '256 random bits');
+});
+
+test('the reset mail has one link, below PUBLIC_URL, with the token in its fragment', async () => {
+  const { email } = await createVerifiedUser(service);
+  assertMessageOnly(await service.client().post(paths.requestReset, { email }));
+  const mail = await eventually(() => mailsTo(service, email, 'password_reset')[0], 'the reset mail');
+  assert.equal(mail.subject, 'Set a new password');
+  assert.match(mail.text, /30 minutes/);
+  assert.deepEqual(mail.text.match(linkPattern), [`${PUBLIC_URL}/reset#token=${mail.token}`]);
+});
+
+test('no header of a request moves a link elsewhere', async () => {
+  const email = newEmail();
+  const headers = {
+    host: 'evil.example',
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'http',
+    forwarded: 'host=evil.example',
+    origin: 'https://evil.example',
+    referer: 'https://evil.example/',
+  };
+  assertAnswered(await service.client().post(paths.register, registration({ email }), { headers }), 201);
+  const mail = await eventually(() => mailsTo(service, email, 'verification')[0], 'the mail');
+  assert.ok(mail.text.includes(`${PUBLIC_URL}/verify-email#token=`));
+  assert.doesNotMatch(mail.text, /evil/);
+});
+
+test('a lock is told to the owner by one mail, without a token; an address without account gets none', async () => {
+  const user = await createVerifiedUser(service);
+  const stranger = newEmail('nobody');
+  const inactive = await createVerifiedUser(service);
+  await service.sql('update users set is_active = false where id = $1', [inactive.id]);
+  for (const email of [user.email, stranger, inactive.email]) {
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      await service.client().login({ email, password: 'Wrong#Quartz82Lime' });
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      assertRefused(await service.client().login({ email, password: PASSWORD }), 422, 'account_locked');
+  }
+  const locks = (await entriesAbout(service, user.email)).filter(
+    (entry) => entry.action === 'account_locked',
+  );
+  assert.equal(locks.length, 1);
+  assert.equal(locks[0]!.resource_id, user.id);
+  await outboxSettled(service);
+  const [mail, ...more] = mailsTo(service, user.email, 'account_locked');
+  assert.equal(more.length, 0);
+  assert.match(mail!.subject, /locked/);
+  assert.match(mail!.text, /15 minutes/);
+  assert.deepEqual(mail!.text.match(linkPattern), [`${PUBLIC_URL}/forgot`]);
+  for (const email of [stranger, inactive.email])
+    assert.deepEqual(mailsTo(service, email, 'account_locked'), []);
+});
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const sink = await startSmtpSink();
+  await sink.close();
+  return sink.port;
+}
+
+/** Retries wait by the clock of the database; this makes them due. */
+const retryNow = (on: TestService) => on.sql('update outbox set run_at = now() where sent_at is null');
+
+const received = (sink: SmtpSink, email: string) =>
+  eventually(() => sink.mails.find((mail) => mail.to.includes(email)), `a mail to ${email}`);
+
+/** Quoted-printable (RFC 2045) as text. */
+const decoded = (raw: string): string =>
+  Buffer.from(
+    raw
+      .replace(/=\r?\n/g, '')
+      .replace(/=([\dA-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  ).toString('utf8');
+
+test('by SMTP a mail has sender, recipient, text and HTML; a name is escaped in HTML', async (t) => {
+  const sink = await startSmtpSink();
+  t.after(() => sink.close());
+  const mailing = await startTestService(t, {
+    SMTP_URL: sink.url(),
+    MAIL_FROM: 'Castellan <id@example.org>',
+  });
+  const email = newEmail();
+  const body = registration({ email: ` ${email.toUpperCase()} `, first_name: 'Tom & "Jé" <3' });
+  assertAnswered(await mailing.client().post(paths.register, body), 201);
+  const mail = await received(sink, email);
+  const text = decoded(mail.raw);
+  assert.deepEqual(mail.to, [email], 'the stored address');
+  assert.match(text, /^From: Castellan <id@example\.org>\r$/m);
+  assert.match(text, new RegExp(`^To: <?${email}>?\r$`, 'm'));
+  assert.match(text, /^Subject: Confirm your e-mail address\r$/m);
+  assert.match(text, /^Auto-Submitted: auto-generated\r$/m);
+  assert.match(text, /^Content-Type: text\/plain; charset=utf-8\r$/m);
+  assert.match(text, /^Content-Type: text\/html; charset=utf-8\r$/m);
+  assert.ok(text.includes('Hello Tom & "Jé" <3,'), text);
+  assert.ok(text.includes('Hello Tom &amp; &quot;Jé&quot; &lt;3,'), text);
+  const tokens = new Set(text.match(/#token=[\w-]+/g));
+  assert.equal(tokens.size, 1, 'the same link in both');
+  assert.deepEqual(mailing.mails(), [], 'nothing is printed where a mail server is set');
+  const [link] = tokens;
+  assertAnswered(await mailing.client().post(paths.verify, { token: link!.slice('#token='.length) }));
+});
+
+test('registration answers 201 while the mail server is down, and the mail comes when it is up', async (t) => {
+  const port = await freePort();
+  const mailing = await startTestService(t, { SMTP_URL: `smtp://127.0.0.1:${port}` });
+  const email = newEmail();
+  const client = mailing.client();
+  assertAnswered(await client.post(paths.register, registration({ email })), 201);
+  assertMessageOnly(await client.post(paths.requestReset, { email }));
+  await eventually(async () => {
+    const failed = await mailing.sql('select from outbox where attempts > 0 and last_error is not null');
+    return failed.length === 2 || undefined;
+  }, 'two attempts that failed');
+
+  const sink = await startSmtpSink({}, port);
+  t.after(() => sink.close());
+  await retryNow(mailing);
+  await eventually(() => (sink.mails.length === 2 ? true : undefined), 'both mails');
+  const tokens = sink.mails.map((mail) => /#token=([\w-]+)/.exec(decoded(mail.raw))?.[1]);
+  const answers = [];
+  for (const token of tokens) answers.push((await client.post(paths.verify, { token })).status);
+  assert.deepEqual(answers.sort(), [200, 400], 'the link that came late works');
+  await outboxSettled(mailing);
+  assert.equal(sink.mails.length, 2, 'each mail goes out once');
+});
+
+test('a mail that waited is not sent to an account that needs it no more', async (t) => {
+  const port = await freePort();
+  const mailing = await startTestService(t, { SMTP_URL: `smtp://127.0.0.1:${port}` });
+  const [verified, gone, waiting] = [newEmail(), newEmail(), newEmail()];
+  for (const email of [verified, gone, waiting])
+    assertAnswered(await mailing.client().post(paths.register, registration({ email })), 201);
+  await mailing.sql('update users set verified = true where email = $1', [verified]);
+  await mailing.sql('delete from user_roles where user_id = (select id from users where email = $1)', [gone]);
+  await mailing.sql('delete from users where email = $1', [gone]);
+  const sink = await startSmtpSink({}, port);
+  t.after(() => sink.close());
+  await retryNow(mailing);
+  await received(sink, waiting);
+  await outboxSettled(mailing);
+  assert.deepEqual(
+    sink.mails.flatMap((mail) => mail.to),
+    [waiting],
+  );
+});
+
+test('a mail server that hangs delays no answer', async (t) => {
+  const sink = await startSmtpSink({ onConnect: () => {} });
+  t.after(async () => {
+    sink.dropConnections();
+    await sink.close();
+  });
+  const mailing = await startTestService(t, { SMTP_URL: sink.url() });
+  const started = performance.now();
+  assertAnswered(await mailing.client().post(paths.register, registration()), 201);
+  assert.ok(performance.now() - started < 5_000, 'shorter than any time-out towards the mail server');
+  sink.dropConnections();
+});

@@ -1,0 +1,171 @@
+// POST /auth/verify-email: the mailed token is worth one verification, within its time, for its address only.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startTestService } from '../harness.ts';
+import { assertAnswered, assertFieldRefused, assertRefused } from './answers.ts';
+import { entryOf } from './audit-trail.ts';
+import { atOnce, linkTo, paths, registerAccount, resetLink, tally } from './self-service.ts';
+
+const service = await startTestService({ after });
+const verify = (token: unknown) => service.client().post(paths.verify, { token });
+const isVerified = async (id: string) =>
+  (await service.sql<{ verified: boolean }>('select verified from users where id = $1', [id]))[0]?.verified;
+
+test('the mailed token verifies the account and the user comes back', async () => {
+  const account = await registerAccount(service);
+  const answer = await verify(account.token);
+  const user = assertAnswered(answer);
+  assert.equal(user.id, account.id);
+  assert.equal(user.email, account.email);
+  assert.equal(user.verified, true);
+  assert.equal(user.is_active, true);
+  assert.deepEqual(user.permissions, ['self.update_profile']);
+  const entry = await entryOf(service, answer.headers, 'email_verified');
+  assert.equal(entry.actor_id, account.id);
+  assert.equal(entry.resource_id, account.id);
+  assert.equal(entry.details.email, account.email);
+});
+
+test('verifying opens no session: only the password does', async () => {
+  const account = await registerAccount(service);
+  const client = service.client();
+  assertRefused(await client.login(account), 422, 'email_not_verified');
+  const answer = await client.post(paths.verify, { token: account.token });
+  assert.doesNotMatch(answer.text, /access_token|refresh_token/);
+  assert.deepEqual([...client.cookies.keys()], ['csrf_token']);
+  assert.equal((await client.login(account)).status, 200);
+});
+
+test('a second use of the token is 400 and says that the address is verified already', async () => {
+  const account = await registerAccount(service);
+  assertAnswered(await verify(account.token));
+  const again = await verify(account.token);
+  assertRefused(again, 400, 'already_verified');
+  const entry = await entryOf(service, again.headers, 'verification_refused');
+  assert.equal(entry.details.reason, 'already_verified');
+});
+
+test('the pending token of an account that was verified by other means is 400, already verified', async () => {
+  const account = await registerAccount(service);
+  await service.sql('update users set verified = true where id = $1', [account.id]);
+  assertRefused(await verify(account.token), 400, 'already_verified');
+});
+
+for (const [what, token] of [
+  ['nobody was given', 'x'.repeat(43)],
+  ['is empty', ''],
+  ['is longer than any token', 'x'.repeat(20_000)],
+  ['is a JWT', 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.AAAA'],
+  ['is an SQL fragment', "' or true --"],
+])
+  test(`a token that ${what} is 400`, async () => {
+    const answer = await verify(token);
+    assertRefused(answer, 400, 'verification_token_invalid');
+    const entry = await entryOf(service, answer.headers, 'verification_refused');
+    assert.equal(entry.actor_id, null);
+    assert.equal(entry.resource_id, '');
+    assert.equal(entry.details.reason, 'verification_token_invalid');
+  });
+
+test('a token of a wrong type, or none, is 422 and names the field', async () => {
+  for (const token of [undefined, null, 42, ['x'], { $ne: '' }])
+    assertFieldRefused(await verify(token), 422, 'validation_failed', 'token');
+});
+
+test('without a CSRF token verifying is 403 and the token stays usable', async () => {
+  const account = await registerAccount(service);
+  const answer = await service
+    .client()
+    .post(paths.verify, { token: account.token }, { headers: { 'x-csrf-token': null } });
+  assertRefused(answer, 403, 'csrf_invalid');
+  assertAnswered(await verify(account.token));
+});
+
+test('a token that was altered, cut or padded is 400, and the real one still works', async () => {
+  const { id, token } = await registerAccount(service);
+  const swapped = token.endsWith('A') ? `${token.slice(0, -1)}B` : `${token.slice(0, -1)}A`;
+  for (const wrong of [swapped, token.slice(0, -1), `${token}=`, ` ${token}`, token.toUpperCase()])
+    assertRefused(await verify(wrong), 400, 'verification_token_invalid');
+  assert.equal(await isVerified(id), false);
+  assertAnswered(await verify(token));
+});
+
+test('a token is good for 24 hours and 400 after', async () => {
+  const { id, token } = await registerAccount(service);
+  const [row] = await service.sql<{ minutes: number }>(
+    `select extract(epoch from expires_at - created_at)::int / 60 as minutes from one_time_tokens where user_id = $1`,
+    [id],
+  );
+  assert.equal(row!.minutes, 24 * 60);
+  await service.sql(
+    `update one_time_tokens set expires_at = now() - interval '1 second' where user_id = $1`,
+    [id],
+  );
+  assertRefused(await verify(token), 400, 'verification_token_invalid');
+  assert.equal(await isVerified(id), false);
+});
+
+test('only the newest token works', async () => {
+  const { email, token } = await registerAccount(service);
+  await service.client().post(paths.resend, { email });
+  const newest = await linkTo(service, email, 'verification', 1);
+  assert.notEqual(newest, token);
+  assertRefused(await verify(token), 400, 'verification_token_invalid');
+  assertAnswered(await verify(newest));
+});
+
+test('a reset token verifies nothing, and stays usable for the reset', async () => {
+  const { id, email } = await registerAccount(service);
+  const reset = await resetLink(service, email);
+  assertRefused(await verify(reset), 400, 'verification_token_invalid');
+  assert.equal(await isVerified(id), false);
+  const [row] = await service.sql('select used_at from one_time_tokens where user_id = $1 and purpose = $2', [
+    id,
+    'reset_password',
+  ]);
+  assert.equal(row!.used_at, null);
+});
+
+test('the token of an account that is gone is 400', async () => {
+  const { id, token } = await registerAccount(service);
+  await service.sql('delete from user_roles where user_id = $1', [id]);
+  await service.sql('delete from users where id = $1', [id]);
+  assertRefused(await verify(token), 400, 'verification_token_invalid');
+});
+
+test('a token verifies only the address that it was mailed to', async () => {
+  const { id, token } = await registerAccount(service);
+  await service.sql(`update users set email = 'moved-' || email where id = $1`, [id]);
+  assertRefused(await verify(token), 400, 'verification_token_invalid');
+  assert.equal(await isVerified(id), false);
+});
+
+test("one account's token does nothing for another", async () => {
+  const [one, other] = await Promise.all([registerAccount(service), registerAccount(service)]);
+  assert.equal(assertAnswered(await verify(one.token)).id, one.id);
+  assert.equal(await isVerified(other.id), false);
+});
+
+test('of 50 uses of one token at once exactly one is 200, the others 400', async () => {
+  const { id, token } = await registerAccount(service);
+  const answers = await atOnce(service, 50, (client) => client.post(paths.verify, { token }));
+  assert.deepEqual(tally(answers), { 200: 1, 400: 49 });
+  for (const answer of answers) if (answer.status === 400) assertRefused(answer, 400, 'already_verified');
+  const entries = await service.sql(
+    `select from audit_logs where action = 'email_verified' and resource_id = $1`,
+    [id],
+  );
+  assert.equal(entries.length, 1);
+});
+
+test('16 new links asked for while the old one is used end in a verified account and no error', async () => {
+  const { id, email, token } = await registerAccount(service);
+  const answers = await atOnce(service, 17, (client, index) =>
+    index === 8 ? client.post(paths.verify, { token }) : client.post(paths.resend, { email }),
+  );
+  const [verified] = answers.splice(8, 1);
+  assert.deepEqual(tally(answers), { 200: 16 });
+  // The old link may have been replaced before it was used; the account is then still to be verified by a newer one.
+  assert.ok([200, 400].includes(verified!.status), verified!.text);
+  assert.equal(await isVerified(id), verified!.status === 200);
+});
