@@ -3,7 +3,7 @@ import cookie from '@fastify/cookie';
 import { constraintCodes } from './constraints.ts';
 import type { Deps } from './deps.ts';
 import { auditRoutes } from './modules/audit/routes.ts';
-import { recordEvent } from './modules/audit/service.ts';
+import { recordBounded } from './modules/audit/service.ts';
 import { authRoutes } from './modules/auth/routes.ts';
 import { actorOf, addGuard } from './modules/authz/guard.ts';
 import { dashboardRoutes } from './modules/dashboard/routes.ts';
@@ -52,14 +52,14 @@ export async function buildApp(deps: Deps): Promise<App> {
       throw new AppError('database_unavailable', { retryAfterSeconds: 2 });
   });
   addCsrfProtection(app, deps.csrf, (request) =>
-    recordEvent(deps, request.client, {
+    recordBounded(deps, request.client, {
       action: 'csrf_refused',
       actorId: null,
       details: { method: request.method, route: request.routeOptions.url },
     }),
   );
   addRateLimits(app, deps.limiter, (request) =>
-    recordEvent(deps, request.client, {
+    recordBounded(deps, request.client, {
       action: 'rate_limited',
       actorId: null,
       details: { limit: request.routeOptions.config.limit?.name },

@@ -5,6 +5,7 @@ import type { Database } from './database.ts';
 import { hasAnyUser, makePassword, seed } from './modules/seed/service.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { createKysely } from './platform/db/pool.ts';
+import { inTransaction } from './platform/db/transaction.ts';
 import type { PasswordHasher } from './platform/security/password-hasher.ts';
 import type { Settings } from './settings.ts';
 
@@ -48,7 +49,7 @@ export async function prepareDatabase(
     const superuser = isEmpty
       ? { email: settings.firstSuperuserEmail, passwordHash: await hasher.hash(password) }
       : null;
-    const madeSuperuser = await db.transaction().execute((tx) => seed(tx, secretKey, superuser));
+    const madeSuperuser = await inTransaction(db, (tx) => seed(tx, secretKey, superuser));
     const isOurs = madeSuperuser && settings.firstSuperuserPassword === undefined;
     return { migrations, madeSuperuser, madePassword: isOurs ? password : null };
   } finally {

@@ -7,6 +7,7 @@ import { cleanUp } from './cleanup.ts';
 import type { Prepared } from './database-start.ts';
 import type { Deps } from './deps.ts';
 import { type Foundation, openFoundation, prepare } from './foundation.ts';
+import { KEY_RELOAD_SECONDS } from './modules/sessions/key-ring.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
 import { createScheduler } from './platform/jobs/scheduler.ts';
 import type { Logger } from './platform/log.ts';
@@ -27,9 +28,9 @@ export type Service = {
 
 export type ServiceOptions = { settings: Settings; log: Logger; print: (text: string) => void };
 
-// A key that another instance made is known here after this; twice as often as the shortest useful cache time.
-const KEY_RELOAD_MS = 60_000;
 const RETRY_MS = 1_000;
+// A stop does not wait longer for a preparation that waits for another instance's.
+const PREPARE_GRACE_MS = 2_000;
 
 export async function startService({ settings, log, print }: ServiceOptions): Promise<Service> {
   const foundation = await openFoundation({ settings, log, print });
@@ -40,7 +41,7 @@ export async function startService({ settings, log, print }: ServiceOptions): Pr
   const stopping = new AbortController();
   const keyReload = setInterval(() => {
     deps.keyRing.load().catch((error: unknown) => log.warn({ err: error }, 'signing keys not read again'));
-  }, KEY_RELOAD_MS).unref();
+  }, KEY_RELOAD_SECONDS * 1_000).unref();
 
   const release = async (): Promise<void> => {
     clearInterval(keyReload);
@@ -67,8 +68,8 @@ export async function startService({ settings, log, print }: ServiceOptions): Pr
   const stop = async (): Promise<void> => {
     stopping.abort();
     // A request that was accepted before is answered; probes see the instance leave.
-    await app.close();
-    await prepared.catch(() => {});
+    await Promise.all([app.close(), scheduler.stop(), deps.outbox.stop()]);
+    await Promise.race([prepared.catch(() => {}), wait(PREPARE_GRACE_MS, undefined, { ref: false })]);
     await release();
   };
   const { address, port, family } = app.server.address() as AddressInfo;
@@ -88,9 +89,11 @@ async function prepareWithPatience(
   signal: AbortSignal,
 ): Promise<Prepared> {
   const { deps } = foundation;
+  let done: Prepared | undefined;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const done = await prepare(foundation);
+      // Once only: it tells the password of a superuser that it made.
+      done ??= await prepare(foundation);
       await deps.keyRing.load();
       return done;
     } catch (error) {

@@ -1,7 +1,9 @@
 // The tutorial does what it says: its blocks run as they stand, in one shell, against a real service.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ADMIN, startTestService } from './harness.ts';
 
@@ -11,7 +13,11 @@ test('every block of the tutorial runs, and every status is the one it names', a
   const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1] as string);
   assert.ok(blocks.length > 10, 'the tutorial has lost its blocks');
 
+  // Its cookie jars go with this folder.
+  const folder = await mkdtemp(join(tmpdir(), 'castellan-tutorial-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
   const { code, output } = await runShell(blocks.join('\n'), {
+    TMPDIR: folder,
     BASE: service.url,
     ADMIN_EMAIL: ADMIN.email,
     ADMIN_PASSWORD: ADMIN.password,

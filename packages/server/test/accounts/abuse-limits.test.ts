@@ -94,18 +94,19 @@ async function assertNoMail(service: TestService, email: string, kind: string, c
 }
 
 test('over ACCOUNT_EMAIL_LIMIT resend and reset answer as always and send nothing', async (t) => {
-  const service = await startTestService(t, { ACCOUNT_EMAIL_LIMIT: '3/hour' });
+  const service = await startTestService(t, { ACCOUNT_EMAIL_LIMIT: '2/hour' });
   const resend = (email: string) => service.client().post(paths.resend, { email });
   const reset = (email: string) => service.client().post(paths.requestReset, { email });
-  const account = await registerAccount(service); // the first of three
+  const account = await registerAccount(service); // the first verification mail of two
   const within = [await resend(account.email), await reset(` ${account.email.toUpperCase()}`)];
+  await reset(account.email); // the second reset mail of two
   const over = [await resend(account.email), await reset(account.email)];
   for (const index of [0, 1]) {
     assert.equal(assertMessageOnly(over[index]!), assertMessageOnly(within[index]!));
     assert.deepEqual([...over[index]!.headers.keys()].sort(), [...within[index]!.headers.keys()].sort());
   }
   await assertNoMail(service, account.email, 'verification', 2);
-  await assertNoMail(service, account.email, 'password_reset', 1);
+  await assertNoMail(service, account.email, 'password_reset', 2);
   for (const [answer, action] of [
     [over[0], 'verification_email_sent'],
     [over[1], 'password_reset_requested'],
@@ -134,9 +135,8 @@ test('over ACCOUNT_EMAIL_LIMIT registration is 400, whether the address is taken
   assert.equal(entry.details.email, taken);
 
   const free = newEmail();
-  for (let count = 0; count < 2; count += 1) await service.client().post(paths.requestReset, { email: free });
-  assertRefused(await register(free), 400, 'registration_refused');
-  assert.deepEqual(await service.sql('select from users where email = $1', [free]), []);
+  for (let count = 0; count < 3; count += 1) await service.client().post(paths.requestReset, { email: free });
+  assertAnswered(await register(free), 201);
 });
 
 test('over REGISTRATION_ABUSE_LIMIT registration is 400 for the whole /24 or /64, and not beyond it', async (t) => {

@@ -25,20 +25,29 @@ export async function listEntries(
   };
 }
 
-/** Every entry that passes, one JSON text a line, as it was when the export came to it. */
-export async function* exportEntries(deps: { db: Db }, query: AuditLogFilter): AsyncGenerator<string> {
+/**
+ * Every entry that passes, one JSON text a line, as it was when the export came to it. The first batch is there when
+ * this resolves, so that what is refused or fails at once is answered as an error.
+ */
+export async function openExport(
+  deps: { db: Db },
+  query: AuditLogFilter,
+): Promise<AsyncGenerator<string, void>> {
   const filter = toFilter(query);
-  let after: EntryKey | null = null;
-  for (;;) {
-    const rows: Awaited<ReturnType<typeof findEntries>> = await findEntries(
-      deps.db,
-      filter,
-      after,
-      EXPORT_BATCH,
-    );
-    if (rows.length > 0) yield rows.map((row) => `${JSON.stringify(row.entry)}\n`).join('');
+  return exportFrom(deps, filter, await findEntries(deps.db, filter, null, EXPORT_BATCH));
+}
+
+async function* exportFrom(
+  deps: { db: Db },
+  filter: EntryFilter,
+  first: Awaited<ReturnType<typeof findEntries>>,
+): AsyncGenerator<string, void> {
+  for (let rows = first; ; ) {
+    const last = rows.at(-1);
+    if (!last) return;
+    yield rows.map(({ entry }) => `${JSON.stringify(entry)}\n`).join('');
     if (rows.length < EXPORT_BATCH) return;
-    after = (rows.at(-1) as (typeof rows)[number]).key;
+    rows = await findEntries(deps.db, filter, last.key, EXPORT_BATCH);
   }
 }
 
@@ -55,15 +64,24 @@ const toFilter = (query: AuditLogFilter): EntryFilter => ({
   to: readTime('to', query.to),
 });
 
+// PostgreSQL reads more than ISO 8601, and Date less strictly: whatever passes here both read the same.
+const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/i;
+
+/** In UTC, with milliseconds; null for what is no time, or outside of the years 1 to 9999 that ISO 8601 and PostgreSQL share. */
+function canonicalTime(value: string): string | null {
+  const day = TIME.exec(value)?.[1];
+  // Date makes the third of March of the thirty-first of February.
+  const midnight = new Date(`${day}T00:00:00Z`);
+  const time = new Date(value);
+  if (Number.isNaN(midnight.getTime()) || Number.isNaN(time.getTime())) return null;
+  const text = time.toISOString();
+  return midnight.toISOString().startsWith(day as string) && /^(?!0000)\d{4}-/.test(text) ? text : null;
+}
+
 function readTime(field: string, value: string | undefined): string | null {
   if (value === undefined) return null;
-  const time = new Date(value);
-  // PostgreSQL reads more than ISO 8601; whatever passes here it reads the same.
-  if (
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/i.test(value) &&
-    !Number.isNaN(time.getTime())
-  )
-    return time.toISOString();
+  const time = canonicalTime(value);
+  if (time !== null) return time;
   const message = 'must be a time such as 2026-01-31T08:00:00Z';
   throw new AppError('validation_failed', {
     detail: `query.${field} ${message}.`,
@@ -71,16 +89,19 @@ function readTime(field: string, value: string | undefined): string | null {
   });
 }
 
+// As the store words them.
+const KEY_TIME = /\.\d{6}Z$/;
+const KEY_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 const writeCursor = (key: EntryKey): string =>
   Buffer.from(`${key.timestamp}|${key.id}`).toString('base64url');
 
 function readCursor(cursor: string): EntryKey {
-  const match =
-    /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(
-      Buffer.from(cursor, 'base64url').toString(),
-    );
-  if (match && !Number.isNaN(Date.parse(match[1] as string)))
-    return { timestamp: match[1] as string, id: match[2] as string };
+  const [timestamp = '', id = '', ...rest] = Buffer.from(cursor, 'base64url').toString().split('|');
+  const key = { timestamp, id };
+  // Written again it must be the same text: decoding skips whatever is no base64.
+  if (rest.length === 0 && KEY_TIME.test(timestamp) && canonicalTime(timestamp) !== null && KEY_ID.test(id))
+    if (writeCursor(key) === cursor) return key;
   const message = 'is none that this service gave out; begin without one';
   throw new AppError('validation_failed', {
     detail: `query.cursor ${message}.`,

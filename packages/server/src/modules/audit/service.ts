@@ -5,7 +5,9 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../database.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
+import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
+import { networkOf } from '../../platform/security/client-address.ts';
 import { insertEntries } from './store.ts';
 
 export type AuditEvent = {
@@ -42,6 +44,27 @@ export async function recordEvent(deps: AuditDeps, client: Client | null, event:
       'audit entry late: answered without waiting',
     );
   clearTimeout(timer);
+}
+
+// What a stranger can cause at will, without an account and without reaching a limit, would fill the log: this many
+// entries of one action a minute and network tell an operator all there is to know.
+const FLOOD_RULE = { limit: 60, windowSeconds: 60 };
+
+/** As `recordEvent`, for refusals that anybody can provoke: the first of each minute, by action and network. */
+export async function recordBounded(
+  deps: AuditDeps & { limiter: RateLimiter },
+  client: Client,
+  event: AuditEvent,
+): Promise<void> {
+  const key = `audit|${event.action}|${networkOf(client.address)}`;
+  const counted = await deps.limiter.hit(key, FLOOD_RULE).catch(() => null);
+  if (counted !== null && !counted.allowed) return;
+  const isLast = counted?.remaining === 0;
+  await recordEvent(
+    deps,
+    client,
+    isLast ? { ...event, details: { ...event.details, more_left_out: true } } : event,
+  );
 }
 
 /** Inside the transaction of the change, under a savepoint: when it fails the change stands. */

@@ -10,14 +10,23 @@ export type AbuseDeps = {
   settings: { registrationAbuseLimit: RateLimitRule | null; accountEmailLimit: RateLimitRule | null };
 };
 
-/** Counts one account mail (verification, resend, reset, registration) to this address. False when it is one too many. */
-export async function mayMail(deps: AbuseDeps, email: string): Promise<boolean> {
+/** What an account mail is about. Each has a count of its own: nobody can use up another's reset with resends. */
+export type MailPurpose = 'verification' | 'reset';
+
+/** Counts one account mail to this address. False when it is one too many. */
+export async function mayMail(deps: AbuseDeps, purpose: MailPurpose, email: string): Promise<boolean> {
   const rule = deps.settings.accountEmailLimit;
-  return rule === null || (await deps.limiter.hit(`account-mail|${email}`, rule)).allowed;
+  return rule === null || (await deps.limiter.hit(`${purpose}-mail|${email}`, rule)).allowed;
 }
 
-/** Counts one registration from this client's network. False when it is one too many. */
-export async function mayRegister(deps: AbuseDeps, client: Client): Promise<boolean> {
-  const rule = deps.settings.registrationAbuseLimit;
-  return rule === null || (await deps.limiter.hit(`register|net:${networkOf(client.address)}`, rule)).allowed;
+/** Counts one registration from this client's network and with this address. False when it is one too many. */
+export async function mayRegister(deps: AbuseDeps, client: Client, email: string): Promise<boolean> {
+  const { registrationAbuseLimit, accountEmailLimit } = deps.settings;
+  const ofNetwork =
+    registrationAbuseLimit === null ||
+    (await deps.limiter.hit(`register|net:${networkOf(client.address)}`, registrationAbuseLimit)).allowed;
+  const ofAddress =
+    accountEmailLimit === null ||
+    (await deps.limiter.hit(`register|email:${email}`, accountEmailLimit)).allowed;
+  return ofNetwork && ofAddress;
 }

@@ -1,4 +1,5 @@
-// SQL of login_attempts (clearing one: passwords/lockout-store.ts). Each statement is atomic under the row's lock, so parallel attempts count exactly.
+// SQL of login_attempts (clearing one: passwords/lockout-store.ts).
+// Each statement is atomic under the row's lock, so parallel attempts count exactly.
 import { sql } from 'kysely';
 import type { Db } from '../../database.ts';
 
@@ -43,11 +44,26 @@ export async function settleFailure(
   limits: { maxAttempts: number; lockSeconds: number },
 ): Promise<boolean> {
   const { rows } = await sql<{ locked_now: boolean }>`
-    update login_attempts set slots = slots - ${slot}::text, failures = failures + 1, updated_at = now(),
+    with before as (select email, locked_until from login_attempts where email = ${email} for update)
+    update login_attempts a set slots = slots - ${slot}::text, failures = failures + 1, updated_at = now(),
       locked_until = case when failures + 1 >= ${limits.maxAttempts}
-        then coalesce(locked_until, clock_timestamp() + make_interval(secs => ${limits.lockSeconds})) end
-    where email = ${email} returning failures = ${limits.maxAttempts} as locked_now`.execute(db);
+        then coalesce(a.locked_until, clock_timestamp() + make_interval(secs => ${limits.lockSeconds})) end
+    from before where a.email = before.email
+    returning before.locked_until is null and a.locked_until is not null as locked_now`.execute(db);
   return rows[0]?.locked_now ?? false;
+}
+
+/** Locks an address whose failures have reached the limit without a lock, as after the limit was lowered. */
+export async function lockOverdrawn(
+  db: Db,
+  email: string,
+  limits: { maxAttempts: number; lockSeconds: number },
+): Promise<boolean> {
+  const result = await sql`
+    update login_attempts set updated_at = now(),
+      locked_until = clock_timestamp() + make_interval(secs => ${limits.lockSeconds})
+    where email = ${email} and locked_until is null and failures >= ${limits.maxAttempts}`.execute(db);
+  return result.numAffectedRows === 1n;
 }
 
 /** Gives the slot back and forgets earlier failures. */

@@ -10,6 +10,7 @@ import type { Logger } from '../../platform/log.ts';
 import { recordEvent } from '../audit/service.ts';
 import {
   findLock,
+  lockOverdrawn,
   releaseSlot,
   removePassedLock,
   settleFailure,
@@ -56,10 +57,15 @@ export async function beginAttempt(
           actorId: null,
           details: { email, reason: 'expired' },
         });
-    } else await wait(SLOT_WAIT_MS);
+    } else if (!(await lockOverdrawn(deps.db, email, limitsOf(deps)))) await wait(SLOT_WAIT_MS);
   }
   throw new AppError('overloaded', { retryAfterSeconds: 1 });
 }
+
+const limitsOf = ({ settings }: LockoutDeps) => ({
+  maxAttempts: settings.lockoutAttempts,
+  lockSeconds: settings.lockoutMinutes * 60,
+});
 
 function attemptOf(deps: LockoutDeps, client: Client, email: string, slot: string): Attempt {
   let settled = false;

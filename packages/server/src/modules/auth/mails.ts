@@ -84,7 +84,9 @@ const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 function mail(user: Recipient, subject: string, paragraphs: Paragraph[]): Mail {
-  const body: Paragraph[] = [`Hello ${user.first_name},`, ...paragraphs];
+  // Anybody can register with any address and any words for a name: those are not for us to deliver.
+  const greeting = user.verified ? `Hello ${user.first_name},` : 'Hello,';
+  const body: Paragraph[] = [greeting, ...paragraphs];
   const html = body.map((one) =>
     typeof one === 'string'
       ? `<p>${escapeHtml(one)}</p>`

@@ -48,7 +48,8 @@ export async function consumeOneTimeToken(
   const { rows } = await sql<{ user_id: string; email: string }>`
     with owner as materialized (
       select u.id from users u join one_time_tokens t on t.user_id = u.id
-      where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} for update of u)
+      where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and u.email = t.email and u.is_active
+      for update of u)
     update one_time_tokens set used_at = now()
     where token_hash = ${hashOf(token)} and purpose = ${purpose} and used_at is null and expires_at > now()
       and user_id = (select id from owner)

@@ -5,16 +5,16 @@ import type { User } from '@castellan/contract/users';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
-import { recordEvent } from '../audit/service.ts';
+import { recordBounded, recordEvent } from '../audit/service.ts';
 import type { Actor } from '../authz/guard.ts';
 import {
-  clearLock,
+  clearAttempts,
   findPasswordHolder,
   findPasswordHolderByEmail,
   type PasswordHolder,
   replacePassword,
 } from '../passwords/service.ts';
-import { type SessionTokens, startSession } from '../sessions/service.ts';
+import { lockLiveSession, type SessionTokens, startSession } from '../sessions/service.ts';
 import { getUser } from '../users/service.ts';
 import { type AbuseDeps, mayMail } from './abuse.ts';
 import { requireEmail } from './email-input.ts';
@@ -37,6 +37,10 @@ export async function changePassword(
     newPassword: body.new_password,
     action: 'password_changed',
     actorId: holder.user_id,
+    // A logout or a deactivation that came in between must not be answered with a new session.
+    entitle: async (tx) => {
+      if (!(await lockLiveSession(tx, holder.user_id, actor.session_id))) throw new AppError('token_revoked');
+    },
     finish: async (tx, user) => {
       await endOneTimeTokens(tx, 'reset_password', user.id);
       return startSession(tx, deps, user, client);
@@ -90,7 +94,7 @@ export async function requestPasswordReset(
   input: string,
 ): Promise<void> {
   const email = requireEmail(input);
-  const allowed = await mayMail(deps, email);
+  const allowed = await mayMail(deps, 'reset', email);
   const holder = await findPasswordHolderByEmail(deps.db, email);
   if (allowed) {
     await inTransaction(deps.db, (tx) => deps.accountMail.enqueue(tx, 'password_reset', { email }));
@@ -113,14 +117,14 @@ export async function confirmPasswordReset(
   const ownerId = await findTokenOwner(deps.db, 'reset_password', body.token);
   const holder = ownerId === undefined ? undefined : await findPasswordHolder(deps.db, ownerId);
   if (!holder) {
-    await recordEvent(deps, client, {
+    await recordBounded(deps, client, {
       action: 'password_refused',
       actorId: null,
       details: { attempted: 'password_reset', reason: 'reset_token_invalid' },
     });
     throw new AppError('reset_token_invalid');
   }
-  await replacePassword(deps, client, {
+  const wasLocked = await replacePassword(deps, client, {
     holder,
     newPassword: body.new_password,
     action: 'password_reset',
@@ -133,12 +137,14 @@ export async function confirmPasswordReset(
     finish: async (tx, user) => {
       await endOneTimeTokens(tx, 'reset_password', user.id);
       await endOneTimeTokens(tx, 'verify_email', user.id);
+      return clearAttempts(tx, holder.email);
     },
   });
-  await clearLock(deps, client, {
-    actorId: holder.user_id,
-    userId: holder.user_id,
-    email: holder.email,
-    reason: 'password_set',
-  });
+  if (wasLocked)
+    await recordEvent(deps, client, {
+      action: 'account_unlocked',
+      actorId: holder.user_id,
+      resourceId: holder.user_id,
+      details: { email: holder.email, reason: 'password_set' },
+    });
 }

@@ -7,7 +7,7 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
-import { recordEvent } from '../audit/service.ts';
+import { recordBounded, recordEvent } from '../audit/service.ts';
 import { findPasswordHolderByEmail, hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import {
   addRoleByName,
@@ -29,7 +29,7 @@ export type RegistrationDeps = PasswordDeps &
 export async function register(deps: RegistrationDeps, client: Client, body: RegisterBody): Promise<User> {
   const email = requireEmail(body.email);
   const names = cleanNames({ first_name: body.first_name, last_name: body.last_name });
-  if (!(await mayRegister(deps, client)) || !(await mayMail(deps, email))) {
+  if (!(await mayRegister(deps, client, email))) {
     await recordRefusal(deps, client, email, 'abuse_limit');
     throw new AppError('registration_refused');
   }
@@ -46,7 +46,7 @@ export async function register(deps: RegistrationDeps, client: Client, body: Reg
       await insertUser(tx, { id, email, ...names, password_hash: passwordHash, verified: false });
       const role = deps.settings.defaultRole;
       if (role !== '' && !(await addRoleByName(tx, id, role)))
-        deps.log.warn({ role }, 'DEFAULT_ROLE names no role: registered without one');
+        deps.log.warn({ role }, 'DEFAULT_ROLE names no role, or a system role: registered without one');
       await deps.accountMail.enqueue(tx, 'verification', { email });
     });
   } catch (error) {
@@ -55,6 +55,7 @@ export async function register(deps: RegistrationDeps, client: Client, body: Reg
     throw new AppError('email_taken');
   }
   deps.accountMail.wake();
+  await mayMail(deps, 'verification', email);
   await recordEvent(deps, client, {
     action: 'user_registered',
     actorId: id,
@@ -87,7 +88,7 @@ export async function verifyEmail(deps: RegistrationDeps, client: Client, token:
   });
   if (!owner) {
     const code = (await isOfVerifiedUser(deps.db, token)) ? 'already_verified' : 'verification_token_invalid';
-    await recordEvent(deps, client, {
+    await recordBounded(deps, client, {
       action: 'verification_refused',
       actorId: null,
       details: { reason: code },
@@ -110,7 +111,9 @@ export async function resendVerification(
   input: string,
 ): Promise<void> {
   const email = requireEmail(input);
-  const outcome = (await mayMail(deps, email)) ? await queue(deps, email) : { name: 'limited', userId: null };
+  const outcome = (await mayMail(deps, 'verification', email))
+    ? await queue(deps, email)
+    : { name: 'limited', userId: null };
   await recordEvent(deps, client, {
     action: 'verification_email_sent',
     actorId: null,

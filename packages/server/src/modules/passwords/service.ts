@@ -20,6 +20,7 @@ import {
 } from './store.ts';
 import { type StrengthMeter, StrengthUnavailableError } from './strength.ts';
 
+export { clearAttempts } from './lockout-store.ts';
 export { findPasswordHolder, findPasswordHolderByEmail, lockEpoch, type PasswordHolder } from './store.ts';
 
 export type PasswordDeps = SessionDeps & {
@@ -133,8 +134,13 @@ export async function rehashWhenOld(
   password: string,
 ): Promise<void> {
   const old = holder.password_hash;
-  if (old !== null && deps.hasher.needsRehash(old))
+  if (old === null || !deps.hasher.needsRehash(old)) return;
+  try {
     await replaceHashInPlace(deps.db, holder.user_id, old, await deps.hasher.hash(password));
+  } catch (error) {
+    // The next login tries again; this one has succeeded.
+    deps.log.warn({ err: error }, 'a password hash was not brought up to date');
+  }
 }
 
 /** Ends the lock on signing in and forgets the failures; an event when there was a lock. Answers whether there was. */

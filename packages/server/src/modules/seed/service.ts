@@ -78,7 +78,10 @@ export async function seed(tx: Tx, secretKey: Buffer, superuser: FirstSuperuser 
     );
     for (const action of actions) await ensurePermission(tx, newId(), `${group}.${action}`, groupId);
   }
+  const isNew = !(await hasAnyUser(tx));
   for (const role of roles) {
+    // What an administrator deleted or renamed later does not come back; `Admin` cannot be either.
+    if (!isNew && !role.isSystem) continue;
     const groupId = await ensureRoleGroup(tx, newId(), role.group);
     const { id, created } = await ensureRole(tx, {
       id: newId(),
@@ -91,7 +94,7 @@ export async function seed(tx: Tx, secretKey: Buffer, superuser: FirstSuperuser 
     else if (created) await addPermissions(tx, id, role.permissions);
   }
   if (!(await hasAnySigningKey(tx))) await addSigningKey(tx, secretKey, 0);
-  if (!superuser || (await hasAnyUser(tx))) return false;
+  if (!superuser || !isNew) return false;
   await insertSuperuser(tx, newId(), superuser.email, superuser.passwordHash);
   return true;
 }

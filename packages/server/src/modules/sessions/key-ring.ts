@@ -1,5 +1,5 @@
 // The signing keys of this deployment, kept in the database and known to every instance.
-// A new key is published at once and signs only after cached key sets have had time to learn it.
+// A new key signs only after every instance publishes it and cached key sets have had time to learn it.
 import type { KeyObject } from 'node:crypto';
 import type { Db, Tx } from '../../database.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -27,8 +27,12 @@ export type KeyRing = {
   publicJwks(): readonly PublicJwk[];
 };
 
-/** How long other services may cache the key set, seconds: also how long before its first use a key is published. */
+/** How long other services may cache the key set, seconds. */
 export const KEY_SET_MAX_AGE_SECONDS = 300;
+/** How often an instance reads the keys again, seconds: it knows and publishes a new one after this. */
+export const KEY_RELOAD_SECONDS = 60;
+/** How long after it is made a key signs: by then every instance publishes it and no cache is older. */
+export const KEY_DELAY_SECONDS = KEY_SET_MAX_AGE_SECONDS + 2 * KEY_RELOAD_SECONDS;
 
 export function createKeyRing(deps: { db: Db; clock: Clock; secretKey: Buffer }): KeyRing {
   let keys: Key[] = [];

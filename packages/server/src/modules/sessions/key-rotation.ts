@@ -3,18 +3,18 @@ import type { Db } from '../../database.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Logger } from '../../platform/log.ts';
 import { recordChange } from '../audit/service.ts';
-import { addSigningKey, KEY_SET_MAX_AGE_SECONDS } from './key-ring.ts';
+import { addSigningKey, KEY_DELAY_SECONDS } from './key-ring.ts';
 import { findSigningKeys } from './key-store.ts';
 
 /**
- * The new key is published at once. It signs after KEY_SET_MAX_AGE_SECONDS, when every cached key set has it, or at
+ * The new key is published within a minute. It signs after KEY_DELAY_SECONDS, when every cached key set has it, or at
  * once, when tokens of the present key should end sooner than caches.
  */
 export function rotateSigningKey(
   deps: { db: Db; log: Logger; secretKey: Buffer },
   options: { atOnce: boolean },
 ): Promise<{ keyId: string; signsFrom: Date }> {
-  const delaySeconds = options.atOnce ? 0 : KEY_SET_MAX_AGE_SECONDS;
+  const delaySeconds = options.atOnce ? 0 : KEY_DELAY_SECONDS;
   return inTransaction(deps.db, async (tx) => {
     const keyId = await addSigningKey(tx, deps.secretKey, delaySeconds);
     const made = (await findSigningKeys(tx)).find((key) => key.key_id === keyId);

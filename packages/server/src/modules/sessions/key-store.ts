@@ -2,9 +2,19 @@
 import { type Selectable, sql } from 'kysely';
 import type { Database, Db, Tx } from '../../database.ts';
 
-/** Newest first. */
-export const findSigningKeys = (db: Db): Promise<Selectable<Database['signing_keys']>[]> =>
-  db.selectFrom('signing_keys').selectAll().orderBy('signs_from', 'desc').orderBy('key_id').execute();
+type StoredKey = Pick<
+  Selectable<Database['signing_keys']>,
+  'key_id' | 'public_jwk' | 'private_key_sealed' | 'signs_from'
+>;
+
+/** Newest first. Columns are named: a newer instance may have added some. */
+export const findSigningKeys = (db: Db): Promise<StoredKey[]> =>
+  db
+    .selectFrom('signing_keys')
+    .select(['key_id', 'public_jwk', 'private_key_sealed', 'signs_from'])
+    .orderBy('signs_from', 'desc')
+    .orderBy('key_id')
+    .execute();
 
 export async function insertSigningKey(
   tx: Tx,

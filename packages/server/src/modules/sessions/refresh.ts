@@ -6,7 +6,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 import { peekClaims, tokenHash } from '../../platform/security/jwt.ts';
-import { recordEvent } from '../audit/service.ts';
+import { recordBounded, recordEvent } from '../audit/service.ts';
 import type { SessionDeps } from './service.ts';
 import {
   findRefreshToken,
@@ -122,7 +122,7 @@ async function recordRefusal(deps: SessionDeps, client: Client, outcome: Refused
   const about = { actorId: outcome.userId, resourceId: outcome.userId ?? '' };
   if (outcome.refused !== 'unknown')
     await recordEvent(deps, client, { action: outcome.refused, ...about, details: outcome.details });
-  await recordEvent(deps, client, {
+  await recordBounded(deps, client, {
     action: 'refresh_failed',
     ...about,
     details: { ...outcome.details, reason: outcome.refused },

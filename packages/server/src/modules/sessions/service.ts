@@ -9,6 +9,7 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
+import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
 import { peekClaims, tokenHash, verify } from '../../platform/security/jwt.ts';
 import { recordEvent } from '../audit/service.ts';
@@ -25,7 +26,7 @@ import {
 import type { LiveToken, TokenLookup } from './token-lookup.ts';
 import { accessAudience, createToken, type TokenSettings } from './tokens.ts';
 
-export { recordLastLogin } from './store.ts';
+export { lockLiveSession, recordLastLogin } from './store.ts';
 
 export type SessionDeps = {
   db: Db;
@@ -33,6 +34,7 @@ export type SessionDeps = {
   clock: Clock;
   keyRing: KeyRing;
   tokenLookup: TokenLookup;
+  limiter: RateLimiter;
   settings: TokenSettings & {
     concurrentSessionLimit: number;
     refreshReuseSeconds: number;

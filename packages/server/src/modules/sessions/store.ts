@@ -172,6 +172,15 @@ export async function touchSession(tx: Tx, sessionId: string, expiresAt: Date | 
     where id = ${sessionId}`.execute(tx);
 }
 
+/** True when this session is live and its user may be here; both stay so until the transaction ends. */
+export async function lockLiveSession(tx: Tx, userId: string, sessionId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from sessions s join users u on u.id = s.user_id
+    where s.id = ${sessionId} and s.user_id = ${userId} and s.revoked_at is null and s.expires_at > now() and u.is_active
+    for update of s`.execute(tx);
+  return rows.length === 1;
+}
+
 /** The session that a live refresh token of this user names. */
 export async function findSessionIdByRefreshToken(
   db: Db,

@@ -51,10 +51,11 @@ async function createToken(
 /** A look-up on a pool of its own that tells how many statements it sent. */
 function createCounted(options: pg.PoolConfig = {}) {
   const pool = new pg.Pool({ connectionString: database.url, max: 4, ...options });
-  const state = { statements: 0 };
+  const state = { statements: 0, text: '' };
   const send = pool.query.bind(pool) as (...args: unknown[]) => unknown;
   pool.query = ((...args: unknown[]) => {
     state.statements += 1;
+    state.text = (args[0] as pg.QueryConfig).text;
     return send(...args);
   }) as typeof pool.query;
   after(() => pool.end());
@@ -185,4 +186,37 @@ describe('a failure', () => {
     for (let round = 0; round < 10; round += 1) await assert.rejects(lookUp('no uuid', token.hash));
     assert.ok(await lookUp(token.userId, token.hash));
   });
+});
+
+test('the statement reads by index on 20,000 users also with the plan that PostgreSQL keeps for it', async () => {
+  const { lookUp, state } = createCounted();
+  await lookUp(randomUUID(), randomBytes(32));
+  const client = await admin.connect();
+  try {
+    await client.query(`begin;
+      create temp table made as
+        select gen_random_uuid() as id, gen_random_uuid() as session_id from generate_series(1, 20000);
+      insert into users (id, email, first_name, last_name) select id, id || '@example.com', 'A', 'B' from made;
+      insert into user_roles select id, (select id from roles where name = 'User') from made;
+      insert into sessions (id, user_id, expires_at) select session_id, id, now() + interval '1 day' from made;
+      insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at)
+        select id, sha256((id::text || kind)::bytea), session_id, kind, gen_random_uuid(), 'key', now(), now() + interval '1 hour'
+        from made, unnest(array['access', 'refresh']) as kind;
+      analyze users; analyze user_roles; analyze sessions; analyze session_tokens;
+      set local plan_cache_mode = force_generic_plan;
+      prepare kept (uuid[], bytea[]) as ${state.text}`);
+    const { rows } = await client.query('explain execute kept (null, null)');
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    for (const index of [
+      'session_tokens_user_id_token_hash_pkey',
+      'sessions_id_pkey',
+      'users_id_pkey',
+      'user_roles_user_id_role_id_pkey',
+    ])
+      assert.match(plan, new RegExp(`using ${index} `));
+    assert.doesNotMatch(plan, /Seq Scan on (?!authz_version)/);
+  } finally {
+    await client.query('rollback; deallocate all');
+    client.release();
+  }
 });

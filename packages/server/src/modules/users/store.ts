@@ -45,7 +45,7 @@ export async function insertUser(
 /** False when there is no role of this name. Names compare without regard to case. */
 export async function addRoleByName(tx: Tx, userId: string, roleName: string): Promise<boolean> {
   const result = await sql`
-    insert into user_roles (user_id, role_id) select ${userId}, id from roles where lower(name) = lower(${roleName})`.execute(
+    insert into user_roles (user_id, role_id) select ${userId}, id from roles where lower(name) = lower(${roleName}) and not is_system`.execute(
     tx,
   );
   return result.numAffectedRows === 1n;

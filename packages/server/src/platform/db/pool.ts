@@ -40,10 +40,14 @@ export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
           idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
         }),
   });
-  // Without these two, a cut connection ends the process (node-postgres 2762).
-  pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
+  // Without these two, a cut connection ends the process (node-postgres 2762). The pool repeats what the connection of
+  // its own says, with all of the connection in it.
+  pool.on('error', () => undefined);
   pool.on('connect', (client) =>
-    client.on('error', (error) => log.warn({ err: error }, 'database connection lost')),
+    client.on('error', (error) => {
+      // Connections close a little after the pool has ended; a server that stops by then cuts them, and nobody cares.
+      if (!pool.ending) log.warn({ err: error }, 'database connection lost');
+    }),
   );
   return pool;
 }
@@ -68,22 +72,31 @@ type NamedClient = {
   readonly processID?: number;
 };
 
+// A server that gave no answer in time will give none to the next caller either: such a connection is closed.
+const isSilent = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'Query read timeout';
+
 const wrapped = new WeakMap<pg.PoolClient, NamedClient>();
 
 // Kysely sends (text, values); a statement with values becomes a named one: 2 to 5 times cheaper.
 function withNames(client: pg.PoolClient): NamedClient {
   const known = wrapped.get(client);
   if (known) return known;
+  let silent = false;
   const named: NamedClient = {
     query: (text, values) => {
       const name = values?.length ? statementName(text) : undefined;
-      return client.query(
+      const answer = client.query(
         name === undefined
           ? { text, values: values as unknown[] }
           : { name, text, values: values as unknown[] },
       ) as unknown as Promise<never>;
+      return answer.catch((error: unknown) => {
+        if (isSilent(error)) silent = true;
+        throw error;
+      });
     },
-    release: (destroy) => client.release(destroy),
+    release: (destroy) => client.release(destroy || silent),
     get processID() {
       return (client as unknown as { processID?: number }).processID ?? 0;
     },

@@ -3,7 +3,8 @@
 import type { App } from './server.ts';
 
 const METHODS = 'GET, POST, PUT, DELETE';
-const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
+const EXPOSED_HEADERS =
+  'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, etag, idempotency-replayed';
 /** How long a browser may keep a preflight's answer.. */
 const MAX_AGE_SECONDS = 600;
 

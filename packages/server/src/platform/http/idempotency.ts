@@ -42,11 +42,12 @@ const find = {
 };
 const settle = {
   name: 'idempotency-settle',
-  text: 'update idempotency_keys set status = $3, etag = $4, body = $5 where user_id = $1 and key = $2',
+  text: `update idempotency_keys set status = $3, etag = $4, body = $5
+    where user_id = $1 and key = $2 and status is null`,
 };
 const release = {
   name: 'idempotency-release',
-  text: 'delete from idempotency_keys where user_id = $1 and key = $2',
+  text: 'delete from idempotency_keys where user_id = $1 and key = $2 and status is null',
 };
 
 type Kept = { request_hash: Buffer; status: number | null; etag: string | null; body: string | null };
@@ -88,8 +89,8 @@ export function addIdempotency(app: App, deps: IdempotencyDeps): void {
     if (!request.idempotency) return;
     const { userId, key } = request.idempotency;
     try {
-      // An answer that may come out differently next time is not kept.
-      if (reply.statusCode >= 500) await deps.pool.query({ ...release, values: [userId, key] });
+      // A refusal made nothing: the retry may succeed, and its request id is its own.
+      if (reply.statusCode >= 400) await deps.pool.query({ ...release, values: [userId, key] });
       else
         await deps.pool.query({
           ...settle,
@@ -107,14 +108,18 @@ export function addIdempotency(app: App, deps: IdempotencyDeps): void {
   });
 }
 
-/** Kept answers past their time, at most `limit` a call. Answers how many went. */
-export async function deleteOldIdempotencyKeys(pool: Pool, limit = 10_000): Promise<number> {
-  const result = await pool.query({
-    name: 'idempotency-delete-old',
-    text: `delete from idempotency_keys where (user_id, key) in (
-      select user_id, key from idempotency_keys
-      where created_at < now() - make_interval(hours => ${IDEMPOTENCY_KEEP_HOURS}) limit $1 for update skip locked)`,
-    values: [limit],
-  });
-  return result.rowCount ?? 0;
+/** Kept answers past their time, in one statement of `batch` rows after another. Answers how many went. */
+export async function deleteOldIdempotencyKeys(pool: Pool, batch = 1_000): Promise<number> {
+  let total = 0;
+  for (let deleted = batch; deleted === batch; total += deleted) {
+    const result = await pool.query({
+      name: 'idempotency-delete-old',
+      text: `delete from idempotency_keys where (user_id, key) in (
+        select user_id, key from idempotency_keys
+        where created_at < now() - make_interval(hours => ${IDEMPOTENCY_KEEP_HOURS}) limit $1 for update skip locked)`,
+      values: [batch],
+    });
+    deleted = result.rowCount ?? 0;
+  }
+  return total;
 }

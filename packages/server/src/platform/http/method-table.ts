@@ -1,6 +1,17 @@
 // Tells "no such route" from "no such method on it": which methods a path has.
 // It is asked only after the router found nothing, so a linear search is fine.
 
+/** The path as the router reads it: without query, `%61` as `a`. What cannot be decoded stays as it is. */
+export function decodedPath(url: string): string {
+  const path = url.split(/[?#]/, 1)[0] as string;
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
 export function createMethodTable() {
   const patterns = new Map<string, { test: RegExp; methods: Set<string> }>();
   return {

@@ -19,7 +19,7 @@ import { answerBrokenRequest } from './broken-requests.ts';
 import { cleanUserAgent, isSaneRequestId } from './client.ts';
 import { createErrorHandler } from './error-answers.ts';
 import { closeWithGrace } from './graceful-close.ts';
-import { createMethodTable } from './method-table.ts';
+import { createMethodTable, decodedPath } from './method-table.ts';
 import type { DeclaredRoute } from './route-config.ts';
 import { securityHeaders } from './security-headers.ts';
 import { compileSchema, refuseHostileText, ShapeError, shapeRefusal } from './validation.ts';
@@ -110,7 +110,7 @@ export function createServer(options: ServerOptions) {
     declaredRoutes.push(...methods.map((one) => ({ method: one, url, takesBody, config })));
   });
   const nothingHere = (request: FastifyRequest): AppError => {
-    const allow = methodTable.methodsOf(request.url);
+    const allow = methodTable.methodsOf(decodedPath(request.url));
     return allow
       ? new AppError('method_not_allowed', { headers: { allow } })
       : new AppError('route_not_found');
@@ -150,5 +150,5 @@ function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
 function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(securityHeaders);
   reply.header('x-request-id', request.id);
-  if (request.url.startsWith('/api')) reply.header('cache-control', 'no-store');
+  if (decodedPath(request.url).startsWith('/api')) reply.header('cache-control', 'no-store');
 }
