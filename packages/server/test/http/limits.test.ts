@@ -155,6 +155,8 @@ test('a refused CSRF token costs nothing of the limit', async () => {
 });
 
 test('a refusal is an audit event that names the limit and the address', async () => {
+  // The tests before were refused so often that the log keeps no more of this minute.
+  await service.sql("delete from rate_limits where key like 'audit|%'");
   const { client, headers } = fromNewAddress();
   const answers = await inParallel(6, () => client.request('POST', '/api/v1/auth/login', malformed(headers)));
   const refused = answers.find(({ status }) => status === 429);
