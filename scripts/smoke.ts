@@ -111,6 +111,7 @@ try {
   await interrupt(running);
   running = undefined;
 } finally {
-  if (running?.child.exitCode === null) process.kill(-(running.child.pid as number), 'SIGKILL');
+  const { child } = running ?? {};
+  if (child?.exitCode === null && child.signalCode === null) process.kill(-(child.pid as number), 'SIGKILL');
   await rm(folder, { recursive: true, force: true });
 }

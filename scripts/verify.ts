@@ -32,7 +32,8 @@ function run([command, ...args]: string[], environment: Record<string, string | 
     const child = spawn(command as string, args, {
       cwd: root,
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, ...environment },
+      // The totals are read from plain text.
+      env: { ...process.env, FORCE_COLOR: undefined, NO_COLOR: '1', ...environment },
     });
     let out = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -35,7 +35,7 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: 'Make a new key that signs tokens.',
     usage: '[--now]',
     details: [
-      'It is published at once and signs when no key set cached by other services lacks it.',
+      'Every instance publishes it within a minute; it signs when no key set cached by other services lacks it.',
       'Earlier keys keep verifying until the last token they signed has expired.',
       '--now   Sign with it at once. Services that cache the key set refuse new tokens until they fetch it again.',
     ],

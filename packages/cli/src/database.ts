@@ -1,8 +1,11 @@
 // Opens the database that the settings name for one command, and leaves it as it was: an embedded PostgreSQL that runs
 // is joined and runs on, one that was at rest rests again.
 import { type Foundation, openFoundation } from '@castellan/server/foundation';
+import { isDatabaseUnavailable } from '@castellan/server/platform/db/failures';
+import { AppError } from '@castellan/server/platform/errors';
 import { createLog } from '@castellan/server/platform/log';
 import { loadSettings } from '@castellan/server/settings';
+import { explainStartFailure, explainWait } from '@castellan/server/start-failure';
 import type { Call } from './command.ts';
 
 /** With `existing` nothing is made: it rejects when the database, its schema or the secret key is missing. */
@@ -14,12 +17,20 @@ export async function onDatabase<T>(
   const settings = loadSettings(call.environment);
   // Standard output is the command's answer.
   const log = createLog(settings.logLevel, { write: (line) => void process.stderr.write(line) });
-  const foundation = await openFoundation({ settings, log, print: call.print, existing: options.existing });
   try {
-    if (options.existing) await requirePrepared(foundation);
-    return await work(foundation);
-  } finally {
-    await foundation.close();
+    const foundation = await openFoundation({ settings, log, print: call.print, existing: options.existing });
+    try {
+      if (options.existing) await requirePrepared(foundation);
+      return await work(foundation);
+    } finally {
+      await foundation.close();
+    }
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new Error(
+      isDatabaseUnavailable(error) ? explainWait(error) : explainStartFailure(error, settings.dataDir),
+      { cause: error },
+    );
   }
 }
 

@@ -77,14 +77,10 @@ const overview = (): string => {
 const version = (): string =>
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
-/** What broke, also where the message is empty (no address of a host answered) or a list (a refused password). */
+/** A refused password brings its reasons as a list. */
 function sentenceOf(error: unknown): string {
-  const { message, errors, code, extras } = error as Error & {
-    code?: string;
-    errors?: Error[];
-    extras?: { detail?: string | { errors: string[] } };
-  };
+  const { message, extras } = error as Error & { extras?: { detail?: string | { errors: string[] } } };
   const detail = extras?.detail;
   if (typeof detail === 'object') return [message, ...detail.errors.map((one) => `  - ${one}`)].join('\n');
-  return message || errors?.[0]?.message || code || String(error);
+  return message || String(error);
 }

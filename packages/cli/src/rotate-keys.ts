@@ -11,7 +11,7 @@ export const rotateKeys = (call: Call): Promise<void> =>
     );
     call.print(
       call.values.now === true
-        ? `Key ${keyId} is published and signs as soon as each instance has read it, within a minute.`
-        : `Key ${keyId} is published and signs from ${signsFrom.toISOString()}.`,
+        ? `Key ${keyId} signs as soon as an instance has read it, within a minute.`
+        : `Key ${keyId} signs from ${signsFrom.toISOString()}.`,
     );
   });

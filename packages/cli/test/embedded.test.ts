@@ -61,6 +61,8 @@ test('the embedded database: made by migrate alone, joined while the service run
     for (const email of ['one@example.com', 'two@example.com'])
       assert.equal((await createClient(url).login({ email, password: PASSWORD })).status, 200);
   } finally {
+    // A Ctrl-C under npm reaches the process twice: from the terminal, and handed on.
+    service.child.kill('SIGINT');
     service.child.kill('SIGINT');
   }
   assert.equal((await service.ended).code, 0);

@@ -32,3 +32,11 @@ export async function isSuperuserLeft(tx: Tx): Promise<boolean> {
     select exists (select from users where is_superuser and is_active and verified) as "left"`.execute(tx);
   return rows[0]?.left ?? false;
 }
+
+/** As the seed's superuser has it, for those who count holders of the role. */
+export async function addAdminRole(tx: Tx, id: string): Promise<void> {
+  await sql`
+    insert into user_roles (user_id, role_id) select ${id}, id from roles where is_system and lower(name) = 'admin'`.execute(
+    tx,
+  );
+}

@@ -9,11 +9,8 @@ import type { Logger } from '../../platform/log.ts';
 import { recordChange } from '../audit/service.ts';
 import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import { cleanNames } from './service.ts';
-import { addRoleByName, insertUser } from './store.ts';
-import { lockUserByEmail, raiseToSuperuser } from './superuser-store.ts';
-
-// The role that the seed's superuser has too, for those who count holders of roles.
-const ROLE = 'Admin';
+import { insertUser } from './store.ts';
+import { addAdminRole, lockUserByEmail, raiseToSuperuser } from './superuser-store.ts';
 
 /**
  * Active, verified, with role Admin. `email` is canonical. Throws `invalid_input` (names), `password_rejected` with
@@ -37,7 +34,7 @@ export async function createSuperuser(
         verified: true,
         is_superuser: true,
       });
-      await addRoleByName(tx, id, ROLE);
+      await addAdminRole(tx, id);
       await recordChange(tx, deps.log, null, {
         action: 'user_created',
         actorId: null,
