@@ -1,0 +1,75 @@
+// The service as `npm start` runs it, in a process of its own. Its log goes nowhere, at the default level.
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const program = new URL('../packages/server/start.mjs', import.meta.url).pathname;
+/** Fine enough for starts of half a second. */
+const pollMs = 5;
+const patienceMs = 60_000;
+
+export type Service = {
+  pid: number;
+  url: string;
+  /** From the start of the process until /health/ready answered 200. */
+  startMs: number;
+  stop(): Promise<void>;
+};
+
+const environment = {
+  SECRET_KEY: 'a secret key for benchmarks, 32 bytes or more',
+  FIRST_SUPERUSER_PASSWORD: 'Vexing#Quartz82Lime',
+  RATE_LIMIT_LOGIN: 'off',
+};
+
+export async function startService(more: Record<string, string>): Promise<Service> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const begin = performance.now();
+  const child = spawn(process.execPath, [program], {
+    env: { PATH: process.env.PATH, ...environment, PORT: String(port), ...more },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const killed = () => child.kill('SIGKILL');
+  process.once('exit', killed);
+  while (!(await isReady(url))) {
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`);
+    if (performance.now() - begin > patienceMs) {
+      killed();
+      throw new Error(`the service was not ready within ${patienceMs} ms`);
+    }
+    await pause(pollMs);
+  }
+  return {
+    pid: child.pid as number,
+    url,
+    startMs: performance.now() - begin,
+    async stop() {
+      child.kill('SIGTERM');
+      const code = await ended;
+      process.off('exit', killed);
+      if (code !== 0) throw new Error(`the service ended with ${code}`);
+    },
+  };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/health/ready`);
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
