@@ -56,7 +56,6 @@ export const auditActionCatalogue = {
   permission_created: 'A permission was made.',
   permission_deleted: 'A permission was deleted.',
   signing_key_rotated: 'A new signing key was made.',
-  superuser_created: 'A superuser was made or promoted from the command line.',
 } as const;
 
 export type AuditAction = keyof typeof auditActionCatalogue;

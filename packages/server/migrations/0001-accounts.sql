@@ -152,6 +152,7 @@ create table sessions (
   constraint sessions_user_agent_check check (char_length(user_agent) <= 400)
 );
 create index sessions_user_id_created_at_idx on sessions (user_id, created_at) where revoked_at is null;
+create index sessions_user_id_idx on sessions (user_id);
 create index sessions_expires_at_idx on sessions (expires_at);
 create index sessions_revoked_at_idx on sessions (revoked_at) where revoked_at is not null;
 

@@ -89,11 +89,11 @@ export function permissionGroupRoutes(app: App, deps: PermissionGroupDeps): void
     url: '/:group_id',
     config: {
       access: 'permission_group.update',
-      errors: [...placeErrors, 'conflict', 'precondition_failed'],
+      errors: [...placeErrors, 'privilege_escalation', 'conflict', 'precondition_failed'],
     },
     schema: {
       summary: 'Change a permission group',
-      description: 'Renaming a group renames its permissions.',
+      description: 'Renaming a group renames its permissions; who does it must hold them.',
       params: PermissionGroupParams,
       body: UpdatePermissionGroupBody,
       response: { 200: PermissionGroupEnvelope },

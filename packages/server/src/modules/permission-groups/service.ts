@@ -25,12 +25,13 @@ import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
 import { type AuditEvent, recordChange } from '../audit/service.ts';
+import { requireMayGrantPermissions } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
 import { MAX_PERMISSION_NAME_LENGTH } from '../permissions/service.ts';
 import {
   countMembers,
   deleteGroupRow,
-  findLongestAction,
+  findPermissions,
   findSubtrees,
   type GroupRow,
   insertGroup,
@@ -131,7 +132,7 @@ export async function updatePermissionGroup(
       description: description ?? before.description,
       parent_id: parent === undefined ? before.parent_id : parent,
     };
-    if (after.name !== before.name) await rename(tx, before, after.name);
+    if (after.name !== before.name) await rename(tx, actor, before, after.name);
     await updateNode(tx, TABLE, before.id, after);
     const action = moved ? 'permission_group_moved' : 'permission_group_updated';
     await record(tx, deps, client, actor, action, before.id, { before: fieldsOf(before), after });
@@ -165,14 +166,23 @@ export async function deletePermissionGroup(
 // No group can have this name: control characters are refused.
 const NOBODYS_NAME = '\u0001';
 
-// Under the tree's lock, so no two renames meet at that name.
-async function rename(tx: Tx, group: NodeRow, newName: string): Promise<void> {
+/**
+ * Under the tree's lock, so no two renames meet at nobody's name. Whoever holds a permission of the group holds one of
+ * another name afterwards, so only somebody who could hand them out may do this.
+ */
+async function rename(tx: Tx, actor: Actor, group: NodeRow, newName: string): Promise<void> {
+  const permissions = await findPermissions(tx, group.id);
+  await requireMayGrantPermissions(
+    tx,
+    actor,
+    permissions.map((permission) => permission.id),
+  );
   if (needed.has(group.name))
     throw new AppError('conflict', {
       detail: `The service itself checks permissions of the group "${group.name}"; it keeps its name.`,
     });
-  const longest = await findLongestAction(tx, group);
-  if (longest > 0 && [...newName].length + 1 + longest > MAX_PERMISSION_NAME_LENGTH)
+  const growth = lengthOf(newName) - lengthOf(group.name);
+  if (permissions.some((permission) => lengthOf(permission.name) + growth > MAX_PERMISSION_NAME_LENGTH))
     throw new AppError('validation_failed', {
       detail: `name is too long for the permissions of this group: with it a permission would have more than ${MAX_PERMISSION_NAME_LENGTH} characters.`,
       errors: [{ field: 'name', code: 'too_long', message: 'is too long for the permissions of this group' }],
@@ -181,6 +191,9 @@ async function rename(tx: Tx, group: NodeRow, newName: string): Promise<void> {
   await renamePermissions(tx, group, NOBODYS_NAME);
   await renamePermissions(tx, { id: group.id, name: NOBODYS_NAME }, newName);
 }
+
+/** As PostgreSQL counts it. */
+const lengthOf = (text: string): number => [...text].length;
 
 /** A name that begins or ends with a dot would make unreadable permissions. */
 function cleanGroupName(value: string): string {

@@ -48,13 +48,10 @@ export async function insertGroup(
   await tx.insertInto('permission_groups').values(group).execute();
 }
 
-/** Characters of the longest action in a group: what is left of a permission's name without the group's. */
-export async function findLongestAction(tx: Tx, group: { id: string; name: string }): Promise<number> {
-  const { rows } = await sql<{ longest: number | null }>`
-    select max(char_length(name)) - char_length(${group.name}::text) - 1 as longest from permissions where group_id = ${group.id}`.execute(
-    tx,
-  );
-  return rows[0]?.longest ?? 0;
+export async function findPermissions(tx: Tx, groupId: string): Promise<{ id: string; name: string }[]> {
+  const { rows } = await sql<{ id: string; name: string }>`
+    select id, name from permissions where group_id = ${groupId}`.execute(tx);
+  return rows;
 }
 
 /** `old.action` becomes `new.action`. The new names must be free, of the group's own old names too. */

@@ -41,11 +41,15 @@ export async function lockGroupName(tx: Tx, groupId: string): Promise<string | u
   return rows[0]?.name;
 }
 
+/** System roles hold every permission, so they get the new one at once. */
 export async function insertPermission(
   tx: Tx,
   permission: { id: string; name: string; description: string; group_id: string; created_by_id: string },
 ): Promise<void> {
   await tx.insertInto('permissions').values(permission).execute();
+  await sql`
+    insert into role_permissions (role_id, permission_id)
+    select id, ${permission.id} from roles where is_system`.execute(tx);
 }
 
 /** The row stays locked until the transaction ends; no role can take the permission meanwhile. */

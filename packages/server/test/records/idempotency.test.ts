@@ -1,0 +1,86 @@
+// Idempotency-Key on every request that creates roles, permissions or groups.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, test } from 'node:test';
+import { assertRefused } from '../http/fixture.ts';
+import { etagOf, makeRoleGroup, newName, openOffice, signInWith } from './fixture.ts';
+import { nouns } from './nouns.ts';
+
+const office = await openOffice({ after });
+const { service, admin } = office;
+const twin = await service.another();
+const original = await makeRoleGroup(admin);
+
+const creates: Record<string, { path: string; table: string; body(name: string): Promise<object> }> = {
+  ...Object.fromEntries(
+    Object.entries(nouns).map(([what, noun]) => [
+      what,
+      { path: noun.path, table: noun.table, body: (name: string) => noun.body(office, name) },
+    ]),
+  ),
+  'bulk of role groups': {
+    path: '/api/v1/role-groups/bulk',
+    table: 'role_groups',
+    body: async (name) => [{ name }],
+  },
+  'clone of a role group': {
+    path: `/api/v1/role-groups/${original.id}/clone`,
+    table: 'role_groups',
+    body: async (name) => ({ name }),
+  },
+};
+
+for (const [what, { path, table, body }] of Object.entries(creates)) {
+  const keyed = (key: string) => ({ headers: { 'idempotency-key': key } });
+  const count = async (name: string) =>
+    (await service.sql(`select from ${table} where name = $1 or name like '%.' || $1`, [name])).length;
+
+  test(`${what}: a retry with the key gets the first answer, and one record is made`, async () => {
+    const name = newName('once');
+    const [key, sent] = [randomUUID(), await body(name)];
+    const first = await admin.post(path, sent, keyed(key));
+    assert.equal(first.status, 201, first.text);
+    const again = await admin.at(twin.url).post(path, sent, keyed(key));
+    assert.equal(again.status, 201, again.text);
+    assert.equal(again.text, first.text);
+    assert.equal(again.headers.get('idempotency-replayed'), 'true');
+    if (first.headers.has('etag')) assert.equal(etagOf(again), etagOf(first));
+    assert.equal(await count(name), 1);
+  });
+
+  test(`${what}: the key with another body is 422 and makes nothing`, async () => {
+    const [key, other] = [randomUUID(), newName('other')];
+    assert.equal((await admin.post(path, await body(newName()), keyed(key))).status, 201);
+    assertRefused(await admin.post(path, await body(other), keyed(key)), 422, 'idempotency_key_reused');
+    assert.equal(await count(other), 0);
+  });
+
+  test(`${what}: 16 at once with one key at two instances make one record`, async () => {
+    const name = newName('parallel');
+    const [key, sent] = [randomUUID(), await body(name)];
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, index) =>
+        (index % 2 ? admin : admin.at(twin.url)).post(path, sent, keyed(key)),
+      ),
+    );
+    for (const answer of answers)
+      if (answer.status !== 201) assertRefused(answer, 409, 'idempotency_in_progress');
+    const made = new Set(answers.filter(({ status }) => status === 201).map(({ text }) => text));
+    assert.equal(made.size, 1);
+    assert.equal(await count(name), 1);
+  });
+}
+
+test("a key is its user's own: the same key of another user makes a record of his", async () => {
+  const key = randomUUID();
+  const other = await signInWith(service, ['role.create']);
+  for (const client of [admin, other.client]) {
+    const answer = await client.post(
+      '/api/v1/roles',
+      { name: newName() },
+      { headers: { 'idempotency-key': key } },
+    );
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal(answer.headers.get('idempotency-replayed'), null);
+  }
+});

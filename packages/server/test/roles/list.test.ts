@@ -1,0 +1,84 @@
+// GET /api/v1/roles with its name pattern, and GET /api/v1/roles/list.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertRefused } from '../http/fixture.ts';
+import { makePermission, makeRole, namesOf, newName, openOffice } from '../records/fixture.ts';
+
+const { admin } = await openOffice({ after });
+
+const names = ['Sales North', 'sales south', 'Sales%', 'Sales_', 'SalesX', 'Back\\slash', 'Café', 'star*red'];
+
+before(async () => {
+  for (const name of names) await makeRole(admin, { name });
+});
+
+const patterns: [pattern: string, found: string[]][] = [
+  ['SalesX', ['SalesX']],
+  ['salesx', ['SalesX']],
+  ['Sales', []],
+  ['sales*', ['Sales North', 'sales south', 'Sales%', 'Sales_', 'SalesX']],
+  ['*SOUTH', ['sales south']],
+  ['*al*s*th', ['Sales North', 'sales south']],
+  ['**x**', ['SalesX']],
+  ['Sales%', ['Sales%']],
+  ['Sales_', ['Sales_']],
+  ['*_', ['Sales_']],
+  ['%', []],
+  ['______', []],
+  ['*%*', ['Sales%']],
+  ['back\\slash', ['Back\\slash']],
+  ['*\\*', ['Back\\slash']],
+  ['\\*', []],
+  ['CAFÉ', ['Café']],
+  ['cafe\u0301', ['Café']],
+  ['star*red', ['star*red']],
+  ["x' or '1'='1", []],
+];
+
+for (const [pattern, found] of patterns)
+  test(`name_pattern ${JSON.stringify(pattern)} finds ${found.join(', ') || 'nothing'}`, async () => {
+    const { status, body, text } = await admin.get(
+      `/api/v1/roles?name_pattern=${encodeURIComponent(pattern)}`,
+    );
+    assert.equal(status, 200, text);
+    assert.deepEqual(namesOf(body.data).toSorted(), found.toSorted());
+    assert.equal(body.pagination.total, found.length);
+    assert.equal(body.pagination.pages, found.length > 0 ? 1 : 0);
+  });
+
+test('a pattern goes with pages: the total counts what it finds', async () => {
+  const { body } = await admin.get('/api/v1/roles?name_pattern=sales*&page=2&size=2');
+  assert.deepEqual(body.pagination, { page: 2, limit: 2, total: 5, pages: 3 });
+  assert.equal(body.data.length, 2);
+});
+
+test('a pattern of many wildcards on long names answers at once', async () => {
+  await makeRole(admin, { name: 'a'.repeat(250) });
+  const begun = performance.now();
+  const { status, body } = await admin.get(`/api/v1/roles?name_pattern=${'*a'.repeat(60)}*b`);
+  assert.equal(status, 200);
+  assert.deepEqual(body.data, []);
+  assert.ok(performance.now() - begun < 2_000);
+});
+
+test('a pattern that is too long is 422, one with NUL 400', async () => {
+  assertRefused(await admin.get(`/api/v1/roles?name_pattern=${'x'.repeat(251)}`), 422, 'validation_failed');
+  assertRefused(await admin.get('/api/v1/roles?name_pattern=%00'), 400, 'invalid_text');
+});
+
+test('list-all answers every role with its permissions, by name, without pages', async () => {
+  const permission = await makePermission(admin);
+  const role = await makeRole(admin, { permission_ids: [permission.id] });
+  for (let made = 0; made < 55; made += 1) await makeRole(admin, { name: newName('many') });
+  const { status, body } = await admin.get('/api/v1/roles/list');
+  assert.equal(status, 200);
+  assert.equal(body.pagination, undefined);
+  const lower = namesOf(body.data).map((name) => name.toLowerCase());
+  assert.deepEqual(lower, lower.toSorted());
+  assert.ok(lower.length > 60);
+  const listed = body.data.find(({ id }: { id: string }) => id === role.id);
+  assert.deepEqual(listed, (await admin.get(`/api/v1/roles/${role.id}`)).body.data);
+  assert.deepEqual(listed.permissions, [permission]);
+  const paged = await admin.get(`/api/v1/roles?name_pattern=${role.name}`);
+  assert.deepEqual(paged.body.data, [listed]);
+});
