@@ -1,0 +1,151 @@
+// POST /users.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, test } from 'node:test';
+import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '../harness.ts';
+import { addPerson, addRole, eventsOf, roleNamed, signedInWith, tally } from './people.ts';
+
+const service = await startTestService({ after });
+const admin = await signIn(service, ADMIN);
+
+const newcomer = (over: Record<string, unknown> = {}) => ({
+  email: newEmail('new'),
+  password: PASSWORD,
+  first_name: 'Grace',
+  last_name: 'Hopper',
+  ...over,
+});
+
+test('an administrator creates a verified user with roles, who can sign in at once', async () => {
+  const role = await roleNamed(service, 'User');
+  const body = newcomer({
+    email: `  ${newEmail('New').toUpperCase()} `,
+    role_id: [role.toUpperCase(), role],
+  });
+  const answer = await admin.post('/api/v1/users', body);
+  assert.equal(answer.status, 201, answer.text);
+  const { data } = answer.body;
+  assert.equal(data.email, body.email.trim().toLowerCase());
+  assert.equal(data.verified, true);
+  assert.equal(data.is_active, true);
+  assert.equal(data.is_superuser, false);
+  assert.deepEqual(
+    data.roles.map((one: { name: string }) => one.name),
+    ['User'],
+  );
+  assert.deepEqual(data.permissions, ['self.update_profile']);
+  assert.match(answer.headers.get('etag') ?? '', /^"\d+"$/);
+  assert.equal((await service.client().login({ email: data.email, password: PASSWORD })).status, 200);
+  const [event] = await eventsOf(service, answer);
+  assert.equal(event?.action, 'user_created');
+  assert.equal(event?.resource_id, data.id);
+  assert.deepEqual(event?.details.after?.roles, ['User']);
+  assert.doesNotMatch(JSON.stringify(event), /password|argon/);
+});
+
+test('what a body says about rights and state beside the fields of a new user is not taken over', async () => {
+  const answer = await admin.post(
+    '/api/v1/users',
+    newcomer({ is_superuser: true, id: randomUUID(), permissions: ['users.delete'] }),
+  );
+  assert.equal(answer.status, 201);
+  assert.equal(answer.body.data.is_superuser, false);
+  assert.deepEqual(answer.body.data.permissions, []);
+});
+
+test('a missing field, a wrong type and an unusable e-mail are 400 with the field named', async () => {
+  for (const [over, field] of [
+    [{ email: undefined }, 'email'],
+    [{ password: undefined }, 'password'],
+    [{ first_name: '' }, 'first_name'],
+    [{ last_name: 7 }, 'last_name'],
+    [{ last_name: '<b>x</b>' }, 'last_name'],
+    [{ email: 'no address' }, 'email'],
+    [{ role_id: ['no-uuid'] }, 'role_id.0'],
+    [{ role_id: 'x' }, 'role_id'],
+  ] as const) {
+    const answer = await admin.post('/api/v1/users', newcomer(over));
+    assert.equal(answer.status, 400, `${field}: ${answer.text}`);
+    assert.equal(answer.body.errors[0].field, field);
+  }
+});
+
+test('a weak password is 400 with every broken rule, and nobody is created', async () => {
+  const body = newcomer({ password: 'short' });
+  const answer = await admin.post('/api/v1/users', body);
+  assert.equal(answer.status, 400);
+  assert.equal(answer.body.code, 'password_rejected');
+  assert.ok(answer.body.detail.errors.length > 1);
+  assert.deepEqual(await service.sql('select from users where email = $1', [body.email]), []);
+});
+
+test('a taken e-mail is 409 in any spelling', async () => {
+  const taken = await addPerson(service);
+  const answer = await admin.post('/api/v1/users', newcomer({ email: taken.email.toUpperCase() }));
+  assert.equal(answer.status, 409);
+  assert.equal(answer.body.code, 'email_taken');
+});
+
+test('unknown roles are 404 and named; the known one is not', async () => {
+  const unknown = [randomUUID(), randomUUID()];
+  const known = await roleNamed(service, 'User');
+  const answer = await admin.post('/api/v1/users', newcomer({ role_id: [known, ...unknown] }));
+  assert.equal(answer.status, 404);
+  assert.equal(answer.body.code, 'role_not_found');
+  for (const id of unknown) assert.ok(answer.body.detail.includes(id));
+  assert.ok(!answer.body.detail.includes(known));
+});
+
+test('nobody creates a user who may more than he may himself', async () => {
+  const { client } = await signedInWith(service, 'users.create', 'role.read');
+  const within = await addRole(service, 'role.read');
+  const beyond = await addRole(service, 'role.read', 'role.delete');
+  assert.equal((await client.post('/api/v1/users', newcomer({ role_id: [within] }))).status, 201);
+  const refused = await client.post('/api/v1/users', newcomer({ role_id: [within, beyond] }));
+  assert.equal(refused.status, 403);
+  assert.equal(refused.body.code, 'privilege_escalation');
+  assert.match(refused.body.detail, /role\.delete/);
+});
+
+test('without users.create it is 403 whatever the body says', async () => {
+  const { client } = await signedInWith(service, 'users.read', 'users.update', 'users.delete', 'user.read');
+  assert.equal((await client.post('/api/v1/users', {})).status, 403);
+});
+
+test('a retry with the same Idempotency-Key gets the first answer and creates nobody', async () => {
+  const body = newcomer();
+  const options = { headers: { 'idempotency-key': randomUUID() } };
+  const first = await admin.post('/api/v1/users', body, options);
+  const again = await admin.post('/api/v1/users', body, options);
+  assert.equal(first.status, 201);
+  assert.deepEqual([again.status, again.text], [201, first.text]);
+  assert.equal(again.headers.get('etag'), first.headers.get('etag'));
+});
+
+test('of 16 who create the same e-mail at once one succeeds and 15 are told that it is taken', async () => {
+  for (let round = 0; round < 3; round += 1) {
+    const body = newcomer();
+    const answers = await Promise.all(Array.from({ length: 16 }, () => admin.post('/api/v1/users', body)));
+    assert.deepEqual(tally(answers), { 201: 1, 409: 15 });
+  }
+});
+
+test('names of every script are kept as they are given; 100 characters fit and 101 do not', async () => {
+  for (const name of [
+    "O'Brien",
+    '100%_\\ "sure"',
+    '👩‍👩‍👧 Ødegård',
+    'محمد بن سلمان',
+    '李',
+    'é'.repeat(100),
+  ]) {
+    const answer = await admin.post('/api/v1/users', newcomer({ first_name: name }));
+    assert.equal(answer.status, 201, name);
+    assert.equal(answer.body.data.first_name, name);
+  }
+  for (const length of [101, 250])
+    assert.equal(
+      (await admin.post('/api/v1/users', newcomer({ first_name: 'x'.repeat(length) }))).status,
+      400,
+    );
+});

@@ -1,0 +1,61 @@
+// The migrations on servers that refuse the trigram extension, or have it elsewhere already.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import pg from 'pg';
+import { createScratchDatabase } from '../scratch-database.ts';
+
+const folder = new URL('../../migrations/', import.meta.url);
+
+async function migrations(): Promise<string[]> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
+  return Promise.all(files.map((file) => readFile(new URL(file, folder), 'utf8')));
+}
+
+const searchIndexes = async (client: pg.Client): Promise<string[]> =>
+  (await client.query(`select indexdef from pg_indexes where indexname = 'users_search_text_idx'`)).rows.map(
+    (row) => row.indexdef,
+  );
+
+/** An own empty database: the scratch one has the platform's tables already. */
+async function emptied(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('drop schema public cascade; create schema public');
+  return client;
+}
+
+test('whoever may not create extensions gets every table all the same, without the search index', async () => {
+  const database = await createScratchDatabase();
+  const client = await emptied(database.url);
+  const role = `restricted_${randomBytes(4).toString('hex')}`;
+  try {
+    await client.query(`create role ${role}; grant usage, create on schema public to ${role}`);
+    await client.query(`set role ${role}`);
+    for (const text of await migrations()) await client.query(text);
+    assert.deepEqual(await searchIndexes(client), []);
+    await client.query(
+      `insert into users (id, email, first_name, last_name) values (gen_random_uuid(), 'a@b.example', 'Ada', 'B')`,
+    );
+    const { rows } = await client.query(`select from users where search_text like '%da b%'`);
+    assert.equal(rows.length, 1);
+  } finally {
+    await client.query(`reset role; drop owned by ${role} cascade; drop role ${role}`);
+    await client.end();
+    await database.drop();
+  }
+});
+
+test('an extension that stands in a schema of its own is used from there', async () => {
+  const database = await createScratchDatabase();
+  const client = await emptied(database.url);
+  try {
+    await client.query('create schema "My Extensions"; create extension pg_trgm schema "My Extensions"');
+    for (const text of await migrations()) await client.query(text);
+    assert.equal((await searchIndexes(client)).length, 1);
+  } finally {
+    await client.end();
+    await database.drop();
+  }
+});
