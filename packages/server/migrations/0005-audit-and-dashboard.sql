@@ -13,6 +13,9 @@ create table last_logins (
     constraint last_logins_user_id_fkey references users (id) on delete cascade,
   logged_in_at timestamptz not null
 );
+insert into last_logins (user_id, logged_in_at)
+  select u.id, max(a."timestamp") from audit_logs a join users u on u.id = a.actor_id
+  where a.action = 'login_succeeded' group by u.id;
 create index last_logins_logged_in_at_idx on last_logins (logged_in_at desc);
 
 -- How many users there are, exactly, without counting them. The sum of the slots counts; a connection writes to the
@@ -23,7 +26,6 @@ create table user_counts (
   active bigint not null default 0
 );
 insert into user_counts (slot) select generate_series(0, 15);
-update user_counts set total = (select count(*) from users), active = (select count(*) from users where is_active) where slot = 0;
 
 create function count_users() returns trigger language plpgsql as $$
 declare
@@ -54,5 +56,9 @@ create trigger users_count_deleted after delete on users
   referencing old table as old_rows for each statement execute function count_users();
 create trigger users_count_truncated after truncate on users
   for each statement execute function count_users();
+
+-- After the triggers, which keep writers out until the end of this migration: nobody is counted twice or not at all.
+update user_counts set total = (select count(*) from users), active = (select count(*) from users where is_active)
+  where slot = 0;
 
 create index sessions_live_expires_at_idx on sessions (expires_at) where revoked_at is null;

@@ -1,0 +1,141 @@
+// One walk through the service that leaves an entry of nearly every kind in the audit log.
+// It must do the same on every service, so that two services can be compared; it judges nothing.
+import { linkTo } from '../accounts/self-service.ts';
+import type { Answer, TestClient } from '../client.ts';
+import { ADMIN, PASSWORD, type TestService } from '../harness.ts';
+import { addPerson } from '../users/people.ts';
+
+/** Settings that the walk is made for. */
+export const environment = { RATE_LIMIT_RESEND_VERIFICATION: '2/hour', ACCOUNT_LOCKOUT_ATTEMPTS: '3' };
+
+const NEW_PASSWORD = 'Marble?Tundra61Fox';
+const THIRD_PASSWORD = 'Copper+Violin95Moss';
+const WRONG_PASSWORD = 'Walnut*Beacon74Surf';
+
+export type Walk = {
+  /** What was answered, in order: `POST /api/v1/roles: 201`. */
+  outcomes: string[];
+  /** Every password and token that was sent or answered. */
+  secrets: string[];
+};
+
+export async function walk(service: TestService): Promise<Walk> {
+  const outcomes: string[] = [];
+  const secrets = new Set([PASSWORD, NEW_PASSWORD, THIRD_PASSWORD, WRONG_PASSWORD, ADMIN.password]);
+  const note = (what: string, answer: Answer): Answer => {
+    outcomes.push(`${what}: ${answer.status} ${answer.body?.code ?? ''}`.trim());
+    const { access_token, refresh_token, csrf_token } = answer.body?.data ?? {};
+    for (const secret of [access_token, refresh_token, csrf_token]) if (secret) secrets.add(secret);
+    return answer;
+  };
+  const caller = (client: TestClient) => async (method: string, path: string, json?: unknown) =>
+    note(
+      `${method} ${path.replaceAll(/[0-9a-f-]{36}/g, ':id')}`,
+      await client.request(method, `/api/v1${path}`, json === undefined ? {} : { json }),
+    );
+  const context: Context = { service, caller, note, secrets };
+  await accounts(context);
+  await administration(context);
+  return { outcomes, secrets: [...secrets] };
+}
+
+type Send = (method: string, path: string, json?: unknown) => Promise<Answer>;
+type Context = {
+  service: TestService;
+  caller(client: TestClient): Send;
+  note(what: string, answer: Answer): Answer;
+  secrets: Set<string>;
+};
+
+async function accounts({ service, caller, note, secrets }: Context): Promise<void> {
+  const client = service.client();
+  const send = caller(client);
+  const email = 'walker@example.com';
+  const names = { first_name: 'Nelly', last_name: 'Bly' };
+  await send('POST', '/auth/register', { email, password: PASSWORD, ...names });
+  await send('POST', '/auth/register', { email, password: PASSWORD, ...names });
+  await send('POST', '/auth/verify-email', { token: 'no such token' });
+  const link = await linkTo(service, email, 'verification');
+  secrets.add(link);
+  await send('POST', '/auth/verify-email', { token: link });
+  for (let asked = 0; asked < 3; asked += 1) await send('POST', '/auth/resend-verification-email', { email });
+  const bare = await client.request('POST', '/api/v1/auth/login', {
+    json: { email, password: PASSWORD },
+    headers: { 'x-csrf-token': 'none' },
+  });
+  note('login without CSRF', bare);
+  for (const password of [WRONG_PASSWORD, PASSWORD]) note('login', await client.login({ email, password }));
+  await send('GET', '/roles');
+  await send('PUT', '/users/me', { first_name: 'Elizabeth' });
+  const refreshed = await send('POST', '/auth/refresh', { refresh_token: client.refreshToken });
+  await send('POST', '/auth/refresh', { refresh_token: 'no such token' });
+  await send('POST', '/auth/new_access_token', { refresh_token: refreshed.body.data?.refresh_token });
+  await send('POST', '/auth/change_password', { current_password: PASSWORD, new_password: 'weak' });
+  await send('POST', '/auth/change_password', { current_password: PASSWORD, new_password: NEW_PASSWORD });
+  note('login', await client.login({ email, password: NEW_PASSWORD }));
+  await send('POST', '/auth/logout');
+  note('login', await client.login({ email, password: NEW_PASSWORD }));
+  await send('POST', '/auth/logout/all');
+  for (let failed = 0; failed < 4; failed += 1)
+    note('wrong password', await client.login({ email, password: WRONG_PASSWORD }));
+  await send('POST', '/auth/password-reset/request', { email });
+  const reset = await linkTo(service, email, 'password_reset');
+  secrets.add(reset);
+  await send('POST', '/auth/password-reset/confirm', { token: reset, new_password: THIRD_PASSWORD });
+}
+
+async function administration({ service, caller, note }: Context): Promise<void> {
+  const client = service.client();
+  note('login', await client.login(ADMIN));
+  const send = caller(client);
+  const idOf = async (answer: Promise<Answer>): Promise<string> => (await answer).body.data.id;
+
+  const permissionGroup = await idOf(send('POST', '/permission-groups', { name: 'walks' }));
+  const childGroup = await idOf(send('POST', '/permission-groups', { name: 'strolls' }));
+  await send('PUT', `/permission-groups/${childGroup}`, { parent_id: permissionGroup });
+  await send('PUT', `/permission-groups/${childGroup}`, { description: 'Slow ones' });
+  const permission = await idOf(send('POST', '/permissions', { name: 'take', group_id: permissionGroup }));
+
+  const roleGroup = await idOf(send('POST', '/role-groups', { name: 'Walkers' }));
+  const other = await idOf(send('POST', '/role-groups', { name: 'Strollers' }));
+  await send('PUT', `/role-groups/${other}`, { parent_id: roleGroup });
+  await send('PUT', `/role-groups/${other}`, { description: 'Slow ones' });
+  const role = await idOf(send('POST', '/roles', { name: 'Walker' }));
+  await send('PUT', `/roles/${role}`, { description: 'Walks' });
+  await send('POST', `/roles/${role}/permissions`, { permission_ids: [permission] });
+  await send('POST', `/role-groups/${roleGroup}/roles`, { role_ids: [role] });
+  const clone = await idOf(send('POST', `/role-groups/${roleGroup}/clone`, { name: 'Hikers' }));
+  await send('DELETE', `/role-groups/${roleGroup}/roles`, { role_ids: [role] });
+  await send('DELETE', `/role-groups/${clone}/roles`, { role_ids: [role] });
+  await service.sql('update roles set role_group_id = $2 where id = $1', [role, other]);
+  await send('POST', '/role-groups/sync-roles');
+  await send('DELETE', `/role-groups/${other}/roles`, { role_ids: [role] });
+
+  const user = await idOf(
+    send('POST', '/users', {
+      email: 'hiker@example.com',
+      password: PASSWORD,
+      first_name: 'Ida',
+      last_name: 'Wells',
+      role_id: [role],
+    }),
+  );
+  await send('PUT', `/users/${user}`, { first_name: 'Ada', password: NEW_PASSWORD });
+  await send('PUT', '/users/bulk-update', { user_ids: [user], updates: { last_name: 'Bell' } });
+  note('login', await service.client().login({ email: 'hiker@example.com', password: NEW_PASSWORD }));
+  await send('DELETE', `/users/${user}/sessions`);
+  await send('POST', `/users/${user}/unlock`);
+  const unverified = await addPerson(service, { verified: false });
+  await send('POST', `/users/${unverified.id}/resend-verification`);
+  await send('DELETE', `/users/${user}`);
+  await send('POST', `/users/${user}/roles`, { role_ids: [] });
+  await send('DELETE', `/users/${user}`);
+
+  await send('DELETE', `/roles/${role}/permissions/${permission}`);
+  await send('DELETE', `/roles/${role}`);
+  await send('DELETE', '/role-groups/bulk', [other, clone]);
+  await send('DELETE', `/role-groups/${roleGroup}`);
+  await send('DELETE', `/permissions/${permission}`);
+  await send('DELETE', `/permission-groups/${childGroup}`);
+  await send('DELETE', `/permission-groups/${permissionGroup}`);
+}
