@@ -8,7 +8,7 @@ const catalogueOrder = Object.keys(errorCatalogue) as ErrorCode[];
 
 /** Unique, in the order of the catalogue. */
 export function errorCodesOf(route: RouteFacts): ErrorCode[] {
-  const codes = new Set<ErrorCode>([...route.errors, 'internal_error']);
+  const codes = new Set<ErrorCode>([...route.errors, 'internal_error', 'invalid_text']);
   const add = (condition: boolean, ...more: ErrorCode[]) => {
     if (condition) for (const code of more) codes.add(code);
   };
@@ -17,7 +17,7 @@ export function errorCodesOf(route: RouteFacts): ErrorCode[] {
   add(guarded, 'token_missing', 'token_invalid', 'token_expired', 'token_revoked');
   add(guarded && route.access !== 'authenticated', 'permission_denied');
   add(route.limit !== null, 'rate_limited');
-  add(route.body !== undefined, 'malformed_json', 'unsupported_media_type', 'body_too_large', 'invalid_text');
+  add(route.body !== undefined, 'malformed_json', 'unsupported_media_type', 'body_too_large');
   add(route.body !== undefined || hasProperties(route.query), route.invalidInput);
   add(route.idempotent, 'malformed_request', 'idempotency_key_reused', 'idempotency_in_progress');
   add([route.body, route.params, route.query].some(hasUuid), 'invalid_id');

@@ -56,6 +56,17 @@ function media(schema: JsonSchema, components: Components): MediaType {
   return { schema: written, example: createSampler(components.schemas)(written) };
 }
 
+/** A route that answers something else than JSON names the type, as Fastify wants it. */
+const contentOf = (schema: JsonSchema, components: Components): Record<string, MediaType> =>
+  'content' in schema
+    ? Object.fromEntries(
+        Object.entries(schema.content as Record<string, { schema: JsonSchema }>).map(([type, one]) => [
+          type,
+          media(one.schema, components),
+        ]),
+      )
+    : { 'application/json': media(schema, components) };
+
 const requestBody = (schema: JsonSchema, components: Components) => ({
   required: !acceptsNull(schema),
   content: { 'application/json': media(schema, components) },
@@ -70,9 +81,7 @@ function describeAnswers(route: RouteFacts, context: OperationContext): Record<s
     answers[status] = {
       description: STATUS_CODES[status] ?? 'Answer',
       headers: headersOf(route, Number(status), [], context.versioned.has(route.url)),
-      ...(schema.type === 'null'
-        ? {}
-        : { content: { 'application/json': media(schema, context.components) } }),
+      ...(schema.type === 'null' ? {} : { content: contentOf(schema, context.components) }),
     };
   }
   for (const [status, codes] of byStatus(errorCodesOf(route))) {
