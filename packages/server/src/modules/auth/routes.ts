@@ -1,20 +1,15 @@
-// HTTP of /api/v1/auth: shapes, cookies, sentences. The rules stand in the files beside.
+// HTTP of signing in and staying in, under /api/v1/auth: shapes, cookies, sentences. The rules stand in the files beside.
 import {
   AccessTokenEnvelope,
   ChangePasswordBody,
   CsrfTokenEnvelope,
-  EmailBody,
   LoginBody,
   LoginEnvelope,
   NewAccessTokenBody,
   RefreshBody,
-  RegisterBody,
-  ResetConfirmBody,
   TokenPairEnvelope,
-  VerifyEmailBody,
 } from '@castellan/contract/auth';
 import { MessageEnvelope } from '@castellan/contract/envelope';
-import { UserEnvelope } from '@castellan/contract/users';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import { CSRF_COOKIE, issueCsrfToken } from '../../platform/http/csrf-protection.ts';
@@ -25,34 +20,29 @@ import { actorOf } from '../authz/guard.ts';
 import { refreshSession } from '../sessions/refresh.ts';
 import { logout, logoutEverywhere, type SessionTokens } from '../sessions/service.ts';
 import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
-import { type LoginDeps, login } from './login.ts';
-import { changePassword, confirmPasswordReset, requestPasswordReset } from './password-change.ts';
+import { type AccountDeps, accountRoutes } from './account-routes.ts';
+import { login } from './login.ts';
+import { changePassword } from './password-change.ts';
 import { clearRefreshCookie, REFRESH_COOKIE, setRefreshCookie } from './refresh-cookie.ts';
-import { type RegistrationDeps, register, resendVerification, verifyEmail } from './registration.ts';
 
-export type AuthDeps = LoginDeps &
-  RegistrationDeps & {
-    csrf: Csrf;
-    settings: {
-      cookieSecure: boolean;
-      rateLimitLogin: RateLimitRule | null;
-      rateLimitRegister: RateLimitRule | null;
-      rateLimitPasswordReset: RateLimitRule | null;
-      rateLimitNewAccessToken: RateLimitRule | null;
-      rateLimitResendVerification: RateLimitRule | null;
-    };
+export type AuthDeps = AccountDeps & {
+  csrf: Csrf;
+  settings: {
+    cookieSecure: boolean;
+    rateLimitLogin: RateLimitRule | null;
+    rateLimitNewAccessToken: RateLimitRule | null;
   };
+};
 
 /** No body of /auth is larger: 64 KiB. */
 const BODY_LIMIT_BYTES = 65_536;
-
-const RESEND_ANSWER = 'If this address has an unverified account, a mail with a link is on its way.';
-const RESET_ANSWER = 'If this address has an active account, a mail with a link is on its way.';
 
 export function authRoutes(app: App, deps: AuthDeps): void {
   const { settings } = deps;
   const bodyLimit = BODY_LIMIT_BYTES;
   const cookie = { secure: settings.cookieSecure, maxAgeSeconds: refreshLifetimeSeconds(settings) };
+
+  accountRoutes(app, deps, bodyLimit);
 
   /** What login and change_password answer; the cookie goes with it. */
   const signedIn = (reply: FastifyReply, tokens: SessionTokens) => {
@@ -95,56 +85,6 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     handler: async (request, reply) => {
       const { user, ...tokens } = await login(deps, request.client, request.body);
       return { data: { ...signedIn(reply, tokens), user }, message: 'Signed in.' };
-    },
-  });
-
-  app.route({
-    method: 'POST',
-    url: '/register',
-    bodyLimit,
-    config: {
-      access: 'public',
-      limit: { name: 'register', rule: settings.rateLimitRegister },
-      invalidInput: 'invalid_input',
-      errors: ['invalid_email', 'password_rejected', 'registration_refused', 'email_taken', 'overloaded'],
-    },
-    schema: { summary: 'Open an account', body: RegisterBody, response: { 201: UserEnvelope } },
-    handler: async (request, reply) => {
-      const user = await register(deps, request.client, request.body);
-      reply.code(201);
-      return { data: user, message: 'Account opened. Follow the link in the mail to verify the address.' };
-    },
-  });
-
-  app.route({
-    method: 'POST',
-    url: '/verify-email',
-    bodyLimit,
-    config: { access: 'public', errors: ['verification_token_invalid', 'already_verified'] },
-    schema: { summary: 'Confirm an e-mail address', body: VerifyEmailBody, response: { 200: UserEnvelope } },
-    handler: async (request) => ({
-      data: await verifyEmail(deps, request.client, request.body.token),
-      message: 'E-mail address verified. You can sign in now.',
-    }),
-  });
-
-  app.route({
-    method: 'POST',
-    url: '/resend-verification-email',
-    bodyLimit,
-    config: {
-      access: 'public',
-      limit: { name: 'resend-verification', rule: settings.rateLimitResendVerification },
-      errors: ['invalid_email'],
-    },
-    schema: {
-      summary: 'Send the verification mail again',
-      body: EmailBody,
-      response: { 200: MessageEnvelope },
-    },
-    handler: async (request) => {
-      await resendVerification(deps, request.client, request.body.email);
-      return { message: RESEND_ANSWER };
     },
   });
 
@@ -194,45 +134,6 @@ export function authRoutes(app: App, deps: AuthDeps): void {
         data: { ...signedIn(reply, tokens), user },
         message: 'Password changed. Every other session has ended.',
       };
-    },
-  });
-
-  app.route({
-    method: 'POST',
-    url: '/password-reset/request',
-    bodyLimit,
-    config: {
-      access: 'public',
-      limit: { name: 'password-reset', rule: settings.rateLimitPasswordReset },
-      errors: ['invalid_email'],
-    },
-    schema: {
-      summary: 'Ask for a mail to set a new password',
-      body: EmailBody,
-      response: { 200: MessageEnvelope },
-    },
-    handler: async (request) => {
-      await requestPasswordReset(deps, request.client, request.body.email);
-      return { message: RESET_ANSWER };
-    },
-  });
-
-  app.route({
-    method: 'POST',
-    url: '/password-reset/confirm',
-    bodyLimit,
-    config: {
-      access: 'public',
-      errors: ['reset_token_invalid', 'password_rejected', 'conflict', 'overloaded'],
-    },
-    schema: {
-      summary: 'Set a new password with the mailed token',
-      body: ResetConfirmBody,
-      response: { 200: MessageEnvelope },
-    },
-    handler: async (request) => {
-      await confirmPasswordReset(deps, request.client, request.body);
-      return { message: 'Password set. Every session has ended; sign in with the new password.' };
     },
   });
 
