@@ -9,7 +9,7 @@ export const auditActionCatalogue = {
   login_failed:
     'A sign-in was refused. details.reason: unknown_user, wrong_password, locked, unverified, inactive or sanitization.',
   account_locked: 'Too many failed attempts locked an e-mail address, whether or not an account has it.',
-  account_unlocked: 'The lock ended. details.reason: expired, password_set or admin.',
+  account_unlocked: 'The lock ended. details.reason: expired, password_set or administrator.',
   user_registered: 'Somebody opened an account.',
   registration_refused:
     'A registration was refused. details.reason: abuse_limit, email_taken or password_rejected.',
@@ -30,7 +30,8 @@ export const auditActionCatalogue = {
   logout: 'A user ended one session.',
   logout_all: 'A user ended every session.',
   unverified_account_deleted: 'The clean-up removed an account that nobody verified in time.',
-  permission_denied: 'Somebody lacked the permission of an operation. details: permission, method, route.',
+  permission_denied:
+    'Somebody lacked the permission of an operation, or tried what his rights do not reach. details: permission or code, method, route.',
   csrf_refused: 'A state-changing request had no valid CSRF token.',
   rate_limited: 'A request was over its limit. details.limit.',
   user_profile_updated: 'A user changed the own names.',

@@ -2,7 +2,19 @@
 import Type from 'typebox';
 import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
-import { RoleSummary } from './users.ts';
+
+/** A role as it stands in a group. Its permissions are read from the role itself. */
+export const GroupRole = Type.Object(
+  {
+    id: Uuid,
+    name: Type.String(),
+    description: Type.String(),
+    role_group_id: Type.Union([Uuid, Type.Null()]),
+    is_system: Type.Boolean(),
+    ...authorship,
+  },
+  { title: 'GroupRole' },
+);
 
 /** Children nest as deep as the hierarchy (32 at most). */
 export const RoleGroup = Type.Cyclic(
@@ -14,7 +26,7 @@ export const RoleGroup = Type.Cyclic(
         description: Type.String(),
         parent_id: Type.Union([Uuid, Type.Null()]),
         children: Type.Array(Type.Ref('RoleGroup')),
-        roles: Type.Array(RoleSummary),
+        roles: Type.Array(GroupRole),
         ...authorship,
       },
       { title: 'RoleGroup' },
@@ -28,7 +40,7 @@ export type RoleGroup = {
   description: string;
   parent_id: string | null;
   children: RoleGroup[];
-  roles: Type.Static<typeof RoleSummary>[];
+  roles: Type.Static<typeof GroupRole>[];
   created_at: string;
   updated_at: string;
   created_by_id: string | null;
@@ -81,11 +93,12 @@ export const BulkDeleteRoleGroupsBody = Type.Union([Type.Object({ group_ids: Uui
 export type BulkDeleteRoleGroupsBody = Type.Static<typeof BulkDeleteRoleGroupsBody>;
 export const RoleIdsBody = Type.Union([Type.Object({ role_ids: UuidList }), UuidList], { title: 'RoleIds' });
 export type RoleIdsBody = Type.Static<typeof RoleIdsBody>;
-export const CloneRoleGroupBody = Type.Union(
-  [
-    Type.Object({ name: NameInput('Editors (copy)') }),
-    Type.Object({ new_name: NameInput('Editors (copy)') }),
-  ],
-  { title: 'CloneRoleGroup' },
+/** Either name; `name` is read first. */
+export const CloneRoleGroupBody = Type.Object(
+  {
+    name: Type.Optional(NameInput('Editors (copy)')),
+    new_name: Type.Optional(NameInput('Editors (copy)')),
+  },
+  { title: 'CloneRoleGroup', description: 'One of the two is needed.' },
 );
 export type CloneRoleGroupBody = Type.Static<typeof CloneRoleGroupBody>;

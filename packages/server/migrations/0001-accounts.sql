@@ -132,9 +132,10 @@ begin
   return null;
 end $$;
 
-create trigger roles_raise_authz_version after insert or update or delete or truncate on roles
+create trigger roles_raise_authz_version
+  after insert or update of name, description, is_system or delete or truncate on roles
   for each statement execute function raise_authz_version();
-create trigger permissions_raise_authz_version after insert or update or delete or truncate on permissions
+create trigger permissions_raise_authz_version after insert or update of name or delete or truncate on permissions
   for each statement execute function raise_authz_version();
 create trigger role_permissions_raise_authz_version after insert or update or delete or truncate on role_permissions
   for each statement execute function raise_authz_version();

@@ -1,9 +1,10 @@
 // The HTTP service, put together: what every request passes, then one line per module.
+import type { ErrorCode } from '@castellan/contract/errors';
 import cookie from '@fastify/cookie';
 import { constraintCodes } from './constraints.ts';
 import type { Deps } from './deps.ts';
 import { auditRoutes } from './modules/audit/routes.ts';
-import { recordBounded } from './modules/audit/service.ts';
+import { recordBounded, recordEvent } from './modules/audit/service.ts';
 import { authRoutes } from './modules/auth/routes.ts';
 import { actorOf, addGuard } from './modules/authz/guard.ts';
 import { dashboardRoutes } from './modules/dashboard/routes.ts';
@@ -25,6 +26,15 @@ import { addReference } from './platform/http/reference.ts';
 import { type App, createServer } from './platform/http/server.ts';
 import { referenceProse } from './reference-prose.ts';
 
+// Attempts on rights that the caller does not have; the plain lack of a permission is recorded by the guard.
+const securityRefusals: ReadonlySet<ErrorCode> = new Set([
+  'privilege_escalation',
+  'superuser_required',
+  'system_role',
+  'self_delete',
+  'admin_required',
+]);
+
 export async function buildApp(deps: Deps): Promise<App> {
   const { settings, log } = deps;
   const app = createServer({
@@ -32,6 +42,16 @@ export async function buildApp(deps: Deps): Promise<App> {
     publicUrl: settings.publicUrl,
     trustedProxies: settings.trustedProxies,
     constraintCodes,
+    onRefused: async (code, request) => {
+      const { actor } = request;
+      if (actor && securityRefusals.has(code))
+        await recordEvent(deps, request.client, {
+          action: 'permission_denied',
+          actorId: actor.user_id,
+          resourceId: actor.user_id,
+          details: { email: actor.email, code, method: request.method, route: request.routeOptions.url },
+        });
+    },
   });
 
   addCors(app, {

@@ -32,7 +32,16 @@ test('a role created in a group is linked to it, also with the id in capitals', 
   }
   const { body } = await admin.get(`/api/v1/role-groups/${group.id}`);
   assert.equal(body.data.roles.length, 2);
-  assert.deepEqual(Object.keys(body.data.roles[0]).toSorted(), ['description', 'id', 'name']);
+  assert.deepEqual(Object.keys(body.data.roles[0]).toSorted(), [
+    'created_at',
+    'created_by_id',
+    'description',
+    'id',
+    'is_system',
+    'name',
+    'role_group_id',
+    'updated_at',
+  ]);
 });
 
 test('a role in an unknown group is 404 and not made; one that is no UUID 400', async () => {

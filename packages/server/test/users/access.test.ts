@@ -83,17 +83,16 @@ test('the verification mail can be sent again to whom is not verified yet', asyn
 
 test('each is 404 for nobody and 403 without its permission', async () => {
   const { client: reader } = await signedInWith(service, 'users.read', 'user.read', 'user.update');
-  const { client: writer } = await signedInWith(service, 'users.update');
   const { id } = await addPerson(service);
-  for (const [method, rest, needsWriter] of [
-    ['GET', 'sessions', false],
-    ['DELETE', 'sessions', true],
-    ['DELETE', `sessions/${randomUUID()}`, true],
-    ['POST', 'unlock', true],
-    ['POST', 'resend-verification', true],
+  for (const [method, rest] of [
+    ['GET', 'sessions'],
+    ['DELETE', 'sessions'],
+    ['DELETE', `sessions/${randomUUID()}`],
+    ['POST', 'unlock'],
+    ['POST', 'resend-verification'],
   ] as const) {
     assert.equal((await admin.request(method, pathOf(randomUUID(), rest))).status, 404, rest);
-    const refused = await (needsWriter ? reader : writer).request(method, pathOf(id, rest));
+    const refused = await reader.request(method, pathOf(id, rest));
     assert.equal(refused.status, 403, `${method} ${rest}`);
   }
 });

@@ -28,8 +28,7 @@ export function createGraphSource(db: Db): GraphSource {
   let loading: Promise<Graph> | undefined;
 
   async function load(): Promise<Graph> {
-    const loaded = compile(await findGraphRows(db));
-    if (!graph || loaded.version > graph.version) graph = loaded;
+    graph = compile(await findGraphRows(db));
     return graph;
   }
 
@@ -47,7 +46,8 @@ export function createGraphSource(db: Db): GraphSource {
   return {
     at(version) {
       const wanted = BigInt(version);
-      return graph && graph.version >= wanted ? graph : loadAtLeast(wanted);
+      // A newer one as well: it may be of a database that has since been restored to an earlier state.
+      return graph?.version === wanted ? graph : loadAtLeast(wanted);
     },
   };
 }

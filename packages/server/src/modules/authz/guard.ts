@@ -20,6 +20,7 @@ declare module 'fastify' {
   }
 }
 
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const known: ReadonlySet<string> = new Set(['public', 'authenticated', ...allPermissions]);
 
 export function addGuard(app: App, deps: SessionDeps & { graphSource: GraphSource }): void {
@@ -29,7 +30,7 @@ export function addGuard(app: App, deps: SessionDeps & { graphSource: GraphSourc
     if (access === undefined || !known.has(access))
       throw new Error(`${route.method} ${route.url} declares no access: add config.access`);
   });
-  app.addHook('onRequest', async (request) => {
+  const judge = async (request: FastifyRequest): Promise<void> => {
     if (request.is404) return;
     const access = request.routeOptions.config.access;
     if (access === 'public') return;
@@ -50,6 +51,11 @@ export function addGuard(app: App, deps: SessionDeps & { graphSource: GraphSourc
       },
     });
     throw new AppError('permission_denied');
+  };
+  app.addHook('onRequest', judge);
+  // A body may take half a minute to arrive: a change is judged by the rights that its sender has when it is all here.
+  app.addHook('preHandler', async (request) => {
+    if (!SAFE_METHODS.has(request.method)) await judge(request);
   });
 }
 

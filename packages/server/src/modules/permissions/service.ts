@@ -116,7 +116,7 @@ export async function deletePermission(
       throw new AppError('permission_in_use', {
         detail: `The permission belongs to ${holders.length} roles (${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ', …' : ''}). Remove it there first.`,
       });
-    await deletePermissionRow(tx, id);
+    await deletePermissionRow(tx, id, permission.group_id);
     await recordChange(tx, deps.log, client, {
       action: 'permission_deleted',
       actorId: actor.user_id,

@@ -37,7 +37,7 @@ export async function listPermissions(
 export async function lockGroupName(tx: Tx, groupId: string): Promise<string | undefined> {
   const { rows } = await sql<{
     name: string;
-  }>`select name from permission_groups where id = ${groupId} for share`.execute(tx);
+  }>`select name from permission_groups where id = ${groupId} for no key update`.execute(tx);
   return rows[0]?.name;
 }
 
@@ -50,6 +50,12 @@ export async function insertPermission(
   await sql`
     insert into role_permissions (role_id, permission_id)
     select id, ${permission.id} from roles where is_system`.execute(tx);
+  await touchGroup(tx, permission.group_id);
+}
+
+// A group counts as changed when its permissions change.
+async function touchGroup(tx: Tx, groupId: string): Promise<void> {
+  await sql`update permission_groups set updated_at = now() where id = ${groupId}`.execute(tx);
 }
 
 /** The row stays locked until the transaction ends; no role can take the permission meanwhile. */
@@ -67,7 +73,8 @@ export async function findHolders(tx: Tx, id: string): Promise<string[]> {
 }
 
 /** With the links of system roles. */
-export async function deletePermissionRow(tx: Tx, id: string): Promise<void> {
+export async function deletePermissionRow(tx: Tx, id: string, groupId: string): Promise<void> {
+  await touchGroup(tx, groupId);
   await sql`delete from role_permissions where permission_id = ${id}`.execute(tx);
   await sql`delete from permissions where id = ${id}`.execute(tx);
 }

@@ -10,6 +10,7 @@ import {
   RoleIdsBody,
   SyncEnvelope,
 } from '@castellan/contract/role-groups';
+import { AppError } from '../../platform/errors.ts';
 import { readIfMatch, sendEtag } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
 import { actorOf } from '../authz/guard.ts';
@@ -121,7 +122,12 @@ export function roleGroupMemberRoutes(app: App, deps: RoleGroupDeps): void {
       response: { 201: RoleGroupEnvelope },
     },
     handler: async (request, reply) => {
-      const newName = 'name' in request.body ? request.body.name : request.body.new_name;
+      const newName = request.body.name ?? request.body.new_name;
+      if (newName === undefined)
+        throw new AppError('validation_failed', {
+          detail: 'name is required.',
+          errors: [{ field: 'name', code: 'required', message: 'is required' }],
+        });
       const { record, version } = await cloneRoleGroup(
         deps,
         request.client,

@@ -34,12 +34,13 @@ export function groupOf(rows: readonly GroupRow[], id: string): Group | undefine
   return record === undefined || version === undefined ? undefined : { record, version };
 }
 
-/** Each with everything below it, in the order of the ids; one that lies below another of them stands in both places. */
+/** In the order of the ids, each without its children: `parent_id` tells the tree, and the answer stays as large as it. */
 export async function readGroups(db: Db, ids: readonly string[]): Promise<RoleGroup[]> {
-  const nodes = nodesOf(await findSubtrees(db, ids));
-  nest(nodes, 'children');
-  const byId = new Map(nodes.map((node) => [node.id, node as RoleGroup]));
-  return ids.flatMap((id) => byId.get(id) ?? []);
+  const byId = new Map(nodesOf(await findSubtrees(db, ids)).map((node) => [node.id, node]));
+  return ids.flatMap((id) => {
+    const node = byId.get(id);
+    return node ? [{ ...node, children: [] }] : [];
+  });
 }
 
 /** Locked until the transaction ends. Throws 404, then 412. */

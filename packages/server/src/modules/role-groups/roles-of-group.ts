@@ -16,7 +16,7 @@ import {
   recordGroup,
   requireGroup,
 } from './record.ts';
-import { findRoleNames, insertGroups, touchGroup } from './store.ts';
+import { findRoleNames, insertGroups } from './store.ts';
 
 /** Adding a role that is there, or taking out one that is not, changes nothing and is no error. */
 export async function changeGroupRoles(
@@ -36,7 +36,6 @@ export async function changeGroupRoles(
     const changed =
       'add' in change ? await linkRoles(tx, group.id, ids) : await unlinkRoles(tx, group.id, ids);
     if (changed > 0) {
-      await touchGroup(tx, group.id);
       const links = { before: { roles: before }, after: { roles: await findRoleNames(tx, group.id) } };
       await recordGroup(tx, deps, client, actor, 'role_group_roles_changed', group.id, links);
     }

@@ -1,4 +1,5 @@
 // SQL of role_groups. Links to roles belong to the roles module.
+import type { RoleGroup } from '@castellan/contract/role-groups';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../database.ts';
 import { isoTime } from '../../platform/db/sql.ts';
@@ -9,7 +10,7 @@ export type GroupRow = {
   name: string;
   description: string;
   parent_id: string | null;
-  roles: { id: string; name: string; description: string }[];
+  roles: RoleGroup['roles'];
   created_at: string;
   updated_at: string;
   created_by_id: string | null;
@@ -27,7 +28,9 @@ export async function findSubtrees(db: Db, ids: readonly string[]): Promise<Grou
     select g.id, g.name, g.description, g.parent_id, g.version, g.created_by_id,
       ${isoTime('g.created_at')} as created_at, ${isoTime('g.updated_at')} as updated_at,
       coalesce((
-        select json_agg(json_build_object('id', r.id, 'name', r.name, 'description', r.description) order by lower(r.name), r.id)
+        select json_agg(json_build_object('id', r.id, 'name', r.name, 'description', r.description,
+          'role_group_id', r.role_group_id, 'is_system', r.is_system, 'created_at', ${isoTime('r.created_at')},
+          'updated_at', ${isoTime('r.updated_at')}, 'created_by_id', r.created_by_id) order by lower(r.name), r.id)
         from role_group_roles l join roles r on r.id = l.role_id where l.role_group_id = g.id), '[]'::json) as roles
     from role_groups g where g.id in (select id from tree) order by lower(g.name), g.id`.execute(db);
   return rows;
@@ -64,11 +67,6 @@ export async function findRoleNames(tx: Tx, id: string): Promise<string[]> {
     select r.name from role_group_roles l join roles r on r.id = l.role_id
     where l.role_group_id = ${id} order by lower(r.name), r.id`.execute(tx);
   return rows.map((row) => row.name);
-}
-
-/** The record counts as changed when its links change. */
-export async function touchGroup(tx: Tx, id: string): Promise<void> {
-  await sql`update role_groups set updated_at = now() where id = ${id}`.execute(tx);
 }
 
 /** Children that are not themselves among the ids, and linked roles, by group; only groups that have any. */

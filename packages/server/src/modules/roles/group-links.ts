@@ -44,7 +44,7 @@ export async function linkRoles(tx: Tx, groupId: string, roleIds: readonly strin
   const result = await sql`
     insert into role_group_roles (role_group_id, role_id) select ${groupId}, unnest(${roleIds}::uuid[])
     on conflict do nothing`.execute(tx);
-  return Number(result.numAffectedRows ?? 0);
+  return touched(tx, groupId, Number(result.numAffectedRows ?? 0));
 }
 
 /** Takes roles out of a group; a `role_group_id` that names it is cleared. Answers how many links went. */
@@ -57,7 +57,20 @@ export async function unlinkRoles(tx: Tx, groupId: string, roleIds: readonly str
     delete from role_group_roles where role_group_id = ${groupId} and role_id = any(${roleIds}::uuid[])`.execute(
     tx,
   );
-  return Number(result.numAffectedRows ?? 0);
+  return touched(tx, groupId, Number(result.numAffectedRows ?? 0));
+}
+
+// A group counts as changed when its links change: its ETag must not promise yesterday's roles.
+async function touched(tx: Tx, groupId: string, changes: number): Promise<number> {
+  if (changes > 0) await sql`update role_groups set updated_at = now() where id = ${groupId}`.execute(tx);
+  return changes;
+}
+
+/** Before a role goes: the groups that it leaves change. */
+export async function touchGroupsOf(tx: Tx, roleId: string): Promise<void> {
+  await sql`
+    update role_groups set updated_at = now()
+    where id in (select role_group_id from role_group_roles where role_id = ${roleId})`.execute(tx);
 }
 
 /** Under `lockGroupTree`: sets a role's own group and moves the link that goes with it. */
@@ -93,14 +106,30 @@ export async function copyLinks(tx: Tx, from: string, to: string): Promise<numbe
   return Number(result.numAffectedRows ?? 0);
 }
 
-/** Makes the links that `role_group_id` speaks of. Links that are there count as skipped. */
+/**
+ * Makes the links that `role_group_id` speaks of. Links that are there count as skipped, and so does one that would put
+ * a role into a group and into another above or below it.
+ */
 export async function syncLinks(tx: Tx): Promise<{ created: number; skipped: number }> {
   const { rows } = await sql<{ created: number; total: number }>`
-    with grouped as materialized (
+    with recursive above as (
+      select id, parent_id as ancestor, 1 as depth from role_groups where parent_id is not null
+      union all
+      select above.id, g.parent_id, above.depth + 1 from above join role_groups g on g.id = above.ancestor
+      where g.parent_id is not null and above.depth <= ${MAX_TREE_DEPTH}
+    ), grouped as materialized (
       select role_group_id, id from roles where role_group_id is not null order by id for key share
     ), made as (
-      insert into role_group_roles (role_group_id, role_id) select role_group_id, id from grouped
-      on conflict do nothing returning 1
+      insert into role_group_roles (role_group_id, role_id)
+      select role_group_id, id from grouped
+      where not exists (
+        select from role_group_roles l join above
+          on (above.id = l.role_group_id and above.ancestor = grouped.role_group_id)
+          or (above.id = grouped.role_group_id and above.ancestor = l.role_group_id)
+        where l.role_id = grouped.id)
+      on conflict do nothing returning role_group_id
+    ), changed as (
+      update role_groups set updated_at = now() where id in (select role_group_id from made)
     )
     select (select count(*)::integer from made) as created,
            (select count(*)::integer from grouped) as total`.execute(tx);

@@ -10,7 +10,8 @@ import { type AuditEvent, recordChange } from '../audit/service.ts';
 import type { Actor } from '../authz/guard.ts';
 import { lockRole, type RoleRecord } from './store.ts';
 
-export type RoleDeps = { db: Db; log: Logger };
+/** `defaultRole`: the name by which registrations find their role. */
+export type RoleDeps = { db: Db; log: Logger; settings: { defaultRole: string } };
 
 export const withoutVersion = ({ version: _version, ...role }: RoleRecord): Role => role;
 export const versionedRole = (role: RoleRecord): Versioned<Role> => ({

@@ -33,7 +33,9 @@ export async function changePermissions(
 ): Promise<Versioned<Role>> {
   return inTransaction(deps.db, async (tx) => {
     const before = await requireRole(tx, id, ifMatch);
-    await carryOut(tx, id, await planPermissions(tx, actor, before, change));
+    const plan = await planPermissions(tx, actor, before, change);
+    if (plan.added.length + plan.removed.length === 0) return versionedRole(before);
+    await carryOut(tx, id, plan);
     const after = (await findRole(tx, id)) as RoleRecord;
     await recordRole(tx, deps, client, actor, 'role_permissions_changed', id, {
       before: { permissions: permissionNamesOf(before) },
@@ -58,7 +60,8 @@ export async function planPermissions(
   const named = canonicalIds('replace' in change ? change.replace : change.remove);
   if ('remove' in change) {
     await requirePermissions(tx, named);
-    return { added: [], removed: named };
+    const present = new Set(role.permissions.map((permission) => permission.id));
+    return { added: [], removed: named.filter((one) => present.has(one)) };
   }
   const wanted = new Set(named);
   const held = new Set(role.permissions.map((permission) => permission.id));
@@ -68,6 +71,7 @@ export async function planPermissions(
 }
 
 export async function carryOut(tx: Tx, roleId: string, { added, removed }: Plan): Promise<void> {
+  if (added.length + removed.length === 0) return;
   await addPermissions(tx, roleId, added);
   await removePermissions(tx, roleId, removed);
   await touchRole(tx, roleId);

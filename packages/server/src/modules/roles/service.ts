@@ -12,8 +12,9 @@ import { paginationOf } from '../../platform/http/pages.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
+import { requireMayGrantRoles } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
-import { linkRoles, lockGroups, lockGroupTree, moveRole } from './group-links.ts';
+import { linkRoles, lockGroups, lockGroupTree, moveRole, touchGroupsOf } from './group-links.ts';
 import {
   type RoleDeps,
   recordRole,
@@ -108,6 +109,7 @@ export async function updateRole(
     const before = await requireRole(tx, id, ifMatch);
     if (before.is_system && name !== undefined && name !== before.name)
       throw new AppError('system_role', { detail: 'The name of a system role cannot be changed.' });
+    if (name !== undefined) await requireMayRename(tx, deps, actor, before, name);
     if (groupId) await requireGroup(tx, groupId);
     // Every lock before the first write: a write holds up all other changes of roles.
     const permissions =
@@ -121,8 +123,30 @@ export async function updateRole(
     const after = (await findRole(tx, id)) as RoleRecord;
     const change = { before: snapshotOf(before), after: snapshotOf(after) };
     await recordRole(tx, deps, client, actor, 'role_updated', id, change);
+    if (permissions && permissions.added.length + permissions.removed.length > 0)
+      await recordRole(tx, deps, client, actor, 'role_permissions_changed', id, {
+        before: { permissions: change.before.permissions },
+        after: { permissions: change.after.permissions },
+      });
     return versionedRole(after);
   });
+}
+
+// Registrations give the role of this name to everybody: whoever takes the name hands out what the role holds.
+async function requireMayRename(
+  tx: Tx,
+  deps: RoleDeps,
+  actor: Actor,
+  role: RoleRecord,
+  name: string,
+): Promise<void> {
+  const isDefault = (one: string): boolean => one.toLowerCase() === deps.settings.defaultRole.toLowerCase();
+  if (isDefault(role.name) === isDefault(name)) return;
+  if (isDefault(role.name))
+    throw new AppError('conflict', {
+      detail: 'New accounts get this role by its name (DEFAULT_ROLE). Change that setting first.',
+    });
+  await requireMayGrantRoles(tx, actor, [role.id]);
 }
 
 export async function deleteRole(
@@ -141,6 +165,7 @@ export async function deleteRole(
       throw new AppError('role_in_use', {
         detail: `The role has ${permissions} permissions and ${users} users. Remove them first.`,
       });
+    await touchGroupsOf(tx, id);
     await deleteRoleRow(tx, id);
     await recordRole(tx, deps, client, actor, 'role_deleted', id, { before: snapshotOf(role), after: null });
   });

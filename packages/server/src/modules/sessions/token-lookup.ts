@@ -14,6 +14,8 @@ export type LiveToken = {
   verified: boolean;
   created_at: Date;
   updated_at: Date;
+  /** The user record's, for its ETag. */
+  version: number;
   role_ids: string[];
   /** Version of the role → permission graph in the same snapshot. */
   authz_version: string;
@@ -25,7 +27,7 @@ const statement = {
   name: 'live-access-tokens',
   text: `
     select k.ordinal, t.session_id, u.id as user_id, u.email, u.first_name, u.last_name, u.is_active, u.is_superuser,
-           u.verified, u.created_at, u.updated_at,
+           u.verified, u.created_at, u.updated_at, u.version,
            array(select r.role_id from user_roles r where r.user_id = u.id) as role_ids,
            (select version from authz_version) as authz_version
     from unnest($1::uuid[], $2::bytea[]) with ordinality as k (user_id, token_hash, ordinal)

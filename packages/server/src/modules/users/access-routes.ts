@@ -94,7 +94,7 @@ function sessionRoutes(app: App, deps: UserAdminDeps): void {
   app.route({
     method: 'GET',
     url: '/:user_id/sessions',
-    config: { access: 'users.read', errors: ['user_not_found'] },
+    config: { access: 'users.update', errors: ['user_not_found'] },
     schema: {
       summary: 'List the live sessions of a user',
       params: UserParams,

@@ -76,8 +76,9 @@ function ownRoutes(app: App, deps: UserAdminDeps): void {
     config: { access: 'authenticated' },
     schema: { summary: 'Read the own account', response: { 200: UserEnvelope } },
     // The guard's own statement has read the record already.
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const actor = actorOf(request);
+      sendEtag(reply, actor.version);
       return { data: toUser(actor, actor.graph), message: 'Your account.' };
     },
   });
@@ -85,12 +86,24 @@ function ownRoutes(app: App, deps: UserAdminDeps): void {
   app.route({
     method: 'PUT',
     url: '/me',
-    config: { access: 'self.update_profile', invalidInput: 'invalid_input', errors: ['field_not_allowed'] },
+    config: {
+      access: 'self.update_profile',
+      invalidInput: 'invalid_input',
+      errors: ['field_not_allowed', 'precondition_failed'],
+    },
     schema: { summary: 'Change the own names', body: UpdateMeBody, response: { 200: UserEnvelope } },
-    handler: async (request) => ({
-      data: await updateMe(deps, request.client, actorOf(request), request.body),
-      message: 'Profile updated.',
-    }),
+    handler: async (request, reply) => {
+      const actor = actorOf(request);
+      const { user, version } = await updateMe(
+        deps,
+        request.client,
+        actor,
+        request.body,
+        readIfMatch(request),
+      );
+      sendEtag(reply, version);
+      return { data: user, message: 'Profile updated.' };
+    },
   });
 }
 

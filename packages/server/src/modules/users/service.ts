@@ -5,9 +5,10 @@ import type { Db } from '../../database.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
+import { requireVersion } from '../../platform/http/record-version.ts';
 import type { Logger } from '../../platform/log.ts';
 import { cleanText } from '../../platform/security/text.ts';
-import { recordChange } from '../audit/service.ts';
+import { recordChange, recordChanges } from '../audit/service.ts';
 import type { GraphSource } from '../authz/graph.ts';
 import type { Actor } from '../authz/guard.ts';
 import { toUser, type VersionedUser } from './presentation.ts';
@@ -64,8 +65,10 @@ export async function updateMe(
   client: Client,
   actor: Actor,
   body: UpdateMeBody,
-): Promise<User> {
-  const refused = fieldsRefusedOnMe.filter((field) => Object.hasOwn(body, field));
+  ifMatch: readonly number[] | null,
+): Promise<VersionedAnswer> {
+  const named: ReadonlySet<string> = new Set(fieldsRefusedOnMe);
+  const refused = Object.keys(body).filter((field) => named.has(field) || field.startsWith('is_'));
   if (refused.length > 0)
     throw new AppError('field_not_allowed', {
       detail: `These fields cannot be changed here: ${refused.join(', ')}.`,
@@ -78,6 +81,7 @@ export async function updateMe(
   await inTransaction(deps.db, async (tx) => {
     if (!(await lockUser(tx, actor.user_id))) throw new AppError('token_revoked');
     const before = await findUserById(tx, actor.user_id);
+    if (before) await requireVersion(ifMatch, before.version, () => toUser(before, actor.graph));
     const present = { first_name: before?.first_name, last_name: before?.last_name };
     const after = { ...present, ...names };
     if (after.first_name === present.first_name && after.last_name === present.last_name) return;
@@ -91,7 +95,7 @@ export async function updateMe(
       after,
     });
   });
-  return getUser(deps, actor.user_id);
+  return getVersionedUser(deps, actor.user_id);
 }
 
 // Accounts one transaction removes at most: it holds their locks until its end.
@@ -103,13 +107,13 @@ export async function removeUnverifiedAccounts(deps: UserDeps, hours: number): P
   for (let batch = SWEEP_BATCH; batch === SWEEP_BATCH; removed += batch) {
     batch = await inTransaction(deps.db, async (tx) => {
       const users = await deleteUnverified(tx, hours, SWEEP_BATCH);
-      for (const user of users)
-        await recordChange(tx, deps.log, null, {
-          action: 'unverified_account_deleted',
-          actorId: null,
-          resourceId: user.id,
-          details: { email: user.email, created_at: user.created_at },
-        });
+      const events = users.map((user) => ({
+        action: 'unverified_account_deleted' as const,
+        actorId: null,
+        resourceId: user.id,
+        details: { email: user.email, created_at: user.created_at },
+      }));
+      await recordChanges(tx, deps.log, null, events);
       return users.length;
     });
   }

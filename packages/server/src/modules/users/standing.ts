@@ -86,13 +86,14 @@ async function requireMayGrant(tx: Tx, actor: Actor, changes: readonly PlannedCh
 }
 
 // What everybody may do with the own account gives nobody power over others.
-const OWN_ACCOUNT = 'self.';
+const OWN_ACCOUNT: ReadonlySet<string> = new Set(['self.update_profile']);
 
-// Whoever sets somebody's password or e-mail address can sign in as him.
+// Whoever sets somebody's password or e-mail address can sign in as him; an unverified account goes with the next sweep.
 async function requireMayTakeOver(tx: Tx, actor: Actor, changes: readonly PlannedChange[]): Promise<void> {
   const taking = changes.filter(
     ({ before, fields, setsPassword }) =>
-      before.user_id !== actor.user_id && (setsPassword || fields.email !== undefined),
+      before.user_id !== actor.user_id &&
+      (setsPassword || fields.email !== undefined || fields.verified === false),
   );
   if (taking.length === 0) return;
   const held = new Set(permissionsOf(actor.graph, actor));
@@ -103,12 +104,15 @@ async function requireMayTakeOver(tx: Tx, actor: Actor, changes: readonly Planne
         taking.map(({ before }) => before.user_id),
       )
     )
-      .filter(({ permission }) => !held.has(permission) && !permission.startsWith(OWN_ACCOUNT))
+      .filter(({ permission }) => !held.has(permission) && !OWN_ACCOUNT.has(permission))
       .map(({ user_id }) => user_id),
   );
   const atFault = taking
     .filter(({ before }) => beyond.has(before.user_id))
-    .map((change) => ({ change, field: change.setsPassword ? 'password' : 'email' }));
+    .map((change) => ({
+      change,
+      field: change.setsPassword ? 'password' : change.fields.email === undefined ? 'verified' : 'email',
+    }));
   if (atFault.length > 0)
     throw refusal(
       'privilege_escalation',

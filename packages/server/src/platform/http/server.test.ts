@@ -11,6 +11,7 @@ const newServer = () =>
     publicUrl: 'http://castellan.test',
     trustedProxies: parseTrustedProxies(''),
     constraintCodes: {},
+    onRefused: async () => {},
   });
 
 test('slow senders have 15 s for the headers and 30 s for the whole request', async (t) => {

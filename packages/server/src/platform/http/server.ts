@@ -30,6 +30,8 @@ export type ServerOptions = {
   publicUrl: string;
   trustedProxies: TrustedProxies;
   constraintCodes: Readonly<Record<string, ErrorCode>>;
+  /** Runs before a refusal is answered, after whatever it undid. */
+  onRefused: (code: ErrorCode, request: FastifyRequest) => Promise<void>;
 };
 
 /** Body size of routes that say nothing: 1 MiB. */
@@ -97,9 +99,12 @@ export function createServer(options: ServerOptions) {
     refuseHostileText(request.params);
     refuseHostileText(request.body);
   });
-  app.setErrorHandler((error, request, reply) => {
+  app.setErrorHandler(async (thrown, request, reply) => {
     const invalidInput = request.routeOptions.config.invalidInput ?? 'validation_failed';
-    handleError(error instanceof ShapeError ? shapeRefusal(error, invalidInput) : error, request, reply);
+    const error = thrown instanceof ShapeError ? shapeRefusal(thrown, invalidInput) : thrown;
+    if (error instanceof AppError) await options.onRefused(error.code, request);
+    handleError(error, request, reply);
+    return reply;
   });
 
   const methodTable = createMethodTable();

@@ -1,0 +1,141 @@
+// Ways around the rule that nobody hands out what he does not hold, each closed.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { after, test } from 'node:test';
+import { ADMIN, newEmail, signIn, startTestService, type TestService } from '../harness.ts';
+import { addUser } from '../sessions/accounts.ts';
+
+const service = await startTestService({ after });
+const admin = await signIn(service, ADMIN);
+
+/** Somebody who holds exactly these permissions. */
+async function somebodyWith(at: TestService, ...permissions: string[]) {
+  const user = await addUser(at);
+  const [role] = await at.sql<{ id: string }>(
+    'insert into roles (id, name) values (gen_random_uuid(), $1) returning id',
+    [`role of ${user.email}`],
+  );
+  await at.sql(
+    'insert into role_permissions (role_id, permission_id) select $1, id from permissions where name = any($2)',
+    [role?.id, permissions],
+  );
+  await at.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [user.id, role?.id]);
+  return { user, client: await signIn(at, user) };
+}
+
+const roleNamed = async (name: string) =>
+  (await admin.get(`/api/v1/roles?name_pattern=${encodeURIComponent(name)}`)).body.data[0];
+
+test('nobody makes a role that may more than he the one that new accounts get', async () => {
+  const own = await startTestService({ after });
+  const { client } = await somebodyWith(own, 'role.update', 'role.read');
+  const roles = (await client.get('/api/v1/roles/list')).body.data;
+  const id = (name: string): string => roles.find((role: { name: string }) => role.name === name).id;
+  const leaving = await client.put(`/api/v1/roles/${id('User')}`, { name: 'Old' });
+  assert.equal(leaving.status, 409, leaving.text);
+  await own.sql("update roles set name = 'Old' where name = 'User'");
+  const taking = await client.put(`/api/v1/roles/${id('Manager')}`, { name: 'uSER' });
+  assert.equal(taking.body.code, 'privilege_escalation', taking.text);
+  const [row] = await own.sql<{ details: { code: string } }>(
+    "select details from audit_logs where action = 'permission_denied' and details->>'request_id' = $1",
+    [taking.headers.get('x-request-id')],
+  );
+  assert.equal(row?.details.code, 'privilege_escalation', 'the attempt is in the audit log');
+});
+
+test('rights that are lost while a body is on its way are lost for that request', async () => {
+  const boss = await addUser(service);
+  await service.sql('update users set is_superuser = true where id = $1', [boss.id]);
+  const client = await signIn(service, boss);
+  const friend = await addUser(service);
+  const { csrf_token } = (await client.get('/api/v1/auth/csrf-token')).body.data;
+  const body = JSON.stringify({ is_superuser: true });
+  const half = httpRequest(`${service.url}/api/v1/users/${friend.id}`, {
+    method: 'PUT',
+    headers: {
+      authorization: `Bearer ${client.accessToken}`,
+      cookie: [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      'x-csrf-token': csrf_token,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    },
+  });
+  half.write(body.slice(0, 3));
+  // The head is judged once another request, sent later on this machine, has been answered twice.
+  await client.get('/api/v1/users/me');
+  await client.get('/api/v1/users/me');
+  const closed = await admin.put(`/api/v1/users/${boss.id}`, { is_superuser: false, is_active: false });
+  assert.equal(closed.status, 200, closed.text);
+  half.end(body.slice(3));
+  const [response] = (await once(half, 'response')) as [import('node:http').IncomingMessage];
+  response.resume();
+  assert.equal(response.statusCode, 401);
+  assert.deepEqual(await service.sql('select is_superuser from users where id = $1', [friend.id]), [
+    { is_superuser: false },
+  ]);
+});
+
+test('a manager sees no sessions of others, and an own permission group gives no power over its holders', async () => {
+  const { client } = await somebodyWith(service, 'users.read', 'users.update');
+  const reader = await somebodyWith(service, 'users.read');
+  const seen = await reader.client.get(`/api/v1/users/${(await addUser(service)).id}/sessions`);
+  assert.equal(seen.status, 403);
+
+  const group = await admin.post('/api/v1/permission-groups', { name: 'self.service-desk' });
+  await admin.post('/api/v1/permissions', { name: 'refund', group_id: group.body.data.id });
+  const holder = await somebodyWith(service, 'self.service-desk.refund');
+  const taken = await client.put(`/api/v1/users/${holder.user.id}`, { password: 'Vexing#Quartz82Lime' });
+  assert.equal(taken.body.code, 'privilege_escalation', taken.text);
+  const doomed = await client.put(`/api/v1/users/${holder.user.id}`, { verified: false });
+  assert.equal(doomed.body.code, 'privilege_escalation', doomed.text);
+});
+
+test('a clone with a name of the wrong type is refused, not a fault', async () => {
+  const group = await admin.post('/api/v1/role-groups', { name: newEmail('group') });
+  for (const body of [{ name: null, new_name: 'X' }, { name: 5, new_name: 'X' }, {}])
+    assert.equal((await admin.post(`/api/v1/role-groups/${group.body.data.id}/clone`, body)).status, 422);
+});
+
+test('the ETag of a group changes with its members', async () => {
+  const group = await admin.post('/api/v1/role-groups', { name: newEmail('group') });
+  const seen = group.headers.get('etag') as string;
+  await admin.post('/api/v1/roles', { name: newEmail('role'), role_group_id: group.body.data.id });
+  const late = await admin.put(
+    `/api/v1/role-groups/${group.body.data.id}`,
+    { description: 'x' },
+    { headers: { 'if-match': seen } },
+  );
+  assert.equal(late.status, 412, late.text);
+  assert.equal(late.body.current.roles.length, 1);
+
+  const words = await admin.post('/api/v1/permission-groups', { name: newEmail('words') });
+  await admin.post('/api/v1/permissions', { name: 'read', group_id: words.body.data.id });
+  const stale = await admin.put(
+    `/api/v1/permission-groups/${words.body.data.id}`,
+    { description: 'x' },
+    { headers: { 'if-match': words.headers.get('etag') } },
+  );
+  assert.equal(stale.status, 412, stale.text);
+});
+
+test('the own account carries an ETag, and If-Match holds there too', async () => {
+  const user = await addUser(service);
+  const [role] = [await roleNamed('User')];
+  await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [user.id, role.id]);
+  const client = await signIn(service, user);
+  const etag = (await client.get('/api/v1/users/me')).headers.get('etag') as string;
+  const first = await client.put(
+    '/api/v1/users/me',
+    { first_name: 'Eve' },
+    { headers: { 'if-match': etag } },
+  );
+  assert.equal(first.status, 200, first.text);
+  const second = await client.put(
+    '/api/v1/users/me',
+    { first_name: 'Eva' },
+    { headers: { 'if-match': etag } },
+  );
+  assert.equal(second.status, 412);
+  assert.equal(second.body.current.first_name, 'Eve');
+});
