@@ -42,8 +42,6 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   const bodyLimit = BODY_LIMIT_BYTES;
   const cookie = { secure: settings.cookieSecure, maxAgeSeconds: refreshLifetimeSeconds(settings) };
 
-  accountRoutes(app, deps, bodyLimit);
-
   /** What login and change_password answer; the cookie goes with it. */
   const signedIn = (reply: FastifyReply, tokens: SessionTokens) => {
     setRefreshCookie(reply, tokens.refreshToken, cookie);
@@ -191,4 +189,6 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       };
     },
   });
+
+  accountRoutes(app, deps, bodyLimit);
 }
