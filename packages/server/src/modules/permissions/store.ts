@@ -60,6 +60,10 @@ async function touchGroup(tx: Tx, groupId: string): Promise<void> {
 
 /** The row stays locked until the transaction ends; no role can take the permission meanwhile. */
 export async function lockPermission(tx: Tx, id: string): Promise<boolean> {
+  // The group first, as where a group is renamed; a permission never changes its group.
+  await sql`
+    select from permission_groups where id = (select group_id from permissions where id = ${id})
+    for no key update`.execute(tx);
   const { rows } = await sql`select from permissions where id = ${id} for update`.execute(tx);
   return rows.length === 1;
 }

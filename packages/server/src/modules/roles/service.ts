@@ -157,6 +157,8 @@ export async function deleteRole(
   ifMatch: readonly number[] | null,
 ): Promise<void> {
   await inTransaction(deps.db, async (tx) => {
+    // First, as in every change of a group: the groups that the role leaves change with it.
+    await lockGroupTree(tx);
     const role = await requireRole(tx, id, ifMatch);
     if (role.is_system) throw new AppError('system_role', { detail: 'A system role cannot be deleted.' });
     const users = await countUsersOfRole(tx, id);
