@@ -13,12 +13,16 @@ export type RequestOptions = {
   headers?: Record<string, string | null>;
 };
 
+export type Prepared = { headers: [string, string][]; body: string | Buffer | undefined };
+
 export type TestClient = {
   readonly url: string;
   readonly cookies: Map<string, string>;
   /** Set by `login`; sent as bearer. */
   accessToken: string | null;
   refreshToken: string | null;
+  /** What `request` would send: for those who send it in another way. */
+  prepare(method: string, options?: RequestOptions): Promise<Prepared>;
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
   get(path: string, options?: RequestOptions): Promise<Answer>;
   post(path: string, json?: unknown, options?: RequestOptions): Promise<Answer>;
@@ -40,7 +44,7 @@ export function createClient(
   url: string,
   state: State = { cookies: new Map(), csrfToken: null, accessToken: null, refreshToken: null },
 ): TestClient {
-  async function request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  async function prepare(method: string, options: RequestOptions = {}): Promise<Prepared> {
     const unsafe = !['GET', 'HEAD', 'OPTIONS'].includes(method);
     if (unsafe && state.csrfToken === null && options.headers?.['x-csrf-token'] === undefined) {
       const answer = await request('GET', '/api/v1/auth/csrf-token');
@@ -55,11 +59,17 @@ export function createClient(
       ...(options.json === undefined ? {} : { 'content-type': 'application/json' }),
       ...options.headers,
     };
-    const sent = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null);
-    const body = options.json === undefined ? options.raw : JSON.stringify(options.json);
+    return {
+      headers: Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null),
+      body: options.json === undefined ? options.raw : JSON.stringify(options.json),
+    };
+  }
+
+  async function request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const { headers, body } = await prepare(method, options);
     const response = await fetch(`${url}${path}`, {
       method,
-      headers: sent,
+      headers,
       redirect: 'manual',
       ...(body === undefined ? {} : { body: body as string }),
     });
@@ -96,6 +106,7 @@ export function createClient(
     set refreshToken(token) {
       state.refreshToken = token;
     },
+    prepare,
     request,
     get: (path, options) => request('GET', path, options),
     post: withBody('POST'),

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { Answer } from '../client.ts';
+import { assertSound } from '../invariants.ts';
 import { addUser } from '../sessions/accounts.ts';
 import { race } from '../sessions/at-once.ts';
 import { idsOf, makePermission, makePermissionGroup, makeRole, makeRoleGroup, newName } from './fixture.ts';
-import { assertSound } from './invariants.ts';
 import { assertAmong, openTwoInstances, rounds } from './two-instances.ts';
 
 const { service, admin, at } = await openTwoInstances({ after });

@@ -1,9 +1,9 @@
 // Moves in the two trees that get in each other's way, at two instances at once.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
+import { assertSound } from '../invariants.ts';
 import { race } from '../sessions/at-once.ts';
 import { makePermissionGroup, makeRole, makeRoleGroup } from './fixture.ts';
-import { assertSound } from './invariants.ts';
 import { assertAmong, openTwoInstances, rounds, statusesOf } from './two-instances.ts';
 
 const { service, admin, at } = await openTwoInstances({ after });
