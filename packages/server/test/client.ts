@@ -1,5 +1,7 @@
 // A client that behaves like a browser page: keeps cookies, fetches a CSRF token, sends its access token.
 // It must not judge answers; and everything it adds can be overridden, to test what happens without.
+import { watch, watchAnswer } from './secret-watch.ts';
+
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of every shape, and asserts on what it finds.
 export type Body = any;
 export type Answer = { status: number; headers: Headers; body: Body; text: string };
@@ -59,6 +61,7 @@ export function createClient(
       ...(options.json === undefined ? {} : { 'content-type': 'application/json' }),
       ...options.headers,
     };
+    watch.noteIn(options.json);
     return {
       headers: Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null),
       body: options.json === undefined ? options.raw : JSON.stringify(options.json),
@@ -75,7 +78,9 @@ export function createClient(
     });
     for (const cookie of response.headers.getSetCookie()) keep(cookie);
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: parse(text) };
+    const answer = { status: response.status, headers: response.headers, text, body: parse(text) };
+    watchAnswer(answer.status, text, answer.body);
+    return answer;
   }
 
   function keep(cookie: string): void {
@@ -83,7 +88,10 @@ export function createClient(
     const name = pair.slice(0, pair.indexOf('='));
     if (attributes.some((one) => /^(max-age=0|expires=thu, 01 jan 1970)/i.test(one)))
       state.cookies.delete(name);
-    else state.cookies.set(name, pair.slice(name.length + 1));
+    else {
+      state.cookies.set(name, pair.slice(name.length + 1));
+      watch.note(pair.slice(name.length + 1), `cookie ${name}`);
+    }
   }
 
   const withBody =

@@ -9,6 +9,7 @@ import { type Service, startService } from '../src/service.ts';
 import { loadSettings } from '../src/settings.ts';
 import { createClient, type TestClient } from './client.ts';
 import { createScratchDatabase } from './scratch-database.ts';
+import { watch, watchSettings, watchTraces } from './secret-watch.ts';
 
 /** The template's signing key is sealed with it (scripts/test.ts uses the same). */
 export const TEST_SECRET_KEY = 'a secret key for tests, 32 bytes or more';
@@ -81,6 +82,7 @@ async function startInstance(
   const dataDir = await mkdtemp(join(tmpdir(), 'castellan-test-'));
   const logLines: string[] = [];
   const printed: string[] = [];
+  watchSettings({ ...testEnvironment, ...environment });
   const settings = loadSettings({
     ...testEnvironment,
     DATABASE_URL: databaseUrl,
@@ -96,7 +98,11 @@ async function startInstance(
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     await service.stop();
-    await sqlPool.end();
+    try {
+      await watchTraces(logLines, async (text) => (await sqlPool.query(text)).rows);
+    } finally {
+      await sqlPool.end();
+    }
     await rm(dataDir, { recursive: true, force: true });
   };
   const instance: TestService = {
@@ -144,6 +150,7 @@ function readMail(printed: string): TestMail[] {
     : printed.includes('/reset#')
       ? 'password_reset'
       : 'account_locked';
+  if (token) watch.note(token, 'token of a mail');
   return [{ kind, to, subject, text: printed, token }];
 }
 

@@ -42,7 +42,7 @@ export const isFull = process.env.HARDENING === 'full';
 export const rounds = (share: number, full: number): number => (isFull ? full : share);
 
 /** One line for each scenario, in a file for each process; scripts/hardening.ts reads them. */
-function report(outcome: Outcome): void {
+export function report(outcome: Outcome): void {
   const folder = process.env.HARDENING_REPORT;
   if (folder) appendFileSync(join(folder, `${process.pid}.jsonl`), `${JSON.stringify(outcome)}\n`);
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { TestContext } from 'node:test';
 import { atEnd, until } from '../embedded/fixture.ts';
+import { watch, watchSettings } from '../secret-watch.ts';
 
 const program = new URL('../../start.mjs', import.meta.url).pathname;
 
@@ -35,6 +36,7 @@ const environment = {
 
 /** Leads a process group of its own, as a program does that a shell started. `uid`: run by this user. */
 export function startChild(t: TestContext, more: Record<string, string>, uid?: number): Child {
+  watchSettings(more);
   const child = spawn(process.execPath, [program], {
     cwd: '/',
     env: { PATH: process.env.PATH, ...environment, ...more },
@@ -47,6 +49,8 @@ export function startChild(t: TestContext, more: Record<string, string>, uid?: n
   atEnd(t, async () => {
     child.kill('SIGKILL');
     await ended;
+    // Lines of the log; what else the terminal shows is for the operator: the first password, mails without SMTP.
+    for (const line of told().split('\n')) if (line.startsWith('{')) watch.assertClean('the log', line);
   });
   const told = (): string => `${text.out()}\n${text.err()}`;
   const listening = async (): Promise<string> => {
