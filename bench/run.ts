@@ -1,6 +1,7 @@
-// Measures everything once, side by side, and prints it as markdown: `npm run bench`, about two and a half minutes.
+// Measures everything once, side by side, and prints it as markdown: `npm run bench`, about three and a half minutes.
 // On an embedded PostgreSQL of its own, or on a new database of the server that DATABASE_URL names. Loopback only.
 import { availableParallelism, totalmem } from 'node:os';
+import { measureEqualTime } from './equal-time.ts';
 import { databaseKind } from './place.ts';
 import { measureStarts } from './start-up.ts';
 import { measureUnderLoad } from './under-load.ts';
@@ -19,4 +20,5 @@ print(
 );
 print(await measureStarts(rounds));
 for (const table of await measureUnderLoad(rounds)) print(table);
+for (const table of await measureEqualTime()) print(table);
 print(`Took ${Math.round((performance.now() - begin) / 1_000)} s.`);

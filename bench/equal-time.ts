@@ -1,0 +1,179 @@
+// Whether the time of an answer tells a stranger something: logins that are refused for different reasons, and mails
+// asked for with and without an account. `node bench/equal-time.ts` alone, about two minutes.
+// One request at a time, the cases in a new random order in each round, so that noise falls on all of them alike.
+import { randomInt, randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { hash } from '@node-rs/argon2';
+import { argon2Parameters } from './argon2-rate.ts';
+import { createPlace, type Place, query } from './place.ts';
+import { startService } from './service.ts';
+import { format, markdown, median } from './table.ts';
+
+const right = 'QaRegisterPass!47';
+const wrong = 'Quite#Another82Plum';
+const login = '/api/v1/auth/login';
+const resend = '/api/v1/auth/resend-verification-email';
+const reset = '/api/v1/auth/password-reset/request';
+
+type Case = {
+  name: string;
+  path: string;
+  status: number;
+  password?: string;
+  /** Absent: an address that nobody has. */
+  account?: { active?: false; verified?: false };
+  locked?: true;
+};
+
+/** The first of a table is what the others are compared with. */
+const tables: Readonly<Record<string, readonly Case[]>> = {
+  'Refused logins': [
+    { name: 'account, wrong password', path: login, status: 422, password: wrong, account: {} },
+    { name: 'unknown address', path: login, status: 422, password: wrong },
+    {
+      name: 'inactive, right password',
+      path: login,
+      status: 422,
+      password: right,
+      account: { active: false },
+    },
+    {
+      name: 'inactive, wrong password',
+      path: login,
+      status: 422,
+      password: wrong,
+      account: { active: false },
+    },
+  ],
+  'Logins while locked': [
+    { name: 'account, wrong password', path: login, status: 422, password: wrong, account: {}, locked: true },
+    { name: 'account, right password', path: login, status: 422, password: right, account: {}, locked: true },
+    { name: 'unknown address', path: login, status: 422, password: wrong, locked: true },
+  ],
+  'Verification mail asked for again': [
+    { name: 'unverified account', path: resend, status: 200, account: { verified: false } },
+    { name: 'verified account', path: resend, status: 200, account: {} },
+    { name: 'unknown address', path: resend, status: 200 },
+  ],
+  'Password reset asked for': [
+    { name: 'account', path: reset, status: 200, account: {} },
+    { name: 'inactive account', path: reset, status: 200, account: { active: false } },
+    { name: 'unknown address', path: reset, status: 200 },
+  ],
+};
+
+// A median of 400 such answers moves by about 1 % from run to run on a quiet machine.
+const samples = Number(process.env.BENCH_SAMPLES || 400);
+/** Not counted: the first answers of a process are slower. */
+const warmUp = 20;
+
+type Sampled = { test: Case; emails: string[]; ms: number[] };
+
+/** An address for each sample, so that no counter grows from one to the next. */
+async function prepare(place: Place, passwordHash: string): Promise<Map<string, Sampled[]>> {
+  const connection = await place.connection();
+  const sampled = new Map<string, Sampled[]>();
+  for (const [title, cases] of Object.entries(tables)) {
+    for (const test of cases) {
+      const emails = Array.from({ length: samples + warmUp }, () => `${randomUUID()}@example.com`);
+      if (test.account)
+        await query(
+          connection,
+          `insert into users (id, email, first_name, last_name, password_hash, is_active, verified)
+           select gen_random_uuid(), email, 'Ada', 'Lovelace', $2, $3, $4 from unnest($1::text[]) as made (email)`,
+          [emails, passwordHash, test.account.active ?? true, test.account.verified ?? true],
+        );
+      if (test.locked)
+        await query(
+          connection,
+          `insert into login_attempts (email, failures, locked_until)
+           select email, 5, now() + interval '1 day' from unnest($1::text[]) as made (email)`,
+          [emails],
+        );
+      sampled.set(title, [...(sampled.get(title) ?? []), { test, emails, ms: [] }]);
+    }
+  }
+  await query(connection, 'analyze');
+  return sampled;
+}
+
+type Poster = (path: string, body: object) => Promise<{ status: number; ms: number }>;
+
+/** On one connection that stays open; the time is from the call until the last byte. */
+async function openPoster(url: string): Promise<{ post: Poster; close(): void }> {
+  const response = await fetch(`${url}/api/v1/auth/csrf-token`);
+  const { data } = (await response.json()) as { data: { csrf_token: string } };
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const headers = {
+    'content-type': 'application/json',
+    'x-csrf-token': data.csrf_token,
+    cookie: response.headers.getSetCookie()[0]?.split(';')[0] ?? '',
+  };
+  const post: Poster = (path, body) =>
+    new Promise((resolve, reject) => {
+      const text = JSON.stringify(body);
+      const begin = performance.now();
+      const message = request(`${url}${path}`, { method: 'POST', agent, headers }, (answer) => {
+        answer.resume();
+        answer.once('end', () => resolve({ status: answer.statusCode ?? 0, ms: performance.now() - begin }));
+      });
+      message.once('error', reject);
+      message.setHeader('content-length', Buffer.byteLength(text));
+      message.end(text);
+    });
+  return { post, close: () => agent.destroy() };
+}
+
+function shuffled<T>(values: readonly T[]): T[] {
+  const order = [...values];
+  for (let last = order.length - 1; last > 0; last -= 1) {
+    const other = randomInt(last + 1);
+    [order[last], order[other]] = [order[other] as T, order[last] as T];
+  }
+  return order;
+}
+
+/** One table for each question; the ratio is of medians. Throws when an answer has another status than its case. */
+export async function measureEqualTime(): Promise<string[]> {
+  const place = await createPlace();
+  const service = await startService({
+    ...place.environment,
+    RATE_LIMIT_RESEND_VERIFICATION: 'off',
+    RATE_LIMIT_PASSWORD_RESET: 'off',
+  });
+  try {
+    const sampled = await prepare(place, await hash(right, argon2Parameters));
+    const { post, close } = await openPoster(service.url);
+    const all = [...sampled.values()].flat();
+    for (let round = 0; round < samples + warmUp; round += 1)
+      for (const { test, emails, ms } of shuffled(all)) {
+        const { password } = test;
+        const answer = await post(test.path, { email: emails[round], ...(password ? { password } : {}) });
+        if (answer.status !== test.status) throw new Error(`${test.name}: ${answer.status}`);
+        if (round >= warmUp) ms.push(answer.ms);
+      }
+    close();
+    return [...sampled].map(([title, cases]) => tableOf(title, cases));
+  } finally {
+    await service.stop();
+    await place.remove();
+  }
+}
+
+const quartile = (values: number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
+
+function tableOf(title: string, cases: Sampled[]): string {
+  const reference = median(cases[0]?.ms ?? []);
+  return markdown(
+    [`${title}, ${samples} of each`, 'median, ms', 'middle half, ms', 'of the first row'],
+    cases.map(({ test, ms }) => [
+      test.name,
+      format(median(ms)),
+      `${format(quartile(ms, 0.25))}–${format(quartile(ms, 0.75))}`,
+      (median(ms) / reference).toFixed(3),
+    ]),
+  );
+}
+
+if (import.meta.main) for (const table of await measureEqualTime()) process.stdout.write(`${table}\n\n`);
