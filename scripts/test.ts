@@ -59,6 +59,11 @@ const files = globSync(
 )
   .filter((file) => file.includes(only))
   .sort();
+// Without a file named, node would look for tests by itself.
+if (files.length === 0) {
+  process.stderr.write(`No test file has "${only}" in its path.\n`);
+  process.exit(1);
+}
 
 const server = await openServer();
 let code = 1;
