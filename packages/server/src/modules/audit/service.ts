@@ -8,6 +8,7 @@ import { newId } from '../../platform/ids.ts';
 import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
+import { writeEntry } from './event-writer.ts';
 import { insertEntries } from './store.ts';
 
 export type AuditEvent = {
@@ -30,12 +31,15 @@ const MAX_WAIT_MS = 3_000;
 // Longest text value that is kept; what people type into a login form is not ours to store at length.
 const MAX_TEXT_LENGTH = 500;
 
+// How long a change, with the locks it holds, waits for the log's lock; below the time-out of its own statements.
+const MAX_LOCK_WAIT = '1s';
+
 /** After commit or where there is no transaction; on a connection of its own. Resolves always. */
 export async function recordEvent(deps: AuditDeps, client: Client | null, event: AuditEvent): Promise<void> {
   const entry = toEntry(client, event);
   const { promise: timedOut, resolve } = Promise.withResolvers<'late'>();
   const timer = setTimeout(() => resolve('late'), MAX_WAIT_MS);
-  const written = insertEntries(deps.db, [entry]).catch((error: unknown) => {
+  const written = writeEntry(deps.db, entry).catch((error: unknown) => {
     deps.log.error({ err: error, action: event.action, request_id: client?.requestId }, 'audit entry lost');
   });
   if ((await Promise.race([written, timedOut])) === 'late')
@@ -79,13 +83,13 @@ export async function recordChanges(
   events: readonly AuditEvent[],
 ): Promise<void> {
   if (events.length === 0) return;
-  await sql`savepoint audit`.execute(tx);
+  await sql.raw(`savepoint audit; set local lock_timeout = '${MAX_LOCK_WAIT}'`).execute(tx);
   try {
     await insertEntries(
       tx,
       events.map((event) => toEntry(client, event)),
     );
-    await sql`release savepoint audit`.execute(tx);
+    await sql`release savepoint audit; set local lock_timeout to default`.execute(tx);
   } catch (error) {
     log.error({ err: error, action: events[0]?.action, request_id: client?.requestId }, 'audit entries lost');
     await sql`rollback to savepoint audit`.execute(tx);
