@@ -1,4 +1,5 @@
 // Probes for whoever supervises the process, and the public keys for whoever checks tokens.
+import { setTimeout as wait } from 'node:timers/promises';
 import { JsonWebKeySet, Live, Ready } from '@castellan/contract/health';
 import type { Pool } from 'pg';
 import type { App } from '../../platform/http/server.ts';
@@ -43,14 +44,19 @@ export function healthRoutes(app: App, deps: HealthDeps): void {
   });
 }
 
-// A server that went silent must not hold a probe longer than supervisors wait for one: 2 s.
-const probe = { text: 'select 1', query_timeout: 2_000 };
+// A server that went silent, or a pool whose connections are all held, must not hold a probe longer than supervisors
+// wait for one: 2 s.
+const PROBE_MS = 2_000;
+const probe = { text: 'select 1', query_timeout: PROBE_MS };
 
 async function databaseFault(pool: Pool): Promise<string | null> {
-  try {
-    await pool.query(probe);
-    return null;
-  } catch {
-    return 'database unreachable';
-  }
+  const bound = new AbortController();
+  const late = wait(PROBE_MS, 'database unreachable', { signal: bound.signal }).catch(() => null);
+  const asked = pool.query(probe).then(
+    () => null,
+    () => 'database unreachable',
+  );
+  const fault = await Promise.race([asked, late]);
+  bound.abort();
+  return fault;
 }

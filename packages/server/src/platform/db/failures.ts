@@ -1,9 +1,10 @@
 // Reads what PostgreSQL and its driver throw: which failures mean "not reachable now", and which constraint broke.
 
 // SQLSTATE classes: 08 connection, 57P0x shutdown and start-up, 53 out of resources; 25006 is a standby
-// that was promoted away; 57014 a statement cut by its time-out, 55P03 a lock not had in time.
+// that was promoted away; 57014 a statement cut by its time-out, 55P03 a lock not had in time;
+// 55000 a database that lets nobody in for now.
 // 40001 and 40P01 are transactions that lost against others at every attempt.
-const UNAVAILABLE_STATE = /^(08|57P0|53)|^(25006|57014|55P03|40001|40P01)$/;
+const UNAVAILABLE_STATE = /^(08|57P0|53)|^(25006|57014|55P03|55000|40001|40P01)$/;
 const UNAVAILABLE_SYSTEM = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -74,9 +74,15 @@ type NamedClient = {
   readonly processID?: number;
 };
 
-// A server that gave no answer in time will give none to the next caller either: such a connection is closed.
+// A server that gave no answer in time will give none to the next statement either, a rollback for one: it is not
+// asked again, and such a connection is closed.
 const isSilent = (error: unknown): boolean =>
   error instanceof Error && error.message === 'Query read timeout';
+
+// SQLSTATE read_only_sql_transaction: after a failover an old connection may be to a server that takes no writes any
+// more, and stay so; a new one leads to the server that does.
+const isReadOnly = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '25006';
 
 const wrapped = new WeakMap<pg.PoolClient, NamedClient>();
 
@@ -84,9 +90,11 @@ const wrapped = new WeakMap<pg.PoolClient, NamedClient>();
 function withNames(client: pg.PoolClient): NamedClient {
   const known = wrapped.get(client);
   if (known) return known;
-  let silent = false;
+  let silent: Error | undefined;
+  let readOnly = false;
   const named: NamedClient = {
     query: (text, values) => {
+      if (silent) return Promise.reject(silent);
       const name = values?.length ? statementName(text) : undefined;
       const answer = client.query(
         name === undefined
@@ -94,11 +102,12 @@ function withNames(client: pg.PoolClient): NamedClient {
           : { name, text, values: values as unknown[] },
       ) as unknown as Promise<never>;
       return answer.catch((error: unknown) => {
-        if (isSilent(error)) silent = true;
+        if (isSilent(error)) silent = error as Error;
+        if (isReadOnly(error)) readOnly = true;
         throw error;
       });
     },
-    release: (destroy) => client.release(destroy || silent),
+    release: (destroy) => client.release(destroy || silent !== undefined || readOnly),
     get processID() {
       return (client as unknown as { processID?: number }).processID ?? 0;
     },

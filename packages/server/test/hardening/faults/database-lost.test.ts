@@ -1,0 +1,105 @@
+// What every route answers while the database is away, and what becomes of requests that are under way when it goes.
+// It must ask every route there is, so that a new one is not forgotten.
+import assert from 'node:assert/strict';
+import { suite } from 'node:test';
+import { ADMIN, signIn } from '../../harness.ts';
+import { assertRefused, routesOf } from '../../http/fixture.ts';
+import { rounds, scenariosOf } from '../scenario.ts';
+import { assertUnavailable, hold, openOnLine, untilReady } from './database-fixture.ts';
+
+const scenario = scenariosOf('faults');
+
+const limits = {
+  RATE_LIMIT_LOGIN: '1000/minute',
+  RATE_LIMIT_REGISTER: '1000/minute',
+  RATE_LIMIT_PASSWORD_RESET: '1000/minute',
+  RATE_LIMIT_NEW_ACCESS_TOKEN: '1000/minute',
+  RATE_LIMIT_RESEND_VERIFICATION: '1000/minute',
+};
+
+suite('lost', { concurrency: 2 }, () => {
+  scenario('without its database no route of either instance answers with success', async (tally, t) => {
+    const target = await openOnLine(t, limits);
+    const { line, service, twin } = target;
+    const client = await signIn(service, ADMIN);
+    const routes = (await routesOf(service)).filter(({ url }) => url.startsWith('/api'));
+    await line.cut();
+    tally.injected();
+    for (const instance of [service, twin]) {
+      const at = client.at(instance.url);
+      const ready = await at.get('/health/ready');
+      assert.equal(ready.status, 503);
+      assert.equal(ready.body.status, 'not_ready');
+      assert.match(ready.body.reason, /database/);
+      assert.ok(Number(ready.headers.get('retry-after')) >= 1);
+      assert.equal((await at.get('/health/live')).status, 200);
+      for (const { method, path, url, config } of routes) {
+        // It reads nothing: tokens are signed, not stored.
+        if (url === '/api/v1/auth/csrf-token') continue;
+        const answer = await at.request(method, path, method === 'GET' ? {} : { json: {} });
+        assert.ok(answer.status >= 400, `${method} ${url}: ${answer.status}`);
+        tally.tried();
+        tally.held();
+        if (config.access === 'public' && !config.limit) continue;
+        assertUnavailable(answer);
+      }
+      assertUnavailable(await at.login(ADMIN));
+    }
+    await line.restore();
+    await untilReady(target);
+    assert.equal((await client.get('/api/v1/users/me')).status, 200, 'the token outlived the outage');
+    assert.equal((await client.login(ADMIN)).status, 200);
+    tally.held(2);
+  });
+
+  scenario(
+    'requests under way when the line breaks are answered 503, and their changes are not half done',
+    async (tally, t) => {
+      const target = await openOnLine(t);
+      const { direct, line, service } = target;
+      const admin = await signIn(service, ADMIN);
+      const person = ADMIN;
+      const client = await signIn(service, person);
+      const [before] = await direct.sql('select first_name from users where email = $1', [person.email]);
+      for (let round = 0; round < rounds(2, 12); round += 1) {
+        const held = await hold(t, direct.databaseUrl, 'lock table users in access exclusive mode');
+        const answers = Promise.all([
+          client.put('/api/v1/users/me', { first_name: 'Lost' }),
+          client.get('/api/v1/users/me'),
+          admin.get('/api/v1/users/list'),
+          client.login(person),
+        ]);
+        await held.waiting(1);
+        await line.cut();
+        tally.injected();
+        for (const answer of await answers) assertUnavailable(answer);
+        await held.release();
+        await line.restore();
+        await untilReady(target);
+        const [after] = await direct.sql('select first_name from users where email = $1', [person.email]);
+        assert.deepEqual(after, before);
+        assert.equal((await client.get('/api/v1/users/me')).status, 200);
+        tally.tried(4);
+        tally.held(6);
+      }
+    },
+  );
+
+  scenario(
+    'a refused CSRF token stays a 403 without the database: the lost audit entry changes no status',
+    async (tally, t) => {
+      const { line, service } = await openOnLine(t);
+      await line.cut();
+      tally.injected();
+      const answer = await service
+        .client()
+        .request('POST', '/api/v1/auth/login', { headers: { 'x-csrf-token': null } });
+      assertRefused(answer, 403, 'csrf_invalid');
+      assert.ok(
+        service.logLines.some((one) => one.includes('audit entry lost') && one.includes('csrf_refused')),
+      );
+      tally.tried();
+      tally.held(2);
+    },
+  );
+});

@@ -1,0 +1,267 @@
+// Few connections, held ones, time-outs, a database that refuses writes or connections: clear refusals, nothing half
+// done, recovery without a hand. It must not hold more than the service's own time-outs last.
+import assert from 'node:assert/strict';
+import { suite, type TestContext } from 'node:test';
+import { atEnd, until } from '../../embedded/fixture.ts';
+import { ADMIN, newEmail, PASSWORD, signIn } from '../../harness.ts';
+import { assertSound } from '../../invariants.ts';
+import { rounds, scenariosOf } from '../scenario.ts';
+import { volley } from '../volley.ts';
+import {
+  assertUnavailable,
+  cutConnections,
+  hold,
+  inTime,
+  judgeAfter,
+  NO_HANG_MS,
+  OWN_USER,
+  openOnLine,
+  openOnOwnServer,
+  openTarget,
+  untilReady,
+  untilRefused,
+  untilSucceeded,
+  withClient,
+} from './database-fixture.ts';
+import { type LoadTarget, startLoad } from './database-load.ts';
+
+const scenario = scenariosOf('faults');
+
+/** Two accounts by the administrator's hand. */
+async function makePeople({ service }: LoadTarget, count: number): Promise<{ id: string; email: string }[]> {
+  const admin = await signIn(service, ADMIN);
+  const people: { id: string; email: string }[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const email = newEmail('held');
+    const names = { first_name: 'Ada', last_name: 'Lovelace' };
+    const made = await admin.post('/api/v1/users', { email, password: PASSWORD, verified: true, ...names });
+    assert.equal(made.status, 201, made.text);
+    people.push({ id: made.body.data.id, email });
+  }
+  return people;
+}
+
+async function onDatabase(
+  t: TestContext,
+  url: string,
+  set: string,
+  reset: string,
+): Promise<() => Promise<void>> {
+  const name = new URL(url).pathname.slice(1);
+  const run = (what: string): Promise<unknown> =>
+    withClient(url, async (client) => {
+      await client.query('set default_transaction_read_only = off');
+      await client.query(`alter database "${name}" ${what}`);
+    });
+  await run(set);
+  let undone: Promise<unknown> | undefined;
+  const undo = async (): Promise<void> => {
+    undone ??= run(reset);
+    await undone;
+  };
+  atEnd(t, undo);
+  return undo;
+}
+
+suite('pool', { concurrency: 2 }, () => {
+  scenario(
+    'two connections, the least there may be, serve every kind of request, also sixteen at once',
+    async (tally, t) => {
+      const target = await openTarget(t, { DATABASE_POOL_SIZE: '2' });
+      const admin = await signIn(target.service, ADMIN);
+      const people = await makePeople(target, 8);
+      const user_ids = people.map(({ id }) => id);
+      for (let round = 0; round < rounds(2, 12); round += 1) {
+        const name = (what: string): string => `${what} ${round}`;
+        const account = { password: PASSWORD, first_name: 'Ada', last_name: 'Lovelace' };
+        const shots = [
+          ...people.map(({ email }) => ['POST', '/auth/login', { email, password: PASSWORD }] as const),
+          ['POST', '/auth/register', { email: newEmail('least'), ...account }] as const,
+          ['POST', '/auth/refresh', { refresh_token: admin.refreshToken }] as const,
+          ['POST', '/auth/password-reset/request', { email: people[0]?.email }] as const,
+          ['POST', '/roles', { name: name('least') }] as const,
+          ['POST', '/users', { email: newEmail('least'), ...account }] as const,
+          ['PUT', '/users/bulk-update', { user_ids, updates: { last_name: name('Bulk') } }] as const,
+          ['POST', '/role-groups/bulk', [{ name: name('a') }, { name: name('b') }]] as const,
+          ['GET', '/users/me', undefined] as const,
+          ['GET', '/dashboard', undefined] as const,
+          ['GET', '/audit-logs', undefined] as const,
+          ['PUT', `/users/${user_ids[0]}`, { first_name: name('Put') }] as const,
+        ];
+        tally.injected();
+        const answers = await inTime(
+          'a volley on two connections',
+          volley(
+            shots.map(([method, path, json], index) => ({
+              client: admin.at(index % 2 ? target.service.url : target.twin.url),
+              method,
+              path: `/api/v1${path}`,
+              ...(json === undefined ? {} : { json }),
+              headers: path === '/auth/login' ? { authorization: null } : {},
+            })),
+          ),
+        );
+        for (const [index, answer] of answers.entries())
+          assert.ok(answer.status < 300, `${shots[index]?.slice(0, 2)}: ${answer.status} ${answer.text}`);
+        const refreshed = answers[people.length + 1]?.body.data;
+        admin.refreshToken = refreshed.refresh_token;
+        admin.accessToken = refreshed.access_token;
+        tally.tried(shots.length);
+        tally.held(shots.length);
+      }
+      const load = await startLoad(t, target, tally);
+      await judgeAfter(target, load, tally);
+      assert.equal(load.refused, 0, 'two connections are enough for sixteen clients');
+    },
+  );
+
+  scenario(
+    'while a lock holds every connection, requests and probe are refused clearly and soon, and all goes on at its release',
+    async (tally, t) => {
+      const target = await openTarget(t, { DATABASE_POOL_SIZE: '3' });
+      const load = await startLoad(t, target, tally);
+      for (let round = 0; round < rounds(1, 5); round += 1) {
+        await untilSucceeded(load, 40);
+        const held = await hold(t, target.service.databaseUrl, 'lock table users in access exclusive mode');
+        tally.injected();
+        await held.waiting(3);
+        load.dark(true);
+        await inTime('the first refusals', untilRefused(load, 8));
+        await until('the probe tells', async () => {
+          const ready = await inTime('the probe', target.service.client().get('/health/ready'));
+          return ready.status === 503 && Number(ready.headers.get('retry-after')) >= 1;
+        });
+        tally.held();
+        load.dark(false);
+        await held.release();
+        await untilReady(target);
+      }
+      await judgeAfter(target, load, tally);
+    },
+  );
+
+  scenario(
+    'a change that waits too long for a lock, or runs too long, is refused for now and left undone',
+    async (tally, t) => {
+      const target = await openTarget(t);
+      const admin = await signIn(target.service, ADMIN);
+      const [person] = await makePeople(target, 1);
+      const path = `/api/v1/users/${person?.id}`;
+      const slow = `create function dawdle() returns trigger language plpgsql as
+        $$ begin perform pg_sleep(60); return new; end $$;
+        create trigger dawdle before insert on roles for each row execute function dawdle()`;
+      await target.service.sql(slow);
+      const held = await hold(
+        t,
+        target.service.databaseUrl,
+        `select from users where id = '${person?.id}' for update`,
+      );
+      tally.injected(2);
+      const load = await startLoad(t, target, tally);
+      const answers = await inTime(
+        'the refusals',
+        Promise.all([
+          admin.put(path, { first_name: 'Undone' }),
+          admin.at(target.twin.url).put(path, { role_id: [] }),
+          admin.put('/api/v1/users/bulk-update', {
+            user_ids: [person?.id],
+            updates: { first_name: 'Undone' },
+          }),
+          admin.post('/api/v1/roles', { name: 'Undone' }),
+        ]),
+      );
+      for (const answer of answers) assertUnavailable(answer);
+      await held.release();
+      await target.service.sql('drop trigger dawdle on roles');
+      const [after] = await target.service.sql<{ first_name: string; roles: number }>(
+        `select first_name, (select count(*)::int from roles where name = 'Undone') as roles
+         from users where id = $1`,
+        [person?.id],
+      );
+      assert.deepEqual(after, { first_name: 'Ada', roles: 0 });
+      assert.equal((await admin.put(path, { first_name: 'Done' })).status, 200);
+      tally.tried(answers.length + 1);
+      tally.held(answers.length + 2);
+      await judgeAfter(target, load, tally);
+    },
+  );
+
+  scenario(
+    'a transaction whose instance went silent amid it is ended by the database, and others get its locks',
+    async (tally, t) => {
+      const { direct, line, service } = await openOnLine(t);
+      const [person] = await makePeople({ service: direct, twin: direct }, 1);
+      const path = `/api/v1/users/${person?.id}`;
+      const held = await hold(t, direct.databaseUrl, 'lock table audit_logs in access exclusive mode');
+      const silent = (await signIn(service, ADMIN).catch(() => null)) ?? assert.fail('no sign-in');
+      const lost = silent.put(path, { first_name: 'Silent' });
+      await held.waiting(1);
+      line.silence();
+      tally.injected();
+      await held.release();
+      const admin = await signIn(direct, ADMIN);
+      await until(
+        'the locks are free',
+        async () => {
+          tally.tried();
+          return (await admin.put(path, { last_name: 'Loud' })).status === 200;
+        },
+        NO_HANG_MS,
+      );
+      assertUnavailable(await inTime('the silent request', lost));
+      const [after] = await direct.sql('select first_name, last_name from users where id = $1', [person?.id]);
+      assert.deepEqual(after, { first_name: 'Ada', last_name: 'Loud' });
+      tally.held(3 + (await assertSound(direct)));
+    },
+  );
+
+  scenario(
+    'a database that became read-only refuses changes clearly, and connections that knew it so are not used on',
+    async (tally, t) => {
+      const target = await openTarget(t);
+      const load = await startLoad(t, target, tally);
+      for (let round = 0; round < rounds(1, 5); round += 1) {
+        await untilSucceeded(load, 20);
+        const undo = await onDatabase(
+          t,
+          target.service.databaseUrl,
+          'set default_transaction_read_only = on',
+          'reset default_transaction_read_only',
+        );
+        await cutConnections(target.service);
+        tally.injected();
+        await untilRefused(load, 30);
+        await undo();
+        // No cut this time: whatever is left of the old connections the service itself has to give up.
+        await untilSucceeded(load, 40);
+        const refusals = load.refused;
+        await untilSucceeded(load, 200);
+        assert.ok(load.refused - refusals < 20, 'some connections still refuse to write');
+        tally.held();
+      }
+      await judgeAfter(target, load, tally);
+    },
+  );
+
+  scenario(
+    'a server that takes no more connections is waited for, and new ones are made when it takes them again',
+    async (tally, t) => {
+      const target = await openOnOwnServer(t);
+      const load = await startLoad(t, target, tally);
+      for (let round = 0; round < rounds(2, 8); round += 1) {
+        await untilSucceeded(load, 40);
+        // SQLSTATE 53300, too_many_connections, for every new one; 1 leaves the service a single connection.
+        const places = round % 2;
+        await target.service.sql(`alter role ${OWN_USER} connection limit ${places}`);
+        await cutConnections(target.service);
+        tally.injected();
+        if (places === 0) load.dark(true);
+        await untilRefused(load, 30);
+        load.dark(false);
+        await target.service.sql(`alter role ${OWN_USER} connection limit -1`);
+        await untilReady(target);
+      }
+      await judgeAfter(target, load, tally);
+    },
+  );
+});
