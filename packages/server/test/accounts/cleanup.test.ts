@@ -6,7 +6,7 @@ import pg from 'pg';
 import { eventually, startTestService, type TestService } from '../harness.ts';
 import { type AgedAccount, insertAccounts, remaining, sweepPassed } from './aged-accounts.ts';
 import { assertAnswered, assertRefused } from './answers.ts';
-import { atOnce, paths, registerAccount, registration } from './self-service.ts';
+import { paths, registerAccount, registration } from './self-service.ts';
 
 const everyMoment = { CLEANUP_INTERVAL_MINUTES: '0.01' };
 const service = await startTestService({ after }, everyMoment);
@@ -142,24 +142,4 @@ test('who verifies while the sweep is at his account gets one clear answer, with
     'select deadlocks from pg_stat_database where datname = current_database()',
   );
   assert.equal(Number(deadlocks), 0);
-});
-
-test('of 40 accounts that verify during sweeps each is either verified and there, or refused and gone', async () => {
-  const accounts = await Promise.all(Array.from({ length: 40 }, () => registerAccount(service)));
-  // The accounts become old one after another, from the end, while they verify all at once, several times over.
-  const ageing = (async () => {
-    for (const account of accounts.toReversed()) await age([account]);
-  })();
-  const answers = await atOnce(service, 40, (client, index) =>
-    client.post(paths.verify, { token: accounts[index]!.token }),
-  );
-  await ageing;
-  await sweepPassed(service);
-  const there = new Set(await remaining(service, accounts));
-  for (const [index, { id }] of accounts.entries()) {
-    const { status, text } = answers[index]!;
-    assert.ok(status === 200 || status === 400, text);
-    assert.equal(there.has(id), status === 200, text);
-    assert.equal((await deletions(service, { id, email: '' })).length, status === 200 ? 0 : 1);
-  }
 });

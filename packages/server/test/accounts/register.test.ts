@@ -4,16 +4,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVerifiedUser, newEmail, PASSWORD, startTestService } from '../harness.ts';
 import { assertAnswered, assertFieldRefused, assertPasswordRefused, assertRefused } from './answers.ts';
-import { entriesAbout, entryOf } from './audit-trail.ts';
-import {
-  atOnce,
-  mailsTo,
-  outboxSettled,
-  paths,
-  registerAccount,
-  registration,
-  tally,
-} from './self-service.ts';
+import { entryOf } from './audit-trail.ts';
+import { paths, registerAccount, registration } from './self-service.ts';
 
 const service = await startTestService({ after });
 const register = (over: Record<string, unknown> = {}) =>
@@ -219,26 +211,6 @@ test("a password made of the user's own name and e-mail is too easy to guess", a
   assert.equal(errors.length, 1, errors.join(' | '));
   assert.match(errors[0]!, /harder to guess/);
   assertAnswered(await register({ password }), 201);
-});
-
-test('of 30 registrations of one address at once exactly one is 201, the others 409, and one mail goes out', async () => {
-  const email = newEmail('race');
-  const spelling = (index: number) => (index % 2 === 0 ? email : ` ${email.toUpperCase()}`);
-  const answers = await atOnce(service, 30, (client, index) =>
-    client.post(paths.register, registration({ email: spelling(index), first_name: `Ada${index}` })),
-  );
-  assert.deepEqual(tally(answers), { 201: 1, 409: 29 });
-  for (const answer of answers) if (answer.status === 409) assertRefused(answer, 409, 'email_taken');
-  const [user] = await service.sql('select id, first_name from users where email = $1', [email]);
-  const winner = answers.find((answer) => answer.status === 201)!;
-  assert.equal(user!.id, winner.body.data.id);
-  assert.equal(user!.first_name, winner.body.data.first_name);
-  assert.equal((await service.sql('select from user_roles where user_id = $1', [user!.id])).length, 1);
-  await outboxSettled(service);
-  assert.equal(mailsTo(service, email, 'verification').length, 1);
-  const actions = (await entriesAbout(service, email)).map((entry) => entry.action);
-  assert.equal(actions.filter((action) => action === 'user_registered').length, 1);
-  assert.equal(actions.filter((action) => action === 'registration_refused').length, 29);
 });
 
 test('a registration is in the audit log, with address, e-mail and the new user as actor and resource', async () => {

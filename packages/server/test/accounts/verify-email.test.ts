@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { startTestService } from '../harness.ts';
 import { assertAnswered, assertFieldRefused, assertRefused } from './answers.ts';
 import { entryOf } from './audit-trail.ts';
-import { atOnce, linkTo, paths, registerAccount, resetLink, tally } from './self-service.ts';
+import { linkTo, paths, registerAccount } from './self-service.ts';
 
 const service = await startTestService({ after });
 const verify = (token: unknown) => service.client().post(paths.verify, { token });
@@ -51,21 +51,14 @@ test('the pending token of an account that was verified by other means is 400, a
   assertRefused(await verify(account.token), 400, 'already_verified');
 });
 
-for (const [what, token] of [
-  ['nobody was given', 'x'.repeat(43)],
-  ['is empty', ''],
-  ['is longer than any token', 'x'.repeat(20_000)],
-  ['is a JWT', 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.AAAA'],
-  ['is an SQL fragment', "' or true --"],
-])
-  test(`a token that ${what} is 400`, async () => {
-    const answer = await verify(token);
-    assertRefused(answer, 400, 'verification_token_invalid');
-    const entry = await entryOf(service, answer.headers, 'verification_refused');
-    assert.equal(entry.actor_id, null);
-    assert.equal(entry.resource_id, '');
-    assert.equal(entry.details.reason, 'verification_token_invalid');
-  });
+test('a token that nobody was given is 400 and an event without a user', async () => {
+  const answer = await verify('x'.repeat(43));
+  assertRefused(answer, 400, 'verification_token_invalid');
+  const entry = await entryOf(service, answer.headers, 'verification_refused');
+  assert.equal(entry.actor_id, null);
+  assert.equal(entry.resource_id, '');
+  assert.equal(entry.details.reason, 'verification_token_invalid');
+});
 
 test('a token of a wrong type, or none, is 422 and names the field', async () => {
   for (const token of [undefined, null, 42, ['x'], { $ne: '' }])
@@ -79,15 +72,6 @@ test('without a CSRF token verifying is 403 and the token stays usable', async (
     .post(paths.verify, { token: account.token }, { headers: { 'x-csrf-token': null } });
   assertRefused(answer, 403, 'csrf_invalid');
   assertAnswered(await verify(account.token));
-});
-
-test('a token that was altered, cut or padded is 400, and the real one still works', async () => {
-  const { id, token } = await registerAccount(service);
-  const swapped = token.endsWith('A') ? `${token.slice(0, -1)}B` : `${token.slice(0, -1)}A`;
-  for (const wrong of [swapped, token.slice(0, -1), `${token}=`, ` ${token}`, token.toUpperCase()])
-    assertRefused(await verify(wrong), 400, 'verification_token_invalid');
-  assert.equal(await isVerified(id), false);
-  assertAnswered(await verify(token));
 });
 
 test('a token is good for 24 hours and 400 after', async () => {
@@ -114,18 +98,6 @@ test('only the newest token works', async () => {
   assertAnswered(await verify(newest));
 });
 
-test('a reset token verifies nothing, and stays usable for the reset', async () => {
-  const { id, email } = await registerAccount(service);
-  const reset = await resetLink(service, email);
-  assertRefused(await verify(reset), 400, 'verification_token_invalid');
-  assert.equal(await isVerified(id), false);
-  const [row] = await service.sql('select used_at from one_time_tokens where user_id = $1 and purpose = $2', [
-    id,
-    'reset_password',
-  ]);
-  assert.equal(row!.used_at, null);
-});
-
 test('the token of an account that is gone is 400', async () => {
   const { id, token } = await registerAccount(service);
   await service.sql('delete from user_roles where user_id = $1', [id]);
@@ -144,28 +116,4 @@ test("one account's token does nothing for another", async () => {
   const [one, other] = await Promise.all([registerAccount(service), registerAccount(service)]);
   assert.equal(assertAnswered(await verify(one.token)).id, one.id);
   assert.equal(await isVerified(other.id), false);
-});
-
-test('of 50 uses of one token at once exactly one is 200, the others 400', async () => {
-  const { id, token } = await registerAccount(service);
-  const answers = await atOnce(service, 50, (client) => client.post(paths.verify, { token }));
-  assert.deepEqual(tally(answers), { 200: 1, 400: 49 });
-  for (const answer of answers) if (answer.status === 400) assertRefused(answer, 400, 'already_verified');
-  const entries = await service.sql(
-    `select from audit_logs where action = 'email_verified' and resource_id = $1`,
-    [id],
-  );
-  assert.equal(entries.length, 1);
-});
-
-test('16 new links asked for while the old one is used end in a verified account and no error', async () => {
-  const { id, email, token } = await registerAccount(service);
-  const answers = await atOnce(service, 17, (client, index) =>
-    index === 8 ? client.post(paths.verify, { token }) : client.post(paths.resend, { email }),
-  );
-  const [verified] = answers.splice(8, 1);
-  assert.deepEqual(tally(answers), { 200: 16 });
-  // The old link may have been replaced before it was used; the account is then still to be verified by a newer one.
-  assert.ok([200, 400].includes(verified!.status), verified!.text);
-  assert.equal(await isVerified(id), verified!.status === 200);
 });

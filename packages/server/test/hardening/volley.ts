@@ -64,7 +64,8 @@ function read(socket: Socket): Promise<Answer> {
   socket.on('data', (chunk: Buffer) => void chunks.push(chunk));
   socket.on('error', reject);
   socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error('no answer in time')));
-  // `connection: close` ends it.
+  // `connection: close` ends it. A connection that closes in any other way must not leave the volley waiting.
+  socket.on('close', () => reject(new Error('the connection closed without an end')));
   socket.on('end', () => {
     socket.end();
     try {

@@ -1,5 +1,5 @@
 // The lock on guessing passwords: what counts towards it, what ends it, and what it leaves alone.
-// The exact count under parallel attempts stands in lockout-races.test.ts.
+// The exact count under parallel attempts stands in hardening/races/lockout.test.ts.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { TestClient } from '../client.ts';
@@ -208,4 +208,14 @@ test('a login that failed sanitisation counts on nothing', async () => {
   const user = await addUser(service);
   await logIn(client, user.email, 'x'.repeat(1_001));
   assert.equal((await counterOf(service, user.email)).failures, 0);
+});
+
+test('a limit that was lowered below the failures counted already locks, instead of hanging', async (t) => {
+  const service = await startTestService(t, { ACCOUNT_LOCKOUT_ATTEMPTS: '5' });
+  const user = await addUser(service);
+  for (let count = 0; count < 4; count += 1)
+    await service.client().login({ email: user.email, password: 'wrong' });
+  const stricter = await service.another({ ACCOUNT_LOCKOUT_ATTEMPTS: '3' });
+  const answer = await stricter.client().login(user);
+  assert.equal(answer.body.code, 'account_locked', answer.text);
 });

@@ -19,7 +19,7 @@ import {
   type SessionTokens,
   startSession,
 } from '../sessions/service.ts';
-import { getUser, type UserDeps } from '../users/service.ts';
+import { present, readRecord, type UserDeps } from '../users/service.ts';
 import { beginAttempt, type LockoutDeps } from './lockout.ts';
 
 export type LoginDeps = PasswordDeps & UserDeps & LockoutDeps;
@@ -65,17 +65,19 @@ export async function login(
       await recordFailure(deps, client, 'unverified', email, holder.user_id);
       throw new AppError('email_not_verified');
     }
-    const tokens = await inTransaction(deps.db, async (tx) => {
+    const started = await inTransaction(deps.db, async (tx) => {
       const locked = await lockEpoch(tx, holder.user_id);
       // The password was replaced, or the account closed, while this one was being verified: it opens nothing.
       if (locked?.password_epoch !== holder.password_epoch || !locked.is_active) return null;
       await recordLastLogin(tx, holder.user_id);
-      return startSession(tx, deps, { id: holder.user_id, now: locked.now }, client);
+      const tokens = await startSession(tx, deps, { id: holder.user_id, now: locked.now }, client);
+      return { tokens, record: await readRecord(tx, holder.user_id) };
     });
-    if (!tokens) {
+    if (!started) {
       await recordFailure(deps, client, 'wrong_password', email, holder.user_id);
       throw new AppError('invalid_credentials');
     }
+    const { tokens, record } = started;
     await rehashWhenOld(deps, holder, body.password);
     await recordEvent(deps, client, {
       action: 'login_succeeded',
@@ -84,10 +86,16 @@ export async function login(
       details: { email, session_id: tokens.sessionId, user_agent: client.userAgent },
     });
     await recordCapRevocations(deps, client, holder.user_id, tokens.revoked);
-    return { ...tokens, user: await getUser(deps, holder.user_id) };
+    return { ...tokens, user: (await present(deps, record)).user };
   } finally {
     await attempt.release();
   }
+}
+
+/** A body with text that no operation is given (NUL, ill-formed Unicode) is a sign-in that was tried all the same. */
+export async function recordUnreadableLogin(deps: LoginDeps, client: Client, body: unknown): Promise<void> {
+  const email = typeof body === 'object' && body !== null && 'email' in body ? body.email : '';
+  await recordFailure(deps, client, 'sanitization', typeof email === 'string' ? email : '', null);
 }
 
 async function recordFailure(

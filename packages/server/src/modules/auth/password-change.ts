@@ -15,7 +15,7 @@ import {
   replacePassword,
 } from '../passwords/service.ts';
 import { lockLiveSession, type SessionTokens, startSession } from '../sessions/service.ts';
-import { getUser } from '../users/service.ts';
+import { present, readRecord } from '../users/service.ts';
 import { type AbuseDeps, mayMail } from './abuse.ts';
 import { requireEmail } from './email-input.ts';
 import { beginAttempt } from './lockout.ts';
@@ -32,7 +32,7 @@ export async function changePassword(
   const holder = await findPasswordHolder(deps.db, actor.user_id);
   if (!holder) throw new AppError('token_revoked');
   await requireCurrentPassword(deps, client, holder, body.current_password);
-  const tokens = await replacePassword(deps, client, {
+  const { tokens, record } = await replacePassword(deps, client, {
     holder,
     newPassword: body.new_password,
     action: 'password_changed',
@@ -43,10 +43,11 @@ export async function changePassword(
     },
     finish: async (tx, user) => {
       await endOneTimeTokens(tx, 'reset_password', user.id);
-      return startSession(tx, deps, user, client);
+      const tokens = await startSession(tx, deps, user, client);
+      return { tokens, record: await readRecord(tx, user.id) };
     },
   });
-  return { ...tokens, user: await getUser(deps, holder.user_id) };
+  return { ...tokens, user: (await present(deps, record)).user };
 }
 
 // The same counter as at login: a stolen session is no place to guess the password from.

@@ -12,10 +12,12 @@ import { findPasswordHolderByEmail, hashFirstPassword, type PasswordDeps } from 
 import {
   addRoleByName,
   cleanNames,
-  getUser,
   insertUser,
   markVerified,
+  present,
+  readRecord,
   type UserDeps,
+  type VersionedUser,
 } from '../users/service.ts';
 import { type AbuseDeps, mayMail, mayRegister } from './abuse.ts';
 import { requireEmail } from './email-input.ts';
@@ -41,13 +43,15 @@ export async function register(deps: RegistrationDeps, client: Client, body: Reg
     },
   );
   const id = newId();
+  let record: VersionedUser;
   try {
-    await inTransaction(deps.db, async (tx) => {
+    record = await inTransaction(deps.db, async (tx) => {
       await insertUser(tx, { id, email, ...names, password_hash: passwordHash, verified: false });
       const role = deps.settings.defaultRole;
       if (role !== '' && !(await addRoleByName(tx, id, role)))
         deps.log.warn({ role }, 'DEFAULT_ROLE names no role, or a system role: registered without one');
       await deps.accountMail.enqueue(tx, 'verification', { email });
+      return readRecord(tx, id);
     });
   } catch (error) {
     if (brokenConstraint(error) !== 'users_email_key') throw error;
@@ -62,7 +66,7 @@ export async function register(deps: RegistrationDeps, client: Client, body: Reg
     resourceId: id,
     details: { email },
   });
-  return getUser(deps, id);
+  return (await present(deps, record)).user;
 }
 
 async function recordRefusal(
@@ -80,13 +84,13 @@ async function recordRefusal(
 
 /** Throws `verification_token_invalid` or `already_verified` (400). */
 export async function verifyEmail(deps: RegistrationDeps, client: Client, token: string): Promise<User> {
-  const owner = await inTransaction(deps.db, async (tx) => {
+  const verified = await inTransaction(deps.db, async (tx) => {
     const consumed = await consumeOneTimeToken(tx, 'verify_email', token);
     if (!consumed || !(await markVerified(tx, consumed.user_id, consumed.email))) return null;
     await endOneTimeTokens(tx, 'verify_email', consumed.user_id);
-    return consumed;
+    return readRecord(tx, consumed.user_id);
   });
-  if (!owner) {
+  if (!verified) {
     const code = (await isOfVerifiedUser(deps.db, token)) ? 'already_verified' : 'verification_token_invalid';
     await recordBounded(deps, client, {
       action: 'verification_refused',
@@ -97,11 +101,11 @@ export async function verifyEmail(deps: RegistrationDeps, client: Client, token:
   }
   await recordEvent(deps, client, {
     action: 'email_verified',
-    actorId: owner.user_id,
-    resourceId: owner.user_id,
-    details: { email: owner.email },
+    actorId: verified.user_id,
+    resourceId: verified.user_id,
+    details: { email: verified.email },
   });
-  return getUser(deps, owner.user_id);
+  return (await present(deps, verified)).user;
 }
 
 /** Answers nothing on purpose: the caller says the same sentence to everybody. */

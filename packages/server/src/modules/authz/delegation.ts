@@ -3,7 +3,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../database.ts';
 import { AppError } from '../../platform/errors.ts';
-import { permissionsOf } from './effective.ts';
 import type { Actor } from './guard.ts';
 
 /** For assigning roles. Locks the roles, so that they cannot gain permissions before this transaction ends. */
@@ -12,11 +11,8 @@ export async function requireMayGrantRoles(tx: Tx, actor: Actor, roleIds: readon
   await sql`select from roles where id = any(${roleIds}::uuid[]) order by id for share`.execute(tx);
   const { rows } = await sql<{ name: string }>`
     select distinct p.name from role_permissions rp join permissions p on p.id = rp.permission_id
-    where rp.role_id = any(${roleIds}::uuid[])`.execute(tx);
-  requireHeld(
-    actor,
-    rows.map((row) => row.name),
-  );
+    where rp.role_id = any(${roleIds}::uuid[]) and ${isLacking(actor)}`.execute(tx);
+  refuseWhatIsLacking(rows);
 }
 
 /** For putting permissions on a role. */
@@ -27,19 +23,22 @@ export async function requireMayGrantPermissions(
 ): Promise<void> {
   if (permissionIds.length === 0) return;
   const { rows } = await sql<{ name: string }>`
-    select name from permissions where id = any(${permissionIds}::uuid[])`.execute(tx);
-  requireHeld(
-    actor,
-    rows.map((row) => row.name),
+    select p.name from permissions p where p.id = any(${permissionIds}::uuid[]) and ${isLacking(actor)}`.execute(
+    tx,
   );
+  refuseWhatIsLacking(rows);
 }
 
-function requireHeld(actor: Actor, names: readonly string[]): void {
-  if (actor.is_superuser) return;
-  const held = new Set(permissionsOf(actor.graph, actor));
-  const missing = names.filter((name) => !held.has(name)).sort();
-  if (missing.length > 0)
-    throw new AppError('privilege_escalation', {
-      detail: `You cannot hand out permissions that you do not have yourself: ${missing.slice(0, 20).join(', ')}.`,
-    });
+// Asked anew: the transaction may have waited for its locks, and what the actor held before may be gone.
+const isLacking = (actor: Actor) => sql`
+  not exists (select from users u where u.id = ${actor.user_id} and u.is_active and (u.is_superuser or exists (
+    select from user_roles held join role_permissions through on through.role_id = held.role_id
+    where held.user_id = u.id and through.permission_id = p.id)))`;
+
+function refuseWhatIsLacking(rows: readonly { name: string }[]): void {
+  if (rows.length === 0) return;
+  const missing = rows.map((row) => row.name).sort();
+  throw new AppError('privilege_escalation', {
+    detail: `You cannot hand out permissions that you do not have yourself: ${missing.slice(0, 20).join(', ')}.`,
+  });
 }

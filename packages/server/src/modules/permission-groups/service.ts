@@ -30,6 +30,7 @@ import type { Actor } from '../authz/guard.ts';
 import { MAX_PERMISSION_NAME_LENGTH } from '../permissions/service.ts';
 import {
   countMembers,
+  crossesOwnNames,
   deleteGroupRow,
   findPermissions,
   findSubtrees,
@@ -38,6 +39,8 @@ import {
   lockTree,
   renamePermissions,
 } from './store.ts';
+
+export { lockTree as lockPermissionGroupTree } from './store.ts';
 
 export type PermissionGroupDeps = { db: Db; log: Logger };
 type Group = Versioned<PermissionGroup>;
@@ -187,7 +190,9 @@ async function rename(tx: Tx, actor: Actor, group: NodeRow, newName: string): Pr
       detail: `name is too long for the permissions of this group: with it a permission would have more than ${MAX_PERMISSION_NAME_LENGTH} characters.`,
       errors: [{ field: 'name', code: 'too_long', message: 'is too long for the permissions of this group' }],
     });
-  // The group `a` may hold `a.b` and `b`: as `a.a` its second permission takes the first one's old name.
+  // After its first step all other changes of permissions wait for this one, and one of them may have a name that the
+  // second step waits for: two steps only where one does not do.
+  if (!(await crossesOwnNames(tx, group, newName))) return renamePermissions(tx, group, newName);
   await renamePermissions(tx, group, NOBODYS_NAME);
   await renamePermissions(tx, { id: group.id, name: NOBODYS_NAME }, newName);
 }

@@ -65,6 +65,20 @@ export async function renamePermissions(
     where group_id = ${group.id}`.execute(tx);
 }
 
+/** Whether a permission would take the present name of another one: the group `a` holds `a.b` and `b`, and becomes `a.a`. */
+export async function crossesOwnNames(
+  tx: Tx,
+  group: { id: string; name: string },
+  newName: string,
+): Promise<boolean> {
+  const { rows } = await sql<{ crosses: boolean }>`
+    select exists (
+      select from permissions p join permissions other on other.group_id = p.group_id and other.id <> p.id
+        and lower(other.name) = lower(${newName}::text || substr(p.name, char_length(${group.name}::text) + 1))
+      where p.group_id = ${group.id}) as crosses`.execute(tx);
+  return rows[0]?.crosses ?? true;
+}
+
 export async function countMembers(tx: Tx, id: string): Promise<{ children: number; permissions: number }> {
   const { rows } = await sql<{ children: number; permissions: number }>`
     select (select count(*)::integer from permission_groups where parent_id = ${id}) as children,

@@ -41,11 +41,12 @@ export async function lockGroupName(tx: Tx, groupId: string): Promise<string | u
   return rows[0]?.name;
 }
 
-/** System roles hold every permission, so they get the new one at once. */
+/** System roles hold every permission, so they get the new one at once: they are locked before the first write. */
 export async function insertPermission(
   tx: Tx,
   permission: { id: string; name: string; description: string; group_id: string; created_by_id: string },
 ): Promise<void> {
+  await sql`select from roles where is_system order by id for key share`.execute(tx);
   await tx.insertInto('permissions').values(permission).execute();
   await sql`
     insert into role_permissions (role_id, permission_id)

@@ -32,6 +32,7 @@ import {
   findRole,
   insertRole,
   listRoles as listRecords,
+  lockRoleNames,
   type RoleRecord,
   updateRoleFields,
 } from './store.ts';
@@ -114,6 +115,7 @@ export async function updateRole(
     // Every lock before the first write: a write holds up all other changes of roles.
     const permissions =
       body.permission_ids && (await planPermissions(tx, actor, before, { replace: body.permission_ids }));
+    if (name !== undefined && name !== before.name) await lockRoleNames(tx);
     if (groupId !== undefined) await moveRole(tx, id, before.role_group_id, groupId);
     await updateRoleFields(tx, id, {
       name: name ?? before.name,

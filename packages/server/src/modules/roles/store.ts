@@ -3,7 +3,7 @@ import type { PageQuery } from '@castellan/contract/common';
 import type { Role } from '@castellan/contract/roles';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../database.ts';
-import { isoTime } from '../../platform/db/sql.ts';
+import { isoTime, lockUntilCommit } from '../../platform/db/sql.ts';
 import { offsetOf } from '../../platform/http/pages.ts';
 import { permissionJson } from '../permissions/presentation.ts';
 
@@ -61,6 +61,11 @@ export async function insertRole(
   },
 ): Promise<void> {
   await tx.insertInto('roles').values(role).execute();
+}
+
+/** Two changes of names, crosswise, would wait for each other: they take turns instead. */
+export async function lockRoleNames(tx: Tx): Promise<void> {
+  await lockUntilCommit('roles.name').execute(tx);
 }
 
 export async function updateRoleFields(

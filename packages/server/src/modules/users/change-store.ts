@@ -12,7 +12,7 @@ export type FieldChanges = {
   verified?: boolean;
 };
 
-/** Two changes of several addresses each, crosswise, would wait for each other: they take turns instead. */
+/** Two changes of addresses, crosswise, would wait for each other: they take turns instead. */
 export async function lockEmails(tx: Tx): Promise<void> {
   await lockUntilCommit('users.email').execute(tx);
 }
@@ -23,9 +23,13 @@ export async function updateUsers(
   changes: readonly { id: string; fields: FieldChanges }[],
 ): Promise<void> {
   const rows = JSON.stringify(changes.map(({ id, fields }) => ({ id, ...fields })));
+  // The key is left alone where it stays: a statement that names it waits for all who refer to the user.
+  const email = changes.some(({ fields }) => fields.email !== undefined)
+    ? sql`email = coalesce(c.email, u.email),`
+    : sql``;
   await sql`
     update users u set
-      email = coalesce(c.email, u.email),
+      ${email}
       first_name = coalesce(c.first_name, u.first_name),
       last_name = coalesce(c.last_name, u.last_name),
       is_active = coalesce(c.is_active, u.is_active),
@@ -35,6 +39,14 @@ export async function updateUsers(
     from jsonb_to_recordset(${rows}::jsonb) as c (
       id uuid, email text, first_name text, last_name text, is_active boolean, is_superuser boolean, verified boolean)
     where u.id = c.id`.execute(tx);
+}
+
+/** What was mailed to an address ends when the account leaves it, also for an account that comes back to it. */
+export async function endPendingLinks(tx: Tx, userIds: readonly string[]): Promise<void> {
+  if (userIds.length === 0) return;
+  await sql`delete from one_time_tokens where user_id = any(${userIds}::uuid[]) and used_at is null`.execute(
+    tx,
+  );
 }
 
 /** Those of the ids that name a role. They neither go nor gain permissions before the transaction ends. */

@@ -11,6 +11,7 @@ import type { Actor } from '../authz/guard.ts';
 import { endSessionsOfUsers } from '../sessions/service.ts';
 import {
   addRoleLinks,
+  endPendingLinks,
   type FieldChanges,
   lockEmails,
   lockRoles,
@@ -111,6 +112,11 @@ export async function carryOut(
   );
   if (touched.length > 0) {
     await updateFields(tx, touched);
+    const moved = touched.filter(({ before, fields }) => (fields.email ?? before.email) !== before.email);
+    await endPendingLinks(
+      tx,
+      moved.map(({ before }) => before.user_id),
+    );
     await requireSuperuserAfter(tx, touched);
     await removeRoleLinks(tx, linksOf(touched, 'removedRoles'));
     await addRoleLinks(tx, linksOf(touched, 'addedRoles'));
@@ -131,7 +137,7 @@ const linksOf = (changes: readonly PlannedChange[], which: 'addedRoles' | 'remov
   changes.flatMap((change) => change[which].map((roleId) => ({ userId: change.before.user_id, roleId })));
 
 async function updateFields(tx: Tx, changes: readonly PlannedChange[]): Promise<void> {
-  if (changes.filter(({ fields }) => fields.email !== undefined).length > 1) await lockEmails(tx);
+  if (changes.some(({ fields }) => fields.email !== undefined)) await lockEmails(tx);
   try {
     await updateUsers(
       tx,

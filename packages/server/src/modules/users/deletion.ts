@@ -6,6 +6,9 @@ import type { Client } from '../../platform/http/client.ts';
 import { requireVersion } from '../../platform/http/record-version.ts';
 import { recordChange } from '../audit/service.ts';
 import type { Actor } from '../authz/guard.ts';
+import { lockPermissionGroupTree } from '../permission-groups/service.ts';
+import { lockGroupTree } from '../roles/service.ts';
+import { hasMadeRecords, lockGrantsMadeBy, lockGroupsMadeBy } from './authored-store.ts';
 import { toUser } from './presentation.ts';
 import { present, type UserDeps } from './service.ts';
 import { requireMayActOn, requireSuperuserWithout } from './standing.ts';
@@ -20,6 +23,12 @@ export async function deleteUser(
   ifMatch: readonly number[] | null,
 ): Promise<User> {
   const deleted = await inTransaction(deps.db, async (tx) => {
+    const isAuthor = await hasMadeRecords(tx, id);
+    if (isAuthor) {
+      await lockGroupTree(tx);
+      await lockPermissionGroupTree(tx);
+      await lockGroupsMadeBy(tx, id);
+    }
     const [user] = await lockUsers(tx, [id]);
     if (!user) throw new AppError('user_not_found');
     if (id === actor.user_id) throw new AppError('self_delete');
@@ -30,6 +39,7 @@ export async function deleteUser(
       throw new AppError('user_has_roles', {
         detail: `The user has ${roles} ${roles === 1 ? 'role' : 'roles'} assigned. Remove the roles first.`,
       });
+    if (isAuthor) await lockGrantsMadeBy(tx, id);
     await deleteUserRow(tx, id);
     await requireSuperuserWithout(tx, user);
     const { email, first_name, last_name, is_active, is_superuser, verified } = user;

@@ -26,10 +26,13 @@ const orders: Record<string, RawBuilder<unknown>> = {
 // Shorter texts hold no trigram: the index would be read as a whole, and then every row.
 const SHORTEST_INDEXED = 3;
 
-const searchCondition = (text: string): RawBuilder<unknown> =>
-  text.length < SHORTEST_INDEXED
+function searchCondition(text: string): RawBuilder<unknown> {
+  // It parts name and address in `search_text`, and stands in neither.
+  if (text.includes('\n')) return sql`false`;
+  return text.length < SHORTEST_INDEXED
     ? sql`strpos(u.search_text, lower(${text})) > 0`
     : sql`u.search_text like lower(${`%${escapeLike(text)}%`})`;
+}
 
 function conditionOf(filter: UserFilter): RawBuilder<unknown> {
   const conditions: RawBuilder<unknown>[] = [sql`true`];

@@ -1,7 +1,7 @@
 // Rules of user records: reading one, changing one's own, removing those that nobody verified.
 import type { UpdateMeBody, User } from '@castellan/contract/users';
 import { fieldsRefusedOnMe } from '@castellan/contract/users';
-import type { Db } from '../../database.ts';
+import type { Db, Tx } from '../../database.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
@@ -14,15 +14,13 @@ import type { Actor } from '../authz/guard.ts';
 import { toUser, type VersionedUser } from './presentation.ts';
 import { deleteUnverified, findUserById, lockUser, updateNames } from './store.ts';
 
+export type { VersionedUser } from './presentation.ts';
 export { addRoleByName, insertUser, markVerified } from './store.ts';
 
 export type UserDeps = { db: Db; log: Logger; graphSource: GraphSource };
 
 /** Longest name, characters (decisions: 1 to 100; the database's CHECK says the same). */
 const MAX_NAME_LENGTH = 100;
-
-export const getUser = async (deps: UserDeps, id: string): Promise<User> =>
-  (await getVersionedUser(deps, id)).user;
 
 /** A user with the version that its ETag tells. */
 export type VersionedAnswer = { user: User; version: number };
@@ -32,11 +30,18 @@ export async function present(deps: UserDeps, record: VersionedUser): Promise<Ve
   return { user: toUser(record, await deps.graphSource.at(record.authz_version)), version: record.version };
 }
 
-export async function getVersionedUser(deps: UserDeps, id: string): Promise<VersionedAnswer> {
-  const record = await findUserById(deps.db, id);
+/**
+ * To `present` after the commit. Read inside the transaction, it is what was committed, whatever becomes of the user
+ * before the answer goes out. Throws `user_not_found`.
+ */
+export async function readRecord(db: Db | Tx, id: string): Promise<VersionedUser> {
+  const record = await findUserById(db, id);
   if (!record) throw new AppError('user_not_found');
-  return present(deps, record);
+  return record;
 }
+
+export const getVersionedUser = async (deps: UserDeps, id: string): Promise<VersionedAnswer> =>
+  present(deps, await readRecord(deps.db, id));
 
 /** The names as they are stored: NFC, trimmed. Throws 400 with every field at fault, named by `at`. */
 export function cleanNames<T extends Partial<Record<'first_name' | 'last_name', string>>>(

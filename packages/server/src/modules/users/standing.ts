@@ -96,14 +96,12 @@ async function requireMayTakeOver(tx: Tx, actor: Actor, changes: readonly Planne
       (setsPassword || fields.email !== undefined || fields.verified === false),
   );
   if (taking.length === 0) return;
-  const held = new Set(permissionsOf(actor.graph, actor));
+  const present = await findPermissionsOf(tx, [actor.user_id, ...taking.map(({ before }) => before.user_id)]);
+  const held = new Set(
+    present.filter(({ user_id }) => user_id === actor.user_id).map(({ permission }) => permission),
+  );
   const beyond = new Set(
-    (
-      await findPermissionsOf(
-        tx,
-        taking.map(({ before }) => before.user_id),
-      )
-    )
+    present
       .filter(({ permission }) => !held.has(permission) && !OWN_ACCOUNT.has(permission))
       .map(({ user_id }) => user_id),
   );

@@ -16,7 +16,9 @@ export async function findUsersByIds(db: Db, ids: readonly string[]): Promise<Ve
 
 /** The rows stay locked until the transaction ends; two who lock several never wait for each other in a circle. */
 export async function lockUsers(tx: Tx, ids: readonly string[]): Promise<VersionedUser[]> {
-  await sql`select from users where id = any(${ids}::uuid[]) order by id for update`.execute(tx);
+  // Not `for update`: whoever makes records without a pause, and so is referred to all the time, would keep others from
+  // taking his rights.
+  await sql`select from users where id = any(${ids}::uuid[]) order by id for no key update`.execute(tx);
   // A statement of its own: it sees what was committed while the first one waited.
   return findUsersByIds(tx, ids);
 }

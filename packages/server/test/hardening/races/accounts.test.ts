@@ -1,0 +1,104 @@
+// Opening accounts at the same moment: by registration, by an administrator, by a change of address.
+// It must not depend on who comes first: one of them does, and the rest is told so.
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import { entriesAbout } from '../../accounts/audit-trail.ts';
+import { outboxSettled, paths, registration, strongPasswords } from '../../accounts/self-service.ts';
+import type { Answer } from '../../client.ts';
+import { newEmail } from '../../harness.ts';
+import { assertListed, assertSound } from '../../invariants.ts';
+import { addUser } from '../../sessions/accounts.ts';
+import { rounds, scenariosOf } from '../scenario.ts';
+import { fire, linksTo, openRange, times } from './shots.ts';
+
+const scenario = scenariosOf('races');
+const range = await openRange({ after });
+const { service, admin } = range;
+
+// Differing in case and in spaces around: one address.
+const spellings = (email: string): string[] => [
+  email,
+  ` ${email}`,
+  `${email.toUpperCase()} `,
+  `  ${email.replace('user', 'USER')}  `,
+  email.replace('example', 'Example'),
+];
+
+const only = (answers: readonly Answer[], status: number): Answer => {
+  const [winner, ...more] = answers.filter((answer) => answer.status === status);
+  assert.ok(winner && more.length === 0, `${more.length + Number(Boolean(winner))} answers of ${status}`);
+  return winner;
+};
+
+const losersAre = (answers: readonly Answer[], code: string): number => {
+  const losers = answers.filter(({ status }) => status >= 300);
+  for (const { status, body, text } of losers) {
+    assert.equal(status, 409, text);
+    assert.equal(body.code, code, text);
+  }
+  return losers.length;
+};
+
+scenario(
+  'of many registrations of one address at once, however it is spelled, exactly one opens an account, with one mail',
+  async (tally) => {
+    for (let round = 0; round < rounds(2, 12); round += 1) {
+      const email = newEmail();
+      const spelled = spellings(email);
+      const shots = times(32, (index) => ({
+        path: paths.register,
+        json: registration({ email: spelled[index % spelled.length], first_name: `Ada${index}` }),
+      }));
+      const answers = await fire(range, shots, round);
+      tally.tried(answers.length);
+      const { data } = only(answers, 201).body;
+      const refused = losersAre(answers, 'email_taken');
+      assert.equal(refused, 31);
+      const rows = await service.sql('select id, first_name, email from users where email = $1', [email]);
+      assert.deepEqual(rows, [{ id: data.id, first_name: data.first_name, email }]);
+      const links = await service.sql('select from user_roles where user_id = $1', [data.id]);
+      assert.equal(links.length, 1);
+      await outboxSettled(service);
+      assert.equal((await linksTo(range, email, 'verification', 1)).length, 1);
+      const actions = (await entriesAbout(service, email)).map(({ action }) => action);
+      assert.equal(actions.filter((action) => action === 'user_registered').length, 1);
+      assert.equal(actions.filter((action) => action === 'registration_refused').length, 31);
+      tally.held(refused + 6);
+    }
+    tally.held((await assertSound(service)) + (await assertListed(service, admin)));
+  },
+);
+
+scenario(
+  'an address that strangers register, an administrator gives away and another account moves to goes to one of them',
+  async (tally) => {
+    for (let round = 0; round < rounds(3, 20); round += 1) {
+      const email = newEmail();
+      const movers = await Promise.all(times(4, () => addUser(service)));
+      const spelled = spellings(email);
+      const shots = times(16, (index) => {
+        const spelling = spelled[index % spelled.length];
+        if (index % 4 === 0)
+          return {
+            client: admin,
+            method: 'PUT',
+            path: `/api/v1/users/${movers[index / 4]?.id}`,
+            json: { email: spelling },
+          };
+        const json = registration({ email: spelling, password: strongPasswords[index % 8] });
+        return index % 4 === 1
+          ? { client: admin, path: '/api/v1/users', json: { ...json, role_id: [] } }
+          : { path: paths.register, json };
+      });
+      const answers = await fire(range, shots, round);
+      tally.tried(answers.length);
+      const done = answers.filter(({ status }) => status < 300);
+      assert.equal(done.length, 1, JSON.stringify(answers.map(({ text }) => text)));
+      assert.equal(losersAre(answers, 'email_taken'), 15);
+      const rows = await service.sql('select id from users where email = $1', [email]);
+      assert.deepEqual(rows, [{ id: done[0]?.body.data.id }]);
+      tally.held(17);
+    }
+    tally.held((await assertSound(service)) + (await assertListed(service, admin)));
+  },
+);

@@ -1,0 +1,224 @@
+// Roles, permissions and role groups that are deleted while somebody puts them to use: used or gone, never both.
+// It must not judge trees, which have a file of their own.
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import type { Answer } from '../../client.ts';
+import {
+  idsOf,
+  makePermission,
+  makePermissionGroup,
+  makeRole,
+  makeRoleGroup,
+  newName,
+} from '../../records/fixture.ts';
+import { addPerson } from '../../users/people.ts';
+import { rounds, scenariosOf } from '../scenario.ts';
+import {
+  assertAgreed,
+  assertAmong,
+  assertInOrder,
+  fire,
+  openOffice,
+  post,
+  put,
+  remove,
+  statusesOf,
+  times,
+} from './admin-office.ts';
+
+const scenario = scenariosOf('races');
+const office = await openOffice({ after });
+const { service, admin } = office;
+const countOf = async (table: string, column: string, id: string): Promise<number> =>
+  (await service.sql(`select from ${table} where ${column} = $1`, [id])).length;
+
+scenario('a role is deleted, or given to users and filled with permissions, never both', async (tally) => {
+  const permission = await makePermission(admin);
+  const people = await Promise.all(times(9, () => addPerson(service)));
+  for (let round = 0; round < rounds(10, 80); round += 1) {
+    const { id } = await makeRole(admin);
+    const giving = people.map((one, index) =>
+      index % 3 === 0
+        ? put(`users/${one.id}`, { role_id: [id] })
+        : index % 3 === 1
+          ? post(`users/${one.id}/roles`, [id])
+          : put('users/bulk-update', { user_ids: [one.id], updates: { role_id: [id] } }),
+    );
+    const filling = times(5, (index) =>
+      index % 2
+        ? post(`roles/${id}/permissions`, [permission.id])
+        : put(`roles/${id}`, { description: 'x', permission_ids: [permission.id] }),
+    );
+    const uses = [[...giving, ...filling], giving, filling][round % 3] as typeof giving;
+    const [first, second, ...used] = await fire(office, tally, round, [
+      remove(`roles/${id}`),
+      remove(`roles/${id}`),
+      ...uses,
+    ]);
+    const deleted = [first, second].some((one) => one?.status === 204);
+    assert.deepEqual(statusesOf([first, second] as Answer[]), deleted ? [204, 404] : [409, 409]);
+    assertAmong(used, [deleted ? 404 : 200]);
+    assert.equal(await countOf('user_roles', 'role_id', id), deleted || round % 3 === 2 ? 0 : 9);
+    assert.equal(await countOf('role_permissions', 'role_id', id), deleted || round % 3 === 1 ? 0 : 1);
+    tally.held(4);
+    await assertAgreed(office, tally, [`roles/${id}`, `users/${people[0]?.id}`]);
+  }
+  await assertInOrder(office, tally);
+});
+
+scenario(
+  'a role is deleted, or linked to a user behind the back of the service, never both',
+  async (tally) => {
+    const { id: userId } = await addPerson(service);
+    const link = (id: string) =>
+      service
+        .sql('insert into user_roles (user_id, role_id) values ($1, $2)', [userId, id])
+        .then(() => true)
+        .catch(() => false);
+    for (let round = 0; round < rounds(3, 20); round += 1) {
+      const roles = idsOf(await Promise.all(times(16, () => makeRole(admin))));
+      const [answers, links] = await Promise.all([
+        fire(
+          office,
+          tally,
+          round,
+          roles.map((id) => remove(`roles/${id}`)),
+        ),
+        Promise.all(roles.map(link)),
+      ]);
+      for (const [index, { status, text }] of answers.entries()) {
+        assert.equal(status, links[index] ? 409 : 204, text);
+        assert.equal(await countOf('user_roles', 'role_id', roles[index] as string), links[index] ? 1 : 0);
+        tally.held(2);
+      }
+    }
+    await assertInOrder(office, tally);
+  },
+);
+
+scenario('a permission is deleted, or put on roles, never both', async (tally) => {
+  for (let round = 0; round < rounds(8, 60); round += 1) {
+    const permission = await makePermission(admin);
+    const roles = idsOf(await Promise.all(times(9, () => makeRole(admin))));
+    const [deleted, ...puts] = (await fire(office, tally, round, [
+      remove(`permissions/${permission.id}`),
+      ...roles.map((id, index) =>
+        index % 2
+          ? post(`roles/${id}/permissions`, [permission.id])
+          : put(`roles/${id}`, { description: 'x', permission_ids: [permission.id] }),
+      ),
+      ...times(6, () => post('roles', { name: newName(), permission_ids: [permission.id] })),
+    ])) as [Answer, ...Answer[]];
+    assertAmong([deleted], [200, 409]);
+    assertAmong(puts, deleted.status === 200 ? [404] : [200, 201]);
+    const held = await service.sql(
+      'select from role_permissions rp join roles r on r.id = rp.role_id where permission_id = $1 and not is_system',
+      [permission.id],
+    );
+    assert.equal(held.length, deleted.status === 200 ? 0 : 15);
+    tally.held(3);
+    await assertAgreed(office, tally, [`permissions/${permission.id}`, `roles/${roles[0]}`]);
+  }
+  await assertInOrder(office, tally);
+});
+
+scenario('a role group is deleted, or gets roles and groups below it, never both', async (tally) => {
+  for (let round = 0; round < rounds(8, 60); round += 1) {
+    const { id } = await makeRoleGroup(admin);
+    const roles = idsOf(await Promise.all(times(8, () => makeRole(admin))));
+    const [deleted, ...linked] = (await fire(office, tally, round, [
+      round % 4 < 2 ? remove(`role-groups/${id}`) : remove('role-groups/bulk', [id]),
+      ...roles.map((role, index) =>
+        index % 2 ? post(`role-groups/${id}/roles`, [role]) : put(`roles/${role}`, { role_group_id: id }),
+      ),
+      ...times(3, () => post('roles', { name: newName(), role_group_id: id })),
+      ...times(3, () => post('role-groups', { name: newName(), parent_id: id })),
+      post('role-groups/bulk', [{ name: newName(), parent_id: id }]),
+    ])) as [Answer, ...Answer[]];
+    assertAmong([deleted], [200, 204, 409]);
+    assertAmong(linked, deleted.status === 409 ? [200, 201] : [404]);
+    assert.equal(await countOf('role_group_roles', 'role_group_id', id), deleted.status === 409 ? 11 : 0);
+    assert.equal(await countOf('role_groups', 'parent_id', id), deleted.status === 409 ? 4 : 0);
+    tally.held(4);
+    await assertAgreed(office, tally, [`role-groups/${id}`, `roles/${roles[0]}`, `roles/${roles[1]}`]);
+  }
+  await assertInOrder(office, tally);
+});
+
+scenario(
+  'a role that is deleted while its group is copied, repaired or changed stops none of them',
+  async (tally) => {
+    const group = await makeRoleGroup(admin);
+    for (let round = 0; round < rounds(8, 60); round += 1) {
+      const roles = idsOf(await Promise.all(times(6, () => makeRole(admin, { role_group_id: group.id }))));
+      const path = `role-groups/${group.id}`;
+      const answers = await fire(office, tally, round, [
+        ...roles.map((id) => remove(`roles/${id}`)),
+        ...times(3, () => post(`${path}/clone`, { name: newName('clone') })),
+        ...times(3, () => post('role-groups/sync-roles')),
+        ...times(2, () => post(`${path}/roles`, roles)),
+        ...times(2, () => remove(`${path}/roles`, roles.toReversed())),
+      ]);
+      assertAmong(answers.slice(0, 6), [204]);
+      assertAmong(answers.slice(6, 12), [200, 201]);
+      assertAmong(answers.slice(12), [200, 404]);
+      tally.held(answers.length);
+      await assertAgreed(office, tally, [path]);
+    }
+    await assertInOrder(office, tally);
+  },
+);
+
+scenario('50 changes of every kind to one role and its group are all done', async (tally) => {
+  const group = await makeRoleGroup(admin);
+  const permissions = idsOf(await Promise.all(times(3, () => makePermission(admin))));
+  const role = await makeRole(admin);
+  const changes = [
+    () => put(`roles/${role.id}`, { name: newName(), permission_ids: permissions }),
+    (index: number) => post(`roles/${role.id}/permissions`, permissions.slice(index % 3)),
+    () => remove(`roles/${role.id}/permissions`, permissions.toReversed()),
+    (index: number) => put(`roles/${role.id}`, { role_group_id: index % 4 ? group.id : null }),
+    () => post(`role-groups/${group.id}/roles`, [role.id]),
+    () => remove(`role-groups/${group.id}/roles`, [role.id]),
+    () => post(`role-groups/${group.id}/clone`, { name: newName() }),
+    (index: number) => put(`role-groups/${group.id}`, { description: String(index) }),
+    () => post('role-groups/sync-roles'),
+    () => ({ method: 'GET' as const, path: '/api/v1/users/me' }),
+  ];
+  for (let round = 0; round < rounds(3, 30); round += 1) {
+    const deeds = times(50, (index) => (changes[index % changes.length] as (typeof changes)[0])(index));
+    assertAmong(await fire(office, tally, round, deeds), [200, 201]);
+    tally.held(deeds.length);
+    await assertAgreed(office, tally, [`roles/${role.id}`, `role-groups/${group.id}`]);
+  }
+  await assertInOrder(office, tally);
+});
+
+scenario(
+  'permissions made, deleted and renamed with their group at once keep their names in step',
+  async (tally) => {
+    for (let round = 0; round < rounds(8, 60); round += 1) {
+      const group = await makePermissionGroup(admin);
+      const permission = await makePermission(admin, { group_id: group.id });
+      const answers = await fire(office, tally, round, [
+        ...times(8, () => post('permissions', { name: newName('made'), group_id: group.id })),
+        ...times(6, () => put(`permission-groups/${group.id}`, { name: newName('renamed') })),
+        remove(`permissions/${permission.id}`),
+        post('roles', { name: newName(), permission_ids: [permission.id] }),
+      ]);
+      assertAmong(answers.slice(0, 14), [200, 201]);
+      assertAmong(answers.slice(14), [200, 201, 404, 409]);
+      assert.notEqual((answers[14] as Answer).status < 300, (answers[15] as Answer).status < 300);
+      const [now] = await service.sql<{ name: string }>('select name from permission_groups where id = $1', [
+        group.id,
+      ]);
+      const names = await service.sql<{ name: string }>('select name from permissions where group_id = $1', [
+        group.id,
+      ]);
+      assert.ok(names.length >= 8 && names.every(({ name }) => name.startsWith(`${now?.name}.`)));
+      tally.held(3);
+      await assertAgreed(office, tally, [`permission-groups/${group.id}`]);
+    }
+    await assertInOrder(office, tally);
+  },
+);
