@@ -1,10 +1,11 @@
 // The HTTP service, put together: what every request passes, then one line per module.
 import type { ErrorCode } from '@castellan/contract/errors';
-import cookie from '@fastify/cookie';
 import { constraintCodes } from './constraints.ts';
 import type { Deps } from './deps.ts';
 import { auditRoutes } from './modules/audit/routes.ts';
 import { recordBounded, recordEvent } from './modules/audit/service.ts';
+import { recordUnreadableLogin } from './modules/auth/login.ts';
+import { REFRESH_COOKIE } from './modules/auth/refresh-cookie.ts';
 import { authRoutes } from './modules/auth/routes.ts';
 import { actorOf, addGuard } from './modules/authz/guard.ts';
 import { dashboardRoutes } from './modules/dashboard/routes.ts';
@@ -18,9 +19,11 @@ import { roleRoutes } from './modules/roles/routes.ts';
 import { sessionRoutes } from './modules/sessions/routes.ts';
 import { userRoutes } from './modules/users/routes.ts';
 import { AppError } from './platform/errors.ts';
+import { addCookies } from './platform/http/cookies.ts';
 import { addCors } from './platform/http/cors.ts';
 import { addCsrfProtection, CSRF_HEADER } from './platform/http/csrf-protection.ts';
 import { addIdempotency } from './platform/http/idempotency.ts';
+import { decodedPath } from './platform/http/method-table.ts';
 import { addRateLimits } from './platform/http/rate-limits.ts';
 import { addReference } from './platform/http/reference.ts';
 import { type App, createServer } from './platform/http/server.ts';
@@ -35,6 +38,8 @@ const securityRefusals: ReadonlySet<ErrorCode> = new Set([
   'admin_required',
 ]);
 
+const LOGIN_URL = '/api/v1/auth/login';
+
 export async function buildApp(deps: Deps): Promise<App> {
   const { settings, log } = deps;
   const app = createServer({
@@ -44,6 +49,8 @@ export async function buildApp(deps: Deps): Promise<App> {
     constraintCodes,
     onRefused: async (code, request) => {
       const { actor } = request;
+      if (code === 'invalid_text' && request.routeOptions.url === LOGIN_URL)
+        await recordUnreadableLogin(deps, request.client, request.body);
       if (actor && securityRefusals.has(code))
         await recordEvent(deps, request.client, {
           action: 'permission_denied',
@@ -65,10 +72,10 @@ export async function buildApp(deps: Deps): Promise<App> {
       'x-request-id',
     ],
   });
-  await app.register(cookie);
+  await addCookies(app, [REFRESH_COOKIE]);
   app.addHook('onRequest', async (request) => {
     // The key set as well: caches would keep an empty one.
-    if (!deps.readiness.ready && /^\/(api|\.well-known)\//.test(request.url))
+    if (!deps.readiness.ready && /^\/(api|\.well-known)\//.test(decodedPath(request.url)))
       throw new AppError('database_unavailable', { retryAfterSeconds: 2 });
   });
   addCsrfProtection(app, deps.csrf, (request) =>

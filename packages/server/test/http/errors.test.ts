@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { type ErrorCode, errorCatalogue } from '@castellan/contract/errors';
 import type { Answer } from '../client.ts';
 import { ADMIN, createVerifiedUser, newEmail, PASSWORD, signIn, startTestService } from '../harness.ts';
-import { assertRefused, postText, readRaw, sendRaw } from './fixture.ts';
+import { assertRefused, postText } from './fixture.ts';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
@@ -135,42 +135,4 @@ test('a fault of ours is a bare 500: its cause stands in the log under the reque
   assert.ok(line, 'the cause is logged');
   // PostgreSQL repeats the whole row in the detail of a broken CHECK.
   assert.doesNotMatch(faulty.logLines.join(''), /argon2/);
-});
-
-test('malformed HTTP is answered in the same shape, and the connection ends', async () => {
-  const cases = [
-    ['not HTTP at all\r\n\r\n', 400, 'malformed_request'],
-    ['GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'malformed_request'],
-    ['GET /health/live HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n', 400, 'malformed_request'],
-    [
-      'POST /api/v1/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-      400,
-      'malformed_request',
-    ],
-    [
-      'POST /api/v1/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde',
-      400,
-      'malformed_request',
-    ],
-    [
-      `GET /health/live HTTP/1.1\r\nHost: a\r\nX-Long: ${'y'.repeat(20_000)}\r\n\r\n`,
-      431,
-      'headers_too_large',
-    ],
-  ] as const;
-  for (const [bytes, status, code] of cases) {
-    const answer = readRaw(await sendRaw(service.url, bytes));
-    assertRefused(answer, status, code);
-    assert.equal(answer.headers.get('connection'), 'close');
-  }
-});
-
-test('a request with an expectation that nobody knows is answered as if it had none', async () => {
-  const answer = readRaw(
-    await sendRaw(
-      service.url,
-      'GET /health/live HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nConnection: close\r\n\r\n',
-    ),
-  );
-  assert.equal(answer.status, 200);
 });

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { allPermissions } from '@castellan/contract/permissions';
 import { buildApp } from '../../src/app.ts';
 import { ADMIN, createVerifiedUser, signIn, startTestService } from '../harness.ts';
-import { ABSENT_ID, assertRefused, readRaw, routesOf, sendRaw } from './fixture.ts';
+import { assertRefused, routesOf } from './fixture.ts';
 
 const service = await startTestService({ after }, { DEFAULT_ROLE: '' });
 const routes = await routesOf(service);
@@ -97,95 +97,4 @@ test('every route declares an access that exists, and one that does not cannot b
     /declares no access/,
   );
   await app.close();
-});
-
-test('an address that is no route is 404, for every method, with or without a token', async () => {
-  for (const path of [
-    '/nothing',
-    '/api',
-    '/api/v1',
-    '/api/v1/auth',
-    '/api/v2/users/me',
-    '/api/v1/users/me/x',
-  ])
-    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
-      for (const client of [service.client(), admin])
-        assertRefused(await client.request(method, path), 404, 'route_not_found');
-});
-
-test('other spellings of an address are no way around its guard', async () => {
-  const spellings = [
-    '/api//v1/users/me',
-    '//api/v1/users/me',
-    '/api/v1/users%2Fme',
-    '/api/v1/users%2fme',
-    '/api/v1/users/me/',
-    '/api/v1/users/me//',
-    '/api/v1/users/./me',
-    '/api/v1/auth/../users/me',
-    '/api/v1/auth/%2e%2e/users/me',
-    '/api/v1/users/me;a=b',
-    '/api/v1/users/me%00',
-    '/api/v1/users/me%20',
-    '/API/v1/users/me',
-    '/api/v1/USERS/ME',
-    '/api/v1/users\\me',
-  ];
-  for (const path of spellings) {
-    // Raw, because a URL parser would tidy the path up.
-    const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`;
-    for (const token of ['', `Authorization: Bearer ${admin.accessToken}\r\n`]) {
-      const answer = readRaw(await sendRaw(service.url, `${head}${token}\r\n`));
-      // A later route may take one of them for an id: then it is guarded, and refused as no UUID.
-      const allowed = token === '' ? [401, 404] : [400, 404];
-      assert.ok(allowed.includes(answer.status), `${path}: ${answer.status} ${answer.text}`);
-    }
-  }
-  const encoded = readRaw(
-    await sendRaw(service.url, 'GET /api/v1/users/%6de HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'),
-  );
-  assertRefused(encoded, 401, 'token_missing');
-});
-
-test('an address in absolute form or with another Host names no other service', async () => {
-  const answer = readRaw(
-    await sendRaw(
-      service.url,
-      'GET http://evil.example/api/v1/users/me HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n',
-    ),
-  );
-  assertRefused(answer, 401, 'token_missing');
-  assert.doesNotMatch(answer.text, /evil/);
-});
-
-test('a method that a route does not have is 405 with Allow, before any token is asked for', async () => {
-  const cases = [
-    ['GET', '/api/v1/auth/login', 'POST'],
-    ['PATCH', '/api/v1/auth/csrf-token', 'GET, HEAD'],
-    ['POST', '/health/live', 'GET, HEAD'],
-    ['OPTIONS', '/api/v1/auth/login', 'POST'],
-    ['HEAD', '/api/v1/auth/login', 'POST'],
-    ['PUT', `/api/v1/auth/sessions/${ABSENT_ID}`, 'DELETE'],
-  ] as const;
-  for (const [method, path, allow] of cases) {
-    const answer = await service.client().request(method, path, { headers: { 'x-csrf-token': null } });
-    assert.equal(answer.status, 405, `${method} ${path}: ${answer.text}`);
-    assert.equal(answer.headers.get('allow'), allow, `${method} ${path}`);
-    if (method !== 'HEAD') assert.equal(answer.body.code, 'method_not_allowed');
-  }
-});
-
-test('HEAD answers what GET answers, without the body', async () => {
-  for (const [client, path, status] of [
-    [service.client(), '/health/live', 200],
-    [service.client(), '/api/v1/users/me', 401],
-    [admin, '/api/v1/users/me', 200],
-  ] as const) {
-    const get = await client.get(path);
-    const head = await client.request('HEAD', path);
-    assert.equal(head.status, status);
-    assert.equal(get.status, status);
-    assert.equal(head.text, '');
-    assert.equal(head.headers.get('content-type'), get.headers.get('content-type'));
-  }
 });

@@ -48,9 +48,14 @@ test('whoever has gone gets nothing', () => {
   assert.equal(written(), '');
 });
 
-test('a socket that can take no answer is let go of', () => {
-  const { socket } = newSocket();
-  socket.end();
-  answerBrokenRequest(failure('HPE_INVALID_METHOD'), socket);
-  assert.equal(socket.destroyed, true);
+test('a socket that can take no answer is let go of, and so is a peer that never closes', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const ended of [true, false]) {
+    const { socket } = newSocket();
+    if (ended) socket.end();
+    answerBrokenRequest(failure('HPE_INVALID_METHOD'), socket);
+    assert.equal(socket.destroyed, false, 'what was written may still be on its way');
+    t.mock.timers.tick(2_000);
+    assert.equal(socket.destroyed, true);
+  }
 });

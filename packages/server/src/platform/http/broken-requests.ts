@@ -1,6 +1,7 @@
 // Answers what never became a request: malformed HTTP, oversized headers, senders that were too slow.
+// It must not answer in the place of a request that came before on the same connection.
 
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorCode } from '@castellan/contract/errors';
 import { AppError } from '../errors.ts';
@@ -13,12 +14,72 @@ const codes: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
+type Exchange = { request: IncomingMessage; response: ServerResponse };
+
+/** How long a peer may take to read the last answer and to close: destroying at once could take it from him. */
+const LINGER_MS = 2_000;
+
+/** What each connection still has to answer or to read, oldest first. */
+const underWay = new WeakMap<Socket, Set<Exchange>>();
+
+/** Broken connections with answers to come. */
+const waiting = new WeakSet<Socket>();
+/** Broken connections whose last answer is written. */
+const leaving = new WeakSet<Socket>();
+
+/** To be called once, before the server listens. */
+export function trackRequests(server: Server): void {
+  server.prependListener('request', (request, response) => {
+    const { socket } = request;
+    const exchanges = underWay.get(socket) ?? new Set();
+    underWay.set(socket, exchanges);
+    const exchange = { request, response };
+    exchanges.add(exchange);
+    const settle = (): void => {
+      if (request.complete && response.closed) exchanges.delete(exchange);
+    };
+    response.once('close', settle);
+    request.once('close', settle);
+  });
+}
+
 export function answerBrokenRequest(failure: NodeJS.ErrnoException, socket: Socket): void {
   if (failure.code === 'ECONNRESET' || socket.destroyed) return;
-  if (!socket.writable) {
-    socket.destroy();
+  const exchanges = [...(underWay.get(socket) ?? [])];
+  const earlier = exchanges.findLast(({ request, response }) => request.complete && !response.closed);
+  // Answers come in the order of the requests.
+  if (earlier) {
+    // What comes behind a broken request breaks as well, and is part of it.
+    if (waiting.has(socket)) return;
+    waiting.add(socket);
+    earlier.response.once('close', () => {
+      waiting.delete(socket);
+      answerBrokenRequest(failure, socket);
+    });
     return;
   }
+  // A request whose body broke off may have been answered already, for its headers alone.
+  const answered = exchanges.some(({ request, response }) => !request.complete && response.headersSent);
+  leave(socket, answered ? '' : answerTo(failure));
+}
+
+/** Whoever asked for a tunnel gets no answer from Node, and a socket that nobody looks after. */
+export function refuseTunnel(socket: Socket): void {
+  socket.on('error', () => socket.destroy());
+  socket.resume();
+  answerBrokenRequest(new Error('no tunnel'), socket);
+}
+
+/** Ends the connection behind whatever was written to it. */
+function leave(socket: Socket, last: string): void {
+  if (leaving.has(socket)) return;
+  leaving.add(socket);
+  if (socket.writable) socket.end(last);
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
+}
+
+function answerTo(failure: NodeJS.ErrnoException): string {
   const error = new AppError(codes[failure.code ?? ''] ?? 'malformed_request');
   const requestId = newId();
   const body = JSON.stringify(errorBody(error, requestId));
@@ -33,5 +94,5 @@ export function answerBrokenRequest(failure: NodeJS.ErrnoException, socket: Sock
   const head = Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
-  socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${head}\r\n${body}`);
+  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${head}\r\n${body}`;
 }

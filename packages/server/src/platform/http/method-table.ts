@@ -1,9 +1,9 @@
 // Tells "no such route" from "no such method on it": which methods a path has.
 // It is asked only after the router found nothing, so a linear search is fine.
 
-/** The path as the router reads it: without query, `%61` as `a`. What cannot be decoded stays as it is. */
+/** The path as the router reads it: without origin and query, `%61` as `a`. What cannot be decoded stays as it is. */
 export function decodedPath(url: string): string {
-  const path = url.split(/[?#]/, 1)[0] as string;
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] as string;
   if (!path.includes('%')) return path;
   try {
     return decodeURI(path);

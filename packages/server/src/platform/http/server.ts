@@ -1,6 +1,7 @@
 // The HTTP server without any route: parsing, limits, ids, headers, error answers, access log.
 // It must not know an operation; plugins and modules add those.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { ErrorCode } from '@castellan/contract/errors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
@@ -15,11 +16,12 @@ import { newId } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import { clientAddress, type TrustedProxies } from '../security/client-address.ts';
 import { acceptJsonOnly } from './body-parsing.ts';
-import { answerBrokenRequest } from './broken-requests.ts';
+import { answerBrokenRequest, refuseTunnel, trackRequests } from './broken-requests.ts';
 import { cleanUserAgent, isSaneRequestId } from './client.ts';
 import { createErrorHandler } from './error-answers.ts';
 import { closeWithGrace } from './graceful-close.ts';
 import { createMethodTable, decodedPath } from './method-table.ts';
+import { refuseOddMessage } from './odd-messages.ts';
 import type { DeclaredRoute } from './route-config.ts';
 import { securityHeaders } from './security-headers.ts';
 import { compileSchema, refuseHostileText, ShapeError, shapeRefusal } from './validation.ts';
@@ -79,8 +81,10 @@ export function createServer(options: ServerOptions) {
 
   app.setValidatorCompiler(compileSchema);
   closeWithGrace(app);
+  trackRequests(app.server);
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1); Node's own 417 would lack our headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  app.server.on('connect', (_request, socket) => refuseTunnel(socket as Socket));
   app.decorateRequest('client', null as never);
   app.addHook('onRequest', async (request, reply) => {
     addHeaders(request, reply);
@@ -90,9 +94,9 @@ export function createServer(options: ServerOptions) {
       userAgent: cleanUserAgent(request.headers['user-agent']),
       secure: cameOverHttps(request, options.trustedProxies),
     };
-    // RFC 9112, 3.2.
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      throw new AppError('malformed_request', { detail: 'The Host header is missing.' });
+    // Node drops what was pipelined behind an Upgrade that it does not follow; the sender must not wait for it.
+    if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
+    refuseOddMessage(request.raw);
   });
   app.addHook('preValidation', async (request) => {
     refuseHostileText(request.query);
@@ -158,5 +162,6 @@ function logAnswer(log: Logger, request: FastifyRequest, reply: FastifyReply): v
 function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(securityHeaders);
   reply.header('x-request-id', request.id);
-  if (decodedPath(request.url).startsWith('/api')) reply.header('cache-control', 'no-store');
+  // Whatever a cache may keep says so itself: an address has too many spellings to tell by it.
+  reply.header('cache-control', 'no-store');
 }

@@ -13,6 +13,10 @@ export const createStaticText = (type: string, text: string): StaticText => ({
 /** Browsers keep it and ask each time whether it changed: a new version shows at once. */
 export function sendStaticText(request: FastifyRequest, reply: FastifyReply, file: StaticText): FastifyReply {
   reply.header('cache-control', 'no-cache').header('etag', file.etag);
-  if (request.headers['if-none-match'] === file.etag) return reply.code(304).send();
+  if (knows(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
   return reply.type(file.type).send(file.text);
 }
+
+/** RFC 9110, 13.1.2: any of a list, and weak tags as well, which is what proxies that pack an answer make of ours. */
+const knows = (ifNoneMatch: string | undefined, etag: string): boolean =>
+  (ifNoneMatch?.split(',') ?? []).some((one) => ['*', etag, `W/${etag}`].includes(one.trim()));

@@ -1,0 +1,21 @@
+// Reads the cookies of requests. It must not choose between two of one name: a neighbouring site may have set either.
+import cookie from '@fastify/cookie';
+import type { App } from './server.ts';
+
+/** A cookie of `unique` that comes twice with different values counts as none. */
+export async function addCookies(app: App, unique: readonly string[]): Promise<void> {
+  await app.register(cookie);
+  app.addHook('onRequest', async (request) => {
+    for (const name of unique)
+      if (request.cookies[name] !== undefined && valuesOf(request.headers.cookie ?? '', name).size > 1)
+        delete request.cookies[name];
+  });
+}
+
+const valuesOf = (header: string, name: string): Set<string> =>
+  new Set(
+    header
+      .split(';')
+      .map((pair) => pair.trim())
+      .filter((pair) => pair.slice(0, pair.indexOf('=')).trim() === name),
+  );
