@@ -78,6 +78,10 @@ describe('a look-up finds', () => {
   const refused: [string, (token: Token) => Promise<Token | unknown>, object?][] = [
     ['whose session was revoked', (token) => revoke(token)],
     [
+      'whose session has expired',
+      (token) => admin.query('update sessions set expires_at = now() where id = $1', [token.sessionId]),
+    ],
+    [
       'whose user was deactivated',
       (token) => admin.query('update users set is_active = false where id = $1', [token.userId]),
     ],

@@ -34,7 +34,7 @@ const statement = {
     join session_tokens t on t.user_id = k.user_id and t.token_hash = k.token_hash
     join sessions s on s.id = t.session_id
     join users u on u.id = t.user_id
-    where t.kind = 'access' and t.expires_at > now() and s.revoked_at is null and u.is_active`,
+    where t.kind = 'access' and t.expires_at > now() and s.revoked_at is null and s.expires_at > now() and u.is_active`,
 };
 
 type Waiting = {
