@@ -2,6 +2,8 @@
 // It answers nothing by itself: no port, no jobs.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { clearLines } from './clear-lines.ts';
 import { type Prepared, prepareDatabase } from './database-start.ts';
 import { createDeps, type Deps } from './deps.ts';
 import { type EmbeddedPostgres, hasEmbeddedPostgres, startEmbeddedPostgres } from './platform/db/embedded.ts';
@@ -29,6 +31,9 @@ export type FoundationOptions = {
   existing?: boolean;
 };
 
+// Whoever works with the database has been waited for already; what still runs ends with the process.
+const POOL_GRACE_MS = 1_000;
+
 /**
  * Makes what is missing of DATA_DIR, secret key and embedded PostgreSQL. A server named by DATABASE_URL is not asked
  * yet. Rejects with a message for the operator.
@@ -39,6 +44,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     throw new Error(
       `There is no database in ${settings.dataDir} yet. Set DATA_DIR or DATABASE_URL as the service has it, or start the service once.`,
     );
+  for (const warning of clearLines(settings)) log.warn(warning);
   const secretKey = await loadKey(settings, log, options.existing ?? false);
   const transport = createMailTransport({
     ...(settings.smtpUrl === undefined ? {} : { smtpUrl: settings.smtpUrl }),
@@ -58,7 +64,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     async close() {
       await Promise.all([deps.outbox.stop(), deps.strengthMeter.close()]);
       transport.close();
-      await pool.end();
+      await Promise.race([pool.end(), wait(POOL_GRACE_MS, undefined, { ref: false })]);
       await embedded?.stop();
     },
   };

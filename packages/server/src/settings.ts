@@ -34,6 +34,11 @@ const secretKey = (value: string): string => {
     throw new Error('must have at least 32 bytes; make one with: openssl rand -base64 48');
   return value;
 };
+/** The other rules of passwords can be judged only with the account; this one keeps out what is no password at all. */
+const firstPassword = (value: string): string => {
+  if ([...value].length < 8) throw new Error('must have at least 8 characters; 12 or more are better');
+  return text(value);
+};
 const origin = (value: string): string => {
   const parsed = URL.canParse(value) ? new URL(value) : null;
   if (
@@ -101,8 +106,8 @@ export const settingDefinitions = {
   firstSuperuserPassword: setting(
     'FIRST_SUPERUSER_PASSWORD',
     undefined,
-    optional(text),
-    'Its password. Without one a password is made and printed once on the terminal.',
+    optional(firstPassword),
+    'Its password, 8 characters or more. Without one a password is made and printed once on the terminal.',
     { shown: 'made', secret: true },
   ),
   defaultRole: setting(

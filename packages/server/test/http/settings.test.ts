@@ -25,6 +25,7 @@ const wrong: Record<string, [value: string, fix: RegExp]> = {
   DATABASE_URL: ['mysql://root:Hidden1Secret@h/db', /no URL of the form postgres:\/\/…/],
   DATABASE_POOL_SIZE: ['1', /whole number from 2 to 500/],
   SECRET_KEY: ['Hidden2Secret', /at least 32 bytes.*openssl rand/],
+  FIRST_SUPERUSER_PASSWORD: ['Seven7!', /at least 8 characters/],
   SMTP_URL: ['http://u:Hidden3Secret@mail', /no URL of the form smtp:\/\//],
   FIRST_SUPERUSER_EMAIL: ['root', /no e-mail address; write one such as/],
   ACCESS_TOKEN_EXPIRE_MINUTES: ['-1', /write a number from/],

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clearLines } from './clear-lines.ts';
+
+const database = (databaseUrl: string) => clearLines({ databaseUrl }).length;
+const smtp = (smtpUrl: string) => clearLines({ smtpUrl }).length;
+
+test('a database on another machine without TLS is told, whatever sslmode lets it be left out', () => {
+  for (const query of ['', '?sslmode=disable', '?sslmode=prefer', '?application_name=x'])
+    assert.equal(database(`postgres://u:p@db.example.com:5432/castellan${query}`), 1, query);
+  assert.match(clearLines({ databaseUrl: 'postgres://u:p%40ss@10.0.0.5/c' }).join(), /^DATABASE_URL [^@]*$/);
+});
+
+test('TLS, the own machine and a socket are not', () => {
+  for (const mode of ['require', 'verify-ca', 'verify-full'])
+    assert.equal(database(`postgres://u@db.example.com/castellan?sslmode=${mode}`), 0, mode);
+  for (const host of ['localhost', '127.0.0.1', '127.8.0.1', '[::1]', '%2Fvar%2Frun%2Fpostgresql', ''])
+    assert.equal(database(`postgres://${host}/castellan`), 0, host);
+  assert.equal(database('postgres:///castellan?host=/var/run/postgresql'), 0);
+  assert.equal(clearLines({}).length, 0);
+});
+
+test('a mail server on another machine has to be made to encrypt', () => {
+  assert.equal(smtp('smtp://u:p@mail.example.com:587'), 1);
+  assert.equal(smtp('smtp://u:p@mail.example.com:587/?requireTLS=false'), 1);
+  assert.equal(smtp('smtp://u:p@mail.example.com:587/?requireTLS=true'), 0);
+  assert.equal(smtp('smtps://u:p@mail.example.com'), 0);
+  assert.equal(smtp('smtp://127.0.0.1:1025'), 0);
+});

@@ -1,0 +1,40 @@
+// Which of the configured connections leave this machine without encryption, as sentences for the operator.
+// It connects to nothing: a server may still insist on TLS by itself.
+import ipaddr from 'ipaddr.js';
+
+type Lines = { databaseUrl?: string | undefined; smtpUrl?: string | undefined };
+
+const encryptingModes: ReadonlySet<string | null> = new Set([
+  'require',
+  'verify-ca',
+  'verify-full',
+  'no-verify',
+]);
+
+/** Empty when every connection is encrypted, or stays on the machine. */
+export function clearLines({ databaseUrl, smtpUrl }: Lines): string[] {
+  const warnings: string[] = [];
+  if (databaseUrl !== undefined) {
+    const { hostname, searchParams } = new URL(databaseUrl);
+    const host = hostname || searchParams.get('host') || '';
+    if (!staysHere(host) && !encryptingModes.has(searchParams.get('sslmode')))
+      warnings.push(
+        'DATABASE_URL names another machine and asks for no TLS: password hashes and sessions go over the line in clear. Add ?sslmode=verify-full, unless something else encrypts that line.',
+      );
+  }
+  if (smtpUrl !== undefined) {
+    const { protocol, hostname, searchParams } = new URL(smtpUrl);
+    if (protocol === 'smtp:' && !staysHere(hostname) && searchParams.get('requireTLS') !== 'true')
+      warnings.push(
+        'SMTP_URL names another machine and does not insist on TLS: whoever is on the line can take STARTTLS away, and read the password and the links in mails. Add ?requireTLS=true, or use smtps://.',
+      );
+  }
+  return warnings;
+}
+
+/** Loopback, or the path of a Unix socket. */
+function staysHere(host: string): boolean {
+  if (host === '' || host === 'localhost' || host.startsWith('/') || host.startsWith('%2F')) return true;
+  const bare = host.replace(/^\[|\]$/g, '');
+  return ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'loopback';
+}
