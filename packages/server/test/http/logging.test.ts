@@ -32,6 +32,7 @@ test('every answered request leaves one line with method, route pattern, status,
     assert.equal(line?.method, method);
     assert.equal(line?.route, route);
     assert.equal(line?.status, status);
+    assert.equal(line?.code, method === 'HEAD' ? undefined : answer.body?.code, 'why it was refused');
     assert.equal(typeof line?.duration_ms, 'number');
     assert.equal(line?.level, 'info');
     if (path !== '/api/v1/%ff') assert.equal(line?.address, '127.0.0.1');

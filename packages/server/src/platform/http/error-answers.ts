@@ -70,6 +70,7 @@ export function createErrorHandler(options: {
 }) {
   return function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const error = toAppError(thrown, options.constraintCodes);
+    request.refusal = error.code;
     if (error.status >= 500) request.log.error({ err: thrown }, 'request failed');
     if (error.status === 401) reply.header('www-authenticate', wwwAuthenticate(error));
     if (error.extras.retryAfterSeconds !== undefined)

@@ -33,5 +33,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     client: Client;
+    /** The code that the request was refused with, for the access log. */
+    refusal: ErrorCode | null;
   }
 }

@@ -42,6 +42,9 @@ const BODY_LIMIT_BYTES = 1_048_576;
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+// Silence on a connection whose answer is being made or taken: longer than any answer takes, so what it cuts off are
+// readers that stopped reading.
+const SEND_TIMEOUT_MS = 60_000;
 // Node looks for slow senders only so often; its own 30 s would make of the 15 s above up to 45.
 const CONNECTIONS_CHECK_MS = 2_000;
 // Longest id that is looked at before it is refused as no UUID.
@@ -58,6 +61,7 @@ export function createServer(options: ServerOptions) {
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: SEND_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -86,6 +90,7 @@ export function createServer(options: ServerOptions) {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.server.on('connect', (_request, socket) => refuseTunnel(socket as Socket));
   app.decorateRequest('client', null as never);
+  app.decorateRequest('refusal', null);
   app.addHook('onRequest', async (request, reply) => {
     addHeaders(request, reply);
     request.client = {
@@ -154,6 +159,7 @@ function logAnswer(log: Logger, request: FastifyRequest, reply: FastifyReply): v
     // The pattern, not the path: paths may hold what people typed.
     route: request.routeOptions.url ?? null,
     status: reply.statusCode,
+    ...(request.refusal ? { code: request.refusal } : {}),
     duration_ms: Math.round(reply.elapsedTime * 10) / 10,
     address: request.client?.address,
   });
