@@ -1,19 +1,15 @@
-// What an access token has to be: one of ours in every byte, in force, and on the allowlist at this very moment.
+// What an access token has to be: in force, and on the allowlist at this very moment.
+// Forged ones stand with the hardening suite.
 import assert from 'node:assert/strict';
-import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { after, test } from 'node:test';
-import { createSigner, type TokenClaims } from '../../src/platform/security/jwt.ts';
 import type { Answer } from '../client.ts';
 import { eventually, signIn, startTestService } from '../harness.ts';
 import { addUser } from './accounts.ts';
-import { hashOf, openSigner, readToken } from './own-tokens.ts';
+import { hashOf, readToken } from './own-tokens.ts';
 
 const service = await startTestService({ after });
 const client = await signIn(service, await addUser(service));
 const given = client.accessToken as string;
-const { header, claims } = readToken(given);
-const sign = await openSigner(service);
-const [publicKey] = (await service.client().get('/.well-known/jwks.json')).body.keys;
 
 const send = (authorization: string | null): Promise<Answer> =>
   service.client().get('/api/v1/users/me', { headers: { authorization } });
@@ -33,10 +29,6 @@ test('a token whose row is removed is refused as revoked, though its signature i
   const answer = await bearer(accessToken as string);
   assertRefused(answer, 'token_revoked');
   assert.match(answer.body.detail, /revoked/);
-});
-
-test('a token that our key signed and that was never given out is refused as revoked', async () => {
-  assertRefused(await bearer(sign({ ...claims, jti: crypto.randomUUID() })), 'token_revoked');
 });
 
 test('a token is refused when its session row is revoked, even while its own row is left', async () => {
@@ -78,27 +70,6 @@ test('an access token opens nothing from the moment it expires, and says so', as
   assert.equal(exp - iat, 1);
 });
 
-test('a signed token that expired long ago is refused as expired', async () => {
-  const past = { iat: claims.iat - 7_200, nbf: claims.iat - 7_200, exp: claims.iat - 3_600 };
-  assertRefused(await bearer(sign({ ...claims, ...past })), 'token_expired');
-});
-
-for (const [what, change] of [
-  ['from another issuer', { iss: 'https://elsewhere.example' }],
-  ['for another audience', { aud: 'https://elsewhere.example' }],
-  ['of the refresh kind', { type: 'refresh' }],
-  ['that is not yet valid', { nbf: claims.iat + 3_600, exp: claims.exp + 7_200 }],
-  ['issued in the future', { iat: claims.iat + 3_600, exp: claims.exp + 7_200 }],
-] as [string, Partial<TokenClaims>][])
-  test(`a token ${what} is invalid, though our key signed it`, async () => {
-    assertRefused(await bearer(sign({ ...claims, ...change })), 'token_invalid');
-  });
-
-const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-const [headerPart, claimsPart, signaturePart] = given.split('.') as [string, string, string];
-const foreign = generateKeyPairSync('ed25519').privateKey;
-const victim = crypto.randomUUID();
-
 /** The last of 86 characters has four bits that decode to nothing: sixteen spellings of one signature. */
 const respelled = (): string => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -106,71 +77,9 @@ const respelled = (): string => {
   return given.slice(0, -1) + alphabet[last ^ 1];
 };
 
-for (const [what, token] of [
-  [
-    'signed by another key under our kid',
-    createSigner({ kid: String(header.kid), privateKey: foreign }).sign(claims),
-  ],
-  [
-    'signed by another key under its own kid',
-    createSigner({ kid: 'mine', privateKey: foreign }).sign(claims),
-  ],
-  ['with the algorithm none', `${encode({ ...header, alg: 'none' })}.${claimsPart}.`],
-  [
-    'with the algorithm none and the old signature',
-    `${encode({ ...header, alg: 'none' })}.${claimsPart}.${signaturePart}`,
-  ],
-  ['with an HMAC by our public key', hmacToken()],
-  ['with another subject', `${headerPart}.${encode({ ...claims, sub: victim })}.${signaturePart}`],
-  ['with a longer life', `${headerPart}.${encode({ ...claims, exp: claims.exp + 86_400 })}.${signaturePart}`],
-  ['with another spelling of the same signature', respelled()],
-  ['with padding', `${given}==`],
-  ['without its signature', `${headerPart}.${claimsPart}.`],
-  ['with two parts', `${headerPart}.${claimsPart}`],
-  ['with four parts', `${given}.${signaturePart}`],
-  ['of one letter', 'x'],
-  ['of dots', '...'],
-  ['that is JSON of no object', `${headerPart}.${encode(null)}.${signaturePart}`],
-  ['that names no user', `${headerPart}.${encode({ ...claims, sub: 'admin' })}.${signaturePart}`],
-  ['of 10,000 characters', 'x'.repeat(10_000)],
-] as const)
-  test(`a token ${what} is invalid`, async () => {
-    assertRefused(await bearer(token), 'token_invalid');
-  });
-
-/** The classic confusion of algorithms: the public key, which everybody has, as the secret of an HMAC. */
-function hmacToken(): string {
-  const signed = `${encode({ ...header, alg: 'HS512' })}.${claimsPart}`;
-  const mac = createHmac('sha512', Buffer.from(publicKey.x, 'base64url')).update(signed).digest('base64url');
-  return `${signed}.${mac}`;
-}
-
-for (const [what, authorization, code] of [
-  ['no header', null, 'token_missing'],
-  ['another scheme', `Basic ${given}`, 'token_invalid'],
-  ['the token without a scheme', given, 'token_invalid'],
-  ['the scheme without a token', 'Bearer', 'token_invalid'],
-  ['two tokens', `Bearer ${given} ${given}`, 'token_invalid'],
-] as const)
-  test(`${what} is refused with ${code}`, async () => {
-    assertRefused(await send(authorization), code);
-  });
-
 test('the scheme may be written in any case', async () => {
   assert.equal((await send(`bearer ${given}`)).status, 200);
   assert.equal((await send(`BEARER ${given}`)).status, 200);
-});
-
-test('a token in a cookie or in the address opens nothing', async () => {
-  const byCookie = await service
-    .client()
-    .get('/api/v1/users/me', { headers: { cookie: `access_token=${given}` } });
-  assertRefused(byCookie, 'token_missing');
-  assertRefused(await service.client().get(`/api/v1/users/me?access_token=${given}`), 'token_missing');
-});
-
-test('the token that all the forgeries were made of still opens', async () => {
-  assert.equal((await bearer(given)).status, 200);
 });
 
 test('200 requests at once with live, revoked and forged tokens each get the answer of their own token', async () => {

@@ -146,10 +146,10 @@ export const findTokenByJti = (
   tx: Tx,
   userId: string,
   jti: string,
-): Promise<{ key_id: string; issued_at: Date; expires_at: Date } | undefined> =>
+): Promise<{ token_hash: Buffer; key_id: string; issued_at: Date; expires_at: Date } | undefined> =>
   tx
     .selectFrom('session_tokens')
-    .select(['key_id', 'issued_at', 'expires_at'])
+    .select(['token_hash', 'key_id', 'issued_at', 'expires_at'])
     .where('user_id', '=', userId)
     .where('jti', '=', jti)
     .executeTakeFirst();

@@ -38,7 +38,10 @@ export function createToken(
   return { text, row: { token_hash: tokenHash(text), kind, jti, key_id: keyId, ...times } };
 }
 
-/** Writes a token again, byte for byte, from what its row keeps. Undefined when its key has been retired. */
+/**
+ * Writes a token again, byte for byte, from what its row keeps. Undefined when it cannot: its key has been retired, or
+ * an instance with another PUBLIC_URL wrote it. A text that differs would be on no list.
+ */
 export function rewriteToken(
   deps: { keyRing: KeyRing; settings: TokenSettings },
   kind: TokenKind,
@@ -47,11 +50,13 @@ export function rewriteToken(
     sessionId: string;
     jti: string;
     key_id: string;
+    token_hash: Buffer;
     issued_at: Date;
     expires_at: Date;
   },
 ): string | undefined {
-  return deps.keyRing.find(token.key_id)?.signer.sign(claimsOf(deps.settings, kind, token));
+  const text = deps.keyRing.find(token.key_id)?.signer.sign(claimsOf(deps.settings, kind, token));
+  return text !== undefined && tokenHash(text).equals(token.token_hash) ? text : undefined;
 }
 
 function claimsOf(
