@@ -22,7 +22,10 @@ export async function listRootIds<D>(db: Kysely<D>, table: string, page: PageQue
   return rows.map((row) => row.id);
 }
 
-/** Those of the ids that are there, locked until the transaction ends, in the order of their ids. */
+/**
+ * Those of the ids that are there, locked until the transaction ends, in the order of their ids. Not `for update`: whoever
+ * changes a role or permission of the group refers to its row, and would have to wait in an order that is not his.
+ */
 export async function lockNodes<D>(
   tx: Transaction<D>,
   table: string,
@@ -30,7 +33,7 @@ export async function lockNodes<D>(
 ): Promise<NodeRow[]> {
   const { rows } = await sql<NodeRow>`
     select id, name, description, parent_id, version from ${sql.table(table)} where id = any(${ids}::uuid[])
-    order by id for update`.execute(tx);
+    order by id for no key update`.execute(tx);
   return rows;
 }
 
