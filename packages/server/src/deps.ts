@@ -61,7 +61,7 @@ export function createDeps({ settings, pool, log, secretKey, transport }: Parts)
     clock,
     outbox,
     transport,
-    keyRing: createKeyRing({ db, clock, secretKey }),
+    keyRing: createKeyRing({ db, secretKey }),
     tokenLookup: createTokenLookup(pool),
     graphSource: createGraphSource(db),
     limiter: createRateLimiter({ pool }),

@@ -11,6 +11,8 @@ const print = (text: string): void => {
 
 /** Answers when the service is up; the process then lives until a signal. Ends it with 1 when it cannot start. */
 export async function serve(): Promise<void> {
+  // Whoever reads the output may go, and the disk that it is kept on be full: the service goes on without it.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
     const settings = loadSettings(process.env);
     const starting = startService({ settings, log: createLog(settings.logLevel), print });
@@ -47,11 +49,14 @@ function welcome(
 // npm hands on the Ctrl-C that the terminal has sent to this process as well: what comes together is one signal.
 const ONE_SIGNAL_MS = 500;
 
+/** 128 and the signal's number, as shells have it. */
+const exitCodes: Partial<Record<NodeJS.Signals, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+
 function stopOnSignals(starting: Promise<Service>): void {
   let firstAt: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (firstAt !== undefined) {
-      if (performance.now() - firstAt > ONE_SIGNAL_MS) process.exit(signal === 'SIGINT' ? 130 : 143);
+      if (performance.now() - firstAt > ONE_SIGNAL_MS) process.exit(exitCodes[signal]);
       return;
     }
     firstAt = performance.now();
@@ -65,6 +70,10 @@ function stopOnSignals(starting: Promise<Service>): void {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  // A terminal that closes ends what runs in it. Without one it means "read your settings again": there is nothing to.
+  process.on('SIGHUP', (signal) => {
+    if (process.stdout.isTTY) onSignal(signal);
+  });
 }
 
 function fail(error: unknown): never {

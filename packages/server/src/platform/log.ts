@@ -26,6 +26,22 @@ function describeError(error: Error): Record<string, unknown> {
   return described;
 }
 
+/** What waits for an output that takes nothing, such as a full disk, at most; what comes on top is lost. */
+const MAX_UNWRITTEN_BYTES = 16 * 1_048_576;
+
+/** Without the listener a full disk would end the process; and its end would wait for the disk, for ever. */
+function openOutput(): pino.DestinationStream {
+  const output = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES });
+  const { flushSync } = output;
+  output.on('error', () => {
+    output.flushSync = () => {};
+  });
+  output.on('write', () => {
+    output.flushSync = flushSync;
+  });
+  return output;
+}
+
 export function createLog(level: string, destination?: pino.DestinationStream): Logger {
   const options: pino.LoggerOptions = {
     level,
@@ -35,5 +51,5 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
     serializers: { err: describeError },
     redact: { paths: secretPaths, censor: '[redacted]' },
   };
-  return destination ? pino(options, destination) : pino(options);
+  return pino(options, destination ?? openOutput());
 }

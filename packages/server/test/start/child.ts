@@ -20,6 +20,8 @@ export type Child = {
   /** Resolves when it has ended and all its text was read. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   kill(signal: NodeJS.Signals): void;
+  /** Nobody reads what it writes any more, as when a terminal or a log reader goes. */
+  closeOutput(): void;
 };
 
 /** No limit gets in the way of a test; all else is as an operator has it who sets nothing. */
@@ -73,13 +75,20 @@ export function startChild(t: TestContext, more: Record<string, string>, uid?: n
     },
     ended,
     kill: (signal) => void child.kill(signal),
+    closeOutput() {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
   };
 }
+
+// A service that listens and never answers is as good as none.
+const ANSWER_MS = 10_000;
 
 /** Null while nothing answers. */
 export async function statusOf(url: string): Promise<number | null> {
   try {
-    const response = await fetch(url);
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
     await response.arrayBuffer();
     return response.status;
   } catch {

@@ -2,7 +2,6 @@
 // A new key signs only after every instance publishes it and cached key sets have had time to learn it.
 import type { KeyObject } from 'node:crypto';
 import type { Db, Tx } from '../../database.ts';
-import type { Clock } from '../../platform/clock.ts';
 import { createSigner } from '../../platform/security/jwt.ts';
 import {
   generateSigningKey,
@@ -14,7 +13,14 @@ import {
 import { findSigningKeys, insertSigningKey } from './key-store.ts';
 
 type Signer = ReturnType<typeof createSigner>;
-type Key = { id: string; publicJwk: PublicJwk; publicKey: KeyObject; signer: Signer; signsFrom: number };
+type Key = {
+  id: string;
+  publicJwk: PublicJwk;
+  publicKey: KeyObject;
+  signer: Signer;
+  /** On the clock of `performance.now()`, which nobody sets. */
+  signsFrom: number;
+};
 
 export type KeyRing = {
   /** Reads the keys again; throws when SECRET_KEY does not open them. */
@@ -34,19 +40,23 @@ export const KEY_RELOAD_SECONDS = 60;
 /** How long after it is made a key signs: by then every instance publishes it and no cache is older. */
 export const KEY_DELAY_SECONDS = KEY_SET_MAX_AGE_SECONDS + 2 * KEY_RELOAD_SECONDS;
 
-export function createKeyRing(deps: { db: Db; clock: Clock; secretKey: Buffer }): KeyRing {
+export function createKeyRing(deps: { db: Db; secretKey: Buffer }): KeyRing {
   let keys: Key[] = [];
   let publicKeys: ReadonlyMap<string, KeyObject> = new Map();
   return {
     async load() {
       const rows = await findSigningKeys(deps.db);
+      const now = performance.now();
       const known = new Map(keys.map((key) => [key.id, key]));
-      keys = rows.map((row) => known.get(row.key_id) ?? openKey(row, deps.secretKey));
+      keys = rows.map((row) => ({
+        ...(known.get(row.key_id) ?? openKey(row, deps.secretKey)),
+        signsFrom: now + row.waits_ms,
+      }));
       publicKeys = new Map(keys.map((key) => [key.id, key.publicKey]));
     },
     current() {
-      const now = deps.clock.now();
-      // Newest first. Where every key still waits (a clock that runs behind), the oldest one signs.
+      const now = performance.now();
+      // Newest first. Where every key still waits (a clock that was set back), the oldest one signs.
       const key = keys.find((one) => one.signsFrom <= now) ?? keys.at(-1);
       if (!key) throw new Error('no signing key is loaded');
       return key;
@@ -57,7 +67,10 @@ export function createKeyRing(deps: { db: Db; clock: Clock; secretKey: Buffer })
   };
 }
 
-function openKey(row: Awaited<ReturnType<typeof findSigningKeys>>[number], secretKey: Buffer): Key {
+function openKey(
+  row: Awaited<ReturnType<typeof findSigningKeys>>[number],
+  secretKey: Buffer,
+): Omit<Key, 'signsFrom'> {
   const publicJwk = row.public_jwk as PublicJwk;
   return {
     id: row.key_id,
@@ -67,7 +80,6 @@ function openKey(row: Awaited<ReturnType<typeof findSigningKeys>>[number], secre
       kid: row.key_id,
       privateKey: openPrivateKey(secretKey, row.key_id, row.private_key_sealed),
     }),
-    signsFrom: row.signs_from.getTime(),
   };
 }
 

@@ -5,13 +5,17 @@ import type { Database, Db, Tx } from '../../database.ts';
 type StoredKey = Pick<
   Selectable<Database['signing_keys']>,
   'key_id' | 'public_jwk' | 'private_key_sealed' | 'signs_from'
->;
+> & {
+  /** Until it may sign, by the database's clock; below zero when it may. */
+  waits_ms: number;
+};
 
 /** Newest first. Columns are named: a newer instance may have added some. */
 export const findSigningKeys = (db: Db): Promise<StoredKey[]> =>
   db
     .selectFrom('signing_keys')
     .select(['key_id', 'public_jwk', 'private_key_sealed', 'signs_from'])
+    .select(sql<number>`(extract(epoch from signs_from - now()) * 1000)::float8`.as('waits_ms'))
     .orderBy('signs_from', 'desc')
     .orderBy('key_id')
     .execute();

@@ -43,7 +43,7 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 // Silence on a connection whose answer is being made or taken: longer than any answer takes, so what it cuts off are
-// readers that stopped reading.
+// readers that stopped reading. Node counts it twice where they took a part.
 const SEND_TIMEOUT_MS = 60_000;
 // Node looks for slow senders only so often; its own 30 s would make of the 15 s above up to 45.
 const CONNECTIONS_CHECK_MS = 2_000;

@@ -15,7 +15,7 @@ export type Scheduler = {
   every(name: string, intervalMs: number, run: () => Promise<void>): void;
   /** The first slot of a job that never ran is due at once. */
   start(): void;
-  /** Takes no more slots and waits for the running jobs, at most `timeoutMs`. */
+  /** Takes no more slots and waits for the running jobs, at most `timeoutMs`; called again, for the first wait only. */
   stop(timeoutMs?: number): Promise<void>;
 };
 
@@ -56,7 +56,7 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
   const timers = new Map<Job, NodeJS.Timeout>();
   const underWay = new Set<Promise<void>>();
   let started = false;
-  let stopped = false;
+  let stopped: Promise<void> | undefined;
 
   const register = (job: Job) =>
     pool.query({ name: 'job_register', text: registerSql, values: [job.name, job.intervalMs] });
@@ -104,6 +104,15 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
     timers.set(job, timer);
   }
 
+  async function settleDown(timeoutMs: number): Promise<void> {
+    for (const timer of timers.values()) clearTimeout(timer);
+    const bound = new AbortController();
+    const late = wait(timeoutMs, true, { signal: bound.signal }).catch(() => false);
+    const isLate = await Promise.race([late, Promise.all(underWay).then(() => false)]);
+    bound.abort();
+    if (isLate) log.warn({ timeoutMs }, 'periodic jobs still run at the end of the wait for them');
+  }
+
   return {
     every(name, intervalMs, run) {
       if (started) throw new Error(`job "${name}" comes after the scheduler's start`);
@@ -127,14 +136,9 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
         underWay.add(turn);
       }
     },
-    async stop(timeoutMs = defaultStopTimeoutMs) {
-      stopped = true;
-      for (const timer of timers.values()) clearTimeout(timer);
-      const bound = new AbortController();
-      const late = wait(timeoutMs, true, { signal: bound.signal }).catch(() => false);
-      const isLate = await Promise.race([late, Promise.all(underWay).then(() => false)]);
-      bound.abort();
-      if (isLate) log.warn({ timeoutMs }, 'periodic jobs still run at the end of the wait for them');
+    stop(timeoutMs = defaultStopTimeoutMs) {
+      stopped ??= settleDown(timeoutMs);
+      return stopped;
     },
   };
 }

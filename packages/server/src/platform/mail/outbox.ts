@@ -17,7 +17,10 @@ export type OutboxWorker = {
   start(): void;
   /** Looks for due mails now: call it after the commit of a transaction that enqueued one. */
   wake(): void;
-  /** Takes no more mails and waits for those under way, at most `timeoutMs`. What remains is sent after a start. */
+  /**
+   * Takes no more mails and waits for those under way, at most `timeoutMs`. What remains is sent after a start. Called
+   * again it waits for the end of the first wait only.
+   */
   stop(timeoutMs?: number): Promise<void>;
   /** Sends what is due, without `start`, until nothing is; answers how many mails were sent. */
   drain(): Promise<number>;
@@ -94,6 +97,7 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
   let round: Promise<void> | undefined;
   let moreMayBeDue = false;
   let unreachable = false;
+  let stopped: Promise<void> | undefined;
 
   async function claim(count: number): Promise<OutboxRow[]> {
     return (await pool.query<OutboxRow>(claimStatement(count, leaseSeconds))).rows;
@@ -179,25 +183,31 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
     if (poll && underWay.size < batch) round ??= claimUntilFull();
   }
 
+  async function settleDown(timeoutMs: number): Promise<void> {
+    const bound = new AbortController();
+    const late = wait(timeoutMs, true, { signal: bound.signal }).catch(() => false);
+    const ended = (async () => {
+      await round;
+      await Promise.all(underWay);
+      return false;
+    })();
+    if (await Promise.race([late, ended]))
+      log.warn({ underWay: underWay.size }, 'mails still under way at the stop');
+    bound.abort();
+  }
+
   return {
     start() {
+      stopped = undefined;
       poll ??= setInterval(pump, pollMs).unref();
       pump();
     },
     wake: pump,
-    async stop(timeoutMs = defaultStopTimeoutMs) {
+    stop(timeoutMs = defaultStopTimeoutMs) {
       clearInterval(poll);
       poll = undefined;
-      const bound = new AbortController();
-      const late = wait(timeoutMs, true, { signal: bound.signal }).catch(() => false);
-      const ended = (async () => {
-        await round;
-        await Promise.all(underWay);
-        return false;
-      })();
-      if (await Promise.race([late, ended]))
-        log.warn({ underWay: underWay.size }, 'mails still under way at the stop');
-      bound.abort();
+      stopped ??= settleDown(timeoutMs);
+      return stopped;
     },
     async drain() {
       for (let sent = 0; ; ) {
