@@ -80,18 +80,22 @@ function meantFor(field: string): Arbitrary<string> | undefined {
   return undefined;
 }
 
-export function arbitraryOf(
+function arbitraryOf(
   schema: JsonSchema,
   field: string,
   path: string,
   document: OpenApiDocument,
+  whole: boolean,
 ): Arbitrary<unknown> {
-  const recur = (one: unknown, name = field) => arbitraryOf(one as JsonSchema, name, path, document);
+  const recur = (one: unknown, name = field) => arbitraryOf(one as JsonSchema, name, path, document, whole);
   if (typeof schema.$ref === 'string') {
     const steps = schema.$ref.split('/').slice(1);
     return recur(steps.reduce<unknown>((at, step) => (at as Record<string, unknown>)[step], document));
   }
-  if (Array.isArray(schema.anyOf)) return fc.oneof(...schema.anyOf.map((one) => recur(one)));
+  if (Array.isArray(schema.anyOf)) {
+    const branches = schema.anyOf.filter((one) => !whole || one.type !== 'null');
+    return fc.oneof(...branches.map((one) => recur(one)));
+  }
   if (Array.isArray(schema.allOf))
     return fc.tuple(...schema.allOf.map((one) => recur(one))).map((parts) => Object.assign({}, ...parts));
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
@@ -99,12 +103,16 @@ export function arbitraryOf(
   switch (schema.type) {
     case 'object': {
       const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
-      return fc.record(Object.fromEntries(properties.map(([name, one]) => [name, recur(one, name)])), {
-        requiredKeys: (schema.required ?? []) as string[],
-      });
+      return fc.record(
+        Object.fromEntries(properties.map(([name, one]) => [name, recur(one, name)])),
+        whole ? {} : { requiredKeys: (schema.required ?? []) as string[] },
+      );
     }
     case 'array':
-      return fc.array(recur(schema.items), { minLength: Number(schema.minItems ?? 0), maxLength: 4 });
+      return fc.array(recur(schema.items), {
+        minLength: Math.max(Number(schema.minItems ?? 0), whole ? 1 : 0),
+        maxLength: 4,
+      });
     case 'integer':
       return fc.oneof(
         fc.constantFrom(schema.minimum, schema.maximum),
@@ -134,23 +142,29 @@ const headerValues: Record<string, Arbitrary<string>> = {
   ),
 };
 
-/** What the document allows. */
-export function allowed({ path, operation }: Entry, document: OpenApiDocument): Arbitrary<Draft> {
+/** What the document allows; `whole`: with everything that may be left out. */
+export function allowed(
+  { path, operation }: Entry,
+  document: OpenApiDocument,
+  whole = false,
+): Arbitrary<Draft> {
   const parameters = operation.parameters ?? [];
   const recordOf = (place: string): Arbitrary<Record<string, never>> => {
     const there = parameters.filter((one) => one.in === place);
     const values = there.map((one) => [
       one.name,
-      place === 'header' ? headerValues[one.name] : arbitraryOf(one.schema, one.name, path, document),
+      place === 'header' ? headerValues[one.name] : arbitraryOf(one.schema, one.name, path, document, whole),
     ]);
     const requiredKeys = there.filter((one) => one.required).map((one) => one.name);
-    return fc.record(Object.fromEntries(values), { requiredKeys }) as Arbitrary<Record<string, never>>;
+    return fc.record(Object.fromEntries(values), whole ? {} : { requiredKeys }) as Arbitrary<
+      Record<string, never>
+    >;
   };
   const schema = operation.requestBody?.content['application/json']?.schema;
   const json = schema
-    ? arbitraryOf(schema, '', path, document).map((value) => ({ json: value }))
+    ? arbitraryOf(schema, '', path, document, whole).map((value) => ({ json: value }))
     : fc.constant(null);
-  const body = operation.requestBody?.required === false ? fc.oneof(json, fc.constant(null)) : json;
+  const body = operation.requestBody?.required === false && !whole ? fc.oneof(json, fc.constant(null)) : json;
   return fc.record({
     params: recordOf('path'),
     query: recordOf('query'),
@@ -186,14 +200,22 @@ const odd = fc.constantFrom<unknown>(
 );
 const rawBodies = ['', '{', 'null', '""', '[]', '{}', '{"a":1e400}', `${'['.repeat(40)}${']'.repeat(40)}`];
 
+/** The way to a place in a JSON value: keys and indexes, outermost first. */
+export type Place = (string | number)[];
+
 /** Every place in a JSON value that holds something, outermost first. */
-function placesIn(value: unknown, at: (string | number)[] = []): (string | number)[][] {
+export function placesIn(value: unknown, at: Place = []): Place[] {
   if (value === null || typeof value !== 'object') return [at];
-  return [at, ...Object.entries(value).flatMap(([key, child]) => placesIn(child, [...at, key]))];
+  return [
+    at,
+    ...Object.entries(value).flatMap(([key, child]) =>
+      placesIn(child, [...at, Array.isArray(value) ? Number(key) : key]),
+    ),
+  ];
 }
 
 /** The value with another one at this place; undefined takes the place away. */
-function replacedAt(value: unknown, place: readonly (string | number)[], by: unknown): unknown {
+export function replacedAt(value: unknown, place: Readonly<Place>, by: unknown): unknown {
   const [step, ...rest] = place;
   if (step === undefined) return by;
   const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<

@@ -37,6 +37,12 @@ export async function openExport(
   return exportFrom(deps, filter, await findEntries(deps.db, filter, null, EXPORT_BATCH));
 }
 
+// JSON leaves them as they are: DEL and C1 move terminals, and some readers end a line at U+0085, U+2028 and U+2029.
+const unsafeInLines = /[\u007f-\u009f\u2028\u2029]/g;
+
+const lineOf = (entry: AuditLogEntry): string =>
+  `${JSON.stringify(entry).replaceAll(unsafeInLines, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`;
+
 async function* exportFrom(
   deps: { db: Db },
   filter: EntryFilter,
@@ -45,7 +51,7 @@ async function* exportFrom(
   for (let rows = first; ; ) {
     const last = rows.at(-1);
     if (!last) return;
-    yield rows.map(({ entry }) => `${JSON.stringify(entry)}\n`).join('');
+    yield rows.map(({ entry }) => lineOf(entry)).join('');
     if (rows.length < EXPORT_BATCH) return;
     rows = await findEntries(deps.db, filter, last.key, EXPORT_BATCH);
   }

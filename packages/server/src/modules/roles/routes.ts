@@ -96,6 +96,7 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
         'privilege_escalation',
         'system_role',
         'circular_dependency',
+        'conflict',
         'precondition_failed',
       ],
     },
