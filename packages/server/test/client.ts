@@ -61,7 +61,7 @@ export function createClient(
       ...(options.json === undefined ? {} : { 'content-type': 'application/json' }),
       ...options.headers,
     };
-    watch.noteIn(options.json);
+    watch.noteSent(options.json);
     return {
       headers: Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null),
       body: options.json === undefined ? options.raw : JSON.stringify(options.json),
@@ -79,7 +79,7 @@ export function createClient(
     for (const cookie of response.headers.getSetCookie()) keep(cookie);
     const text = await response.text();
     const answer = { status: response.status, headers: response.headers, text, body: parse(text) };
-    watchAnswer(answer.status, text, answer.body);
+    watchAnswer(answer);
     return answer;
   }
 

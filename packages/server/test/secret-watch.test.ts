@@ -7,8 +7,8 @@ const SECRET = 'Planted#Secret47';
 
 test('a secret that was sent or received is found again, at any depth and anywhere in a text', () => {
   const watch = createSecretWatch();
-  watch.noteIn({ users: [{ new_password: SECRET }] });
-  watch.noteIn({ data: { refresh_token: 'a-token-of-some-length' } });
+  watch.noteSent({ users: [{ new_password: SECRET }] });
+  watch.noteReceived({ data: { refresh_token: 'a-token-of-some-length' } });
   assert.throws(
     () => watch.assertClean('here', `{"msg":"x ${SECRET}"}`),
     /here holds a secret \(new_password\)/,
@@ -19,7 +19,7 @@ test('a secret that was sent or received is found again, at any depth and anywhe
 
 test('the message of a find does not repeat the secret', () => {
   const watch = createSecretWatch();
-  watch.noteIn({ password: SECRET });
+  watch.noteSent({ password: SECRET });
   assert.throws(
     () => watch.assertClean('here', `before ${SECRET}`),
     (error: Error) => error.message.includes('before') && !error.message.includes(SECRET),
@@ -40,7 +40,31 @@ test('hashes, signed tokens and private keys are known by their shape', () => {
 
 test('what was also sent as something else, or is too short to be told from a word, is no find', () => {
   const watch = createSecretWatch();
-  watch.noteIn({ password: 'Ada Lovelace of London', first_name: 'Ada Lovelace of London' });
-  watch.noteIn({ password: 'weak' });
+  watch.noteSent({ password: 'Ada Lovelace of London', first_name: 'Ada Lovelace of London' });
+  watch.noteSent({ password: 'weak' });
   watch.assertClean('here', 'weak Ada Lovelace of London');
+});
+
+test('a secret that comes back under another name is no less one', () => {
+  const watch = createSecretWatch();
+  watch.noteSent({ password: SECRET });
+  watch.noteReceived({ data: { first_name: SECRET } });
+  assert.throws(() => watch.assertClean('here', SECRET), /holds a secret/);
+});
+
+test('a secret is found as JSON spells it', () => {
+  const watch = createSecretWatch();
+  const quoted = 'with "quotes" and \\ in it';
+  watch.noteSent({ password: quoted });
+  assert.throws(() => watch.assertClean('here', JSON.stringify({ msg: quoted })), /holds a secret/);
+});
+
+test('an answer that hands out a token may hold it, but no password and no hash', () => {
+  const watch = createSecretWatch();
+  const token = `${'eyJhbGciOiJFZERTQSJ9.'.repeat(2)}${'s'.repeat(86)}`;
+  watch.noteSent({ password: SECRET, refresh_token: token });
+  watch.assertClean('here', token, 'passwords');
+  assert.throws(() => watch.assertClean('here', SECRET, 'passwords'), /holds a secret/);
+  assert.throws(() => watch.assertClean('here', '$argon2id$v=19$', 'passwords'), /a password hash/);
+  assert.throws(() => watch.assertClean('here', token), /holds a secret/);
 });

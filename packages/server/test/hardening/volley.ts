@@ -2,6 +2,7 @@
 // It must not judge answers. Cookies that come back are not kept: what a volley brings is in its answers.
 import { connect, type Socket } from 'node:net';
 import type { Answer, RequestOptions, TestClient } from '../client.ts';
+import { watchAnswer } from '../secret-watch.ts';
 
 export type Shot = {
   /** Whose cookies and tokens, and which instance (`client.at(url)` for another one). */
@@ -97,5 +98,7 @@ export function parse(message: Buffer): Answer {
   } catch {
     body = undefined;
   }
-  return { status: Number(start.split(' ')[1]), headers, text, body };
+  const answer = { status: Number(start.split(' ')[1]), headers, text, body };
+  watchAnswer(answer);
+  return answer;
 }

@@ -9,6 +9,7 @@ import { type Callers, existingRecords, openWorld } from '../../conformance/reco
 import { type Entry, type Kind, operationsOf } from '../../conformance/requests.ts';
 import type { Hooks, TestService } from '../../harness.ts';
 import { assertSound } from '../../invariants.ts';
+import { watchAnswer } from '../../secret-watch.ts';
 import { addPerson } from '../../users/people.ts';
 import type { Attempt } from './fields.ts';
 import { assertCleanLog, assertCleanPrototypes } from './traces.ts';
@@ -90,7 +91,9 @@ export async function openTarget(hooks: Hooks, environment: Record<string, strin
     } catch {
       parsed = undefined;
     }
-    return { status: response.status, headers: response.headers, text, body: parsed };
+    const answer = { status: response.status, headers: response.headers, text, body: parsed };
+    watchAnswer(answer);
+    return answer;
   }
 
   function judge(who: Who, entry: Entry, answer: Answer, refused: string | undefined): void {
