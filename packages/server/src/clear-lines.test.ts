@@ -5,15 +5,17 @@ import { clearLines } from './clear-lines.ts';
 const database = (databaseUrl: string) => clearLines({ databaseUrl }).length;
 const smtp = (smtpUrl: string) => clearLines({ smtpUrl }).length;
 
-test('a database on another machine without TLS is told, whatever sslmode lets it be left out', () => {
-  for (const query of ['', '?sslmode=disable', '?sslmode=prefer', '?application_name=x'])
+test('a database on another machine without TLS is told, however it is named', () => {
+  for (const query of ['', '?sslmode=disable', '?application_name=x'])
     assert.equal(database(`postgres://u:p@db.example.com:5432/castellan${query}`), 1, query);
+  assert.equal(database('postgres://localhost/castellan?host=10.0.0.9'), 1);
   assert.match(clearLines({ databaseUrl: 'postgres://u:p%40ss@10.0.0.5/c' }).join(), /^DATABASE_URL [^@]*$/);
 });
 
 test('TLS, the own machine and a socket are not', () => {
   for (const mode of ['require', 'verify-ca', 'verify-full'])
     assert.equal(database(`postgres://u@db.example.com/castellan?sslmode=${mode}`), 0, mode);
+  assert.equal(database('postgres://u@db.example.com/castellan?ssl=true'), 0);
   for (const host of ['localhost', '127.0.0.1', '127.8.0.1', '[::1]', '%2Fvar%2Frun%2Fpostgresql', ''])
     assert.equal(database(`postgres://${host}/castellan`), 0, host);
   assert.equal(database('postgres:///castellan?host=/var/run/postgresql'), 0);
