@@ -13,7 +13,14 @@ test('permitted licences pass: alone, one of two, two of two', () => {
 });
 
 test('any other licence, half of a pair and none at all are problems that name the package', () => {
-  for (const licence of ['GPL-3.0', 'MIT AND GPL-3.0', 'SEE LICENSE IN x', undefined])
+  for (const licence of [
+    'GPL-3.0',
+    'MIT AND GPL-3.0',
+    '(MIT OR ISC) AND GPL-3.0',
+    'GPL-3.0 AND (MIT OR ISC)',
+    'SEE LICENSE IN x',
+    undefined,
+  ])
     assert.match(licenceProblems(at('node_modules/@x/bad', licence)).join(), /^@x\/bad 1\.2\.3 /);
 });
 

@@ -40,10 +40,15 @@ function packagesOf(locked: Packages): Package[] {
   return [...found.values()].sort((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1));
 }
 
-/** `MIT OR Apache-2.0` needs one of them, `(MIT AND Zlib)` both. */
+/** `MIT OR Apache-2.0` needs one of them, `(MIT AND Zlib)` both; what mixes the two is for a person to read. */
 function isPermitted(licence: string): boolean {
-  const bare = licence.replaceAll(/[()]/g, '');
-  return bare.split(' OR ').some((one) => one.split(' AND ').every((part) => permitted.has(part.trim())));
+  const parts = licence.replaceAll(/[()]/g, '').split(/ (AND|OR) /);
+  const operators = new Set(parts.filter((_, index) => index % 2 === 1));
+  const names = parts.filter((_, index) => index % 2 === 0);
+  if (operators.size > 1) return false;
+  return operators.has('OR')
+    ? names.some((one) => permitted.has(one))
+    : names.every((one) => permitted.has(one));
 }
 
 /** Sentences, empty when every licence is one that was agreed to. */
