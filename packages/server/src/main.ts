@@ -1,12 +1,16 @@
 // `npm start`: reads the environment, starts the service, tells where it is, stops it on a signal.
 // The only reader of process.env in the server.
+import { isatty } from 'node:tty';
 import { createLog } from './platform/log.ts';
 import { type Service, startService } from './service.ts';
 import { loadSettings, type Settings } from './settings.ts';
 import { explainStartFailure } from './start-failure.ts';
 
+/** What a terminal or pipe that takes nothing leaves waiting, at most; of what comes on top, mails are in the outbox. */
+const MAX_UNREAD_BYTES = 1_048_576;
+
 const print = (text: string): void => {
-  process.stdout.write(`${text}\n`);
+  if (process.stdout.writableLength < MAX_UNREAD_BYTES) process.stdout.write(`${text}\n`);
 };
 
 /** Answers when the service is up; the process then lives until a signal. Ends it with 1 when it cannot start. */
@@ -53,6 +57,8 @@ const ONE_SIGNAL_MS = 500;
 const exitCodes: Partial<Record<NodeJS.Signals, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
 function stopOnSignals(starting: Promise<Service>): void {
+  // Standard input, output or error; asked now, because a terminal that has closed is none any more.
+  const inTerminal = [0, 1, 2].some((fd) => isatty(fd));
   let firstAt: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (firstAt !== undefined) {
@@ -72,7 +78,7 @@ function stopOnSignals(starting: Promise<Service>): void {
   process.on('SIGTERM', onSignal);
   // A terminal that closes ends what runs in it. Without one it means "read your settings again": there is nothing to.
   process.on('SIGHUP', (signal) => {
-    if (process.stdout.isTTY) onSignal(signal);
+    if (inTerminal) onSignal(signal);
   });
 }
 

@@ -1,6 +1,7 @@
 // Structured logs on standard output, one JSON object a line.
 // It must never be given a secret; the paths below are the net under that rule, not the rule.
 import pino, { type Logger } from 'pino';
+import { type LogOutput, openOutput } from './log-output.ts';
 
 export type { Logger } from 'pino';
 
@@ -26,19 +27,14 @@ function describeError(error: Error): Record<string, unknown> {
   return described;
 }
 
-/** What waits for an output that takes nothing, such as a full disk, at most; what comes on top is lost. */
-const MAX_UNWRITTEN_BYTES = 16 * 1_048_576;
+let standardOutput: LogOutput | undefined;
 
-/** Without the listener a full disk would end the process; and its end would wait for the disk, for ever. */
-function openOutput(): pino.DestinationStream {
-  const output = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES });
-  const { flushSync } = output;
-  output.on('error', () => {
-    output.flushSync = () => {};
-  });
-  output.on('write', () => {
-    output.flushSync = flushSync;
-  });
+/** One for the process, whose end it survives by a second at most. */
+function outputOfProcess(): LogOutput {
+  if (standardOutput) return standardOutput;
+  const output = openOutput();
+  process.on('exit', output.finish);
+  standardOutput = output;
   return output;
 }
 
@@ -51,5 +47,5 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
     serializers: { err: describeError },
     redact: { paths: secretPaths, censor: '[redacted]' },
   };
-  return pino(options, destination ?? openOutput());
+  return pino(options, destination ?? outputOfProcess());
 }
