@@ -1,5 +1,6 @@
 // Reads the cookies of requests. It must not choose between two of one name: a neighbouring site may have set either.
 import cookie from '@fastify/cookie';
+import type { FastifyRequest } from 'fastify';
 import type { App } from './server.ts';
 
 /** A cookie of `unique` that comes twice with different values counts as none. */
@@ -19,3 +20,12 @@ const valuesOf = (header: string, name: string): Set<string> =>
       .map((pair) => pair.trim())
       .filter((pair) => pair.slice(0, pair.indexOf('=')).trim() === name),
   );
+
+/** Every value that this name comes with, in the order in which they come, each once. */
+export function cookieValues(request: FastifyRequest, name: string): string[] {
+  const values = (request.headers.cookie ?? '')
+    .split(';')
+    .filter((pair) => pair.includes(name))
+    .map((pair) => request.server.parseCookie(pair)[name]);
+  return [...new Set(values.filter((value) => value !== undefined))];
+}

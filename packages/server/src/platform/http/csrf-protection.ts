@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import type { Csrf } from '../security/csrf.ts';
+import { cookieValues } from './cookies.ts';
 import type { App } from './server.ts';
 
 export const CSRF_COOKIE = 'csrf_token';
@@ -18,10 +19,9 @@ export function addCsrfProtection(
   app.addHook('onRequest', async (request) => {
     if (SAFE_METHODS.has(request.method) || request.is404 || request.routeOptions.config.csrf === false)
       return;
-    const browserId = csrf.readBrowserId(request.cookies[CSRF_COOKIE]);
     const header = request.headers[CSRF_HEADER];
-    if (browserId !== null && csrf.verifyToken(browserId, typeof header === 'string' ? header : undefined))
-      return;
+    const token = typeof header === 'string' ? header : undefined;
+    if (signedCookies(csrf, request).some(({ browserId }) => csrf.verifyToken(browserId, token))) return;
     await onRefused(request);
     throw new AppError('csrf_invalid');
   });
@@ -34,8 +34,20 @@ export function issueCsrfToken(
   reply: FastifyReply,
   secure: boolean,
 ): string {
-  const known = csrf.readBrowserId(request.cookies[CSRF_COOKIE]);
-  const cookie = known === null ? csrf.issueBrowserId() : (request.cookies[CSRF_COOKIE] as string);
+  // Browsers send cookies of longer paths first (RFC 6265, 5.4), and ours has the shortest.
+  const known = signedCookies(csrf, request).at(-1);
+  const cookie = known?.cookie ?? csrf.issueBrowserId();
   reply.setCookie(CSRF_COOKIE, cookie, { path: '/', httpOnly: true, sameSite: 'lax', secure });
-  return csrf.issueToken(known ?? (csrf.readBrowserId(cookie) as string));
+  return csrf.issueToken(known?.browserId ?? (csrf.readBrowserId(cookie) as string));
+}
+
+/**
+ * Usually one; a neighbouring site may have set more of the name, which must not shut the browser out. Those that we did
+ * not sign count as none; one that we signed for somebody else is good with his token only, as it is when it comes alone.
+ */
+function signedCookies(csrf: Csrf, request: FastifyRequest): { cookie: string; browserId: string }[] {
+  return cookieValues(request, CSRF_COOKIE).flatMap((cookie) => {
+    const browserId = csrf.readBrowserId(cookie);
+    return browserId === null ? [] : [{ cookie, browserId }];
+  });
 }
