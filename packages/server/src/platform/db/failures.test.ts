@@ -80,6 +80,23 @@ describe('the database is unavailable', () => {
     await narrow.end();
   });
 
+  test('when it lets nobody in for now', async (t) => {
+    const closed = await createScratchDatabase();
+    const allow = (allowed: boolean) =>
+      pool.query('update pg_database set datallowconn = $1 where datname = $2', [
+        allowed,
+        new URL(closed.url).pathname.slice(1),
+      ]);
+    await allow(false);
+    t.after(async () => {
+      await allow(true);
+      await closed.drop();
+    });
+    const error = await connectFailure(closed.url, { connectionTimeoutMillis: 10_000 });
+    assert.equal((error as { code?: string }).code, '55000');
+    assert.equal(isDatabaseUnavailable(error), true, String(error));
+  });
+
   test('when the pool is closed already', async () => {
     const closed = createPool({ connection: database.url, maxConnections: 1 }, createLog('silent'));
     await closed.end();
@@ -96,6 +113,9 @@ describe('the database is not unavailable', () => {
       'select 1 / 0',
       `select 'x'::uuid`,
       'rollback to savepoint none',
+      // Both are 55000, as a database that lets nobody in.
+      `create temporary sequence s; select currval('s')`,
+      'create temporary view v as select distinct 1 as a; delete from v',
     ])
       assert.equal(isDatabaseUnavailable(await failureOf(statement)), false, statement);
   });
