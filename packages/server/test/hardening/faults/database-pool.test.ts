@@ -2,6 +2,7 @@
 // done, recovery without a hand. It must not hold more than the service's own time-outs last.
 import assert from 'node:assert/strict';
 import { suite, type TestContext } from 'node:test';
+import type { Answer } from '../../client.ts';
 import { atEnd, until } from '../../embedded/fixture.ts';
 import { ADMIN, newEmail, PASSWORD, signIn } from '../../harness.ts';
 import { assertSound } from '../../invariants.ts';
@@ -27,7 +28,9 @@ import { type LoadTarget, startLoad } from './database-load.ts';
 
 const scenario = scenariosOf('faults');
 
-/** Two accounts by the administrator's hand. */
+type Wanted = readonly [method: 'GET' | 'POST' | 'PUT', path: string, json?: unknown];
+
+/** Accounts by the administrator's hand. */
 async function makePeople({ service }: LoadTarget, count: number): Promise<{ id: string; email: string }[]> {
   const admin = await signIn(service, ADMIN);
   const people: { id: string; email: string }[] = [];
@@ -72,42 +75,50 @@ suite('pool', { concurrency: 2 }, () => {
       const people = await makePeople(target, 8);
       const user_ids = people.map(({ id }) => id);
       for (let round = 0; round < rounds(2, 12); round += 1) {
-        const name = (what: string): string => `${what} ${round}`;
         const account = { password: PASSWORD, first_name: 'Ada', last_name: 'Lovelace' };
-        const shots = [
-          ...people.map(({ email }) => ['POST', '/auth/login', { email, password: PASSWORD }] as const),
-          ['POST', '/auth/register', { email: newEmail('least'), ...account }] as const,
-          ['POST', '/auth/refresh', { refresh_token: admin.refreshToken }] as const,
-          ['POST', '/auth/password-reset/request', { email: people[0]?.email }] as const,
-          ['POST', '/roles', { name: name('least') }] as const,
-          ['POST', '/users', { email: newEmail('least'), ...account }] as const,
-          ['PUT', '/users/bulk-update', { user_ids, updates: { last_name: name('Bulk') } }] as const,
-          ['POST', '/role-groups/bulk', [{ name: name('a') }, { name: name('b') }]] as const,
-          ['GET', '/users/me', undefined] as const,
-          ['GET', '/dashboard', undefined] as const,
-          ['GET', '/audit-logs', undefined] as const,
-          ['PUT', `/users/${user_ids[0]}`, { first_name: name('Put') }] as const,
+        const fire = async (wanted: readonly Wanted[]): Promise<Answer[]> => {
+          tally.injected();
+          const answers = await inTime(
+            'a volley on two connections',
+            volley(
+              wanted.map(([method, path, json], index) => ({
+                client: admin.at(index % 2 ? target.service.url : target.twin.url),
+                method,
+                path: `/api/v1${path}`,
+                ...(json === undefined ? {} : { json }),
+                headers: path === '/auth/login' ? { authorization: null } : {},
+              })),
+            ),
+          );
+          for (const [index, { status, text }] of answers.entries())
+            assert.ok(status < 300, `${wanted[index]?.slice(0, 2)}: ${status} ${text}`);
+          tally.tried(wanted.length);
+          tally.held(wanted.length);
+          return answers;
+        };
+        const changes: ((n: number) => Wanted)[] = [
+          (n) => ['POST', '/auth/login', { email: people[n]?.email, password: PASSWORD }],
+          () => ['POST', '/auth/register', { email: newEmail('least'), ...account }],
+          (n) => ['POST', '/auth/password-reset/request', { email: people[n]?.email }],
+          (n) => ['POST', '/roles', { name: `least ${round} ${n}` }],
+          () => ['POST', '/users', { email: newEmail('least'), ...account }],
+          (n) => ['PUT', `/users/${user_ids[n]}`, { first_name: `Put ${round} ${n}` }],
+          (n) => ['PUT', '/users/bulk-update', { user_ids, updates: { last_name: `Bulk ${round} ${n}` } }],
+          (n) => ['POST', '/role-groups/bulk', [{ name: `a ${round} ${n}` }, { name: `b ${round} ${n}` }]],
         ];
-        tally.injected();
-        const answers = await inTime(
-          'a volley on two connections',
-          volley(
-            shots.map(([method, path, json], index) => ({
-              client: admin.at(index % 2 ? target.service.url : target.twin.url),
-              method,
-              path: `/api/v1${path}`,
-              ...(json === undefined ? {} : { json }),
-              headers: path === '/auth/login' ? { authorization: null } : {},
-            })),
-          ),
-        );
-        for (const [index, answer] of answers.entries())
-          assert.ok(answer.status < 300, `${shots[index]?.slice(0, 2)}: ${answer.status} ${answer.text}`);
-        const refreshed = answers[people.length + 1]?.body.data;
-        admin.refreshToken = refreshed.refresh_token;
-        admin.accessToken = refreshed.access_token;
-        tally.tried(shots.length);
-        tally.held(shots.length);
+        // Four of a kind at each instance: had one of them to wait for a second connection, none would get one.
+        for (const change of changes) await fire(user_ids.map((_, n) => change(n)));
+        const [refreshed] = await fire([
+          ['POST', '/auth/refresh', { refresh_token: admin.refreshToken }],
+          ...user_ids.map((_, n): Wanted => ['POST', '/roles', { name: `mixed ${round} ${n}` }]),
+          ['PUT', '/users/bulk-update', { user_ids, updates: { last_name: `Mixed ${round}` } }],
+          ['POST', '/users', { email: newEmail('least'), ...account }],
+          ['GET', '/users/me'],
+          ['GET', '/dashboard'],
+          ['GET', '/audit-logs'],
+        ]);
+        admin.refreshToken = refreshed?.body.data.refresh_token;
+        admin.accessToken = refreshed?.body.data.access_token;
       }
       const load = await startLoad(t, target, tally);
       await judgeAfter(target, load, tally);
@@ -171,8 +182,15 @@ suite('pool', { concurrency: 2 }, () => {
         ]),
       );
       for (const answer of answers) assertUnavailable(answer);
+      const causes = answers.map(({ headers }) => {
+        const id = headers.get('x-request-id') ?? 'none';
+        const logs = [...target.service.logLines, ...target.twin.logLines];
+        return logs.map((line) => line.includes(id) && /due to (\w+) timeout/.exec(line)?.[1]).find(Boolean);
+      });
+      assert.deepEqual(causes, ['lock', 'lock', 'lock', 'statement']);
       await held.release();
-      await target.service.sql('drop trigger dawdle on roles');
+      // The server has given it up as well: nothing of it is in the way.
+      await inTime('the repair', target.service.sql('drop trigger dawdle on roles'));
       const [after] = await target.service.sql<{ first_name: string; roles: number }>(
         `select first_name, (select count(*)::int from roles where name = 'Undone') as roles
          from users where id = $1`,
@@ -181,7 +199,7 @@ suite('pool', { concurrency: 2 }, () => {
       assert.deepEqual(after, { first_name: 'Ada', roles: 0 });
       assert.equal((await admin.put(path, { first_name: 'Done' })).status, 200);
       tally.tried(answers.length + 1);
-      tally.held(answers.length + 2);
+      tally.held(2 * answers.length + 3);
       await judgeAfter(target, load, tally);
     },
   );
@@ -192,14 +210,13 @@ suite('pool', { concurrency: 2 }, () => {
       const { direct, line, service } = await openOnLine(t);
       const [person] = await makePeople({ service: direct, twin: direct }, 1);
       const path = `/api/v1/users/${person?.id}`;
+      const [silent, admin] = [await signIn(service, ADMIN), await signIn(direct, ADMIN)];
       const held = await hold(t, direct.databaseUrl, 'lock table audit_logs in access exclusive mode');
-      const silent = (await signIn(service, ADMIN).catch(() => null)) ?? assert.fail('no sign-in');
       const lost = silent.put(path, { first_name: 'Silent' });
       await held.waiting(1);
       line.silence();
       tally.injected();
       await held.release();
-      const admin = await signIn(direct, ADMIN);
       await until(
         'the locks are free',
         async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import type { Answer, TestClient } from '../../client.ts';
-import type { Hooks, TestService } from '../../harness.ts';
+import { eventually, type Hooks, type TestService } from '../../harness.ts';
 import { assertListed, assertSound } from '../../invariants.ts';
 import { holdOf, openPair, type Pair } from '../fixture.ts';
 import type { Tally } from '../scenario.ts';
@@ -58,6 +58,49 @@ export async function fire(
   for (const { status, text } of answers) assert.ok(status < 500, `${status}: ${text}`);
   tally.held(await assertAudited(office.service, deeds, answers));
   return answers;
+}
+
+/**
+ * What the first does stops where it is about to write so (`insert on user_roles`), and goes on when the others wait for a
+ * lock, all `count` of them, or are done without.
+ */
+export async function heldUp<A, B>(
+  { service }: Office,
+  write: string,
+  first: () => Promise<A>,
+  count: number,
+  others: () => Promise<B>,
+): Promise<[A, B]> {
+  const holder = new pg.Client(service.databaseUrl);
+  await holder.connect();
+  await holder.query('select pg_advisory_lock(1)');
+  await service.sql(
+    `create function hold_up() returns trigger language plpgsql as
+       $$ begin perform pg_advisory_xact_lock_shared(1); return coalesce(new, old); end $$;
+     create trigger hold_up before ${write} for each row execute function hold_up()`,
+  );
+  const waiting = (wanted: number) =>
+    eventually(async () => {
+      const rows = await service.sql(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return rows.length >= wanted || undefined;
+    }, `${wanted} to wait`);
+  try {
+    const begun = first();
+    await waiting(1);
+    const rest = others();
+    const settled = rest.then(
+      () => undefined,
+      () => undefined,
+    );
+    await Promise.race([settled, waiting(1 + count).catch(() => undefined)]);
+    await holder.query('select pg_advisory_unlock(1)');
+    return await Promise.all([begun, rest]);
+  } finally {
+    await holder.end();
+    await service.sql('drop function hold_up cascade');
+  }
 }
 
 const REFUSALS = ['permission_denied', 'csrf_refused', 'login_failed'];

@@ -17,7 +17,9 @@ import {
   assertAgreed,
   assertAmong,
   assertInOrder,
+  type Deed,
   fire,
+  heldUp,
   openOffice,
   post,
   put,
@@ -29,6 +31,7 @@ import {
 const scenario = scenariosOf('races');
 const office = await openOffice({ after });
 const { service, admin } = office;
+type Two = [string, string];
 const countOf = async (table: string, column: string, id: string): Promise<number> =>
   (await service.sql(`select from ${table} where ${column} = $1`, [id])).length;
 
@@ -90,6 +93,67 @@ scenario(
         assert.equal(status, links[index] ? 409 : 204, text);
         assert.equal(await countOf('user_roles', 'role_id', roles[index] as string), links[index] ? 1 : 0);
         tally.held(2);
+      }
+    }
+    await assertInOrder(office, tally);
+  },
+);
+
+scenario(
+  'of two changes that exclude each other the one under way is done, and the other waits for it and is refused',
+  async (tally) => {
+    const user = (await addPerson(service)).id;
+    const linked = async (id: string): Promise<Answer[]> => {
+      const adding = service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [user, id]);
+      await assert.rejects(adding, { code: '23503' });
+      return [];
+    };
+    for (let round = 0; round < rounds(2, 16); round += 1) {
+      const [one, two] = (await Promise.all([makePermission(admin), makePermission(admin)]).then(
+        idsOf,
+      )) as Two;
+      const [own, other] = (await Promise.all([makeRoleGroup(admin), makeRoleGroup(admin)]).then(
+        idsOf,
+      )) as Two;
+      const make = () => makeRole(admin, { role_group_id: own });
+      const [gone, used] = (await Promise.all([make(), make()]).then(idsOf)) as Two;
+      const grants = (id: string) => [
+        post(`roles/${used}/permissions`, [id]),
+        put(`roles/${gone}`, { description: 'x', permission_ids: [id] }),
+        post('roles', { name: newName(), permission_ids: [id] }),
+      ];
+      // Each is held up between its look at what the others change and its own write.
+      const cases: [write: string, first: Deed, others: Deed[], refused: number][] = [
+        ['update on permission_groups', remove(`permissions/${one}`), grants(one), 404],
+        ['insert on role_permissions', grants(two)[0] as Deed, [remove(`permissions/${two}`)], 409],
+        ['insert on user_roles', post(`users/${user}/roles`, [used]), [remove(`roles/${used}`)], 409],
+        ['update on role_groups', remove(`roles/${gone}`), [post(`users/${user}/roles`, [gone])], 404],
+        [
+          'insert on role_group_roles',
+          put(`roles/${used}`, { role_group_id: other }),
+          [remove(`role-groups/${other}`)],
+          409,
+        ],
+        [
+          'delete on role_groups',
+          remove(`role-groups/${own}`),
+          [put(`roles/${used}`, { role_group_id: own })],
+          404,
+        ],
+      ];
+      for (const [write, first, others, refused] of cases) {
+        const isRole = first.path.endsWith(gone);
+        const [[done], answers] = await heldUp(
+          office,
+          write,
+          () => fire(office, tally, round, [first]),
+          others.length + Number(isRole),
+          async () =>
+            (await Promise.all([fire(office, tally, round, others), isRole ? linked(gone) : []])).flat(),
+        );
+        assertAmong([done as Answer], [200, 204]);
+        assertAmong(answers, [refused]);
+        tally.held(1 + others.length);
       }
     }
     await assertInOrder(office, tally);
@@ -190,9 +254,28 @@ scenario('50 changes of every kind to one role and its group are all done', asyn
     assertAmong(await fire(office, tally, round, deeds), [200, 201]);
     tally.held(deeds.length);
     await assertAgreed(office, tally, [`roles/${role.id}`, `role-groups/${group.id}`]);
+    tally.held(await assertChained(role.id));
   }
   await assertInOrder(office, tally);
 });
+
+/** Each change of its permissions, since it had none, began with what another one left. Answers how many did. */
+async function assertChained(roleId: string): Promise<number> {
+  const entries = await service.sql<{ before: string; after: string }>(
+    `select details #>> '{before,permissions}' as before, details #>> '{after,permissions}' as after
+     from audit_logs where resource_id = $1 and action = 'role_permissions_changed'`,
+    [roleId],
+  );
+  const [now] = await service.sql<{ names: string }>(
+    `select coalesce(jsonb_agg(name order by name), '[]')::text as names
+     from role_permissions join permissions on id = permission_id where role_id = $1`,
+    [roleId],
+  );
+  const begun = [...entries.map(({ before }) => before), now?.names];
+  const left = ['[]', ...entries.map(({ after }) => after)];
+  assert.deepEqual(begun.sort(), left.sort());
+  return entries.length;
+}
 
 scenario(
   'permissions made, deleted and renamed with their group at once keep their names in step',
