@@ -3,7 +3,7 @@ import type { ErrorCode } from '@castellan/contract/errors';
 import { constraintCodes } from './constraints.ts';
 import type { Deps } from './deps.ts';
 import { auditRoutes } from './modules/audit/routes.ts';
-import { recordBounded, recordEvent } from './modules/audit/service.ts';
+import { recordBounded, recordDenied } from './modules/audit/service.ts';
 import { recordUnreadableLogin } from './modules/auth/login.ts';
 import { REFRESH_COOKIE } from './modules/auth/refresh-cookie.ts';
 import { authRoutes } from './modules/auth/routes.ts';
@@ -23,14 +23,14 @@ import { addCookies } from './platform/http/cookies.ts';
 import { addCors } from './platform/http/cors.ts';
 import { addCsrfProtection, CSRF_HEADER } from './platform/http/csrf-protection.ts';
 import { addIdempotency } from './platform/http/idempotency.ts';
-import { decodedPath } from './platform/http/method-table.ts';
 import { addRateLimits } from './platform/http/rate-limits.ts';
 import { addReference } from './platform/http/reference.ts';
 import { type App, createServer } from './platform/http/server.ts';
 import { referenceProse } from './reference-prose.ts';
 
-// Attempts on rights that the caller does not have; the plain lack of a permission is recorded by the guard.
+// Attempts on rights that the caller does not have, or no longer.
 const securityRefusals: ReadonlySet<ErrorCode> = new Set([
+  'permission_denied',
   'privilege_escalation',
   'superuser_required',
   'system_role',
@@ -52,11 +52,10 @@ export async function buildApp(deps: Deps): Promise<App> {
       if (code === 'invalid_text' && request.routeOptions.url === LOGIN_URL)
         await recordUnreadableLogin(deps, request.client, request.body);
       if (actor && securityRefusals.has(code))
-        await recordEvent(deps, request.client, {
-          action: 'permission_denied',
-          actorId: actor.user_id,
-          resourceId: actor.user_id,
-          details: { email: actor.email, code, method: request.method, route: request.routeOptions.url },
+        await recordDenied(deps, request.client, actor, {
+          ...(code === 'permission_denied' ? { permission: actor.access } : { code }),
+          method: request.method,
+          route: request.routeOptions.url,
         });
     },
   });
@@ -74,8 +73,8 @@ export async function buildApp(deps: Deps): Promise<App> {
   });
   await addCookies(app, [REFRESH_COOKIE]);
   app.addHook('onRequest', async (request) => {
-    // The key set as well: caches would keep an empty one.
-    if (!deps.readiness.ready && /^\/(api|\.well-known)\//.test(decodedPath(request.url)))
+    // By the route, not the address, which has many spellings. The key set as well: caches would keep an empty one.
+    if (!deps.readiness.ready && /^\/(api|\.well-known)\//.test(request.routeOptions.url ?? ''))
       throw new AppError('database_unavailable', { retryAfterSeconds: 2 });
   });
   addCsrfProtection(app, deps.csrf, (request) =>

@@ -89,6 +89,7 @@ export async function relayTo(t: Hooks, databaseUrl: string): Promise<Line> {
       ? net.connect({ path: `${host}/.s.PGSQL.${target.port || 5432}` })
       : net.connect(Number(target.port || 5432), host);
   const sockets = new Set<Socket>();
+  const silent = new WeakSet<Socket>();
   const server = net.createServer((near) => {
     const far = connect();
     for (const [one, other] of [
@@ -97,10 +98,11 @@ export async function relayTo(t: Hooks, databaseUrl: string): Promise<Line> {
     ] as const) {
       sockets.add(one);
       one.pipe(other);
-      one.on('error', () => other.destroy());
+      one.on('error', () => undefined);
       one.on('close', () => {
         sockets.delete(one);
-        other.destroy();
+        // Nor does the other end learn then that this one has gone.
+        if (!silent.has(one)) other.destroy();
       });
     }
   });
@@ -124,7 +126,10 @@ export async function relayTo(t: Hooks, databaseUrl: string): Promise<Line> {
   url.hostname = '127.0.0.1';
   url.port = String(port);
   const silence = (): void => {
-    for (const socket of sockets) socket.unpipe().pause();
+    for (const socket of sockets) {
+      silent.add(socket);
+      socket.unpipe().pause();
+    }
   };
   return { url: url.href, cut, restore, silence };
 }

@@ -9,6 +9,7 @@ import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 import { writeEntry } from './event-writer.ts';
+import { countRefusal } from './refusal-count.ts';
 import { insertEntries } from './store.ts';
 
 export type AuditEvent = {
@@ -25,6 +26,7 @@ export type AuditEvent = {
 };
 
 type AuditDeps = { db: Db; log: Logger };
+type BoundedDeps = AuditDeps & { limiter: RateLimiter };
 
 // How long an answer waits for the log before it goes out without (security rule 19: own time-out).
 const MAX_WAIT_MS = 3_000;
@@ -35,11 +37,19 @@ const MAX_TEXT_LENGTH = 500;
 const MAX_LOCK_WAIT = '1s';
 
 /** After commit or where there is no transaction; on a connection of its own. Resolves always. */
-export async function recordEvent(deps: AuditDeps, client: Client | null, event: AuditEvent): Promise<void> {
+export const recordEvent = (deps: AuditDeps, client: Client | null, event: AuditEvent): Promise<void> =>
+  record(deps, client, event, 'acts');
+
+async function record(
+  deps: AuditDeps,
+  client: Client | null,
+  event: AuditEvent,
+  lane: 'acts' | 'refusals',
+): Promise<void> {
   const entry = toEntry(client, event);
   const { promise: timedOut, resolve } = Promise.withResolvers<'late'>();
   const timer = setTimeout(() => resolve('late'), MAX_WAIT_MS);
-  const written = writeEntry(deps.db, entry).catch((error: unknown) => {
+  const written = writeEntry(deps.db, entry, lane).catch((error: unknown) => {
     deps.log.error({ err: error, action: event.action, request_id: client?.requestId }, 'audit entry lost');
   });
   if ((await Promise.race([written, timedOut])) === 'late')
@@ -50,25 +60,37 @@ export async function recordEvent(deps: AuditDeps, client: Client | null, event:
   clearTimeout(timer);
 }
 
-// What a stranger can cause at will, without an account and without reaching a limit, would fill the log: this many
-// entries of one action a minute and network tell an operator all there is to know.
-const FLOOD_RULE = { limit: 60, windowSeconds: 60 };
+/**
+ * As `recordEvent`, for refusals that anybody can provoke: the first of each minute, by action and network, and where
+ * there is no room for all the first to be left out.
+ */
+export const recordBounded = (deps: BoundedDeps, client: Client, event: AuditEvent): Promise<void> =>
+  recordFirst(deps, client, event, networkOf(client.address));
 
-/** As `recordEvent`, for refusals that anybody can provoke: the first of each minute, by action and network. */
-export async function recordBounded(
-  deps: AuditDeps & { limiter: RateLimiter },
+/** A user asked for what he has no right to. As `recordBounded`, by user: no account may fill the log. */
+export const recordDenied = (
+  deps: BoundedDeps,
   client: Client,
-  event: AuditEvent,
-): Promise<void> {
-  const key = `audit|${event.action}|${networkOf(client.address)}`;
-  const counted = await deps.limiter.hit(key, FLOOD_RULE).catch(() => null);
-  if (counted !== null && !counted.allowed) return;
-  const isLast = counted?.remaining === 0;
-  await recordEvent(
+  user: { user_id: string; email: string },
+  details: Record<string, unknown>,
+): Promise<void> =>
+  recordFirst(
     deps,
     client,
-    isLast ? { ...event, details: { ...event.details, more_left_out: true } } : event,
+    {
+      action: 'permission_denied',
+      actorId: user.user_id,
+      resourceId: user.user_id,
+      details: { email: user.email, ...details },
+    },
+    user.user_id,
   );
+
+async function recordFirst(deps: BoundedDeps, client: Client, event: AuditEvent, by: string): Promise<void> {
+  const counted = await countRefusal(deps.limiter, `audit|${event.action}|${by}`);
+  if (counted === 'left out') return;
+  const details = counted === 'last' ? { ...event.details, more_left_out: true } : event.details;
+  await record(deps, client, { ...event, ...(details ? { details } : {}) }, 'refusals');
 }
 
 /** Inside the transaction of the change, under a savepoint: when it fails the change stands. */

@@ -13,15 +13,17 @@ export type NewEntry = {
   details: unknown;
 };
 
-/** One text whatever their number, so that the statement is prepared once. The actor's address is kept with it. */
+/**
+ * One text whatever their number, so that the statement is prepared once. The actor's address is kept with it. What is
+ * there already is left as it is: ids are made once, so a statement whose end nobody learnt can be sent again.
+ */
 export async function insertEntries(db: Db, entries: readonly NewEntry[]): Promise<void> {
   await sql`
     insert into audit_logs (id, actor_id, actor_email, action, resource_type, resource_id, details)
     select id, actor_id, (select u.email from users u where u.id = e.actor_id), action, resource_type, resource_id, details
     from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
-      as e (id uuid, actor_id uuid, action text, resource_type text, resource_id text, details jsonb)`.execute(
-    db,
-  );
+      as e (id uuid, actor_id uuid, action text, resource_type text, resource_id text, details jsonb)
+    on conflict (id) do nothing`.execute(db);
 }
 
 /** Null: not asked for. Times are ISO 8601. */

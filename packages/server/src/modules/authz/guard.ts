@@ -1,17 +1,16 @@
 // Enforces what each route declares: who may call it. A route that declares nothing does not register.
 // Runs before the body is read, so that no answer depends on a record before the caller is known.
-import { allPermissions } from '@castellan/contract/permissions';
+import { type Access, allPermissions } from '@castellan/contract/permissions';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import type { App } from '../../platform/http/server.ts';
-import { recordEvent } from '../audit/service.ts';
 import { authenticate, type SessionDeps } from '../sessions/service.ts';
 import type { LiveToken } from '../sessions/token-lookup.ts';
 import { mayDo } from './effective.ts';
 import type { Graph, GraphSource } from './graph.ts';
 
-/** The authenticated caller, with the graph that his request is decided by. */
-export type Actor = LiveToken & { graph: Graph };
+/** The authenticated caller, with what his route demands and the graph that his request is decided by. */
+export type Actor = LiveToken & { access: Access; graph: Graph };
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,24 +32,12 @@ export function addGuard(app: App, deps: SessionDeps & { graphSource: GraphSourc
   const judge = async (request: FastifyRequest): Promise<void> => {
     if (request.is404) return;
     const access = request.routeOptions.config.access;
-    if (access === 'public') return;
+    if (access === undefined || access === 'public') return;
     const live = await authenticate(deps, request.headers.authorization);
     const found = deps.graphSource.at(live.authz_version);
     const graph = found instanceof Promise ? await found : found;
-    request.actor = Object.assign(live, { graph });
-    if (access === 'authenticated' || (access !== undefined && mayDo(graph, live, access))) return;
-    await recordEvent(deps, request.client, {
-      action: 'permission_denied',
-      actorId: live.user_id,
-      resourceId: live.user_id,
-      details: {
-        email: live.email,
-        permission: access,
-        method: request.method,
-        route: request.routeOptions.url,
-      },
-    });
-    throw new AppError('permission_denied');
+    request.actor = Object.assign(live, { access, graph });
+    if (access !== 'authenticated' && !mayDo(graph, live, access)) throw new AppError('permission_denied');
   };
   app.addHook('onRequest', judge);
   // A body may take half a minute to arrive: a change is judged by the rights that its sender has when it is all here.

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
+import { isConnectionLost } from './failures.ts';
 
 export type PoolSettings = {
   connection: string | { host: string; port: number; user: string; database: string };
@@ -84,6 +85,10 @@ const isSilent = (error: unknown): boolean =>
 const isReadOnly = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '25006';
 
+// The pool learns of the end of a connection a little later than the statement that it took with it: whoever asks again
+// in between would be given the same one.
+const isSpent = (error: unknown): boolean => isReadOnly(error) || isConnectionLost(error);
+
 const wrapped = new WeakMap<pg.PoolClient, NamedClient>();
 
 // Kysely sends (text, values); a statement with values becomes a named one: 2 to 5 times cheaper.
@@ -91,7 +96,7 @@ function withNames(client: pg.PoolClient): NamedClient {
   const known = wrapped.get(client);
   if (known) return known;
   let silent: Error | undefined;
-  let readOnly = false;
+  let spent = false;
   const named: NamedClient = {
     query: (text, values) => {
       if (silent) return Promise.reject(silent);
@@ -103,11 +108,11 @@ function withNames(client: pg.PoolClient): NamedClient {
       ) as unknown as Promise<never>;
       return answer.catch((error: unknown) => {
         if (isSilent(error)) silent = error as Error;
-        if (isReadOnly(error)) readOnly = true;
+        if (isSpent(error)) spent = true;
         throw error;
       });
     },
-    release: (destroy) => client.release(destroy || silent !== undefined || readOnly),
+    release: (destroy) => client.release(destroy || silent !== undefined || spent),
     get processID() {
       return (client as unknown as { processID?: number }).processID ?? 0;
     },

@@ -1,12 +1,13 @@
 // Answers what never became a request: malformed HTTP, oversized headers, senders that were too slow.
 // It must not answer in the place of a request that came before on the same connection.
 
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorCode } from '@castellan/contract/errors';
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { errorBody } from './error-answers.ts';
+import { exchangesOf } from './pipelining.ts';
 import { securityHeaders } from './security-headers.ts';
 
 const codes: Record<string, ErrorCode> = {
@@ -14,38 +15,17 @@ const codes: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-type Exchange = { request: IncomingMessage; response: ServerResponse };
-
 /** How long a peer may take to read the last answer and to close: destroying at once could take it from him. */
 const LINGER_MS = 2_000;
-
-/** What each connection still has to answer or to read, oldest first. */
-const underWay = new WeakMap<Socket, Set<Exchange>>();
 
 /** Broken connections with answers to come. */
 const waiting = new WeakSet<Socket>();
 /** Broken connections whose last answer is written. */
 const leaving = new WeakSet<Socket>();
 
-/** To be called once, before the server listens. */
-export function trackRequests(server: Server): void {
-  server.prependListener('request', (request, response) => {
-    const { socket } = request;
-    const exchanges = underWay.get(socket) ?? new Set();
-    underWay.set(socket, exchanges);
-    const exchange = { request, response };
-    exchanges.add(exchange);
-    const settle = (): void => {
-      if (request.complete && response.closed) exchanges.delete(exchange);
-    };
-    response.once('close', settle);
-    request.once('close', settle);
-  });
-}
-
 export function answerBrokenRequest(failure: NodeJS.ErrnoException, socket: Socket): void {
   if (failure.code === 'ECONNRESET' || socket.destroyed) return;
-  const exchanges = [...(underWay.get(socket) ?? [])];
+  const exchanges = exchangesOf(socket);
   const earlier = exchanges.findLast(({ request, response }) => request.complete && !response.closed);
   // Answers come in the order of the requests.
   if (earlier) {
