@@ -68,7 +68,9 @@ export type Replacement<T> = {
   newPassword: string;
   action: 'password_changed' | 'password_reset' | 'password_set_by_admin';
   actorId: string;
-  /** First in the transaction, under the user's lock: what entitles to the change. A throw undoes everything. */
+  /** First of all, for rows that are locked together with the user's. A throw undoes everything. */
+  prepare?: (tx: Tx) => Promise<void>;
+  /** Next, under the user's lock: what entitles to the change. A throw undoes everything. */
   entitle?: (tx: Tx) => Promise<void>;
   /** Last in the transaction, after every session has ended. `now` is the transaction's time. */
   finish: (tx: Tx, user: { id: string; now: Date }) => Promise<T>;
@@ -98,6 +100,7 @@ export async function replacePassword<T>(
   }
   const hash = await deps.hasher.hash(change.newPassword);
   const { result, ended } = await inTransaction(deps.db, async (tx) => {
+    await change.prepare?.(tx);
     const locked = await lockEpoch(tx, holder.user_id);
     await change.entitle?.(tx);
     if (!locked || locked.password_epoch !== holder.password_epoch)

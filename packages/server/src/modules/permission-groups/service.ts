@@ -25,7 +25,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
 import { type AuditEvent, recordChange } from '../audit/service.ts';
-import { requireMayGrantPermissions } from '../authz/delegation.ts';
+import { requireMayGrantPermissions, requireStillEntitled } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
 import { MAX_PERMISSION_NAME_LENGTH } from '../permissions/service.ts';
 import {
@@ -105,6 +105,7 @@ export async function createPermissionGroup(
   return inTransaction(deps.db, async (tx) => {
     await lockTree(tx);
     if (group.parent_id !== null) await requirePlace(tx, null, group.parent_id);
+    await requireStillEntitled(tx, actor);
     await insertGroup(tx, group);
     await record(tx, deps, client, actor, 'permission_group_created', group.id, {
       before: null,
@@ -135,6 +136,7 @@ export async function updatePermissionGroup(
       description: description ?? before.description,
       parent_id: parent === undefined ? before.parent_id : parent,
     };
+    await requireStillEntitled(tx, actor);
     if (after.name !== before.name) await rename(tx, actor, before, after.name);
     await updateNode(tx, TABLE, before.id, after);
     const action = moved ? 'permission_group_moved' : 'permission_group_updated';
@@ -153,6 +155,7 @@ export async function deletePermissionGroup(
   await inTransaction(deps.db, async (tx) => {
     await lockTree(tx);
     const group = await requireGroup(tx, id, ifMatch);
+    await requireStillEntitled(tx, actor);
     const { children, permissions } = await countMembers(tx, group.id);
     if (children > 0 || permissions > 0)
       throw new AppError('group_in_use', {

@@ -11,6 +11,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
 import { recordChange } from '../audit/service.ts';
+import { requireStillEntitled } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
 import {
   countPermissions,
@@ -62,6 +63,7 @@ export async function createPermission(
   const id = newId();
   return inTransaction(deps.db, async (tx) => {
     const group = await lockGroupName(tx, groupId);
+    await requireStillEntitled(tx, actor);
     if (group === undefined) throw new AppError('permission_group_not_found');
     const name = permissionName(group, action);
     await insertPermission(tx, { id, name, description, group_id: groupId, created_by_id: actor.user_id });
@@ -106,6 +108,7 @@ export async function deletePermission(
 ): Promise<Permission> {
   return inTransaction(deps.db, async (tx) => {
     const permission = (await lockPermission(tx, id)) ? await findPermission(tx, id) : undefined;
+    await requireStillEntitled(tx, actor);
     if (!permission) throw new AppError('permission_not_found');
     if (needed.has(permission.name))
       throw new AppError('permission_in_use', {

@@ -9,6 +9,7 @@ import type { Client } from '../../platform/http/client.ts';
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
 import { newId } from '../../platform/ids.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
+import { requireStillEntitled } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
 import { lockGroupTree } from '../roles/service.ts';
 import { MAX_GROUP_NAME_LENGTH, type RoleGroupDeps, readGroups, recordGroups, TABLE } from './record.ts';
@@ -33,6 +34,7 @@ export async function createRoleGroups(
     await lockGroupTree(tx);
     await requireFreeNames(tx, groups);
     await requireParents(tx, groups);
+    await requireStillEntitled(tx, actor);
     await insertGroups(tx, groups);
     await recordGroups(
       tx,
@@ -140,6 +142,7 @@ export async function deleteRoleGroups(
       ids,
       groups.map((group) => group.id),
     );
+    await requireStillEntitled(tx, actor);
     const occupied = await findOccupied(tx, ids);
     if (occupied.length > 0)
       throw new AppError('group_in_use', {

@@ -6,6 +6,7 @@ import type { Client } from '../../platform/http/client.ts';
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
 import { newId } from '../../platform/ids.ts';
 import { cleanName } from '../../platform/security/record-text.ts';
+import { requireStillEntitled } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
 import { copyLinks, linkRoles, lockGroupTree, lockRoles, syncLinks, unlinkRoles } from '../roles/service.ts';
 import {
@@ -32,6 +33,7 @@ export async function changeGroupRoles(
     await lockGroupTree(tx);
     const group = await requireGroup(tx, id, ifMatch);
     requireAllFound('role_not_found', 'role_ids', ids, await lockRoles(tx, ids));
+    await requireStillEntitled(tx, actor);
     const before = await findRoleNames(tx, group.id);
     const changed =
       'add' in change ? await linkRoles(tx, group.id, ids) : await unlinkRoles(tx, group.id, ids);
@@ -56,6 +58,7 @@ export async function cloneRoleGroup(
     await lockGroupTree(tx);
     const original = await requireGroup(tx, id, null);
     const clone = { ...fieldsOf(original), id: newId(), name, created_by_id: actor.user_id };
+    await requireStillEntitled(tx, actor);
     await insertGroups(tx, [clone]);
     const roles = await copyLinks(tx, original.id, clone.id);
     const change = { before: null, after: { ...fieldsOf(clone), cloned_from: original.id, roles } };
@@ -72,6 +75,7 @@ export async function syncRoles(
 ): Promise<{ created: number; skipped: number }> {
   return inTransaction(deps.db, async (tx) => {
     await lockGroupTree(tx);
+    await requireStillEntitled(tx, actor);
     const result = await syncLinks(tx);
     await recordGroup(tx, deps, client, actor, 'role_groups_synced', '', { details: result });
     return result;

@@ -11,6 +11,7 @@ import type { Client } from '../../platform/http/client.ts';
 import { paginationOf } from '../../platform/http/pages.ts';
 import { newId } from '../../platform/ids.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
+import { requireStillEntitled } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
 import { lockGroupTree } from '../roles/service.ts';
 import {
@@ -66,6 +67,7 @@ export async function createRoleGroup(
   return inTransaction(deps.db, async (tx) => {
     await lockGroupTree(tx);
     if (group.parent_id !== null) await requirePlace(tx, null, group.parent_id);
+    await requireStillEntitled(tx, actor);
     await insertGroups(tx, [group]);
     await recordGroup(tx, deps, client, actor, 'role_group_created', group.id, {
       before: null,
@@ -96,6 +98,7 @@ export async function updateRoleGroup(
       description: description ?? before.description,
       parent_id: parent === undefined ? before.parent_id : parent,
     };
+    await requireStillEntitled(tx, actor);
     await updateNode(tx, TABLE, before.id, after);
     const change = { before: fieldsOf(before), after };
     const action = moved ? 'role_group_moved' : 'role_group_updated';
@@ -114,6 +117,7 @@ export async function deleteRoleGroup(
   await inTransaction(deps.db, async (tx) => {
     await lockGroupTree(tx);
     const group = await requireGroup(tx, id, ifMatch);
+    await requireStillEntitled(tx, actor);
     const occupied = (await findOccupied(tx, [group.id]))[0];
     if (occupied)
       throw new AppError('group_in_use', {

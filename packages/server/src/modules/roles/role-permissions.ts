@@ -7,7 +7,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
-import { requireMayGrantPermissions } from '../authz/delegation.ts';
+import { requireMayGrantPermissions, requireStillEntitled } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
 import { permissionNamesOf, type RoleDeps, recordRole, requireRole, versionedRole } from './record.ts';
 import {
@@ -47,7 +47,7 @@ export async function changePermissions(
 
 /**
  * What a change comes to, with the permissions locked. It writes nothing, so that a transaction takes its locks first.
- * Throws `system_role`, `permission_not_found`, `privilege_escalation`; keeping what is there needs no right.
+ * Throws `system_role`, `permission_not_found`, 401 and 403 (no longer entitled), `privilege_escalation`; keeping what is there needs no right.
  */
 export async function planPermissions(
   tx: Tx,
@@ -60,6 +60,7 @@ export async function planPermissions(
   const named = canonicalIds('replace' in change ? change.replace : change.remove);
   if ('remove' in change) {
     await requirePermissions(tx, named);
+    await requireStillEntitled(tx, actor);
     const present = new Set(role.permissions.map((permission) => permission.id));
     return { added: [], removed: named.filter((one) => present.has(one)) };
   }
@@ -77,9 +78,13 @@ export async function carryOut(tx: Tx, roleId: string, { added, removed }: Plan)
   await touchRole(tx, roleId);
 }
 
-/** Canonical ids. They are there until the transaction ends, and the caller holds each of them. */
+/**
+ * Canonical ids. They are there until the transaction ends, the caller holds each of them, and he may still do what his
+ * route let him begin.
+ */
 export async function requireGrantable(tx: Tx, actor: Actor, ids: readonly string[]): Promise<void> {
   await requirePermissions(tx, ids);
+  await requireStillEntitled(tx, actor);
   await requireMayGrantPermissions(tx, actor, ids);
 }
 

@@ -12,7 +12,7 @@ import { paginationOf } from '../../platform/http/pages.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
-import { requireMayGrantRoles } from '../authz/delegation.ts';
+import { requireMayGrantRoles, requireStillEntitled } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
 import { linkRoles, lockGroups, lockGroupTree, moveRole, touchGroupsOf } from './group-links.ts';
 import {
@@ -113,9 +113,10 @@ export async function updateRole(
     if (name !== undefined) await requireMayRename(tx, deps, actor, before, name);
     if (groupId) await requireGroup(tx, groupId);
     // Every lock before the first write: a write holds up all other changes of roles.
+    if (name !== undefined && name !== before.name) await lockRoleNames(tx);
+    if (!body.permission_ids) await requireStillEntitled(tx, actor);
     const permissions =
       body.permission_ids && (await planPermissions(tx, actor, before, { replace: body.permission_ids }));
-    if (name !== undefined && name !== before.name) await lockRoleNames(tx);
     if (groupId !== undefined) await moveRole(tx, id, before.role_group_id, groupId);
     await updateRoleFields(tx, id, {
       name: name ?? before.name,
@@ -162,6 +163,7 @@ export async function deleteRole(
     // First, as in every change of a group: the groups that the role leaves change with it.
     await lockGroupTree(tx);
     const role = await requireRole(tx, id, ifMatch);
+    await requireStillEntitled(tx, actor);
     if (role.is_system) throw new AppError('system_role', { detail: 'A system role cannot be deleted.' });
     const users = await countUsersOfRole(tx, id);
     const permissions = role.permissions.length;

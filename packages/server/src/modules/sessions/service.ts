@@ -129,17 +129,19 @@ export async function listSessions(
   }));
 }
 
-/** 404 when the user has no such live session. */
+/** 404 when the user has no such live session. `entitle` is the first in the transaction. */
 export async function revokeSession(
   deps: SessionDeps,
   client: Client,
   actorId: string,
   userId: string,
   sessionId: string,
+  entitle?: (tx: Tx) => Promise<unknown>,
 ): Promise<void> {
-  const revoked = await inTransaction(deps.db, (tx) =>
-    revokeSessions(tx, userId, { ids: [sessionId] }, 'revoked'),
-  );
+  const revoked = await inTransaction(deps.db, async (tx) => {
+    await entitle?.(tx);
+    return revokeSessions(tx, userId, { ids: [sessionId] }, 'revoked');
+  });
   if (revoked.length === 0) throw new AppError('session_not_found');
   await recordEvent(deps, client, {
     action: 'session_revoked',

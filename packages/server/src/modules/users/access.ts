@@ -1,22 +1,22 @@
 // Another user's way in: the live sessions, the lock after failed logins, the mail that confirms the address.
 import type { Session } from '@castellan/contract/sessions';
 import type { User } from '@castellan/contract/users';
+import type { Tx } from '../../database.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { recordChange, recordEvent } from '../audit/service.ts';
 import type { Actor } from '../authz/guard.ts';
-import { clearLock } from '../passwords/service.ts';
+import { clearAttempts } from '../passwords/service.ts';
 import { endAllSessions, listSessions, revokeSession } from '../sessions/service.ts';
 import type { UserAdminDeps } from './administration.ts';
-import type { VersionedUser } from './presentation.ts';
 import { present } from './service.ts';
 import { requireMayActOn } from './standing.ts';
-import { findUserById, lockUsers } from './store.ts';
+import { findUserById } from './store.ts';
 
 /** Newest first. Throws `user_not_found`. */
 export async function listSessionsOf(deps: UserAdminDeps, actor: Actor, id: string): Promise<Session[]> {
-  await requireUser(deps, id);
+  if (!(await findUserById(deps.db, id))) throw new AppError('user_not_found');
   return listSessions(deps, id, actor.session_id);
 }
 
@@ -29,9 +29,7 @@ export async function endSessionsOf(
 ): Promise<number> {
   const ended = await inTransaction(deps.db, async (tx) => {
     // The row's lock: a login under way comes wholly before or wholly after.
-    const [user] = await lockUsers(tx, [id]);
-    if (!user) throw new AppError('user_not_found');
-    requireMayActOn(actor, user);
+    await requireMayActOn(tx, actor, id);
     return endAllSessions(tx, id, 'revoked');
   });
   if (ended.length > 0)
@@ -52,8 +50,8 @@ export async function endSessionOf(
   id: string,
   sessionId: string,
 ): Promise<void> {
-  requireMayActOn(actor, await requireUser(deps, id));
-  await revokeSession(deps, client, actor.user_id, id, sessionId);
+  const entitle = (tx: Tx) => requireMayActOn(tx, actor, id);
+  await revokeSession(deps, client, actor.user_id, id, sessionId, entitle);
 }
 
 /** Answers whether there was a lock. Failures counted so far are forgotten either way. Throws 404, 403. */
@@ -63,10 +61,17 @@ export async function unlockUser(
   actor: Actor,
   id: string,
 ): Promise<{ user: User; wasLocked: boolean }> {
-  const record = await requireUser(deps, id);
-  requireMayActOn(actor, record);
-  const about = { actorId: actor.user_id, userId: id, email: record.email, reason: 'administrator' } as const;
-  const wasLocked = await clearLock(deps, client, about);
+  const { record, wasLocked } = await inTransaction(deps.db, async (tx) => {
+    const record = await requireMayActOn(tx, actor, id);
+    return { record, wasLocked: await clearAttempts(tx, record.email) };
+  });
+  if (wasLocked)
+    await recordEvent(deps, client, {
+      action: 'account_unlocked',
+      actorId: actor.user_id,
+      resourceId: id,
+      details: { email: record.email, reason: 'administrator' },
+    });
   return { user: (await present(deps, record)).user, wasLocked };
 }
 
@@ -78,9 +83,7 @@ export async function resendVerification(
   id: string,
 ): Promise<void> {
   await inTransaction(deps.db, async (tx) => {
-    const [user] = await lockUsers(tx, [id]);
-    if (!user) throw new AppError('user_not_found');
-    requireMayActOn(actor, user);
+    const user = await requireMayActOn(tx, actor, id);
     if (user.verified)
       throw new AppError('already_verified', {
         detail: 'The e-mail address of this user is verified already.',
@@ -96,10 +99,4 @@ export async function resendVerification(
     });
   });
   deps.accountMail.wake();
-}
-
-async function requireUser(deps: UserAdminDeps, id: string): Promise<VersionedUser> {
-  const user = await findUserById(deps.db, id);
-  if (!user) throw new AppError('user_not_found');
-  return user;
 }

@@ -8,7 +8,7 @@ import type { Client } from '../../platform/http/client.ts';
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordChange } from '../audit/service.ts';
-import { requireMayGrantRoles } from '../authz/delegation.ts';
+import { requireMayGrantRoles, requireStillEntitled } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
 import {
   clearLock,
@@ -53,6 +53,7 @@ export async function createUser(
         roleIds,
         roles.map((role) => role.id),
       );
+      await requireStillEntitled(tx, actor);
       await requireMayGrantRoles(tx, actor, roleIds);
       await insertUser(tx, { id, email, ...names, password_hash: passwordHash, verified: true });
       await addRoleLinks(
@@ -115,7 +116,7 @@ async function updateWithPassword(
     newPassword: password,
     action: 'password_set_by_admin',
     actorId: actor.user_id,
-    entitle: async (tx) => {
+    prepare: async (tx) => {
       agreed = await plan(tx);
     },
     finish: (tx) => carryOut(tx, deps, client, actor, agreed),

@@ -7,6 +7,7 @@ import type { Client } from '../../platform/http/client.ts';
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
 import { requireVersion } from '../../platform/http/record-version.ts';
 import { type AuditEvent, recordChanges } from '../audit/service.ts';
+import { requireStillEntitled } from '../authz/delegation.ts';
 import type { Actor } from '../authz/guard.ts';
 import { endSessionsOfUsers } from '../sessions/service.ts';
 import {
@@ -39,7 +40,10 @@ export type Plan = { ids: readonly string[]; changes: readonly PlannedChange[]; 
 type RoleNames = ReadonlyMap<string, string>;
 type Check = { ifMatch?: readonly number[] | null; idsField?: string };
 
-/** Locks the users. Throws 404, 412, 403, in this order; `idsField` is where a list of ids stands in the request. */
+/**
+ * Locks the users, and the actor with them. Throws 404, 401 and 403 (no longer entitled), 412, 403, in this order;
+ * `idsField` is where a list of ids stands in the request.
+ */
 export async function planChanges(
   tx: Tx,
   actor: Actor,
@@ -47,10 +51,12 @@ export async function planChanges(
   { ifMatch = null, idsField }: Check,
 ): Promise<Plan> {
   const ids = wanted.map((one) => one.id);
-  const found = new Map((await lockUsers(tx, ids)).map((user) => [user.user_id, user]));
+  const locked = new Map((await lockUsers(tx, [...ids, actor.user_id])).map((user) => [user.user_id, user]));
+  const found = new Map(ids.flatMap((id) => locked.get(id) ?? []).map((user) => [user.user_id, user]));
   if (idsField === undefined && found.size < ids.length) throw new AppError('user_not_found');
   requireAllFound('user_not_found', idsField ?? 'id', ids, [...found.keys()]);
   const roleNames = await requireRoles(tx, wanted, found);
+  const present = await requireStillEntitled(tx, actor);
   const planned = wanted.map((one) => planOne(one, found.get(one.id) as VersionedUser));
   for (const { before } of planned)
     await requireVersion(ifMatch, before.version, () => toUser(before, actor.graph));
@@ -58,7 +64,7 @@ export async function planChanges(
     ({ fields, addedRoles, removedRoles, setsPassword }) =>
       setsPassword || addedRoles.length + removedRoles.length + Object.keys(fields).length > 0,
   );
-  await requireMayChange(tx, actor, changes);
+  await requireMayChange(tx, present, changes);
   return { ids, changes, roleNames };
 }
 

@@ -12,9 +12,9 @@ import { hasMadeRecords, lockGrantsMadeBy, lockGroupsMadeBy } from './authored-s
 import { toUser } from './presentation.ts';
 import { present, type UserDeps } from './service.ts';
 import { requireMayActOn, requireSuperuserWithout } from './standing.ts';
-import { deleteUserRow, lockUsers } from './store.ts';
+import { deleteUserRow } from './store.ts';
 
-/** Answers the user as it was. Throws, in this order, 404, 403, 412, 409 (roles), 409 (last superuser). */
+/** Answers the user as it was. Throws, in this order, 401, 403, 404, 403, 412, 409 (roles), 409 (last superuser). */
 export async function deleteUser(
   deps: UserDeps,
   client: Client,
@@ -23,16 +23,15 @@ export async function deleteUser(
   ifMatch: readonly number[] | null,
 ): Promise<User> {
   const deleted = await inTransaction(deps.db, async (tx) => {
+    // Before any lock: a record that he makes meanwhile costs at worst a deadlock, which is retried with it in view.
     const isAuthor = await hasMadeRecords(tx, id);
     if (isAuthor) {
       await lockGroupTree(tx);
       await lockPermissionGroupTree(tx);
       await lockGroupsMadeBy(tx, id);
     }
-    const [user] = await lockUsers(tx, [id]);
-    if (!user) throw new AppError('user_not_found');
+    const user = await requireMayActOn(tx, actor, id);
     if (id === actor.user_id) throw new AppError('self_delete');
-    requireMayActOn(actor, user);
     await requireVersion(ifMatch, user.version, () => toUser(user, actor.graph));
     const roles = user.role_ids.length;
     if (roles > 0)

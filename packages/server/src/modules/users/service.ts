@@ -9,6 +9,7 @@ import { requireVersion } from '../../platform/http/record-version.ts';
 import type { Logger } from '../../platform/log.ts';
 import { cleanText } from '../../platform/security/text.ts';
 import { recordChange, recordChanges } from '../audit/service.ts';
+import { requireStillEntitled } from '../authz/delegation.ts';
 import type { GraphSource } from '../authz/graph.ts';
 import type { Actor } from '../authz/guard.ts';
 import { toUser, type VersionedUser } from './presentation.ts';
@@ -84,7 +85,8 @@ export async function updateMe(
     ...(body.last_name === undefined ? {} : { last_name: body.last_name }),
   });
   await inTransaction(deps.db, async (tx) => {
-    if (!(await lockUser(tx, actor.user_id))) throw new AppError('token_revoked');
+    await lockUser(tx, actor.user_id);
+    await requireStillEntitled(tx, actor);
     const before = await findUserById(tx, actor.user_id);
     if (before) await requireVersion(ifMatch, before.version, () => toUser(before, actor.graph));
     const present = { first_name: before?.first_name, last_name: before?.last_name };

@@ -5,11 +5,12 @@ import type { FieldError } from '@castellan/contract/envelope';
 import type { ErrorCode } from '@castellan/contract/errors';
 import type { Tx } from '../../database.ts';
 import { AppError } from '../../platform/errors.ts';
-import { requireMayGrantRoles } from '../authz/delegation.ts';
+import { requireMayGrantRoles, requireStillEntitled } from '../authz/delegation.ts';
 import { permissionsOf } from '../authz/effective.ts';
 import type { Actor } from '../authz/guard.ts';
 import { type FieldChanges, findPermissionsOf } from './change-store.ts';
 import type { VersionedUser } from './presentation.ts';
+import { lockUsers } from './store.ts';
 import { isSuperuserLeft } from './superuser-store.ts';
 
 /** A change as it will be made: only what differs from the present record. */
@@ -43,13 +44,25 @@ export function refusal(
 const onField = (changes: readonly PlannedChange[], field: string) =>
   changes.map((change) => ({ change, field }));
 
-/** For acts that change no field of the record. Throws `superuser_required`. */
-export function requireMayActOn(actor: Actor, user: { is_superuser: boolean }): void {
+/**
+ * For acts that change no field of the record. Locks the user together with whoever acts on him, so that neither changes
+ * before the transaction ends. Answers the user. Throws 401 and 403 (no longer entitled), 404, `superuser_required`.
+ */
+export async function requireMayActOn(tx: Tx, actor: Actor, id: string): Promise<VersionedUser> {
+  const found = await lockUsers(tx, [id, actor.user_id]);
+  const now = await requireStillEntitled(tx, actor);
+  const user = found.find((one) => one.user_id === id);
+  if (!user) throw new AppError('user_not_found');
+  requireNoLower(now, user);
+  return user;
+}
+
+function requireNoLower(actor: Actor, user: VersionedUser): void {
   if (user.is_superuser && !actor.is_superuser)
     throw new AppError('superuser_required', { detail: 'Only a superuser may do this to a superuser.' });
 }
 
-/** Throws `superuser_required` or `privilege_escalation` (403). */
+/** For an actor as he is now. Throws `superuser_required` or `privilege_escalation` (403). */
 export async function requireMayChange(
   tx: Tx,
   actor: Actor,
