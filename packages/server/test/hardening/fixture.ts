@@ -13,8 +13,11 @@ export type Pair = {
   at(client: TestClient, index: number): TestClient;
 };
 
+// A PostgreSQL of 100 connections has room for four such pairs beside each other, as many as files run at once.
+const POOL_SIZE = '6';
+
 export async function openPair(hooks: Hooks, environment: Record<string, string> = {}): Promise<Pair> {
-  const service = await startTestService(hooks, environment);
+  const service = await startTestService(hooks, { DATABASE_POOL_SIZE: POOL_SIZE, ...environment });
   const twin = await service.another();
   return {
     service,

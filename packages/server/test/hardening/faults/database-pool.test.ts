@@ -187,7 +187,8 @@ suite('pool', { concurrency: 2 }, () => {
         const logs = [...target.service.logLines, ...target.twin.logLines];
         return logs.map((line) => line.includes(id) && /due to (\w+) timeout/.exec(line)?.[1]).find(Boolean);
       });
-      assert.deepEqual(causes, ['lock', 'lock', 'lock', 'statement']);
+      // Who stands in the queue for a row waits for its first one, and then for the row.
+      assert.match(causes.join(), /^(?=.*lock.*,statement$)((lock|statement),){3}statement$/);
       await held.release();
       // The server has given it up as well: nothing of it is in the way.
       await inTime('the repair', target.service.sql('drop trigger dawdle on roles'));

@@ -11,8 +11,7 @@ import { volley } from '../volley.ts';
 
 export type Office = Pair;
 
-/** Few connections each: a PostgreSQL of 100 has room for four such pairs beside each other. */
-export const openOffice = (hooks: Hooks): Promise<Office> => openPair(hooks, { DATABASE_POOL_SIZE: '6' });
+export const openOffice = (hooks: Hooks): Promise<Office> => openPair(hooks);
 
 /** One request of a race; the administrator's unless said otherwise. */
 export type Deed = {

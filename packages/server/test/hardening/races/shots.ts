@@ -9,14 +9,11 @@ import { readyClient } from '../../sessions/accounts.ts';
 import { holdOf, openPair, type Pair } from '../fixture.ts';
 import { type Shot, volley } from '../volley.ts';
 
-// Two instances a file, four files at once and their look-ups stay well below PostgreSQL's default of 100 connections.
-const POOL_SIZE = '6';
-
 /** Two instances, and a browser that is nobody: it has its CSRF token and never keeps another cookie. */
 export type Range = Pair & { visitor: TestClient };
 
 export async function openRange(hooks: Hooks, environment: Record<string, string> = {}): Promise<Range> {
-  const pair = await openPair(hooks, { DATABASE_POOL_SIZE: POOL_SIZE, ...environment });
+  const pair = await openPair(hooks, environment);
   return { ...pair, visitor: await readyClient(pair.service) };
 }
 
