@@ -1,7 +1,9 @@
 // Everything that has to hold before a change goes in, in the order of what fails soonest. CI runs this same list.
 // Ends with the sum of both runs of the suite: `N passed, N failed`.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 
 type Totals = { passed: number; failed: number };
@@ -13,6 +15,9 @@ const serverUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.
 /** The oldest PostgreSQL that is supported: the suite runs on it and on the embedded one. */
 const OLDEST_SERVER = '15';
 
+/** What the scenarios of the hardening suite count in both runs of the suite. */
+const hardeningReport = mkdtempSync(join(tmpdir(), 'castellan-hardening-'));
+
 const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 const steps: [string, string[]][] = [
@@ -22,8 +27,10 @@ const steps: [string, string[]][] = [
   ['generated: configuration', [node, 'scripts/gen-configuration.ts', '--check']],
   ['generated: OpenAPI', [node, 'scripts/gen-openapi.ts', '--check']],
   ['generated: errors, audit actions', [node, 'scripts/gen-catalogues.ts', '--check']],
+  ['generated: licences', [node, 'scripts/gen-licences.ts', '--check']],
   ['suite on the embedded PostgreSQL', [node, 'scripts/test.ts']],
   [`suite on PostgreSQL ${OLDEST_SERVER}`, [node, 'scripts/test.ts', '--server']],
+  ['generated: hardening', [node, 'scripts/hardening.ts', `--check=${hardeningReport}`]],
   ['clone, install, start, stop, start again', [node, 'scripts/smoke.ts']],
 ];
 
@@ -89,6 +96,7 @@ for (const [name, command] of broken.length === 0 ? steps : []) {
   const isOnServer = command.includes('--server');
   const { code, totals } = await run(command, {
     TEST_DATABASE_URL: isOnServer ? serverUrl : undefined,
+    HARDENING_REPORT: hardeningReport,
     // The embedded database is killed as often as is promised; once is enough.
     KILL_ROUNDS: isOnServer ? '1' : '20',
   });
@@ -101,6 +109,7 @@ for (const [name, command] of broken.length === 0 ? steps : []) {
   sum.failed += failed;
   if (code !== 0 || failed > 0) broken.push(name);
 }
+rmSync(hardeningReport, { recursive: true });
 process.stdout.write(`\n${lines.join('\n')}\n`);
 for (const one of broken) process.stdout.write(`broken: ${one}\n`);
 process.stdout.write(`${sum.passed} passed, ${sum.failed} failed\n`);
