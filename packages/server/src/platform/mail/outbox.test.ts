@@ -409,7 +409,8 @@ test('one stuck mail does not hold up the others', async () => {
   release.resolve();
 });
 
-test('stop waits for mails under way, takes no more, and does not wait for ever', async () => {
+/** A worker amid the first of two mails, which goes on once `release` is called. */
+async function workerAmidMail(): Promise<{ worker: OutboxWorker; release: () => void }> {
   const sending = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const transport = transportThat(async () => {
@@ -421,17 +422,29 @@ test('stop waits for mails under way, takes no more, and does not wait for ever'
   await enqueue();
   worker.start();
   await sending.promise;
+  return { worker, release: release.resolve };
+}
+
+test('stop waits for mails under way, and takes no more', async () => {
+  const { worker, release } = await workerAmidMail();
+  const stopping = worker.stop();
+  release();
+  await stopping;
+  worker.wake();
+  assert.equal((await rows()).filter((row) => row.sent_at).length, 1);
+  assert.deepEqual((await rows()).map((row) => row.attempts).sort(), [0, 1]);
+});
+
+test('stop does not wait for ever, says so once, and the mail under way is still marked as sent', async () => {
+  const { worker, release } = await workerAmidMail();
   await worker.stop(20);
+  await worker.stop();
   assert.deepEqual(
     logged.map((line) => line.level),
     ['warn'],
   );
-  const stopping = worker.stop();
-  release.resolve();
-  await stopping;
-  worker.wake();
-  assert.deepEqual((await rows()).map((row) => row.attempts).sort(), [0, 1]);
-  assert.equal((await rows()).filter((row) => row.sent_at).length, 1);
+  release();
+  await until(async () => (await rows()).some((row) => row.sent_at), 'the mail to be marked as sent');
 });
 
 test('a database that goes away is reported once, and mails go out when it is back', async () => {
