@@ -1,15 +1,16 @@
-// The accounts that a benchmark logs in, and their sessions. It must not measure.
+// Creates the accounts that a benchmark signs in with, and their sessions. It must not measure.
 import { randomUUID } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import autocannon, { type Client, type Request, type Result } from 'autocannon';
 import { argon2Parameters } from './argon2-rate.ts';
 import { type Place, query } from './place.ts';
+import { fetchCsrf } from './service.ts';
 
 export const accountCount = 200;
-const password = 'QaRegisterPass!47';
+export const accountPassword = 'QaRegisterPass!47';
 const emailOf = (number: number): string => `bench-${number}@example.com`;
 
-/** Verified users with the default role. In SQL: no address may register that many. */
+/** Creates verified users with the default role. In SQL, because rate limits forbid so many registrations. */
 export async function createAccounts(place: Place): Promise<void> {
   const ids = Array.from({ length: accountCount }, () => randomUUID());
   const emails = ids.map((_, number) => emailOf(number));
@@ -18,7 +19,7 @@ export async function createAccounts(place: Place): Promise<void> {
     connection,
     `insert into users (id, email, first_name, last_name, password_hash, verified)
      select id, email, 'Ada', 'Lovelace', $3, true from unnest($1::uuid[], $2::text[]) as made (id, email)`,
-    [ids, emails, await hash(password, argon2Parameters)],
+    [ids, emails, await hash(accountPassword, argon2Parameters)],
   );
   await query(
     connection,
@@ -27,31 +28,51 @@ export async function createAccounts(place: Place): Promise<void> {
   );
 }
 
-/** A login of each account, as autocannon sends it. */
+/** Returns one sign-in per account, as autocannon sends it. */
 export async function loginRequests(url: string): Promise<Request[]> {
-  const response = await fetch(`${url}/api/v1/auth/csrf-token`);
-  const { data } = (await response.json()) as { data: { csrf_token: string } };
-  const cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const csrf = await fetchCsrf(url);
   return Array.from({ length: accountCount }, (_, number) => ({
     method: 'POST' as const,
     path: '/api/v1/auth/login',
-    headers: { 'content-type': 'application/json', 'x-csrf-token': data.csrf_token, cookie },
-    body: JSON.stringify({ email: emailOf(number), password }),
+    headers: { 'content-type': 'application/json', ...csrf },
+    body: JSON.stringify({ email: emailOf(number), password: accountPassword }),
   }));
 }
 
-/** One session of each account; answers GET requests that carry their access tokens. */
+/** A session of an account. `headers` contain the access token, and the CSRF token with its cookie. */
+export type Session = {
+  accessToken: string;
+  refreshToken: string;
+  headers: { authorization: string; cookie: string; 'x-csrf-token': string };
+};
+
+export async function signIn(url: string, number: number): Promise<Session> {
+  const { headers = {}, body = '' } = (await loginRequests(url))[number] ?? {};
+  const response = await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers, body });
+  if (!response.ok) throw new Error(`login answered ${response.status}: ${await response.text()}`);
+  const { data }: { data: { access_token: string; refresh_token: string } } = JSON.parse(
+    await response.text(),
+  );
+  const { cookie = '', 'x-csrf-token': csrfToken = '' } = headers;
+  return {
+    accessToken: data.access_token,
+    refreshToken: data.refresh_token,
+    headers: { authorization: `Bearer ${data.access_token}`, cookie, 'x-csrf-token': csrfToken },
+  };
+}
+
+/** Signs in to each account; returns GET requests with their access tokens. */
 export async function openSessions(url: string, path: string): Promise<Request[]> {
   const requests: Request[] = [];
   for (const { headers = {}, body = '' } of await loginRequests(url)) {
     const response = await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers, body });
-    const { data } = (await response.json()) as { data: { access_token: string } };
+    const { data }: { data: { access_token: string } } = JSON.parse(await response.text());
     requests.push({ method: 'GET', path, headers: { authorization: `Bearer ${data.access_token}` } });
   }
   return requests;
 }
 
-/** Each connection sends all of the requests in turn, beginning at another one. Fails on any answer but 2xx. */
+/** Sends all requests in turn on each connection, starting at a different one. Throws for any answer but 2xx. */
 export async function load(
   url: string,
   requests: Request[],

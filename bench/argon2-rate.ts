@@ -1,13 +1,13 @@
-// What the hash function alone does on this machine: the ceiling of every login rate.
+// Measures the hash function alone on this machine, which limits every sign-in rate.
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
 
-/** Those of the service: packages/server/src/platform/security/password-hasher.ts. */
+/** The parameters of the service: packages/server/src/platform/security/password-hasher.ts. */
 export const argon2Parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** The hasher's own: the cores but one. */
+/** As many hashes at once as the service's hasher computes: all cores but one. */
 export const argon2Concurrency = Math.max(1, availableParallelism() - 1);
 
-/** Verifications per second. */
+/** Returns verifications per second. */
 export async function measureArgon2(seconds: number): Promise<number> {
   const phc = await hash('QaRegisterPass!47', argon2Parameters);
   const begin = performance.now();

@@ -1,7 +1,7 @@
-// The part of autocannon 9 that the benchmarks use; the package carries no types.
+// The types of the part of autocannon 9 that the benchmarks use; the package has none.
 declare module 'autocannon' {
   export type Request = {
-    method?: 'GET' | 'POST';
+    method?: 'GET' | 'POST' | 'PUT';
     path?: string;
     headers?: Record<string, string>;
     body?: string;
@@ -15,7 +15,7 @@ declare module 'autocannon' {
     setupClient?: (client: Client) => void;
   };
   export type Result = {
-    /** Seconds that it really took. */
+    /** Seconds that the run really took. */
     duration: number;
     '2xx': number;
     non2xx: number;

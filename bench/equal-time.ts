@@ -1,12 +1,12 @@
-// Whether the time of an answer tells a stranger something: logins that are refused for different reasons, and mails
-// asked for with and without an account. `node bench/equal-time.ts` alone, about two minutes.
-// One request at a time, the cases in a new random order in each round, so that noise falls on all of them alike.
+// Measures whether response times reveal something: refused sign-ins for different reasons, and mails requested with
+// and without an account. Run it alone: `node bench/equal-time.ts`, about two minutes.
+// Sends one request at a time, the cases in a new random order in each round, so that noise affects all of them equally.
 import { randomInt, randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { hash } from '@node-rs/argon2';
 import { argon2Parameters } from './argon2-rate.ts';
 import { createPlace, type Place, query } from './place.ts';
-import { startService } from './service.ts';
+import { fetchCsrf, startService } from './service.ts';
 import { format, markdown, median } from './table.ts';
 
 const right = 'QaRegisterPass!47';
@@ -20,12 +20,12 @@ type Case = {
   path: string;
   status: number;
   password?: string;
-  /** Absent: an address that nobody has. */
+  /** Absent: an email without an account. */
   account?: { active?: false; verified?: false };
   locked?: true;
 };
 
-/** The first of a table is what the others are compared with. */
+/** The first case of a table is the reference for the others. */
 const tables: Readonly<Record<string, readonly Case[]>> = {
   'Refused logins': [
     { name: 'account, wrong password', path: login, status: 422, password: wrong, account: {} },
@@ -62,14 +62,14 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
   ],
 };
 
-// A median of 400 such answers moves by about 1 % from run to run on a quiet machine.
+// A median of 400 answers varies by about 1 % from run to run on an idle machine.
 const samples = Number(process.env.BENCH_SAMPLES || 400);
-/** Not counted: the first answers of a process are slower. */
+/** Not counted, because the first answers of a process are slower. */
 const warmUp = 20;
 
 type Sampled = { test: Case; emails: string[]; ms: number[] };
 
-/** An address for each sample, so that no counter grows from one to the next. */
+/** Creates an email for each sample, so that no counter grows from one sample to the next. */
 async function prepare(place: Place, passwordHash: string): Promise<Map<string, Sampled[]>> {
   const connection = await place.connection();
   const sampled = new Map<string, Sampled[]>();
@@ -99,16 +99,11 @@ async function prepare(place: Place, passwordHash: string): Promise<Map<string, 
 
 type Poster = (path: string, body: object) => Promise<{ status: number; ms: number }>;
 
-/** On one connection that stays open; the time is from the call until the last byte. */
+/** Sends requests on one kept connection; measures the time from the call to the last byte. */
 async function openPoster(url: string): Promise<{ post: Poster; close(): void }> {
-  const response = await fetch(`${url}/api/v1/auth/csrf-token`);
-  const { data } = (await response.json()) as { data: { csrf_token: string } };
+  const csrf = await fetchCsrf(url);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const headers = {
-    'content-type': 'application/json',
-    'x-csrf-token': data.csrf_token,
-    cookie: response.headers.getSetCookie()[0]?.split(';')[0] ?? '',
-  };
+  const headers = { 'content-type': 'application/json', ...csrf };
   const post: Poster = (path, body) =>
     new Promise((resolve, reject) => {
       const text = JSON.stringify(body);
@@ -124,16 +119,13 @@ async function openPoster(url: string): Promise<{ post: Poster; close(): void }>
   return { post, close: () => agent.destroy() };
 }
 
-function shuffled<T>(values: readonly T[]): T[] {
-  const order = [...values];
-  for (let last = order.length - 1; last > 0; last -= 1) {
-    const other = randomInt(last + 1);
-    [order[last], order[other]] = [order[other] as T, order[last] as T];
-  }
-  return order;
-}
+const shuffled = <T>(values: readonly T[]): T[] =>
+  values
+    .map((value) => ({ value, key: randomInt(2 ** 47) }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ value }) => value);
 
-/** One table for each question; the ratio is of medians. Throws when an answer has another status than its case. */
+/** Returns one table for each question, with ratios of medians. Throws when an answer has an unexpected status. */
 export async function measureEqualTime(): Promise<string[]> {
   const place = await createPlace();
   const service = await startService({

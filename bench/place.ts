@@ -1,4 +1,4 @@
-// Where a benchmark runs: a folder and a database of its own, embedded or on the server of DATABASE_URL.
+// Gives a benchmark a folder and a database of its own, embedded or on the server of DATABASE_URL.
 // It must leave nothing behind.
 import { readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -8,11 +8,11 @@ import pg from 'pg';
 import { withChildren } from './processes.ts';
 
 export type Place = {
-  /** What the service is to be started with. */
+  /** The environment to start the service with. */
   environment: Record<string, string>;
-  /** How to reach the database; an embedded one only while a service runs. */
+  /** Returns how to connect to the database; an embedded one only runs while a service runs. */
   connection(): Promise<pg.ClientConfig>;
-  /** Processes of the embedded PostgreSQL; none where the server is somebody else's. */
+  /** Returns the processes of the embedded PostgreSQL; none with DATABASE_URL. */
   databasePids(): Promise<number[]>;
   remove(): Promise<void>;
 };
@@ -24,7 +24,7 @@ export const databaseKind = onServer
   ? 'PostgreSQL of DATABASE_URL'
   : 'embedded PostgreSQL, default durability';
 
-/** Empty: no schema, no cluster. */
+/** Creates an empty folder and, with DATABASE_URL, an empty database. */
 export async function createPlace(): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'castellan-bench-'));
   const pidFile = async () => (await readFile(join(folder, 'postgres/postmaster.pid'), 'utf8')).split('\n');
@@ -64,13 +64,13 @@ export async function createPlace(): Promise<Place> {
   };
 }
 
-/** The benchmark was interrupted: what it started ends by force. */
+/** Kills what an interrupted benchmark started and removes its folder. */
 function abandon(folder: string): void {
   try {
     const pid = Number(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
     for (const one of withChildren(pid)) process.kill(one, 'SIGKILL');
   } catch {
-    // No PostgreSQL of ours runs.
+    // No embedded PostgreSQL runs.
   }
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -1,4 +1,4 @@
-// What Linux says about processes: processor time and memory. It must not start or end one.
+// Reads processor time and memory of processes on Linux. It must not start or end one.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -12,10 +12,10 @@ const read = (pid: number, file: string): string => {
   }
 };
 
-// proc(5): after the name in parentheses come state, ppid, …; utime and stime are fields 14 and 15 of the line.
+// proc(5): state and ppid follow the name in parentheses; utime and stime are fields 14 and 15 of the line.
 const statFields = (pid: number): string[] => read(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
 
-/** Microseconds in user and kernel mode since the process began. */
+/** Returns the microseconds in user and kernel mode since the processes began. */
 export function cpuMicroseconds(pids: number[]): number {
   let ticks = 0;
   for (const pid of pids) {
@@ -25,14 +25,14 @@ export function cpuMicroseconds(pids: number[]): number {
   return (ticks * 1_000_000) / ticksPerSecond;
 }
 
-/** Memory in MiB, shared pages counted in proportion to who shares them. */
+/** Returns the proportional set size in MiB: a shared page counts in proportion to its users. */
 export function pssMebibytes(pids: number[]): number {
   let kibibytes = 0;
   for (const pid of pids) kibibytes += Number(/^Pss:\s+(\d+)/m.exec(read(pid, 'smaps_rollup'))?.[1] ?? 0);
   return kibibytes / 1024;
 }
 
-/** A process and those that it started: a PostgreSQL server with all its sessions. */
+/** Returns a process and its children, such as a PostgreSQL server with all its backends. */
 export function withChildren(parent: number): number[] {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

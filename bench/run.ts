@@ -1,5 +1,5 @@
-// Measures everything once, side by side, and prints it as markdown: `npm run bench`, about three and a half minutes.
-// On an embedded PostgreSQL of its own, or on a new database of the server that DATABASE_URL names. Loopback only.
+// Runs all measurements once and prints them as Markdown: `npm run bench`, about three and a half minutes.
+// Runs on an embedded PostgreSQL, or on a new database of the server that DATABASE_URL names. Loopback only.
 import { availableParallelism, totalmem } from 'node:os';
 import { measureEqualTime } from './equal-time.ts';
 import { databaseKind } from './place.ts';

@@ -1,17 +1,18 @@
-// The service as `npm start` runs it, in a process of its own. Its log goes nowhere, at the default level.
+// Starts the service as `npm start` does, in a process of its own. Its log is discarded, at the default level.
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
-const program = new URL('../packages/server/start.mjs', import.meta.url).pathname;
-/** Fine enough for starts of half a second. */
+const ownProgram = fileURLToPath(new URL('../packages/server/start.mjs', import.meta.url));
+/** Fine enough for starts that take half a second. */
 const pollMs = 5;
 const patienceMs = 60_000;
 
 export type Service = {
   pid: number;
   url: string;
-  /** From the start of the process until /health/ready answered 200. */
+  /** Milliseconds from the start of the process until /health/ready answered 200. */
   startMs: number;
   stop(): Promise<void>;
 };
@@ -20,9 +21,11 @@ const environment = {
   SECRET_KEY: 'a secret key for benchmarks, 32 bytes or more',
   FIRST_SUPERUSER_PASSWORD: 'Vexing#Quartz82Lime',
   RATE_LIMIT_LOGIN: 'off',
+  SHUTDOWN_GRACE_SECONDS: '0',
 };
 
-export async function startService(more: Record<string, string>): Promise<Service> {
+/** Starts a service and waits until it is ready. `program`: the start.mjs, possibly of another checkout. */
+export async function startService(more: Record<string, string>, program = ownProgram): Promise<Service> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const begin = performance.now();
@@ -30,6 +33,8 @@ export async function startService(more: Record<string, string>): Promise<Servic
     env: { PATH: process.env.PATH, ...environment, PORT: String(port), ...more },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  const { pid } = child;
+  if (pid === undefined) throw new Error('the service could not be started');
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const killed = () => child.kill('SIGKILL');
   process.once('exit', killed);
@@ -42,7 +47,7 @@ export async function startService(more: Record<string, string>): Promise<Servic
     await pause(pollMs);
   }
   return {
-    pid: child.pid as number,
+    pid,
     url,
     startMs: performance.now() - begin,
     async stop() {
@@ -52,6 +57,14 @@ export async function startService(more: Record<string, string>): Promise<Servic
       if (code !== 0) throw new Error(`the service ended with ${code}`);
     },
   };
+}
+
+/** Returns the CSRF cookie and the header with its token, as every state-changing request needs them. */
+export async function fetchCsrf(url: string): Promise<{ cookie: string; 'x-csrf-token': string }> {
+  const response = await fetch(`${url}/api/v1/auth/csrf-token`);
+  const { data }: { data: { csrf_token: string } } = JSON.parse(await response.text());
+  const cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  return { cookie, 'x-csrf-token': data.csrf_token };
 }
 
 async function isReady(url: string): Promise<boolean> {

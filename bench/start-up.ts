@@ -1,4 +1,4 @@
-// How long a start takes: on nothing and on what an earlier start left, without and with Node's compile cache.
+// Measures how long a first and a later start take, without and with Node's compile cache.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,11 +7,11 @@ import { startService } from './service.ts';
 import { markdown, summary } from './table.ts';
 
 export async function measureStarts(rounds: number): Promise<string> {
-  const times = {
-    firstCold: [] as number[],
-    firstWarm: [] as number[],
-    cold: [] as number[],
-    warm: [] as number[],
+  const times: Record<'firstCold' | 'firstWarm' | 'cold' | 'warm', number[]> = {
+    firstCold: [],
+    firstWarm: [],
+    cold: [],
+    warm: [],
   };
   const start = async (environment: Record<string, string>, cache: string, into: number[]): Promise<void> => {
     const service = await startService({ ...environment, NODE_COMPILE_CACHE: cache });
@@ -19,7 +19,7 @@ export async function measureStarts(rounds: number): Promise<string> {
     await service.stop();
   };
   const caches = mkdtempSync(join(tmpdir(), 'castellan-bench-cache-'));
-  // Also when the benchmark is interrupted.
+  // Removed also when the benchmark is interrupted.
   process.once('exit', () => rmSync(caches, { recursive: true, force: true }));
   for (let round = 0; round < rounds; round += 1) {
     const [full, empty] = [join(caches, `${round}-full`), join(caches, `${round}-empty`)];

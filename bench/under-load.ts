@@ -1,4 +1,5 @@
-// The running service: logins against the bare hash function, authenticated reads against an empty route, memory.
+// Measures the running service: sign-ins against the hash function alone, authenticated reads against an empty route,
+// and memory.
 import { setTimeout as pause } from 'node:timers/promises';
 import { accountCount, createAccounts, load, loginRequests, openSessions } from './accounts.ts';
 import { argon2Concurrency, measureArgon2 } from './argon2-rate.ts';
@@ -8,7 +9,7 @@ import { type Service, startService } from './service.ts';
 import { format, markdown, median, summary } from './table.ts';
 
 const secondsEach = 1.5;
-/** More than the hasher takes at once, so that its queue is never empty. */
+/** More than the hasher computes at once, so that its queue is never empty. */
 const loginConnections = 16;
 const connections = 64;
 const me = '/api/v1/users/me';
@@ -39,7 +40,7 @@ export async function measureUnderLoad(rounds: number): Promise<string[]> {
 async function measureLogins(service: Service, rounds: number): Promise<string> {
   const requests = await loginRequests(service.url);
   await load(service.url, requests, loginConnections, 1);
-  const rates = { bare: [] as number[], logins: [] as number[], cpu: [] as number[] };
+  const rates: Record<'bare' | 'logins' | 'cpu', number[]> = { bare: [], logins: [], cpu: [] };
   for (let round = 0; round < rounds; round += 1) {
     rates.bare.push(await measureArgon2(secondsEach));
     const before = cpuMicroseconds([service.pid]);
@@ -121,12 +122,11 @@ async function measureReads(
 type Statements = { connections: number; requests: number; transactions: number };
 
 /**
- * PostgreSQL adds up what a session did at the latest when it ends, so each count covers a whole life of the service:
- * start, load, stop. A statement outside of a transaction counts as one. What the same life takes without requests is
- * taken off.
+ * PostgreSQL may add up what a backend did only when it ends, so each count covers a whole run of the service: start,
+ * load, stop. A statement outside a transaction counts as one. The count of a run without requests is subtracted.
  */
 async function countStatements(place: Place, wide: number): Promise<Statements> {
-  // Keeps an embedded server up between the lives.
+  // Keeps an embedded server running between the runs.
   const keeper = await startService(place.environment);
   const connection = await place.connection();
   const count = async (): Promise<number> => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lockProblems } from './check-lock.ts';
 
-test('a package without a hash, one that names a host and one with a new script are told; workspaces are not', () => {
+test('packages without a hash, with a host or with a new install script are reported; workspaces are not', () => {
   assert.deepEqual(
     lockProblems({
       '': {},

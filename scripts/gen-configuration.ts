@@ -1,5 +1,5 @@
-// Writes docs/configuration.md from the settings' own definitions; with --check it only tells whether that is needed.
-// It must not hold a word on a single setting: those stand in packages/server/src/settings.ts.
+// Writes docs/configuration.md from the definitions of the settings. With --check it only reports a stale page.
+// It must not describe a setting: the descriptions are in packages/server/src/settings.ts.
 import { readFile, writeFile } from 'node:fs/promises';
 import { settingDefinitions } from '../packages/server/src/settings.ts';
 
@@ -7,10 +7,10 @@ export const configurationPath = new URL('../docs/configuration.md', import.meta
 
 type Row = { name: string; defaultShown: string; description: string };
 
-// A bar would end the cell.
+// A vertical bar would end the cell.
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
-/** A default that the service takes as it stands is code; "none", "made" and the like are words. */
+/** A default that can be set as it is shown becomes code; "none", "generated" and the like are words. */
 const defaultCell = ({ defaultShown, defaultText }: Row & { defaultText: string | undefined }): string =>
   defaultShown === defaultText || /^\w+:\/\//.test(defaultShown)
     ? `\`${cell(defaultShown)}\``
@@ -21,7 +21,11 @@ export function renderConfiguration(
 ): string {
   return `# Configuration
 
-Castellan is configured by environment variables alone; they are read once, when it starts. A wrong value stops the start with every problem listed, and \`npm run castellan -- check-config\` shows what would be used.
+\`\`\`sh
+npm run castellan -- check-config    # show the values in effect, or every wrong setting
+\`\`\`
+
+Castellan is configured only by environment variables. It reads them once, when it starts. If a value is wrong, it refuses to start and lists every problem. \`GET /api/v1/settings\` returns the values in effect of a running instance, without secrets, to holders of \`settings.read\`.
 
 | Setting | Default | Meaning |
 |---|---|---|

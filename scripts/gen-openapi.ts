@@ -1,22 +1,35 @@
-// Writes docs/openapi.json from the routes; with --check it only tells whether the file is up to date (exit 1 if not).
-// Opens no database and no port; the settings are the defaults, so that every machine writes the same bytes.
+// Writes docs/openapi.json from the routes. With --check it only reports a stale file (exit status 1).
+// It opens no database and no port. The settings are the defaults, so that every machine writes the same bytes.
 import { readFile, writeFile } from 'node:fs/promises';
 import pg from 'pg';
 import { buildApp } from '../packages/server/src/app.ts';
 import { createDeps } from '../packages/server/src/deps.ts';
+import { loadMailTemplates } from '../packages/server/src/modules/auth/mail-templates.ts';
 import { createLog } from '../packages/server/src/platform/log.ts';
 import { createMailTransport } from '../packages/server/src/platform/mail/transport.ts';
 import { loadSettings } from '../packages/server/src/settings.ts';
 
 const file = new URL('../docs/openapi.json', import.meta.url);
 
-/** The document under default settings, as it stands in the file. */
+/** Returns the document under default settings, as the text of the file. */
 export async function generateOpenApi(): Promise<string> {
   const settings = loadSettings({ LOG_LEVEL: 'silent' });
   const pool = new pg.Pool();
-  const transport = createMailTransport({ from: settings.mailFrom, outboxDir: '', print: () => {} });
+  const transport = createMailTransport({
+    from: settings.mailFrom,
+    senderName: settings.serviceName,
+    outboxDir: '',
+  });
   const secretKey = Buffer.alloc(32);
-  const deps = createDeps({ settings, pool, log: createLog('silent'), secretKey, transport });
+  const deps = createDeps({
+    settings,
+    pool,
+    reservedPool: pool,
+    log: createLog('silent'),
+    secretKey,
+    transport,
+    mailTemplates: loadMailTemplates(undefined),
+  });
   const app = await buildApp(deps);
   try {
     await app.ready();

@@ -1,85 +1,136 @@
-// Runs the test suite on one PostgreSQL: its own embedded one or, with TEST_DATABASE_URL, the server named there.
-// Usage: node scripts/test.ts [--server] [--only=<part of a path>] [options of node --test]
-// With --server and nothing named: the PostgreSQL of this machine.
+// Runs the test suite on one PostgreSQL: an embedded one or, with TEST_DATABASE_URL, the server named there.
+// Usage: node scripts/test.ts [--server] [--twin] [--quick] [--database] [--only=<part of a path>]
+//        [--except=<part of a path>] [<path>…] [options of node --test]
+// --server: without TEST_DATABASE_URL, the PostgreSQL on 127.0.0.1:5432. --database: only files that use the server.
+// --twin: a second server with the programs of the given one, without syncing, if this machine has them.
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
-import { startEmbeddedPostgres } from '../packages/server/src/platform/db/embedded.ts';
+import { fileURLToPath } from 'node:url';
+import { findBrowser } from './find-browser.ts';
+import { programsOf } from './test-batches.ts';
+import { testFiles } from './test-files.ts';
+import { memoryFolder } from './test-memory.ts';
+import { beginRun, endRun, guardRun } from './test-run.ts';
+import { holdServer, keptTemplate, makeTemplate, warmCluster } from './test-server.ts';
+import { startTwin } from './test-twin.ts';
 
-const root = new URL('..', import.meta.url).pathname;
+const root = fileURLToPath(new URL('..', import.meta.url));
 const localServer = 'postgres://postgres@127.0.0.1:5432/postgres';
-const template = `castellan_template_${process.pid}`;
+// Files wait for locks, timeouts and processes; two per core keep the cores busy.
+const FILES_PER_CORE = 2;
 
-/** Where tests make their databases, and how to leave it. Tests lose nothing that matters, so nothing is synced. */
-async function openServer(): Promise<{ adminUrl: string; close(): Promise<void> }> {
-  const given =
-    process.env.TEST_DATABASE_URL ?? (process.argv.includes('--server') ? localServer : undefined);
-  if (given) return { adminUrl: given, close: async () => {} };
-  const folder = await mkdtemp(join(tmpdir(), 'castellan-tests-'));
-  const server = await startEmbeddedPostgres({
-    dataDir: folder,
-    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '400' },
-  });
-  const { host, port, user, database } = server.connection;
-  return {
-    adminUrl: `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`,
-    close: async () => {
-      await server.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => interrupted.abort(signal));
 
-async function onServer(adminUrl: string, statement: string): Promise<void> {
-  const client = new pg.Client(adminUrl);
-  await client.connect();
-  await client.query(statement);
-  await client.end();
-}
-
+/** Resolves with the exit status; after an interruption it is 128 plus the number of the signal, as in shells. */
 function runNode(args: string[], environment: Record<string, string>): Promise<number> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {
       cwd: root,
-      stdio: 'inherit',
+      // Ctrl-C must reach only this process, which ends all processes of the run in one place.
+      detached: true,
+      stdio: ['ignore', 'inherit', 'inherit'],
       env: { ...process.env, ...environment },
     });
-    child.on('exit', (code, signal) => resolve(code ?? (signal ? 1 : 0)));
+    const giveUp = () => {
+      const signal: NodeJS.Signals = interrupted.signal.reason;
+      resolve(128 + constants.signals[signal]);
+    };
+    interrupted.signal.addEventListener('abort', giveUp);
+    if (interrupted.signal.aborted) giveUp();
+    child.on('exit', (code) => resolve(code ?? 1));
   });
 }
 
-const only = process.argv.find((one) => one.startsWith('--only='))?.slice('--only='.length) ?? '';
-const options = process.argv.slice(2).filter((one) => one !== '--server' && !one.startsWith('--only='));
-const files = globSync(
-  ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'scripts/**/*.test.ts'],
-  { cwd: root },
-)
-  .filter((file) => file.includes(only))
-  .sort();
-// Without a file named, node would look for tests by itself.
+const given = process.argv.slice(2);
+const textOf = (option: string): string =>
+  given.find((one) => one.startsWith(`--${option}=`))?.slice(option.length + 3) ?? '';
+const only = textOf('only');
+const options = given.filter(
+  (one) => one.startsWith('-') && !/^--(server|twin|quick|database|(only|except)=.*)$/.test(one),
+);
+const named = given.filter((one) => !one.startsWith('-'));
+const files = testFiles({
+  quick: given.includes('--quick'),
+  database: given.includes('--database'),
+  only,
+  except: textOf('except'),
+  named,
+});
+// Without a file, node would search for tests itself.
 if (files.length === 0) {
   process.stderr.write(`No test file has "${only}" in its path.\n`);
   process.exit(1);
 }
 
-const server = await openServer();
+// The page tests need a browser; only CI requires one.
+const driven = files.filter((file) => file.includes('/e2e/'));
+const browser = driven.length > 0 ? await findBrowser() : null;
+const cannotDrive = driven.length > 0 && browser === null;
+if (cannotDrive) {
+  process.stderr.write(
+    `No Chromium found (set CHROMIUM to its path): ${driven.length} files of page tests are skipped.\n`,
+  );
+  if (process.env.CI) process.exit(1);
+}
+const chosen = cannotDrive ? files.filter((file) => !driven.includes(file)) : files;
+if (chosen.length === 0) {
+  process.stderr.write('Nothing is left to run.\n');
+  process.exit(0);
+}
+
+const memory = memoryFolder();
+if (process.env.TMPDIR === undefined && memory !== undefined) process.env.TMPDIR = memory;
+const url = process.env.TEST_DATABASE_URL ?? (given.includes('--server') ? localServer : undefined);
+const run = await beginRun(url === undefined ? warmCluster() : { url });
+const guard = guardRun(run);
+const server = await holdServer(run.server);
 let code = 1;
 try {
-  await onServer(server.adminUrl, `create database ${template}`);
-  const environment = { TEST_DATABASE_ADMIN_URL: server.adminUrl, TEST_DATABASE_TEMPLATE: template };
-  code = await runNode(['packages/server/test/make-template.ts'], environment);
-  // Each file is a process of its own, and most wait for hashing or the database.
-  const concurrency = String(Math.max(2, availableParallelism()));
-  if (code === 0)
-    code = await runNode(
-      ['--test', `--test-concurrency=${concurrency}`, '--test-timeout=300000', ...options, ...files],
-      environment,
-    );
+  const twin = url !== undefined && given.includes('--twin') ? await startTwin(url, run.folder) : undefined;
+  const adminUrl = twin ?? server.adminUrl;
+  const isSynced = url !== undefined && twin === undefined;
+  const environment: Record<string, string> = {
+    TMPDIR: run.folder,
+    TEST_DATABASE_ADMIN_URL: adminUrl,
+    TEST_DATABASE_PREFIX: run.prefix,
+    TEST_DATABASE_COPY: isSynced ? 'wal_log' : 'file_copy',
+    ...(browser === null ? {} : { CHROMIUM: browser }),
+    // Each file is a process of its own and spends most of its start loading the same modules.
+    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/castellan-tests'),
+  };
+  const make = async (name: string): Promise<void> => {
+    const status = await runNode(['packages/testing/src/make-template.ts'], {
+      ...environment,
+      TEST_DATABASE_TEMPLATE: name,
+    });
+    if (status !== 0) throw new Error('the template database could not be created');
+  };
+  const template =
+    url === undefined
+      ? await keptTemplate(adminUrl, make)
+      : await makeTemplate(adminUrl, `${run.prefix}template`, make);
+  // A name pattern would also have to match the names of files, and in a full run one file of scenarios takes minutes.
+  const isEachAlone =
+    process.env.HARDENING === 'full' ||
+    options.some((one) => /^--test-(name-pattern|skip-pattern|only)/.test(one));
+  const concurrency = String(FILES_PER_CORE * availableParallelism());
+  code = await runNode(
+    [
+      '--test',
+      `--test-concurrency=${concurrency}`,
+      // Only ends a hang.
+      '--test-timeout=900000',
+      ...options,
+      ...(isEachAlone ? chosen : programsOf(chosen, run.folder)),
+    ],
+    { ...environment, TEST_DATABASE_TEMPLATE: template },
+  );
 } finally {
-  await onServer(server.adminUrl, `drop database if exists ${template}`);
-  await server.close();
+  await endRun(run, server.adminUrl);
+  await server.release();
+  guard.dismiss();
 }
 process.exitCode = code;

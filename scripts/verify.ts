@@ -1,45 +1,65 @@
-// Everything that has to hold before a change goes in, in the order of what fails soonest. CI runs this same list.
-// Ends with the sum of both runs of the suite: `N passed, N failed`.
+// Runs everything that must pass before a change is merged, in the order of what fails soonest. CI runs the same list.
+// Prints the sum over all test runs at the end: `N passed, N failed`.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { findBrowser } from './find-browser.ts';
 
 type Totals = { passed: number; failed: number };
 type Run = { code: number; totals: Totals };
 
 const node = process.execPath;
-const root = new URL('..', import.meta.url).pathname;
+const root = fileURLToPath(new URL('..', import.meta.url));
 const serverUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
-/** The oldest PostgreSQL that is supported: the suite runs on it and on the embedded one. */
+/** The oldest supported PostgreSQL; the suite runs on it and on the embedded one. */
 const OLDEST_SERVER = '15';
+/** The hardening suite runs as a step of its own, so that its result is shown separately. */
+const HARDENING = 'packages/hardening/';
 
-/** What the scenarios of the hardening suite count in both runs of the suite. */
+/** The folder for the counts of the scenarios on both servers. */
 const hardeningReport = mkdtempSync(join(tmpdir(), 'castellan-hardening-'));
 
-const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
-
-const steps: [string, string[]][] = [
+const steps: [name: string, command: [program: string, ...args: string[]]][] = [
   ['format, lint, import rules', ['node_modules/.bin/biome', 'check', '.']],
   ['types', ['node_modules/.bin/tsc', '--noEmit']],
+  ['types of the SDK', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/sdk']],
+  ['unused files, exports and packages', ['node_modules/.bin/knip', '--no-progress']],
   ['lock file', [node, 'scripts/check-lock.ts']],
+  ['migrations', [node, 'scripts/check-migrations.ts']],
+  ['words', [node, 'scripts/check-words.ts']],
+  ['generated: tables', [node, 'scripts/gen-tables.ts', '--check']],
+  ['generated: import rules', [node, 'scripts/gen-import-rules.ts', '--check']],
   ['generated: configuration', [node, 'scripts/gen-configuration.ts', '--check']],
   ['generated: OpenAPI', [node, 'scripts/gen-openapi.ts', '--check']],
+  ['generated: SDK types', [node, 'scripts/gen-sdk.ts', '--check']],
   ['generated: errors, audit actions', [node, 'scripts/gen-catalogues.ts', '--check']],
   ['generated: licences', [node, 'scripts/gen-licences.ts', '--check']],
-  ['suite on the embedded PostgreSQL', [node, 'scripts/test.ts']],
-  [`suite on PostgreSQL ${OLDEST_SERVER}`, [node, 'scripts/test.ts', '--server']],
+  ['suite on the embedded PostgreSQL', [node, 'scripts/test.ts', `--except=${HARDENING}`]],
+  ['hardening on the embedded PostgreSQL', [node, 'scripts/test.ts', `--only=${HARDENING}`]],
+  [
+    `suite on PostgreSQL ${OLDEST_SERVER}`,
+    [node, 'scripts/test.ts', '--server', '--twin', '--database', `--except=${HARDENING}`],
+  ],
+  [
+    `hardening on PostgreSQL ${OLDEST_SERVER}`,
+    [node, 'scripts/test.ts', '--server', '--twin', '--database', `--only=${HARDENING}`],
+  ],
   ['generated: hardening', [node, 'scripts/hardening.ts', `--check=${hardeningReport}`]],
   ['clone, install, start, stop, start again', [node, 'scripts/smoke.ts']],
 ];
 
-function run([command, ...args]: string[], environment: Record<string, string | undefined>): Promise<Run> {
+function run(
+  [program, ...args]: [program: string, ...args: string[]],
+  environment: Record<string, string | undefined>,
+): Promise<Run> {
   return new Promise((resolve) => {
-    const child = spawn(command as string, args, {
+    const child = spawn(program, args, {
       cwd: root,
       stdio: ['ignore', 'pipe', 'inherit'],
-      // The totals are read from plain text.
+      // The totals are read from uncolored text.
       env: { ...process.env, FORCE_COLOR: undefined, NO_COLOR: '1', ...environment },
     });
     let out = '';
@@ -52,7 +72,7 @@ function run([command, ...args]: string[], environment: Record<string, string | 
   });
 }
 
-/** From the closing lines of node:test. What was cancelled, skipped or put off did not pass. */
+/** Reads the totals from the summary of node:test. Cancelled, skipped and todo tests count as failed. */
 function totalsOf(out: string): Totals {
   const count = (name: string): number =>
     [...out.matchAll(new RegExp(`^(?:ℹ|#) ${name} (\\d+)$`, 'gm'))].reduce(
@@ -65,11 +85,10 @@ function totalsOf(out: string): Totals {
   };
 }
 
-/** What the suite cannot do without, before anything takes time. A missing part fails, nothing is skipped for it. */
+/** Returns what is missing on this machine, before any step runs. Nothing is skipped because of a missing part. */
 async function missingParts(): Promise<string[]> {
   const missing: string[] = [];
-  if (!existsSync(chromium))
-    missing.push(`no Chromium at ${chromium}: install it, or name another in CHROMIUM`);
+  if ((await findBrowser()) === null) missing.push('no Chromium: install it, or name one in CHROMIUM');
   const client = new pg.Client({ connectionString: serverUrl, connectionTimeoutMillis: 5_000 });
   try {
     await client.connect();
@@ -77,9 +96,8 @@ async function missingParts(): Promise<string[]> {
     if (!rows[0].server_version.startsWith(`${OLDEST_SERVER}.`))
       missing.push(`the server of TEST_DATABASE_URL is PostgreSQL ${rows[0].server_version}`);
   } catch (error) {
-    missing.push(
-      `no PostgreSQL ${OLDEST_SERVER} at TEST_DATABASE_URL or 127.0.0.1:5432: ${(error as Error).message}`,
-    );
+    const reason = error instanceof Error ? error.message : error;
+    missing.push(`no PostgreSQL ${OLDEST_SERVER} at TEST_DATABASE_URL or 127.0.0.1:5432: ${reason}`);
   } finally {
     await client.end();
   }
@@ -92,13 +110,11 @@ const broken = await missingParts();
 for (const [name, command] of broken.length === 0 ? steps : []) {
   process.stdout.write(`\n== ${name}\n`);
   const started = performance.now();
-  // The first run is the embedded one, whatever the caller's environment names.
+  // Steps without --server use the embedded PostgreSQL, whatever the caller's environment says.
   const isOnServer = command.includes('--server');
   const { code, totals } = await run(command, {
     TEST_DATABASE_URL: isOnServer ? serverUrl : undefined,
     HARDENING_REPORT: hardeningReport,
-    // The embedded database is killed as often as is promised; once is enough.
-    KILL_ROUNDS: isOnServer ? '1' : '20',
   });
   const seconds = ((performance.now() - started) / 1_000).toFixed(0);
   const { passed, failed } = totals;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program `castellan`: checks the runtime before anything that an older one cannot even parse, then runs a command.
+// The program `castellan`: checks the Node version before it loads code that an older Node cannot parse.
 import '@castellan/server/check-node';
 import module from 'node:module';
 

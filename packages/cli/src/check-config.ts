@@ -1,28 +1,22 @@
-// `castellan check-config`: the settings as the service would read them. It opens nothing and shows no secret.
-import type { Setting } from '@castellan/server/platform/config';
-import { loadSettings, settingDefinitions } from '@castellan/server/settings';
+// `castellan check-config`: prints the settings as the service would read them. It opens nothing and shows no secret.
+
+import { loadMailTemplates } from '@castellan/server/modules/auth/mail-templates';
+import type { SettingInForce } from '@castellan/server/platform/config';
+import { loadSettings } from '@castellan/server/settings';
 import type { Call } from './command.ts';
 
-/** Rejects with every problem in the message. */
+/** Prints every setting. Rejects if settings are wrong; the message lists every problem. */
 export async function checkConfig({ environment, print }: Call): Promise<void> {
-  const { publicUrl } = loadSettings(environment);
-  const definitions: Setting<unknown>[] = Object.values(settingDefinitions);
-  const width = Math.max(...definitions.map(({ name }) => name.length)) + 2;
-  for (const definition of definitions) {
-    const { name } = definition;
-    const value = shown(definition, environment[name]);
-    print(`${name.padEnd(width)}${value.replace(settingDefinitions.publicUrl.defaultShown, publicUrl)}`);
-  }
+  const { inForce, warnings, mailTemplatesDir } = loadSettings(environment);
+  loadMailTemplates(mailTemplatesDir);
+  const width = Math.max(...inForce.map(({ name }) => name.length)) + 2;
+  for (const one of inForce) print(`${one.name.padEnd(width)}${displayed(one)}`);
+  for (const warning of warnings) print(`warning: ${warning}`);
 }
 
-function shown({ defaultShown, secret, emptyCounts }: Setting<unknown>, given: string | undefined): string {
-  const isDefault = given === undefined || (given.trim() === '' && !emptyCounts);
-  if (isDefault) return `${defaultShown.replaceAll('`', '')} (default)`;
-  const text = given.trim();
-  if (!secret) return text === '' ? '(empty)' : text;
-  return URL.canParse(text) ? withoutSecrets(new URL(text)) : '(set, not shown)';
+function displayed({ value, default: byDefault, source, is_secret }: SettingInForce): string {
+  if (source !== 'environment') return `${value ?? byDefault} (default)`;
+  if (value === null) return '(set, not shown)';
+  if (value === '') return '(empty)';
+  return is_secret ? `${value} (login and options not shown)` : value;
 }
-
-// User name and query go too: tokens are put there as well.
-const withoutSecrets = ({ protocol, host, pathname }: URL): string =>
-  host === '' ? '(set, not shown)' : `${protocol}//${host}${pathname} (login and options not shown)`;

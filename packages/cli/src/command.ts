@@ -1,26 +1,26 @@
-// What a command is, is given and may throw.
+// Defines a command, its input and its errors.
 import type { ParseArgsConfig } from 'node:util';
 
 export type Call = {
-  /** As parsed by the command's own `options`. */
+  /** Parsed by the command's `options`. */
   values: Readonly<Record<string, string | boolean | undefined>>;
   environment: Readonly<Record<string, string | undefined>>;
-  /** One line or more on standard output. */
+  /** Prints one or more lines on standard output. */
   print: (text: string) => void;
 };
 
 export type Command = {
   summary: string;
-  /** After `castellan <name>`. */
+  /** The text after `castellan <name>`. */
   usage: string;
-  /** Lines on what the options mean and what the command leaves alone. */
+  /** Lines that explain the options and what the command does not change. */
   details: readonly string[];
   options: NonNullable<ParseArgsConfig['options']>;
-  /** Rejects with an Error whose message is for the person at the terminal. */
+  /** Runs the command. Rejects with an Error whose message is shown to the user. */
   run: (call: Call) => Promise<void>;
 };
 
-/** The command line is wrong: exit code 2. */
+/** The command line is wrong. The exit code is 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }

@@ -1,4 +1,4 @@
-// Every command by its name. The server is loaded when one runs, so that help and a mistyped option answer at once.
+// All commands by name. A command loads the server only when it runs, so that help and usage errors are fast.
 import type { Command } from './command.ts';
 
 export const commands: Readonly<Record<string, Command>> = {
@@ -12,16 +12,17 @@ export const commands: Readonly<Record<string, Command>> = {
   migrate: {
     summary: 'Prepare the database: schema, seed, signing key. Then exit.',
     usage: '',
-    details: ['Safe to repeat, and beside a running service. Each start of the service does the same.'],
+    details: ['Safe to repeat, and while the service runs. Each start of the service does the same.'],
     options: {},
     run: async (call) => (await import('./migrate.ts')).migrate(call),
   },
   'create-superuser': {
-    summary: 'Make an account that may do everything.',
+    summary: 'Create a superuser, or make an existing account a superuser.',
     usage: '--email <address> --first-name <name> --last-name <name> | --email <address> --promote',
     details: [
-      'The password is read from standard input, or asked for when that is a terminal.',
-      '--promote   Make the existing account of this address a superuser: active and verified, password as it was.',
+      'The password is read from standard input; at a terminal, the command asks for it.',
+      "--last-name ''   For people with a single name.",
+      '--promote   Make the existing account with this email a superuser, active and verified. The password stays the same.',
     ],
     options: {
       email: { type: 'string' },
@@ -32,20 +33,38 @@ export const commands: Readonly<Record<string, Command>> = {
     run: async (call) => (await import('./create-superuser.ts')).createSuperuserCommand(call),
   },
   'rotate-keys': {
-    summary: 'Make a new key that signs tokens.',
-    usage: '[--now]',
+    summary: 'Create a new signing key, or revoke a leaked one.',
+    usage: '[--now | --revoke <kid> [--yes]]',
     details: [
-      'Every instance publishes it within a minute; it signs when no key set cached by other services lacks it.',
+      'Every instance publishes the key within seconds. It signs after seven minutes, when every cached key set contains it.',
       'Earlier keys keep verifying until the last token they signed has expired.',
-      '--now   Sign with it at once. Services that cache the key set refuse new tokens until they fetch it again.',
+      '--now            Sign with it after five seconds, and drop keys that were to sign later. Services that cache the',
+      '                 key set refuse new tokens until they fetch it again.',
+      '--revoke <kid>   For a leaked key: refuse every token it signed, at once, and end their sessions. A new key',
+      '                 is created only if this one was signing. The kid is in the header of each token and in the key set.',
+      '--yes            Do not ask for confirmation.',
     ],
-    options: { now: { type: 'boolean', default: false } },
+    options: {
+      now: { type: 'boolean', default: false },
+      revoke: { type: 'string' },
+      yes: { type: 'boolean', default: false },
+    },
     run: async (call) => (await import('./rotate-keys.ts')).rotateKeys(call),
   },
+  'reset-keys': {
+    summary: 'Replace the signing keys after SECRET_KEY was lost. Ends every session.',
+    usage: '[--yes]',
+    details: [
+      'The new key is encrypted with the current SECRET_KEY, or with DATA_DIR/secret.key. Start every instance with that value afterwards.',
+      '--yes   Do not ask for confirmation.',
+    ],
+    options: { yes: { type: 'boolean', default: false } },
+    run: async (call) => (await import('./reset-keys.ts')).resetKeys(call),
+  },
   'check-config': {
-    summary: 'Show every setting with its value, or everything that is wrong with them.',
+    summary: 'Show every setting with its value, or list every wrong setting.',
     usage: '',
-    details: ['Secrets are not shown. Nothing is opened or made.'],
+    details: ['Secrets are not shown. Nothing is opened or created.'],
     options: {},
     run: async (call) => (await import('./check-config.ts')).checkConfig(call),
   },

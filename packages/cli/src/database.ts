@@ -1,26 +1,40 @@
-// Opens the database that the settings name for one command, and leaves it as it was: an embedded PostgreSQL that runs
-// is joined and runs on, one that was at rest rests again.
-import { type Foundation, openFoundation } from '@castellan/server/foundation';
+// Opens the database of the settings for one command. A running embedded PostgreSQL is shared and keeps running; one
+// that was stopped is started and stopped again.
 import { isDatabaseUnavailable } from '@castellan/server/platform/db/failures';
 import { AppError } from '@castellan/server/platform/errors';
 import { createLog } from '@castellan/server/platform/log';
+import { SealedKeyError } from '@castellan/server/platform/security/signing-keys';
 import { loadSettings } from '@castellan/server/settings';
-import { explainStartFailure, explainWait } from '@castellan/server/start-failure';
+import { explainStartFailure, explainWait } from '@castellan/server/start/failure';
+import { type Foundation, openFoundation } from '@castellan/server/start/foundation';
+import { requireSchemaOfThisVersion } from '@castellan/server/start/prepare-database';
 import type { Call } from './command.ts';
 
-/** With `existing` nothing is made: it rejects when the database, its schema or the secret key is missing. */
+type DatabaseOptions = {
+  /**
+   * Creates nothing. Rejects if the database, its schema or the secret key is missing, if a newer version has migrated
+   * the schema, or if the secret key does not decrypt the signing keys.
+   */
+  existing: boolean;
+  /** Accepts another secret key, and creates a missing one. Default: false. */
+  anySecretKey?: boolean;
+  /** Accepts a schema that a newer version has migrated. Default: false. */
+  anySchema?: boolean;
+};
+
+/** Runs `work` on the database. */
 export async function onDatabase<T>(
   call: Call,
-  options: { existing: boolean },
+  options: DatabaseOptions,
   work: (foundation: Foundation) => Promise<T>,
 ): Promise<T> {
   const settings = loadSettings(call.environment);
-  // Standard output is the command's answer.
+  // The log goes to standard error, because standard output is for the command's result.
   const log = createLog(settings.logLevel, { write: (line) => void process.stderr.write(line) });
   try {
-    const foundation = await openFoundation({ settings, log, print: call.print, existing: options.existing });
+    const foundation = await openFoundation({ settings, log, print: call.print, ...options });
     try {
-      if (options.existing) await requirePrepared(foundation);
+      if (options.existing) await requirePrepared(foundation, options);
       return await work(foundation);
     } finally {
       await foundation.close();
@@ -34,14 +48,18 @@ export async function onDatabase<T>(
   }
 }
 
-/** The schema is there and the secret key is the one that sealed the signing keys. */
-async function requirePrepared({ deps, database }: Foundation): Promise<void> {
+async function requirePrepared(
+  { deps, database }: Foundation,
+  { anySecretKey = false, anySchema = false }: DatabaseOptions,
+): Promise<void> {
+  if (!anySchema) await requireSchemaOfThisVersion(deps.db);
   try {
     await deps.keyRing.load();
-    deps.keyRing.current();
+    if (!anySecretKey) deps.keyRing.current();
   } catch (error) {
-    // undefined_table: nobody has prepared this database.
-    if ((error as { code?: string }).code !== '42P01') throw error;
+    if (anySecretKey && error instanceof SealedKeyError) return;
+    // undefined_table: the database has no schema yet.
+    if (!(error instanceof Error && 'code' in error && error.code === '42P01')) throw error;
     throw new Error(`${database} is not prepared yet: run \`castellan migrate\`, or start the service once.`);
   }
 }

@@ -1,5 +1,5 @@
-// The command line: finds the command, parses its options, turns errors into one sentence and an exit code.
-// The only reader of process.env here. It must not load the server by itself.
+// The command line: finds the command, parses its options, and prints errors with an exit code.
+// Only this file reads process.env. It must not load the server.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Command, UsageError } from './command.ts';
@@ -9,16 +9,18 @@ const print = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
-/** Sets the exit code: 0 done, 1 failed, 2 the command line is wrong. Never rejects. */
+/**
+ * Runs the command and sets the exit code: 0 for success, 1 for a failure, 2 for a wrong command line. Never rejects.
+ */
 export async function main(): Promise<void> {
-  // Whoever reads the output may have seen enough (`| head`); what the command does is not undone by that.
+  // The reader of the output may close it early (`| head`). That must not stop the command.
   process.stdout.on('error', () => undefined);
   try {
     await runCommand(process.argv.slice(2));
   } catch (error) {
     process.exitCode = error instanceof UsageError ? 2 : 1;
-    process.stderr.write(`castellan: ${sentenceOf(error)}\n`);
-    if (process.env.LOG_LEVEL === 'debug') process.stderr.write(`${(error as Error).stack}\n`);
+    process.stderr.write(`castellan: ${describe(error)}\n`);
+    if (process.env.LOG_LEVEL === 'debug' && error instanceof Error) process.stderr.write(`${error.stack}\n`);
   }
 }
 
@@ -41,10 +43,14 @@ function find(name: string): Command {
 function parse(name: string, command: Command, args: string[]): Record<string, string | boolean> {
   try {
     const options = { ...command.options, help: { type: 'boolean', short: 'h' } } as const;
-    return { ...(parseArgs({ args, options, allowPositionals: false }).values as object) };
+    const { values } = parseArgs({ args, options, allowPositionals: false });
+    const parsed: Record<string, string | boolean> = {};
+    for (const [name, value] of Object.entries(values))
+      if (typeof value === 'string' || typeof value === 'boolean') parsed[name] = value;
+    return parsed;
   } catch (error) {
-    // Node adds advice about `--` after the first sentence.
-    const [sentence] = (error as Error).message.split('. ');
+    // After the first sentence, Node adds advice about `--`.
+    const [sentence] = messageOf(error).split('. ');
     throw new UsageError(`${sentence?.replace(/\.$/, '')}. See \`castellan help ${name}\`.`);
   }
 }
@@ -58,15 +64,15 @@ function helpOn(name: string | undefined): string {
 const overview = (): string => {
   const names = [...Object.keys(commands), 'help', '--version'];
   const width = Math.max(...names.map((name) => name.length)) + 2;
-  const summaries = {
-    help: 'This, or with the name of a command more about it.',
-    '--version': 'The version.',
+  const summaries: Readonly<Record<string, string>> = {
+    help: 'Show this text, or help on the named command.',
+    '--version': 'Show the version.',
   };
   return [
     'Usage: castellan <command> [options]',
     '',
     ...names.map((name) => {
-      const summary = commands[name]?.summary ?? summaries[name as keyof typeof summaries];
+      const summary = commands[name]?.summary ?? summaries[name];
       return `  ${name.padEnd(width)}${summary}`;
     }),
     '',
@@ -77,10 +83,19 @@ const overview = (): string => {
 const version = (): string =>
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
-/** A refused password brings its reasons as a list. */
-function sentenceOf(error: unknown): string {
-  const { message, extras } = error as Error & { extras?: { detail?: string | { errors: string[] } } };
-  const detail = extras?.detail;
-  if (typeof detail === 'object') return [message, ...detail.errors.map((one) => `  - ${one}`)].join('\n');
-  return message || String(error);
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Returns the message of an error, and for a rejected password also its list of reasons. */
+const describe = (error: unknown): string =>
+  [messageOf(error) || String(error), ...reasonsOf(error).map((reason) => `  - ${reason}`)].join('\n');
+
+/**
+ * Returns the reasons in `extras.detail.errors` of an AppError. It cannot use the class, which belongs to the server.
+ */
+function reasonsOf(error: unknown): unknown[] {
+  const reasons = propertyOf(propertyOf(propertyOf(error, 'extras'), 'detail'), 'errors');
+  return Array.isArray(reasons) ? reasons : [];
 }
+
+const propertyOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;

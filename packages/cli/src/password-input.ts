@@ -1,14 +1,14 @@
-// Reads a new password from the person or program at standard input.
-// It must not echo it, and must not take it from an argument: others on the machine can read those.
+// Reads a new password from standard input, typed or piped.
+// It must not echo the password or accept it as an argument, which other users of the machine can read.
 import { createInterface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
 
 type Input = Readable & { isTTY?: boolean };
 
-// The policy takes 128 characters of up to 4 bytes; anything far longer is a wrong file.
+// The password policy allows 128 characters of up to 4 bytes. Much longer input is probably a wrong file.
 const MAX_BYTES = 4_096;
 
-/** On a terminal it is asked for twice. Otherwise all of the input, without the line end after it. */
+/** Returns the password. Asks for it twice at a terminal; otherwise reads all input and removes one final line end. */
 export async function readPassword(input: Input, terminal: Writable): Promise<string> {
   const password = input.isTTY ? await askTwice(input, terminal) : await readAll(input);
   if (password === '') throw new Error('no password was given on standard input.');
@@ -20,7 +20,8 @@ async function readAll(input: Readable): Promise<string> {
   let bytes = 0;
   for await (const chunk of input) {
     bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw new Error(`standard input holds more than ${MAX_BYTES} bytes: no password.`);
+    if (bytes > MAX_BYTES)
+      throw new Error(`standard input has more than ${MAX_BYTES} bytes, which is too long for a password.`);
     chunks.push(Buffer.from(chunk));
   }
   return Buffer.concat(chunks)
@@ -29,13 +30,13 @@ async function readAll(input: Readable): Promise<string> {
 }
 
 async function askTwice(input: Input, terminal: Writable): Promise<string> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input, output: nowhere, terminal: true });
-  // Unlike question(), it also keeps a line that was typed ahead.
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input, output: discard, terminal: true });
+  // Unlike question(), the iterator keeps a line that is typed before the prompt.
   const typed = lines[Symbol.asyncIterator]();
   try {
     const first = await ask(typed, terminal, 'Password: ');
-    if (first !== (await ask(typed, terminal, 'The same again: ')))
+    if (first !== (await ask(typed, terminal, 'Repeat the password: ')))
       throw new Error('the two passwords differ.');
     return first;
   } finally {
@@ -48,6 +49,6 @@ async function ask(typed: AsyncIterator<string>, terminal: Writable, question: s
   terminal.write(question);
   const line = await typed.next();
   terminal.write('\n');
-  if (line.done) throw new Error('given up.');
+  if (line.done) throw new Error('cancelled.');
   return line.value;
 }

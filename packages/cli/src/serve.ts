@@ -1,5 +1,5 @@
-// `castellan serve`.
+// `castellan serve`: runs the service.
 import { serve } from '@castellan/server/main';
 
-/** Resolves when the service is up; it then lives until a signal. */
+/** Starts the service and resolves when it is ready. It then runs until a signal. */
 export const serveUntilStopped = serve;

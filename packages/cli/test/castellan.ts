@@ -1,8 +1,9 @@
-// Runs the program as a person does: a process of its own, with nothing in its environment but what the test says.
+// Runs the command line in a separate process, whose environment contains only what the test sets.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 
-const program = new URL('../castellan.mjs', import.meta.url).pathname;
+const program = fileURLToPath(new URL('../castellan.mjs', import.meta.url));
 
 export type Outcome = { code: number | null; out: string; err: string };
 export type Running = {
@@ -29,14 +30,14 @@ export function launch(args: string[], environment: Record<string, string> = {},
   return { child, out: () => texts.out, ended };
 }
 
-/** `input` is all of its standard input. */
+/** Runs a command and returns its exit code and output. `input` is its complete standard input. */
 export function castellan(
   args: string[],
   environment: Record<string, string> = {},
   input = '',
 ): Promise<Outcome> {
   const { child, ended } = launch(args, environment);
-  // A command that reads nothing may be gone before it is written.
+  // A command that does not read its input may exit before it is written.
   child.stdin.on('error', () => undefined).end(input);
   return ended;
 }

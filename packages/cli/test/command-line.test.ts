@@ -3,18 +3,18 @@ import { test } from 'node:test';
 import { settingDefinitions } from '@castellan/server/settings';
 import { castellan } from './castellan.ts';
 
-test('help lists every command, and help of one shows its options', async () => {
+test('help lists every command, and help for a command shows its options', async () => {
   const all = await castellan(['help']);
   assert.deepEqual([all.code, all.err], [0, '']);
-  for (const name of ['serve', 'migrate', 'create-superuser', 'rotate-keys', 'check-config'])
+  for (const name of ['serve', 'migrate', 'create-superuser', 'rotate-keys', 'reset-keys', 'check-config'])
     assert.match(all.out, new RegExp(`^ {2}${name} `, 'm'));
   const one = await castellan(['rotate-keys', '--help']);
   assert.equal(one.code, 0);
-  assert.match(one.out, /^Usage: castellan rotate-keys \[--now\]$/m);
+  assert.match(one.out, /^Usage: castellan rotate-keys \[--now \| --revoke <kid> \[--yes\]\]$/m);
   assert.deepEqual(await castellan(['help', 'rotate-keys']), one);
 });
 
-test('--version tells the version', async () => {
+test('--version prints the version', async () => {
   const { code, out } = await castellan(['--version']);
   assert.equal(code, 0);
   assert.match(out, /^castellan \d+\.\d+\.\d+\n$/);
@@ -28,14 +28,18 @@ for (const [args, message] of [
   [['rotate-keys', '--soon'], /^castellan: Unknown option '--soon'\. See `castellan help rotate-keys`\.\n$/],
   [['migrate', 'now'], /^castellan: Unexpected argument 'now'.*\. See .+\n$/],
   [['create-superuser', '--first-name', 'A'], /^castellan: --email is missing\. .+\n$/],
-  [['create-superuser', '--email', 'nobody'], /^castellan: --email is no e-mail address\.\n$/],
+  [['create-superuser', '--email', 'nobody'], /^castellan: --email is not an email address\.\n$/],
   [['create-superuser', '--email', 'a@example.com'], /^castellan: --first-name is missing\. .+\n$/],
   [
     ['create-superuser', '--email', 'a@example.com', '--promote', '--last-name', 'B'],
-    /^castellan: --promote changes no name.+\n$/,
+    /^castellan: --promote does not change names.+\n$/,
+  ],
+  [
+    ['create-superuser', '--email', 'a@example.com', '--first-name', 'A'],
+    /^castellan: --last-name is missing\. .+\n$/,
   ],
 ] as const)
-  test(`\`castellan ${args.join(' ')}\` is a mistake of usage: exit code 2 and what to do`, async () => {
+  test(`\`castellan ${args.join(' ')}\` is a usage error: exit code 2 and what to do`, async () => {
     const { code, out, err } = await castellan([...args]);
     assert.deepEqual([code, out], [2, '']);
     assert.match(err, message);
@@ -51,12 +55,15 @@ test('check-config shows every setting with its value or default, and no secret'
     FIRST_SUPERUSER_PASSWORD: secrets[3] as string,
   });
   assert.equal(code, 0);
-  const lines = Object.fromEntries(
+  const [warnings, settings] = [true, false].map((wanted) =>
     out
       .trim()
       .split('\n')
-      .map((line) => line.split(/\s{2,}/)),
-  );
+      .filter((line) => line.startsWith('warning: ') === wanted),
+  ) as [string[], string[]];
+  const lines = Object.fromEntries(settings.map((line) => line.split(/\s{2,}/)));
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? '', /^warning: DATABASE_URL names another machine/);
   assert.deepEqual(
     Object.keys(lines),
     Object.values(settingDefinitions).map(({ name }) => name),
@@ -70,7 +77,18 @@ test('check-config shows every setting with its value or default, and no secret'
   for (const secret of secrets) assert.ok(!out.includes(secret), secret);
 });
 
-test('check-config lists everything that is wrong, and no value of a secret', async () => {
+test('check-config shows no part of a URL whose password is not percent-encoded', async () => {
+  for (const DATABASE_URL of [
+    'postgres://app:12/kettle@db.example.com/accounts',
+    'postgres://app:12?kettle@db.example.com/accounts',
+  ]) {
+    const { out } = await castellan(['check-config'], { DATABASE_URL });
+    assert.match(out, /^DATABASE_URL +\(set, not shown\)$/m);
+    assert.ok(!out.includes('kettle'));
+  }
+});
+
+test('check-config lists every wrong setting, but no value of a secret', async () => {
   const { code, out, err } = await castellan(['check-config'], {
     PORT: 'eighty',
     LOG_LEVEL: 'loud',
@@ -81,10 +99,10 @@ test('check-config lists everything that is wrong, and no value of a secret', as
   assert.ok(!err.includes('kettle'));
 });
 
-test('a database server that does not answer is one line and exit code 1', async () => {
+test('an unreachable database server causes one line of output and exit code 1', async () => {
   const { code, err } = await castellan(['migrate'], {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
-    SECRET_KEY: 'x'.repeat(32),
+    SECRET_KEY: 'q3Vh0cGx5bXV0dGVyLWZvcmVzdC1saWdodC1tb3Nh',
   });
   assert.equal(code, 1);
   assert.match(err, /^castellan: connect ECONNREFUSED 127\.0\.0\.1:9\. Start PostgreSQL, .+\n$/);

@@ -3,9 +3,9 @@ import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { findCluster } from '../../server/src/platform/db/embedded/location.ts';
-import { createClient } from '../../server/test/client.ts';
-import { eventually, PASSWORD } from '../../server/test/harness.ts';
+import { clusterOf } from '@castellan/embedded-postgres/testing';
+import { createClient } from '@castellan/testing/client';
+import { eventually, PASSWORD } from '@castellan/testing/harness';
 import { castellan, launch } from './castellan.ts';
 
 let folder: string;
@@ -14,15 +14,15 @@ let environment: Record<string, string>;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'castellan-cli-'));
-  // The user that runs PostgreSQL for root has to get in.
+  // If the test runs as root, PostgreSQL runs as another user, which needs access.
   await chmod(folder, 0o755);
   dataDir = join(folder, 'data');
-  environment = { DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn' };
+  environment = { DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn', SHUTDOWN_GRACE_SECONDS: '0' };
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-const isAtRest = async (): Promise<boolean> => {
-  const cluster = findCluster({ dataDir, systemDir: '/var/lib/castellan', log: () => undefined });
+const isStopped = async (): Promise<boolean> => {
+  const cluster = clusterOf(dataDir);
   return cluster !== undefined && !(await readdir(cluster)).includes('postmaster.pid');
 };
 
@@ -36,35 +36,35 @@ const superuser = (email: string): string[] => [
   'Byron',
 ];
 
-test('the embedded database: made by migrate alone, joined while the service runs, left as it was found', async () => {
+test('the embedded database: created only by migrate, shared while the service runs, left as it was found', async () => {
   const early = await castellan(['rotate-keys'], environment);
   assert.equal(early.code, 1);
   assert.match(early.err, /^castellan: There is no database in .+ yet\. .+\n$/);
-  assert.deepEqual(await readdir(folder), [], 'a command that needs a database makes none');
+  assert.deepEqual(await readdir(folder), [], 'a command that needs a database creates none');
 
   const migrated = await castellan(['migrate'], environment);
   assert.deepEqual([migrated.code, migrated.err], [0, '']);
-  assert.ok(await isAtRest(), 'migrate stops what it started');
+  assert.ok(await isStopped(), 'migrate stops what it started');
 
   assert.equal((await castellan(superuser('one@example.com'), environment, PASSWORD)).code, 0);
-  assert.ok(await isAtRest(), 'so does a command after it');
+  assert.ok(await isStopped(), 'so does a command after it');
 
   const service = launch(['serve'], environment);
   try {
-    const url = await eventually(
-      () => (/Ready\./.test(service.out()) ? /listens on (\S+)/.exec(service.out())?.[1] : undefined),
-      'the service',
-    );
+    const url = await eventually(() => {
+      if (!service.out().includes('"msg":"ready"}\n')) return undefined;
+      return /"url":"([^"]+)","msg":"listening"/.exec(service.out())?.[1];
+    }, 'the service');
     assert.equal((await castellan(superuser('two@example.com'), environment, PASSWORD)).code, 0);
     assert.equal((await castellan(['rotate-keys'], environment)).code, 0);
-    assert.ok(!(await isAtRest()), 'a command leaves a database that others use');
+    assert.ok(!(await isStopped()), 'a command does not stop a database that others use');
     for (const email of ['one@example.com', 'two@example.com'])
       assert.equal((await createClient(url).login({ email, password: PASSWORD })).status, 200);
   } finally {
-    // A Ctrl-C under npm reaches the process twice: from the terminal, and handed on.
+    // Ctrl-C under npm reaches the process twice: from the terminal and from npm.
     service.child.kill('SIGINT');
     service.child.kill('SIGINT');
   }
   assert.equal((await service.ended).code, 0);
-  assert.ok(await isAtRest());
+  assert.ok(await isStopped());
 });

@@ -1,92 +1,201 @@
-// The names of the events in the audit log, and how the log is read.
+// The catalogue of audit actions, and the schemas to read the audit log.
 // An action that is not listed here cannot be written.
 import Type from 'typebox';
 import { Timestamp, Uuid } from './common.ts';
 
-/** Action → what happened. `details` always holds the client address and request id where a request caused it. */
+type AuditActionEntry = {
+  /** What happened, for the documentation. `details` always holds the client address and request id of a request. */
+  text: string;
+  /** Found by `result=failure`; every other action is a success. */
+  failure?: true;
+  /**
+   * One user, one email or one network can cause it at will. Of each such action, 60 entries a minute are written. The
+   * others are counted, and reported within a minute by an entry whose `details.more_left_out` is their number.
+   */
+  bounded?: true;
+  /** Written after the commit of its change: what the specification requires of passwords, and what follows from them. */
+  afterCommit?: true;
+};
+
 export const auditActionCatalogue = {
-  login_succeeded: 'A user signed in. details: email, session_id, user_agent.',
-  login_failed:
-    'A sign-in was refused. details.reason: unknown_user, wrong_password, locked, unverified, inactive or sanitization.',
-  account_locked: 'Too many failed attempts locked an e-mail address, whether or not an account has it.',
-  account_unlocked: 'The lock ended. details.reason: expired, password_set or administrator.',
-  user_registered: 'Somebody opened an account.',
-  registration_refused:
-    'A registration was refused. details.reason: abuse_limit, email_taken or password_rejected.',
-  email_verified: 'A user confirmed his e-mail address.',
-  verification_refused: 'A verification link was refused. details.reason: the error code.',
-  verification_email_sent:
-    'A verification mail was asked for. details.outcome: queued, already_verified, no_account or limited.',
-  password_reset_requested: 'A reset mail was asked for. details.outcome: queued, no_account or limited.',
-  password_changed: 'A user changed the own password; every session ended.',
-  password_reset: 'A password was set through a mailed link; every session ended.',
-  password_set_by_admin: "An administrator set a user's password; every session of that user ended.",
-  password_refused: 'A new password was refused, or the current one was wrong, or the link was.',
-  session_refreshed: 'New tokens were given for a refresh token. details.rotated tells which path.',
-  refresh_failed: 'A refresh was refused. details.reason: unknown or the security event beside it.',
-  refresh_origin_network_mismatch: 'A refresh came from another network than the login; the session ended.',
-  refresh_token_reuse: 'An exchanged refresh token was used again; the session ended.',
-  session_revoked: 'A session was ended by its owner, by an administrator or by the cap. details.reason.',
-  logout: 'A user ended one session.',
-  logout_all: 'A user ended every session.',
-  unverified_account_deleted: 'The clean-up removed an account that nobody verified in time.',
-  permission_denied:
-    'Somebody lacked the permission of an operation, or tried what his rights do not reach. details: permission or code, method, route.',
-  csrf_refused: 'A state-changing request had no valid CSRF token.',
-  rate_limited: 'A request was over its limit. details.limit.',
-  user_profile_updated: 'A user changed the own names.',
-  user_created: 'An administrator made a user.',
-  user_updated: 'An administrator changed a user.',
-  user_deleted: 'An administrator deleted a user.',
-  user_roles_changed: 'An administrator changed the roles of a user.',
-  role_created: 'A role was made.',
-  role_updated: 'A role was changed.',
-  role_deleted: 'A role was deleted.',
-  role_permissions_changed: 'The permissions of a role were replaced or reduced.',
-  role_group_created: 'A role group was made.',
-  role_group_updated: 'A role group was changed.',
-  role_group_moved: 'A role group got another parent.',
-  role_group_deleted: 'A role group was deleted.',
-  role_group_cloned: 'A role group was copied with its roles.',
-  role_group_roles_changed: 'Roles were added to a group or taken out of it.',
-  role_groups_synced: "Links were repaired from each role's role_group_id.",
-  permission_group_created: 'A permission group was made.',
-  permission_group_updated: 'A permission group was changed; with its name its permissions changed theirs.',
-  permission_group_moved: 'A permission group got another parent.',
-  permission_group_deleted: 'A permission group was deleted.',
-  permission_created: 'A permission was made.',
-  permission_deleted: 'A permission was deleted.',
-  signing_key_rotated: 'A new signing key was made.',
-} as const;
+  login_succeeded: { text: 'A user signed in. details: email, session_id, user_agent.', bounded: true },
+  login_failed: {
+    text: 'A sign-in was refused. details.reason: unknown_user, wrong_password, locked, unverified, inactive or sanitization.',
+    failure: true,
+    bounded: true,
+  },
+  account_locked: {
+    text: 'Too many failed sign-ins locked an email address, whether or not an account has it.',
+    failure: true,
+  },
+  account_unlocked: {
+    text: 'The lock ended. details.reason: expired, password_set or administrator.',
+    afterCommit: true,
+  },
+  user_registered: { text: 'A user registered an account.' },
+  registration_refused: {
+    text: 'A registration was refused. details.reason: abuse_limit, email_taken or password_rejected.',
+    failure: true,
+    bounded: true,
+  },
+  email_verified: { text: 'A user verified the email of the account.' },
+  registration_declined: {
+    text: 'The owner of the email declined a registration; the account was removed. details: email.',
+  },
+  verification_refused: {
+    text: 'A verification link was refused. details.reason: the error code.',
+    failure: true,
+    bounded: true,
+  },
+  verification_email_sent: {
+    text: 'A verification mail was requested. details.outcome: queued, already_verified, no_account or limited.',
+    bounded: true,
+  },
+  password_reset_requested: {
+    text: 'A reset mail was requested. details.outcome: queued, no_account or limited.',
+    bounded: true,
+  },
+  password_changed: { text: 'A user changed their password; every session ended.', afterCommit: true },
+  password_reset: { text: 'A password was set with a mailed link; every session ended.', afterCommit: true },
+  password_set_by_admin: {
+    text: "An administrator set a user's password; every session of that user ended.",
+    afterCommit: true,
+  },
+  password_refused: {
+    text: 'A new password was rejected, or the current password or the link was wrong.',
+    failure: true,
+    bounded: true,
+  },
+  session_refreshed: {
+    text: 'New tokens were issued for a refresh token. details.rotated: whether the refresh token was replaced.',
+    bounded: true,
+  },
+  refresh_failed: {
+    text: 'A refresh was refused. details.reason: unknown, or the security event recorded with it.',
+    failure: true,
+    bounded: true,
+  },
+  refresh_origin_network_mismatch: {
+    text: 'A refresh came from another network than the sign-in; the session ended.',
+    failure: true,
+  },
+  refresh_token_reuse: {
+    text: 'An exchanged refresh token was used again; the session ended.',
+    failure: true,
+  },
+  session_revoked: {
+    text: 'A session was ended by its owner, by an administrator or by the session limit. See details.reason.',
+    bounded: true,
+  },
+  logout: { text: 'A user ended one session.', bounded: true },
+  logout_all: { text: 'A user ended every session.', bounded: true },
+  unverified_account_deleted: { text: 'The clean-up removed an account that was not verified in time.' },
+  permission_denied: {
+    text: 'A caller lacked the permission of an operation, or attempted a change that their permissions do not allow. details: permission or code, method, route.',
+    failure: true,
+    bounded: true,
+  },
+  api_key_refused: {
+    text: 'An API key was refused. details.reason: api_key_invalid, api_key_expired, api_key_revoked, service_account_inactive or rate_limited.',
+    failure: true,
+    bounded: true,
+  },
+  client_token_issued: {
+    text: 'A service account got an access token for an API key. details: key_id.',
+    bounded: true,
+  },
+  access_token_revoked: {
+    text: 'The holder of an access token revoked it. details: session_id or key_id.',
+    bounded: true,
+  },
+  csrf_refused: { text: 'A state-changing request had no valid CSRF token.', failure: true, bounded: true },
+  rate_limited: {
+    text: 'A request exceeded a rate limit. details.limit: which one.',
+    failure: true,
+    bounded: true,
+  },
+  user_profile_updated: { text: 'A user changed their names.', bounded: true },
+  user_created: { text: 'An administrator created a user.' },
+  user_updated: { text: 'An administrator changed a user.' },
+  user_deleted: { text: 'An administrator deleted a user.' },
+  user_roles_changed: { text: 'An administrator changed the roles of a user.' },
+  role_created: { text: 'A role was created.' },
+  role_updated: { text: 'A role was changed.' },
+  role_deleted: { text: 'A role was deleted.' },
+  role_permissions_changed: { text: 'The permissions of a role were replaced or reduced.' },
+  access_previewed: {
+    text: 'A change of access was previewed with dry_run; nothing was changed. details: operation, and the numbers gaining, losing and inactive, or the error code would_be_refused.',
+    bounded: true,
+  },
+  role_group_created: { text: 'A role group was created.' },
+  role_group_updated: { text: 'A role group was changed.' },
+  role_group_moved: { text: 'A role group was moved to another parent.' },
+  role_group_deleted: { text: 'A role group was deleted.' },
+  role_group_cloned: { text: 'A role group was cloned with its roles.' },
+  role_group_roles_changed: { text: 'Roles were added to a role group or removed from it.' },
+  role_groups_synced: { text: "Links were repaired from each role's role_group_id." },
+  permission_group_created: { text: 'A permission group was created.' },
+  permission_group_updated: {
+    text: 'A permission group was changed. If its name changed, its permissions were renamed.',
+  },
+  permission_group_moved: { text: 'A permission group was moved to another parent.' },
+  permission_group_deleted: { text: 'A permission group was deleted.' },
+  permission_created: { text: 'A permission was created.' },
+  permission_deleted: { text: 'A permission was deleted.' },
+  permission_renamed: {
+    text: 'An upgrade added a built-in permission with the name of one of your permissions; yours was renamed.',
+  },
+  service_account_created: { text: 'A service account was created.' },
+  service_account_updated: { text: 'A service account was changed.' },
+  service_account_roles_changed: { text: 'The roles of a service account were changed.' },
+  service_account_deleted: { text: 'A service account was deleted; its API keys and access tokens ended.' },
+  api_key_created: { text: 'An API key was created for a service account. details: key_id, prefix.' },
+  api_key_rotated: {
+    text: 'An API key was replaced by a new one. details: key_id, prefix, replaced_key_id, ends_at of the replaced key.',
+  },
+  api_key_revoked: { text: 'An API key was revoked; its access tokens ended. details: key_id, prefix.' },
+  signing_key_rotated: { text: 'A new signing key was created.' },
+  signing_key_revoked: {
+    text: 'A signing key was revoked, with every token that it signed. details.successor: the new key, if one was created.',
+  },
+  signing_keys_reset: {
+    text: 'Every signing key was revoked and a new one was created. details.revoked: their ids.',
+  },
+} as const satisfies Record<string, AuditActionEntry>;
 
 export type AuditAction = keyof typeof auditActionCatalogue;
-export const auditActions = Object.keys(auditActionCatalogue) as AuditAction[];
+const isAction = (key: string): key is AuditAction => Object.hasOwn(auditActionCatalogue, key);
+export const auditActions = Object.keys(auditActionCatalogue).filter(isAction);
 
-/** What `result=failure` finds; every other action is a success. */
-export const failureActions: readonly AuditAction[] = [
-  'login_failed',
-  'account_locked',
-  'registration_refused',
-  'verification_refused',
-  'password_refused',
-  'refresh_failed',
-  'refresh_origin_network_mismatch',
-  'refresh_token_reuse',
-  'permission_denied',
-  'csrf_refused',
-  'rate_limited',
-];
+const marked = (mark: 'failure' | 'bounded' | 'afterCommit'): AuditAction[] =>
+  auditActions.filter((action) => mark in auditActionCatalogue[action]);
+
+/** The actions that `result=failure` finds. */
+export const failureActions: readonly AuditAction[] = marked('failure');
+
+/** Actions that one subject can cause at will. */
+export const boundedActions: readonly AuditAction[] = marked('bounded');
+/** Actions that are written after the commit of their change. */
+export const afterCommitActions: readonly AuditAction[] = marked('afterCommit');
 
 export const AuditLogEntry = Type.Object(
   {
     id: Uuid,
     actor_id: Type.Union([Uuid, Type.Null()]),
+    actor_type: Type.Union([Type.Literal('user'), Type.Literal('service_account'), Type.Null()]),
+    actor_name: Type.Union([Type.String(), Type.Null()], {
+      description: 'The name of the service account at that time; null for users.',
+    }),
     actor_email: Type.Union([Type.String(), Type.Null()], {
-      description: 'The address that the actor had then; it stays when the account goes.',
+      description: "The actor's email address at that time. It is kept when the account is deleted.",
     }),
     action: Type.String(),
     resource_type: Type.String(),
     resource_id: Type.String(),
+    resource_name: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'Name of the affected record at that time: the email of a user, the name of any other record. It is kept when the record is renamed or deleted.',
+    }),
     details: Type.Object({}, { additionalProperties: true }),
     timestamp: Timestamp,
   },
@@ -98,10 +207,10 @@ export const AuditLogQuery = Type.Object({
   actor_id: Type.Optional(Uuid),
   resource_type: Type.Optional(Type.String({ maxLength: 100 })),
   resource_id: Type.Optional(
-    Type.String({ maxLength: 100, description: 'The target: a record id as text.' }),
+    Type.String({ maxLength: 100, description: 'The id of the affected record, as text.' }),
   ),
   action: Type.Optional(
-    Type.Array(Type.Enum([...auditActions]), { maxItems: 20, description: 'May be repeated.' }),
+    Type.Array(Type.Enum([...auditActions]), { maxItems: 20, description: 'Can be repeated.' }),
   ),
   address: Type.Optional(Type.String({ maxLength: 100, description: 'Client address.' })),
   result: Type.Optional(Type.Enum(['success', 'failure'])),

@@ -1,12 +1,12 @@
-// Bodies and answers of /auth.
-// It must not decide a rule: which status an input earns is the server's business.
+// Schemas of the request bodies and responses of /auth.
+// They contain no rules: the server decides which error an input gets.
 import Type from 'typebox';
-import { EmailInput, PasswordInput, PersonNameInput } from './common.ts';
+import { EmailInput, FirstNameInput, LastNameInput, PasswordInput } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
 import { User } from './users.ts';
 
 const TokenInput = Type.String({ minLength: 1, maxLength: 4096 });
-/** Any text: what is no token of ours is an invalid link, however it is misshapen. */
+/** Any text, so that a malformed token gets the error of an invalid link. */
 const MailedTokenInput = Type.String();
 
 export const LoginBody = Type.Object({ email: EmailInput, password: PasswordInput }, { title: 'Login' });
@@ -16,8 +16,8 @@ export const RegisterBody = Type.Object(
   {
     email: EmailInput,
     password: PasswordInput,
-    first_name: PersonNameInput('Ada'),
-    last_name: PersonNameInput('Lovelace'),
+    first_name: FirstNameInput,
+    last_name: LastNameInput,
   },
   { title: 'Register' },
 );
@@ -26,7 +26,26 @@ export type RegisterBody = Type.Static<typeof RegisterBody>;
 export const EmailBody = Type.Object({ email: EmailInput }, { title: 'EmailOnly' });
 export type EmailBody = Type.Static<typeof EmailBody>;
 
-export const VerifyEmailBody = Type.Object({ token: MailedTokenInput }, { title: 'VerifyEmail' });
+export const VerifyEmailBody = Type.Object(
+  { token: MailedTokenInput, new_password: Type.Optional(PasswordInput) },
+  {
+    title: 'VerifyEmail',
+    description:
+      '`new_password` replaces the password chosen at registration and ends every session and mailed link of the account.',
+  },
+);
+export type VerifyEmailBody = Type.Static<typeof VerifyEmailBody>;
+
+export const DeclineRegistrationBody = Type.Object(
+  { token: MailedTokenInput },
+  { title: 'DeclineRegistration' },
+);
+
+export const CheckLinkBody = Type.Object(
+  { purpose: Type.Enum(['verify_email', 'reset_password']), token: MailedTokenInput },
+  { title: 'CheckLink' },
+);
+export type CheckLinkBody = Type.Static<typeof CheckLinkBody>;
 
 export const ResetConfirmBody = Type.Object(
   { token: MailedTokenInput, new_password: PasswordInput },
@@ -65,6 +84,73 @@ export const LoginEnvelope = DataEnvelope(
 export const TokenPairEnvelope = DataEnvelope(TokenPair);
 export const AccessTokenEnvelope = DataEnvelope(
   Type.Object({ access_token: Type.String(), token_type: TokenType }, { title: 'AccessToken' }),
+);
+export const LinkState = Type.Object(
+  {
+    valid: Type.Boolean({ description: 'True if the token would be accepted now.' }),
+    already_verified: Type.Boolean({
+      description: 'True for a verification link whose email address is already verified.',
+    }),
+    declinable: Type.Boolean({
+      description: 'True for a verification link of a registration that can be declined.',
+    }),
+  },
+  { title: 'LinkState' },
+);
+export type LinkState = Type.Static<typeof LinkState>;
+export const LinkStateEnvelope = DataEnvelope(LinkState);
+export const passwordRuleCodes = [
+  'too_short',
+  'too_long',
+  'missing_uppercase',
+  'missing_lowercase',
+  'missing_digit',
+  'missing_special',
+  'too_common',
+  'sequential_run',
+  'repeated_run',
+  'too_weak',
+  'reused',
+] as const;
+export type PasswordRuleCode = (typeof passwordRuleCodes)[number];
+
+export const PasswordRule = Type.Object(
+  {
+    code: Type.Enum([...passwordRuleCodes]),
+    message: Type.String({ description: 'The sentence with which a refusal reports the rule.' }),
+    parameters: Type.Object(
+      {
+        min_length: Type.Optional(
+          Type.Integer({ description: 'Unicode code points after normalization to NFC.' }),
+        ),
+        max_length: Type.Optional(
+          Type.Integer({ description: 'Unicode code points after normalization to NFC.' }),
+        ),
+        pattern: Type.Optional(
+          Type.String({
+            description:
+              'Matches a character that the password must contain: a regular expression of JavaScript with the flag `u`.',
+          }),
+        ),
+        list_size: Type.Optional(Type.Integer({ description: 'Number of common passwords on the list.' })),
+        run_length: Type.Optional(Type.Integer({ description: 'Length of the shortest refused run.' })),
+        min_strength: Type.Optional(Type.Integer({ description: 'Minimum zxcvbn score, 1 to 4.' })),
+        history_count: Type.Optional(
+          Type.Integer({ description: 'Former passwords that are refused, besides the current one.' }),
+        ),
+      },
+      { description: 'What the rule compares with. A rule has only its own parameters.' },
+    ),
+  },
+  { title: 'PasswordRule' },
+);
+export type PasswordRule = Type.Static<typeof PasswordRule>;
+
+export const PasswordPolicyEnvelope = DataEnvelope(
+  Type.Object(
+    { rules: Type.Array(PasswordRule, { description: 'In the order in which a refusal reports them.' }) },
+    { title: 'PasswordPolicy' },
+  ),
 );
 export const CsrfTokenEnvelope = DataEnvelope(
   Type.Object({ csrf_token: Type.String() }, { title: 'CsrfToken' }),

@@ -1,4 +1,4 @@
-// The dashboard: everybody sees how many users there are, administrators the rest.
+// Schemas of the dashboard: all users see the number of users, administrators see everything.
 import Type from 'typebox';
 import { Uuid } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
@@ -47,3 +47,52 @@ export const Dashboard = Type.Object(
 );
 export type Dashboard = Type.Static<typeof Dashboard>;
 export const DashboardEnvelope = DataEnvelope(Dashboard);
+
+const ActivityDay = Type.Object(
+  {
+    day: Type.String({ format: 'date', description: 'A day of UTC.' }),
+    sign_ins: Type.Integer(),
+    refusals: Type.Integer({ description: 'Refused sign-ins.' }),
+    registrations: Type.Integer(),
+  },
+  { title: 'ActivityDay' },
+);
+export type ActivityDay = Type.Static<typeof ActivityDay>;
+export const ActivityEnvelope = DataEnvelope(Type.Array(ActivityDay));
+
+export const ActivityQuery = Type.Object({
+  days: Type.Integer({ minimum: 1, maximum: 90, default: 30, description: 'The days up to today.' }),
+});
+
+/** What deserves attention → the list of exactly these records, under `/api/v1`. */
+export const attentionFilters = {
+  locked_users: { resource: 'users', query: { status: 'locked' } },
+  unverified_users_near_removal: { resource: 'users', query: { removal_within_hours: '24' } },
+  users_without_roles: { resource: 'users', query: { roles: 'none' } },
+  permissions_without_roles: { resource: 'permissions', query: { roles: 'none', is_builtin: 'false' } },
+  roles_without_holders: { resource: 'roles', query: { holders: 'none' } },
+  roles_without_permissions: { resource: 'roles', query: { permissions: 'none' } },
+} as const satisfies Record<string, { resource: string; query: Record<string, string> }>;
+export type AttentionCode = keyof typeof attentionFilters;
+const isAttentionCode = (key: string): key is AttentionCode => Object.hasOwn(attentionFilters, key);
+export const attentionCodes = Object.keys(attentionFilters).filter(isAttentionCode);
+
+const AttentionItem = Type.Object(
+  {
+    code: Type.Enum([...attentionCodes]),
+    count: Type.Integer(),
+    filter: Type.Object(
+      {
+        path: Type.String({ description: 'The list of exactly these records.' }),
+        resource: Type.String({ description: 'The list without its filters.' }),
+        query: Type.Record(Type.String(), Type.String(), { description: 'The filters of the list.' }),
+      },
+      { title: 'AttentionFilter' },
+    ),
+  },
+  { title: 'AttentionItem' },
+);
+export type AttentionItem = Type.Static<typeof AttentionItem>;
+export const AttentionEnvelope = DataEnvelope(
+  Type.Object({ items: Type.Array(AttentionItem) }, { title: 'Attention' }),
+);

@@ -1,14 +1,14 @@
-// The shapes that every answer has: `{data?, message}` on success, `{detail, code, request_id, errors?}` on failure.
-// It must not know any single operation.
+// Schemas of every response: `{data?, message}` on success, `{detail, code, request_id, errors?}` on failure.
+// They must not depend on a single operation.
 import Type, { type TSchema } from 'typebox';
 
-/** Success with a payload. */
+/** A successful response with data. */
 export const DataEnvelope = <T extends TSchema>(data: T) =>
-  Type.Object({ data, message: Type.String({ description: 'One sentence for people.' }) });
+  Type.Object({ data, message: Type.String({ description: 'A sentence for people.' }) });
 
-/** Success of the operations that answer a message and nothing else. */
+/** A successful response with a message only. */
 export const MessageEnvelope = Type.Object(
-  { message: Type.String({ description: 'One sentence for people.' }) },
+  { message: Type.String({ description: 'A sentence for people.' }) },
   { title: 'Message' },
 );
 
@@ -23,17 +23,20 @@ export const FieldError = Type.Object(
 
 export const PasswordRefusal = Type.Object(
   { message: Type.String(), errors: Type.Array(Type.String()) },
-  { title: 'PasswordRefusal', description: 'Every broken rule of the password policy at once.' },
+  { title: 'PasswordRefusal', description: 'Lists every broken rule of the password policy.' },
 );
 
 export const ErrorBody = Type.Object(
   {
     detail: Type.Union([Type.String(), PasswordRefusal]),
-    code: Type.String({ description: 'Stable; programs switch on it.' }),
+    code: Type.String({ description: 'Stable; switch on it in programs.' }),
     request_id: Type.String(),
     errors: Type.Optional(Type.Array(FieldError)),
+    required_permission: Type.Optional(
+      Type.String({ description: 'With `permission_denied`: the permission that the operation requires.' }),
+    ),
     current: Type.Optional(
-      Type.Object({}, { additionalProperties: true, description: 'On 412: the record as it is now.' }),
+      Type.Object({}, { additionalProperties: true, description: 'With 412: the current record.' }),
     ),
   },
   { title: 'Error' },

@@ -1,5 +1,5 @@
-// The catalogue of error codes: each code's HTTP status and its default sentence.
-// Programs switch on `code`, people read `detail`. A status is never chosen anywhere else.
+// The catalogue of error codes, with the HTTP status and the default `detail` of each.
+// Programs use `code`, people read `detail`. No other file chooses a status.
 
 export const errorCatalogue = {
   // 400
@@ -9,80 +9,133 @@ export const errorCatalogue = {
     400,
     'The request contains NUL characters or ill-formed Unicode. Remove them and try again.',
   ],
-  invalid_id: [400, 'An id in the request is not a UUID.'],
-  invalid_input: [400, 'The request is missing a field or has a value that is not allowed. See errors.'],
-  invalid_email: [400, 'This is not an e-mail address that can be used here.'],
-  sanitization_failed: [400, 'The e-mail or password contains characters that are never part of one.'],
-  verification_token_invalid: [400, 'The verification link is invalid or has expired. Ask for a new one.'],
-  already_verified: [400, 'This e-mail address is verified already. Sign in.'],
-  reset_token_invalid: [400, 'The reset link is invalid or has expired. Ask for a new one.'],
+  invalid_id: [400, 'An id in the request is not a UUID. Send ids as UUIDs.'],
+  invalid_input: [
+    400,
+    'The request lacks a required field or contains a value that is not allowed. See errors.',
+  ],
+  invalid_email: [400, 'This is not an email address that can be used here. Check its spelling.'],
+  sanitization_failed: [400, 'The email or password contains characters that are not allowed. Remove them.'],
+  verification_token_invalid: [400, 'The verification link is invalid or has expired. Request a new one.'],
+  already_verified: [400, 'This email address is already verified. Sign in.'],
+  registration_not_pending: [
+    400,
+    'This account is not a pending registration and cannot be declined. Contact an administrator.',
+  ],
+  reset_token_invalid: [400, 'The reset link is invalid or has expired. Request a new one.'],
   wrong_current_password: [400, 'The current password is wrong.'],
   password_rejected: [400, 'The password does not meet the password policy.'],
-  registration_refused: [400, 'Too many registrations from here. Try again later.'],
-  field_not_allowed: [400, 'A field in the body cannot be changed here. See errors.'],
-  hierarchy_too_deep: [400, 'Groups can be nested 32 levels deep at most.'],
-  password_in_bulk: [400, 'Passwords cannot be set in bulk. Set them one by one.'],
+  registration_refused: [400, 'Too many registrations from this network or for this email. Try again later.'],
+  field_not_allowed: [400, 'A field in the body cannot be changed by this operation. See errors.'],
+  hierarchy_too_deep: [400, 'Groups can be nested at most 32 levels deep.'],
+  use_change_password: [
+    400,
+    'Change your own password with /api/v1/auth/change_password, which requires the current one.',
+  ],
+  password_in_bulk: [400, 'Passwords cannot be set in bulk. Set them one at a time.'],
   // 401
   token_missing: [401, 'Sign in: send Authorization: Bearer <access token>.'],
   token_invalid: [401, 'The access token is invalid.'],
   token_expired: [401, 'The access token has expired. Refresh it.'],
   token_revoked: [401, 'The access token has been revoked. Sign in again.'],
+  api_key_invalid: [401, 'The API key is wrong.'],
+  api_key_expired: [401, 'The API key has expired. Use a new one.'],
+  api_key_revoked: [401, 'The API key has been revoked. Use another one.'],
+  service_account_inactive: [401, 'The service account of this API key is not active.'],
   refresh_token_invalid: [401, 'The refresh token is invalid or has expired. Sign in again.'],
   // 403
   csrf_invalid: [
     403,
     'The CSRF token is missing or invalid. Get one from /api/v1/auth/csrf-token and send it as X-CSRF-Token with the cookie that came with it.',
   ],
-  permission_denied: [403, 'You do not have the permission for this operation.'],
-  privilege_escalation: [403, 'You cannot hand out a permission that you do not have yourself.'],
-  superuser_required: [403, 'Only a superuser may do this.'],
+  password_change_required: [
+    403,
+    'Change your password first, with /api/v1/auth/change_password. Until then, other operations are refused.',
+  ],
+  permission_denied: [403, 'You do not have the permission that this operation requires.'],
+  user_required: [403, 'Only a signed-in user can do this: it concerns the account of a person.'],
+  privilege_escalation: [403, 'This requires permissions that you do not hold.'],
+  superuser_required: [403, 'Only a superuser can do this.'],
   self_delete: [403, 'You cannot delete your own account.'],
-  system_role: [403, 'A system role cannot be changed in this way.'],
-  admin_required: [403, 'Only administrators may see this.'],
+  system_role: [
+    403,
+    'The name and permissions of a system role cannot be changed, and it cannot be deleted.',
+  ],
+  admin_required: [403, 'Only administrators can see this.'],
   // 404, 405
-  route_not_found: [404, 'There is nothing at this address.'],
+  route_not_found: [404, 'There is no resource at this path.'],
   user_not_found: [404, 'There is no user with this id.'],
   session_not_found: [404, 'There is no live session with this id.'],
   role_not_found: [404, 'There is no role with this id.'],
+  service_account_not_found: [404, 'There is no service account with this id.'],
+  api_key_not_found: [404, 'There is no API key with this id at this service account.'],
   permission_not_found: [404, 'There is no permission with this id.'],
   role_group_not_found: [404, 'There is no role group with this id.'],
   permission_group_not_found: [404, 'There is no permission group with this id.'],
-  method_not_allowed: [405, 'This method is not allowed here. See the Allow header.'],
+  method_not_allowed: [405, 'This method is not allowed for this path. See the Allow header.'],
   // 408 to 415
-  request_timeout: [408, 'The request took too long to arrive.'],
-  email_taken: [409, 'An account with this e-mail address exists already.'],
-  name_taken: [409, 'This name is taken already; names compare without regard to case.'],
+  request_timeout: [408, 'The request took too long to arrive. Send it again.'],
+  email_taken: [409, 'An account with this email address already exists.'],
+  name_taken: [409, 'This name is already taken. Names are compared case-insensitively.'],
+  key_ended: [409, 'This API key has expired or was revoked. Create a new one.'],
+  too_many_keys: [
+    409,
+    'The service account has as many API keys as it can have. Revoke one that is not used.',
+  ],
   user_has_roles: [409, 'The user has roles. Remove them first.'],
   last_superuser: [
     409,
-    'This is the last active superuser: it can be neither deleted, deactivated nor demoted.',
+    'This is the last active superuser. The account cannot be deleted, deactivated or demoted.',
   ],
-  role_in_use: [409, 'The role still has permissions or users. Remove them first.'],
-  permission_in_use: [409, 'The permission belongs to a role. Remove it there first.'],
+  role_in_use: [409, 'The role still has permissions, users or service accounts. Remove them first.'],
+  permission_in_use: [409, 'The permission belongs to a role. Remove it from the role first.'],
   group_in_use: [409, 'The group still has child groups or members. Remove them first.'],
-  circular_dependency: [409, 'This would make a circle.'],
-  idempotency_in_progress: [409, 'The first request with this Idempotency-Key is still being worked on.'],
-  conflict: [409, 'The change conflicts with the present state. Read the record again and retry.'],
+  circular_dependency: [409, 'This change would create a cycle.'],
+  idempotency_in_progress: [
+    409,
+    'The first request with this Idempotency-Key is still being processed. Try again in a moment.',
+  ],
+  conflict: [409, 'The change conflicts with the current state. Read the record again and retry.'],
   precondition_failed: [412, 'The record has changed since you read it. See `current`.'],
   body_too_large: [413, 'The request body is too large.'],
-  uri_too_long: [414, 'The address is too long.'],
+  uri_too_long: [414, 'The URL is too long.'],
   unsupported_media_type: [415, 'Send the body as Content-Type: application/json.'],
   // 422
-  validation_failed: [422, 'The request is missing a field or has a value that is not allowed. See errors.'],
-  invalid_credentials: [422, 'The e-mail or password is wrong.'],
+  validation_failed: [
+    422,
+    'The request lacks a required field or contains a value that is not allowed. See errors.',
+  ],
+  invalid_credentials: [422, 'The email or password is wrong.'],
   account_locked: [422, 'This account is locked after too many failed attempts. Try again later.'],
   email_not_verified: [
     422,
-    'The e-mail address is not verified yet. Follow the link in the mail, or ask for a new one.',
+    'The email address is not verified yet. Follow the link in the mail, or request a new one.',
   ],
-  idempotency_key_reused: [422, 'This Idempotency-Key was used with another request. Take a new key.'],
+  too_many_matches: [
+    422,
+    'The filter matches more records than one request may change. Nothing was changed. Narrow the filter.',
+  ],
+  idempotency_key_reused: [422, 'This Idempotency-Key was used with another request. Use a new key.'],
   // 429
   rate_limited: [429, 'Too many requests. Wait before you try again.'],
-  // 431, 5xx
+  // 431, 499, 5xx
   headers_too_large: [431, 'The request headers are too large.'],
-  internal_error: [500, 'Something went wrong on our side. Tell us the request_id if it keeps happening.'],
+  // Never sent. Proxies use this status in their access logs.
+  client_gone: [499, 'The client closed the connection before the response.'],
+  internal_error: [500, 'Something went wrong in the service. If it happens again, report the request_id.'],
   overloaded: [503, 'The service is busy. Try again in a moment.'],
   database_unavailable: [503, 'The service cannot reach its database right now. Try again in a moment.'],
+  // Values of `error` at /api/v1/oauth, where the body is `{error, error_description}` (RFC 6749, 5.2; RFC 6750, 3.1).
+  invalid_request: [400, 'The request lacks a parameter, repeats one, or is malformed.'],
+  unsupported_grant_type: [400, 'This grant type is not supported. Send grant_type=client_credentials.'],
+  invalid_scope: [400, 'Scopes are not supported. Send the request without scope.'],
+  invalid_client: [
+    401,
+    'The client is not authenticated. Send the id of a service account and one of its live API keys.',
+  ],
+  insufficient_scope: [403, 'The client does not have the permission that this operation requires.'],
+  server_error: [500, 'Something went wrong in the service. If it happens again, report the X-Request-ID.'],
+  temporarily_unavailable: [503, 'The service is busy or cannot reach its database. Try again in a moment.'],
 } as const satisfies Record<string, readonly [status: number, detail: string]>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

@@ -1,6 +1,5 @@
-// Example values for the reference: of fields by name, or by title of their schema and name; of whole schemas by title.
-// A schema's own `examples` win over these.
-// They must be values that the service would accept or answer.
+// Example values for the API reference. The key is a field's name, `<title of the schema>.<name>`, or a schema's title.
+// The `examples` of a schema override these. The service must accept or return every value.
 
 export const fieldExamples: Readonly<Record<string, unknown>> = {
   email: 'ada@example.com',
@@ -16,6 +15,7 @@ export const fieldExamples: Readonly<Record<string, unknown>> = {
   verified: true,
   is_active: true,
   is_superuser: false,
+  must_change_password: false,
   is_system: false,
   permissions: ['self.update_profile'],
   name: 'Editor',
@@ -24,12 +24,22 @@ export const fieldExamples: Readonly<Record<string, unknown>> = {
   reason: 'starting',
   origin_address: '203.0.113.7',
   user_agent: 'Mozilla/5.0 (X11; Linux x64) Firefox/140.0',
+  required_permission: 'role.read',
   request_id: '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210',
   actor_email: 'ada@example.com',
   action: 'login_succeeded',
   resource_type: 'security_event',
+  resource_name: 'ada@example.com',
   last_active: '2026-03-14 09:26:53',
   status: 'active',
+  'PasswordRule.message': 'Use at least 12 characters.',
+  'PasswordRule.parameters': { min_length: 12 },
+  'Setting.name': 'PASSWORD_MIN_LENGTH',
+  'Setting.value': '14',
+  'Setting.default': '12',
+  'Setting.source': 'environment',
+  'Setting.is_secret': false,
+  'Setting.description': 'Minimum length of a password, in characters. The maximum is 128.',
   'Permission.name': 'article.publish',
   'Permission.description': 'Publish an article.',
   'PermissionGroup.name': 'article',
@@ -44,5 +54,28 @@ export const fieldExamples: Readonly<Record<string, unknown>> = {
   UpdateUser: { first_name: 'Ada', is_active: false },
   BulkUpdateUsers: { user_ids: ['0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210'], updates: { is_active: false } },
   CreateRole: { name: 'Editor', description: 'Writes and publishes articles.' },
+  ChangeAccess: {
+    changes: [
+      {
+        role_id: '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210',
+        add_permission_ids: ['0192f0c1-7b5e-7c3a-9f64-3d1f0a8be213'],
+        version: 3,
+      },
+      {
+        user_id: '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be211',
+        add_role_ids: ['0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210'],
+        remove_role_ids: ['0192f0c1-7b5e-7c3a-9f64-3d1f0a8be212'],
+      },
+    ],
+  },
+  ChangedAccess: {
+    change_id: '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be214',
+    items: [
+      { role_id: '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210', version: 4 },
+      { user_id: '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be211', version: 8 },
+    ],
+  },
+  'AffectedSubject.name': 'Ada Lovelace',
+  permission: 'article.publish',
   name_pattern: 'edit*',
 };

@@ -1,4 +1,4 @@
-// Answers of the health probes and the key set.
+// Schemas of the responses of the health probes and the key set.
 import Type from 'typebox';
 
 export const Live = Type.Object({ status: Type.Literal('live') }, { title: 'Live' });
@@ -22,5 +22,5 @@ export const JsonWebKeySet = Type.Object(
       }),
     ),
   },
-  { title: 'JsonWebKeySet', description: 'RFC 7517; public parts only.' },
+  { title: 'JsonWebKeySet', description: 'RFC 7517; public keys only.' },
 );

@@ -1,4 +1,4 @@
-// Permissions and their groups as records. What the service itself checks stands in permissions.ts.
+// Schemas of permissions and permission groups. The built-in permissions are in permissions.ts.
 import Type from 'typebox';
 import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
@@ -19,14 +19,24 @@ export type Permission = Type.Static<typeof Permission>;
 export const PermissionEnvelope = DataEnvelope(Permission);
 export const PermissionListEnvelope = ListEnvelope(Permission);
 export const PermissionParams = Type.Object({ permission_id: Uuid });
-export const PermissionListQuery = { group_id: Type.Optional(Uuid) };
+export const PermissionListQuery = {
+  group_id: Type.Optional(Uuid),
+  roles: Type.Optional(
+    Type.Enum(['none'], {
+      description: '`none`: in no role, except system roles, which have every permission.',
+    }),
+  ),
+  is_builtin: Type.Optional(
+    Type.Boolean({ description: "`true`: the service's own permissions; `false`: those of your product." }),
+  ),
+};
 
 export const CreatePermissionBody = Type.Object(
   {
     name: Type.String({
       minLength: 1,
       maxLength: 400,
-      description: 'The action alone; the group name is put before it.',
+      description: 'The action alone; the name of the group is added in front.',
       examples: ['publish'],
     }),
     description: Type.Optional(DescriptionInput),
@@ -41,10 +51,10 @@ const permissionGroupFields = {
   name: Type.String(),
   description: Type.String(),
   parent_id: Type.Union([Uuid, Type.Null()]),
-  permission_group_id: Type.Union([Uuid, Type.Null()], { description: 'Another name of parent_id.' }),
+  permission_group_id: Type.Union([Uuid, Type.Null()], { description: 'Alias of parent_id.' }),
   permissions: Type.Array(Permission),
 };
-/** Child groups nest as deep as the hierarchy (32 at most). */
+/** Contains its descendants, at most 32 levels. */
 export const PermissionGroup = Type.Cyclic(
   {
     PermissionGroup: Type.Object(
@@ -73,7 +83,7 @@ export const CreatePermissionGroupBody = Type.Object(
     description: Type.Optional(DescriptionInput),
     parent_id: Type.Optional(Type.Union([Uuid, Type.Null()])),
     permission_group_id: Type.Optional(
-      Type.Union([Uuid, Type.Null()], { description: 'Another name of parent_id.' }),
+      Type.Union([Uuid, Type.Null()], { description: 'Alias of parent_id.' }),
     ),
   },
   { title: 'CreatePermissionGroup' },

@@ -1,5 +1,5 @@
-// The permissions that the service itself checks, by group: the source of the seed and of every route's `access`.
-// A product's own permissions live in the database only.
+// The built-in permissions by group, from which the seed and the `access` of every route are derived.
+// A product's own permissions are only in the database.
 
 /** Permission group → actions. A permission's name is `<group>.<action>`. */
 export const permissionCatalogue = {
@@ -11,14 +11,29 @@ export const permissionCatalogue = {
   permission_group: ['read', 'create', 'update', 'delete'],
   permission: ['read', 'create', 'delete'],
   audit_log: ['read'],
+  access: ['check', 'explain', 'change'],
+  service_account: ['read', 'create', 'update', 'delete'],
+  settings: ['read'],
+  session: ['read', 'revoke'],
+  token: ['introspect'],
 } as const;
 
 type Catalogue = typeof permissionCatalogue;
 export type Permission = { [G in keyof Catalogue]: `${G}.${Catalogue[G][number]}` }[keyof Catalogue];
 
+// The cast is needed because Object.entries() does not keep which actions belong to which group.
 export const allPermissions: readonly Permission[] = Object.entries(permissionCatalogue).flatMap(
   ([group, actions]) => actions.map((action) => `${group}.${action}` as Permission),
 );
 
-/** Who may call an operation. A route without one does not register. */
-export type Access = 'public' | 'authenticated' | Permission;
+/**
+ * The permissions to administer the service: all built-in ones except those of the user's own account. Names identify
+ * them: they are unique and contain the group, which cannot be renamed or created a second time.
+ */
+export const administrativePermissions: readonly Permission[] = allPermissions.filter(
+  (permission) => !permission.startsWith('self.'),
+);
+
+/**
+ * Who may call an operation: `authenticated` is everyone with a credential, `user` a signed-in user. A route without one does not register. */
+export type Access = 'public' | 'authenticated' | 'user' | Permission;

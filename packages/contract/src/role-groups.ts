@@ -1,9 +1,9 @@
-// Role groups as a tree, and the bodies that change it.
+// Schemas of role groups and of the bodies that change them.
 import Type from 'typebox';
 import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
 
-/** A role as it stands in a group. Its permissions are read from the role itself. */
+/** A role in a role group, without its permissions, which `GET /roles/{role_id}` returns. */
 export const GroupRole = Type.Object(
   {
     id: Uuid,
@@ -16,7 +16,7 @@ export const GroupRole = Type.Object(
   { title: 'GroupRole' },
 );
 
-/** Children nest as deep as the hierarchy (32 at most). */
+/** Contains its descendants, at most 32 levels. */
 export const RoleGroup = Type.Cyclic(
   {
     RoleGroup: Type.Object(
@@ -73,12 +73,12 @@ export type CreateRoleGroupBody = Type.Static<typeof CreateRoleGroupBody>;
 export const UpdateRoleGroupBody = Type.Partial(CreateRoleGroupBody, { title: 'UpdateRoleGroup' });
 export type UpdateRoleGroupBody = Type.Static<typeof UpdateRoleGroupBody>;
 
-/** Groups one bulk request may create or delete. */
+/** Maximum groups that one bulk request may create. */
 export const MAX_BULK_GROUPS = 1_000;
 const BulkItem = Type.Intersect([
   CreateRoleGroupBody,
   Type.Object({
-    parent: Type.Optional(Type.String({ description: 'Name of an earlier item of this request.' })),
+    parent: Type.Optional(Type.String({ description: 'The name of an earlier item of this request.' })),
   }),
 ]);
 export type BulkRoleGroup = Type.Static<typeof BulkItem>;
@@ -93,12 +93,12 @@ export const BulkDeleteRoleGroupsBody = Type.Union([Type.Object({ group_ids: Uui
 export type BulkDeleteRoleGroupsBody = Type.Static<typeof BulkDeleteRoleGroupsBody>;
 export const RoleIdsBody = Type.Union([Type.Object({ role_ids: UuidList }), UuidList], { title: 'RoleIds' });
 export type RoleIdsBody = Type.Static<typeof RoleIdsBody>;
-/** Either name; `name` is read first. */
+/** Accepts either name; `name` takes precedence. */
 export const CloneRoleGroupBody = Type.Object(
   {
     name: Type.Optional(NameInput('Editors (copy)')),
     new_name: Type.Optional(NameInput('Editors (copy)')),
   },
-  { title: 'CloneRoleGroup', description: 'One of the two is needed.' },
+  { title: 'CloneRoleGroup', description: 'One of the two is required.' },
 );
 export type CloneRoleGroupBody = Type.Static<typeof CloneRoleGroupBody>;

@@ -1,5 +1,6 @@
-// Roles, and the bodies that change them.
+// Schemas of roles and of the bodies that change them.
 import Type from 'typebox';
+import { DryRunQuery } from './access-changes.ts';
 import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
 import { Permission } from './permission-records.ts';
@@ -20,7 +21,7 @@ export type Role = Type.Static<typeof Role>;
 
 export const RoleEnvelope = DataEnvelope(Role);
 export const RoleListEnvelope = ListEnvelope(Role);
-/** All of them, without pages. */
+/** All roles, without pagination. */
 export const AllRolesEnvelope = DataEnvelope(Type.Array(Role));
 export const RolePermissionsEnvelope = DataEnvelope(
   Type.Object(
@@ -43,17 +44,20 @@ export type CreateRoleBody = Type.Static<typeof CreateRoleBody>;
 export const UpdateRoleBody = Type.Partial(CreateRoleBody, { title: 'UpdateRole' });
 export type UpdateRoleBody = Type.Static<typeof UpdateRoleBody>;
 
-/** An object, or the bare array. */
+/** An object or the bare array. */
 export const PermissionIdsBody = Type.Union([Type.Object({ permission_ids: UuidList }), UuidList], {
   title: 'PermissionIds',
 });
 export type PermissionIdsBody = Type.Static<typeof PermissionIdsBody>;
-/** For DELETE, where the ids may stand in the query alone. */
+/** For DELETE, which accepts the ids in the query alone. */
 export const OptionalPermissionIdsBody = Type.Union(
   [Type.Object({ permission_ids: Type.Optional(UuidList) }), UuidList, Type.Null()],
   { title: 'OptionalPermissionIds' },
 );
-export const PermissionIdsQuery = Type.Object({ permission_ids: Type.Optional(UuidList) });
+export const PermissionIdsQuery = Type.Object({
+  permission_ids: Type.Optional(UuidList),
+  ...DryRunQuery.properties,
+});
 
 export const RoleParams = Type.Object({ role_id: Uuid });
 export const RolePermissionParams = Type.Object({ role_id: Uuid, permission_id: Uuid });
@@ -64,4 +68,9 @@ export const RoleListQuery = Type.Object({
       description: '`*` stands for any characters; without one the match is exact.',
     }),
   ),
+  holders: Type.Optional(
+    Type.Enum(['none'], { description: '`none`: neither a user nor a service account has the role.' }),
+  ),
+  permissions: Type.Optional(Type.Enum(['none'], { description: '`none`: the role grants nothing.' })),
 });
+export type RoleListQuery = Type.Static<typeof RoleListQuery>;

@@ -1,7 +1,7 @@
-// A session as its owner sees it.
-// It must never carry a token or a token's hash.
+// Schema of a session for its owner and for administrators.
+// It must never contain a token or the hash of a token.
 import Type from 'typebox';
-import { Timestamp, Uuid } from './common.ts';
+import { MAX_IDS, Timestamp, Uuid } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
 
 export const Session = Type.Object(
@@ -12,7 +12,7 @@ export const Session = Type.Object(
     created_at: Timestamp,
     last_used_at: Timestamp,
     expires_at: Timestamp,
-    current: Type.Boolean({ description: 'True for the session that asks.' }),
+    current: Type.Boolean({ description: 'True for the session that sent this request.' }),
   },
   { title: 'Session' },
 );
@@ -20,3 +20,73 @@ export type Session = Type.Static<typeof Session>;
 
 export const SessionListEnvelope = DataEnvelope(Type.Array(Session));
 export const SessionParams = Type.Object({ session_id: Uuid });
+
+/** A live session of any user, for administrators. */
+export const UserSession = Type.Object(
+  {
+    ...Session.properties,
+    user: Type.Object(
+      { id: Uuid, email: Type.String(), first_name: Type.String(), last_name: Type.String() },
+      { title: 'SessionUser' },
+    ),
+  },
+  { title: 'UserSession' },
+);
+export type UserSession = Type.Static<typeof UserSession>;
+
+const sessionFilters = {
+  user_id: Type.Optional(Uuid),
+  address: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description:
+        'The IP address or network (CIDR) of the sign-in: `203.0.113.7`, `203.0.113.0/24`, `2001:db8::/32`.',
+      examples: ['203.0.113.0/24'],
+    }),
+  ),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 250,
+      description: "Part of the user's full name or email address, as in the list of users.",
+    }),
+  ),
+  older_than: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description:
+        'Last used before this time. A session is used when it starts and whenever a token of it is refreshed.',
+    }),
+  ),
+};
+/** A misspelt filter is refused, because leaving it out would end more sessions. */
+export const SessionFilters = Type.Object(sessionFilters, { additionalProperties: false });
+export type SessionFilters = Type.Static<typeof SessionFilters>;
+
+export const AllSessionsQuery = Type.Object({
+  ...sessionFilters,
+  size: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`next_cursor` of the page before.' })),
+});
+export type AllSessionsQuery = Type.Static<typeof AllSessionsQuery>;
+
+/** Newest first. `next_cursor` is null on the last page. */
+export const SessionPage = Type.Object(
+  {
+    data: Type.Array(UserSession),
+    next_cursor: Type.Union([Type.String(), Type.Null()]),
+    total: Type.Integer({ description: 'All matching sessions, on whatever page.' }),
+    message: Type.String(),
+  },
+  { title: 'SessionPage' },
+);
+
+/** Maximum sessions, and users who have them, that one request ends: it locks the rows of these users. */
+export const MAX_SESSIONS_ENDED = 10_000;
+export const MAX_USERS_ENDED = MAX_IDS;
+
+export const SessionsEndedEnvelope = DataEnvelope(
+  Type.Object(
+    { sessions: Type.Integer(), users: Type.Integer({ description: 'Users whose sessions ended.' }) },
+    { title: 'SessionsEnded' },
+  ),
+);

@@ -1,12 +1,14 @@
-// The user as the API shows it, and the bodies of a user's own operations.
-// Internal attributes (hash, counters, locks) have no place in any schema here.
+// Schemas of users and of the bodies that change them.
+// No schema here may contain internal attributes (password hash, counters, locks).
 import Type from 'typebox';
+import { DryRunQuery } from './access-changes.ts';
 import {
   EmailInput,
+  FirstNameInput,
+  LastNameInput,
   MAX_IDS,
   PageQueryWith,
   PasswordInput,
-  PersonNameInput,
   Timestamp,
   Uuid,
   UuidList,
@@ -18,21 +20,34 @@ export const RoleSummary = Type.Object(
   { title: 'RoleSummary' },
 );
 
+/** The columns in a user's record. The SQL, the type of its rows and the response are derived from them. */
+export const userFields = {
+  email: Type.String(),
+  first_name: Type.String(),
+  last_name: Type.String(),
+  is_active: Type.Boolean(),
+  is_superuser: Type.Boolean(),
+  verified: Type.Boolean(),
+  must_change_password: Type.Boolean({
+    description:
+      'Until the password is changed, only the own record, `change_password` and sign-out are open.',
+  }),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+};
+const { created_at, updated_at, ...fields } = userFields;
+
 export const User = Type.Object(
   {
     id: Uuid,
-    email: Type.String(),
-    first_name: Type.String(),
-    last_name: Type.String(),
-    is_active: Type.Boolean(),
-    is_superuser: Type.Boolean(),
-    verified: Type.Boolean(),
+    ...fields,
     roles: Type.Array(RoleSummary),
     permissions: Type.Array(Type.String(), {
-      description: 'Sorted, unique permission names through all roles; all of them for a superuser.',
+      description:
+        'Sorted, unique names of the permissions granted by all roles; every permission for a superuser.',
     }),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    created_at,
+    updated_at,
   },
   { title: 'User' },
 );
@@ -42,32 +57,36 @@ export const UserEnvelope = DataEnvelope(User);
 
 export const UpdateMeBody = Type.Object(
   {
-    first_name: Type.Optional(PersonNameInput('Ada')),
-    last_name: Type.Optional(PersonNameInput('Lovelace')),
+    first_name: Type.Optional(FirstNameInput),
+    last_name: Type.Optional(LastNameInput),
   },
   { title: 'UpdateMe', description: 'Only names can be changed here.' },
 );
 export type UpdateMeBody = Type.Static<typeof UpdateMeBody>;
 
-/** Fields that `PUT /users/me` refuses (400) instead of ignoring, because ignoring them would mislead. */
-export const fieldsRefusedOnMe = [
-  'id',
-  'email',
-  'password',
-  'roles',
-  'role_id',
-  'is_active',
-  'is_superuser',
-  'is_verified',
-  'verified',
-  'permissions',
-] as const;
+export const UserActivity = Type.Object(
+  {
+    live_sessions: Type.Integer(),
+    last_active_at: Type.Union([Timestamp, Type.Null()], {
+      description:
+        'The latest sign-in, or the latest token refresh of a live session if that is later. Null before the first sign-in.',
+    }),
+  },
+  { title: 'UserActivity' },
+);
+export type UserActivity = Type.Static<typeof UserActivity>;
 
-/** The users list has a shape of its own (spec: What the service does, 7). */
+export const ListedUser = Type.Object(
+  { ...User.properties, activity: Type.Optional(UserActivity) },
+  { title: 'ListedUser' },
+);
+export type ListedUser = Type.Static<typeof ListedUser>;
+
+/** The list of users differs from other lists (spec: What the service does, 7). */
 export const UserListEnvelope = DataEnvelope(
   Type.Object(
     {
-      items: Type.Array(User),
+      items: Type.Array(ListedUser),
       total: Type.Integer(),
       page: Type.Integer(),
       size: Type.Integer(),
@@ -88,83 +107,126 @@ export const userSortOrders = [
 ] as const;
 export type UserSortOrder = (typeof userSortOrders)[number];
 
-const userFilters = {
-  email: Type.Optional(Type.String({ maxLength: 1_000, description: 'Exact, without regard to case.' })),
+export const userStatuses = ['active', 'inactive', 'locked', 'unverified'] as const;
+export type UserStatus = (typeof userStatuses)[number];
+
+const userListFields = {
+  email: Type.Optional(Type.String({ maxLength: 1_000, description: 'Exact match, case-insensitive.' })),
   search: Type.Optional(
     Type.String({
       maxLength: 250,
-      description: 'Part of the full name or of the e-mail address, without regard to case; no wildcards.',
+      description: 'Part of the full name or email address, or a whole id; case-insensitive, no wildcards.',
+    }),
+  ),
+  status: Type.Optional(
+    Type.Enum([...userStatuses], {
+      description:
+        'As the dashboard shows it: `inactive`; otherwise `locked` after failed sign-ins; otherwise `unverified`; otherwise `active`.',
     }),
   ),
   role_id: Type.Optional(Uuid),
+  roles: Type.Optional(Type.Enum(['none'], { description: '`none`: users without a role.' })),
+  removal_within_hours: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 8_760,
+      description:
+        'Accounts that registered themselves and that the clean-up removes within this time, unless they are verified.',
+    }),
+  ),
   is_active: Type.Optional(Type.Boolean()),
   verified: Type.Optional(Type.Boolean()),
+  include: Type.Optional(
+    Type.Enum(['activity'], {
+      description: 'Adds `activity` to each user: live sessions and last activity.',
+    }),
+  ),
 };
 export const UserListQuery = PageQueryWith({
-  ...userFilters,
+  ...userListFields,
   sort: Type.Optional(Type.Enum([...userSortOrders])),
 });
 export type UserListQuery = Type.Static<typeof UserListQuery>;
-/** The same filters; the order is by `created_at`, either way. */
+/** The same, sorted by `created_at`, ascending or descending. */
 export const UserByCreationQuery = PageQueryWith({
-  ...userFilters,
+  ...userListFields,
   sort: Type.Optional(Type.Enum(['created_at', '-created_at'])),
 });
 
 export const UserParams = Type.Object({ user_id: Uuid });
 export const UserSessionParams = Type.Object({ user_id: Uuid, session_id: Uuid });
 
+const MustChangePassword = Type.Boolean({
+  description: 'Whether the user must change their password before they can do anything else.',
+  examples: [false],
+});
+
 export const CreateUserBody = Type.Object(
   {
     email: EmailInput,
     password: PasswordInput,
-    first_name: PersonNameInput('Ada'),
-    last_name: PersonNameInput('Lovelace'),
+    first_name: FirstNameInput,
+    last_name: LastNameInput,
     role_id: Type.Optional(UuidList),
+    must_change_password: Type.Optional(MustChangePassword),
   },
   { title: 'CreateUser' },
 );
 export type CreateUserBody = Type.Static<typeof CreateUserBody>;
 
-const changeableFields = {
-  email: Type.Optional(EmailInput),
-  first_name: Type.Optional(PersonNameInput('Ada')),
-  last_name: Type.Optional(PersonNameInput('Lovelace')),
+/** The columns of a user that administrators change, besides the email. The SQL that writes them follows. */
+export const changeableFields = {
+  first_name: Type.Optional(FirstNameInput),
+  last_name: Type.Optional(LastNameInput),
   is_active: Type.Optional(Type.Boolean()),
-  is_superuser: Type.Optional(Type.Boolean({ description: 'Only a superuser may set it.' })),
+  is_superuser: Type.Optional(Type.Boolean({ description: 'Only a superuser can set it.' })),
   verified: Type.Optional(Type.Boolean()),
+  must_change_password: Type.Optional(MustChangePassword),
+};
+const userChange = {
+  email: Type.Optional(EmailInput),
+  ...changeableFields,
   role_id: Type.Optional(UuidList),
 };
 export const UpdateUserBody = Type.Object(
-  { ...changeableFields, password: Type.Optional(PasswordInput) },
+  { ...userChange, password: Type.Optional(PasswordInput) },
   { title: 'UpdateUser', description: '`role_id` replaces all roles; `password` ends every session.' },
 );
 export type UpdateUserBody = Type.Static<typeof UpdateUserBody>;
+
+/** Fields that `PUT /users/me` refuses (400) instead of ignoring, because ignoring them would mislead. */
+export const fieldsRefusedOnMe: readonly string[] = [
+  'id',
+  'roles',
+  'permissions',
+  'is_verified',
+  ...Object.keys(UpdateUserBody.properties).filter((name) => !(name in UpdateMeBody.properties)),
+];
 
 /** `password` is refused (400), so it is not named here. Either `user_ids` with `updates`, or `users`. */
 export const BulkUpdateUsersBody = Type.Object(
   {
     user_ids: Type.Optional(UuidList),
-    updates: Type.Optional(Type.Object(changeableFields, { description: 'For every user of `user_ids`.' })),
+    updates: Type.Optional(Type.Object(userChange, { description: 'Applied to every user in `user_ids`.' })),
     users: Type.Optional(
-      Type.Array(Type.Object({ id: Uuid, ...changeableFields }), {
+      Type.Array(Type.Object({ id: Uuid, ...userChange }), {
         maxItems: MAX_IDS,
-        description: 'Each with its own changes; instead of `user_ids` and `updates`.',
+        description: 'Users with separate changes; replaces `user_ids` and `updates`.',
       }),
     ),
   },
-  { title: 'BulkUpdateUsers', description: 'All of them or none.' },
+  { title: 'BulkUpdateUsers', description: 'Changes all of the users or none.' },
 );
 export type BulkUpdateUsersBody = Type.Static<typeof BulkUpdateUsersBody>;
 
-/** `{ role_ids }`, `{ role_id }` or the bare array. */
+/** Accepts `{ role_ids }`, `{ role_id }` or the bare array. */
 export const UserRolesBody = Type.Union(
   [Type.Object({ role_ids: Type.Optional(UuidList), role_id: Type.Optional(UuidList) }), UuidList],
   { title: 'UserRoles' },
 );
 export type UserRolesBody = Type.Static<typeof UserRolesBody>;
-/** For DELETE, where the ids may stand in the query alone. */
+/** For DELETE, which accepts the ids in the query alone. */
 export const OptionalUserRolesBody = Type.Union([...UserRolesBody.anyOf, Type.Null()], {
   title: 'OptionalUserRoles',
 });
-export const UserRolesQuery = Type.Object({ role_ids: Type.Optional(UuidList) });
+export const UserRolesQuery = Type.Object({ role_ids: Type.Optional(UuidList), ...DryRunQuery.properties });

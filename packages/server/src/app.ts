@@ -1,34 +1,48 @@
-// The HTTP service, put together: what every request passes, then one line per module.
+// Assembles the HTTP service: what applies to every request, then one line per module.
 import type { ErrorCode } from '@castellan/contract/errors';
-import { constraintCodes } from './constraints.ts';
 import type { Deps } from './deps.ts';
+import { authzenRoutes, discoveryRoutes } from './modules/access/authzen-routes.ts';
+import { explainRoutes } from './modules/access/explain-routes.ts';
+import { holderRoutes } from './modules/access/holders-routes.ts';
+import { accessChangeRoutes } from './modules/access-changes/routes.ts';
 import { auditRoutes } from './modules/audit/routes.ts';
-import { recordBounded, recordDenied } from './modules/audit/service.ts';
+import { recordBounded } from './modules/audit/service.ts';
 import { recordUnreadableLogin } from './modules/auth/login.ts';
+import { lifetimeMinutes } from './modules/auth/one-time-tokens.ts';
 import { REFRESH_COOKIE } from './modules/auth/refresh-cookie.ts';
 import { authRoutes } from './modules/auth/routes.ts';
-import { actorOf, addGuard } from './modules/authz/guard.ts';
+import { sessionRoutes } from './modules/auth/session-routes.ts';
+import { presentsServiceCredential } from './modules/authz/authentication.ts';
+import { callerOf } from './modules/authz/caller.ts';
+import { recordDenied } from './modules/authz/denials.ts';
+import { addGuard } from './modules/authz/guard.ts';
 import { dashboardRoutes } from './modules/dashboard/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
+import { oauthMetadataRoutes, oauthRoutes } from './modules/oauth/routes.ts';
 import { pageRoutes } from './modules/pages/routes.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
 import { permissionRoutes } from './modules/permissions/routes.ts';
 import { roleGroupMemberRoutes } from './modules/role-groups/member-routes.ts';
 import { roleGroupRoutes } from './modules/role-groups/routes.ts';
 import { roleRoutes } from './modules/roles/routes.ts';
-import { sessionRoutes } from './modules/sessions/routes.ts';
+import { serviceAccountRoutes } from './modules/service-accounts/routes.ts';
+import { settingRoutes } from './modules/settings/routes.ts';
 import { userRoutes } from './modules/users/routes.ts';
+import { userSessionRoutes } from './modules/users/session-routes.ts';
 import { AppError } from './platform/errors.ts';
 import { addCookies } from './platform/http/cookies.ts';
 import { addCors } from './platform/http/cors.ts';
 import { addCsrfProtection, CSRF_HEADER } from './platform/http/csrf-protection.ts';
+import { refuseUnknownDryRun } from './platform/http/dry-run.ts';
 import { addIdempotency } from './platform/http/idempotency.ts';
 import { addRateLimits } from './platform/http/rate-limits.ts';
-import { addReference } from './platform/http/reference.ts';
+import { addReference } from './platform/http/reference/routes.ts';
 import { type App, createServer } from './platform/http/server.ts';
-import { referenceProse } from './reference-prose.ts';
+import { addTurns } from './platform/http/turns.ts';
+import { referenceProse } from './reference/prose.ts';
+import { constraintCodes } from './schema/constraints.ts';
 
-// Attempts on rights that the caller does not have, or no longer.
+// Refusals that are recorded in the audit log: attempts to use permissions that the caller does not have.
 const securityRefusals: ReadonlySet<ErrorCode> = new Set([
   'permission_denied',
   'privilege_escalation',
@@ -40,6 +54,7 @@ const securityRefusals: ReadonlySet<ErrorCode> = new Set([
 
 const LOGIN_URL = '/api/v1/auth/login';
 
+/** Returns the service with all routes registered; it does not listen yet. */
 export async function buildApp(deps: Deps): Promise<App> {
   const { settings, log } = deps;
   const app = createServer({
@@ -47,13 +62,16 @@ export async function buildApp(deps: Deps): Promise<App> {
     publicUrl: settings.publicUrl,
     trustedProxies: settings.trustedProxies,
     constraintCodes,
-    onRefused: async (code, request) => {
-      const { actor } = request;
+    isStopping: () => deps.readiness.stopping,
+    onRefused: async ({ code, extras }, request) => {
+      const { caller } = request;
       if (code === 'invalid_text' && request.routeOptions.url === LOGIN_URL)
         await recordUnreadableLogin(deps, request.client, request.body);
-      if (actor && securityRefusals.has(code))
-        await recordDenied(deps, request.client, actor, {
-          ...(code === 'permission_denied' ? { permission: actor.access } : { code }),
+      if (caller && securityRefusals.has(code))
+        await recordDenied(deps, caller, {
+          ...(code === 'permission_denied'
+            ? { permission: extras.requiredPermission ?? caller.access }
+            : { code }),
           method: request.method,
           route: request.routeOptions.url,
         });
@@ -73,17 +91,19 @@ export async function buildApp(deps: Deps): Promise<App> {
   });
   await addCookies(app, [REFRESH_COOKIE]);
   app.addHook('onRequest', async (request) => {
-    // By the route, not the address, which has many spellings. The key set as well: caches would keep an empty one.
+    // By the route, not the URL, which has many spellings. Includes the key set: caches would keep an empty one.
     if (!deps.readiness.ready && /^\/(api|\.well-known)\//.test(request.routeOptions.url ?? ''))
       throw new AppError('database_unavailable', { retryAfterSeconds: 2 });
   });
-  addCsrfProtection(app, deps.csrf, (request) =>
-    recordBounded(deps, request.client, {
-      action: 'csrf_refused',
-      actorId: null,
-      details: { method: request.method, route: request.routeOptions.url },
-    }),
-  );
+  addCsrfProtection(app, deps.csrf, {
+    isExempt: presentsServiceCredential,
+    onRefused: (request) =>
+      recordBounded(deps, request.client, {
+        action: 'csrf_refused',
+        actorId: null,
+        details: { method: request.method, route: request.routeOptions.url },
+      }),
+  });
   addRateLimits(app, deps.limiter, (request) =>
     recordBounded(deps, request.client, {
       action: 'rate_limited',
@@ -91,17 +111,23 @@ export async function buildApp(deps: Deps): Promise<App> {
       details: { limit: request.routeOptions.config.limit?.name },
     }),
   );
+  addTurns(app, { ...deps.turns, keyOf: (request) => request.caller?.principal.id ?? null });
   addGuard(app, deps);
+  refuseUnknownDryRun(app);
   addIdempotency(app, {
     pool: deps.pool,
     key: deps.idempotencyKey,
-    userIdOf: (request) => actorOf(request).user_id,
+    principalIdOf: (request) => callerOf(request).principal.id,
   });
   await addReference(app, { publicUrl: settings.publicUrl, ...referenceProse });
 
   await app.register(async (scope) => authRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => sessionRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => userRoutes(scope, deps), { prefix: '/api/v1/users' });
+  await app.register(async (scope) => serviceAccountRoutes(scope, deps), {
+    prefix: '/api/v1/service-accounts',
+  });
+  await app.register(async (scope) => userSessionRoutes(scope, deps), { prefix: '/api/v1/sessions' });
   await app.register(async (scope) => roleRoutes(scope, deps), { prefix: '/api/v1/roles' });
   await app.register(async (scope) => roleGroupRoutes(scope, deps), { prefix: '/api/v1/role-groups' });
   await app.register(async (scope) => roleGroupMemberRoutes(scope, deps), { prefix: '/api/v1/role-groups' });
@@ -109,9 +135,22 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => permissionGroupRoutes(scope, deps), {
     prefix: '/api/v1/permission-groups',
   });
+  await app.register(async (scope) => holderRoutes(scope, deps), { prefix: '/api/v1' });
+  await app.register(async (scope) => explainRoutes(scope, deps), { prefix: '/api/v1' });
+  await app.register(async (scope) => authzenRoutes(scope, deps), { prefix: '/api/v1/access/v1' });
+  await app.register(async (scope) => discoveryRoutes(scope, settings));
+  await app.register(async (scope) => accessChangeRoutes(scope, deps), { prefix: '/api/v1/access' });
   await app.register(async (scope) => dashboardRoutes(scope, deps), { prefix: '/api/v1/dashboard' });
-  await app.register(async (scope) => auditRoutes(scope, deps), { prefix: '/api/v1/audit-logs' });
-  await app.register(async (scope) => healthRoutes(scope, deps));
-  await app.register(async (scope) => pageRoutes(scope, deps));
+  await app.register(
+    async (scope) => auditRoutes(scope, { ...deps, callerIdOf: (request) => callerOf(request).principal.id }),
+    { prefix: '/api/v1/audit-logs' },
+  );
+  await app.register(async (scope) => settingRoutes(scope, deps), { prefix: '/api/v1/settings' });
+  await app.register(async (scope) => oauthRoutes(scope, deps), { prefix: '/api/v1/oauth' });
+  await app.register(async (scope) => oauthMetadataRoutes(scope, deps));
+  await app.register(async (scope) => healthRoutes(scope, { ...deps, pool: deps.reservedPool }));
+  await app.register(async (scope) =>
+    pageRoutes(scope, { settings: deps.settings, resetLinkMinutes: lifetimeMinutes.reset_password }),
+  );
   return app;
 }

@@ -1,38 +1,47 @@
-// What the periodic sweep removes, module by module. One instance runs it per slot.
-// A part that fails does not keep the others from running.
+// The periodic clean-up of each module. One instance runs it per slot.
+// A failed part must not stop the others.
 import { join } from 'node:path';
 import type { Deps } from './deps.ts';
 import { deleteOldEntries } from './modules/audit/store.ts';
-import { deleteIdleAttempts } from './modules/auth/lockout-store.ts';
 import { deleteExpiredOneTimeTokens } from './modules/auth/one-time-tokens.ts';
+import { deleteIdleAttempts } from './modules/lockout/service.ts';
+import { deleteExpiredClientTokens } from './modules/oauth/store.ts';
+import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
+import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
+import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
 import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
-import { deleteDeadSessions } from './modules/sessions/store.ts';
 import { refreshLifetimeSeconds } from './modules/sessions/tokens.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
 import { deleteOldIdempotencyKeys } from './platform/http/idempotency.ts';
 import { deleteExpiredLimits } from './platform/limits/rate-limit.ts';
-import { deleteOldOutbox } from './platform/mail/outbox.ts';
+import { deleteOldOutbox, healOutbox } from './platform/mail/outbox.ts';
 import { deleteOldOutboxFiles } from './platform/mail/outbox-folder.ts';
 
-/** Ended sessions stay readable for a month, for those who ask what happened. */
+/** Ended sessions are kept for a month, for investigations. */
 const ENDED_SESSION_DAYS = 30;
-/** Failed attempts are forgotten after a day without another; a lock lasts by its own setting. */
+/** Ended API keys are listed for a month. */
+const ENDED_KEY_DAYS = 30;
+/** Failed attempts are forgotten after a day without another one. The duration of a lock is a setting. */
 const IDLE_ATTEMPT_HOURS = 24;
-/** Sent and given-up mails, as rows and as files. */
+/** For sent and given-up mails, as rows and as files. */
 const OLD_MAIL_DAYS = 7;
 
+/** Runs all parts and logs what they removed. Never rejects. */
 export async function cleanUp(deps: Deps): Promise<void> {
   const { db, pool, settings, log } = deps;
   const parts: Record<string, () => Promise<unknown>> = {
     unverified_accounts: () => removeUnverifiedAccounts(deps, settings.unverifiedAccountHours),
-    sessions: () => deleteDeadSessions(db, ENDED_SESSION_DAYS),
+    sessions: () => deleteOldSessions(db, ENDED_SESSION_DAYS),
     one_time_tokens: () => deleteExpiredOneTimeTokens(db),
     login_attempts: () => deleteIdleAttempts(db, IDLE_ATTEMPT_HOURS),
+    sessions_of_revoked_keys: async () => (await endSessionsOfRevokedKeys(db)).ended,
     signing_keys: () => deleteRetiredKeys(db, refreshLifetimeSeconds(settings)),
+    api_keys: () => deleteEndedKeys(db, ENDED_KEY_DAYS),
     audit_logs: async () =>
       settings.auditRetentionDays === 0 ? 0 : deleteOldEntries(db, settings.auditRetentionDays),
     idempotency_keys: () => deleteOldIdempotencyKeys(pool),
     rate_limits: () => deleteExpiredLimits(pool),
+    outbox_put_off: () => healOutbox(pool),
     outbox_rows: () => deleteOldOutbox(pool, OLD_MAIL_DAYS),
     outbox_files: () => deleteOldOutboxFiles(join(settings.dataDir, 'outbox'), OLD_MAIL_DAYS),
   };
@@ -41,8 +50,25 @@ export async function cleanUp(deps: Deps): Promise<void> {
     try {
       removed[name] = await run();
     } catch (error) {
-      log.error({ err: error, part: name }, 'clean-up failed; it is tried again at the next slot');
+      log.error({ err: error, part: name }, 'clean-up failed and will be retried at its next run');
     }
   }
   log.info({ removed }, 'clean-up done');
+}
+
+// Together shorter than a stop waits for running jobs (scheduler.ts), and at most a tenth of one connection's time.
+const SESSION_ROWS_BUDGET_MS = 5_000;
+const CLIENT_TOKENS_BUDGET_MS = 1_000;
+
+/** Returns the minutes between two runs of `removeSessionRows`, which limits the rows that one session accumulates. */
+export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number }): number =>
+  Math.min(1, settings.cleanupIntervalMinutes);
+
+/**
+ * Deletes rows of sessions and of client tokens. It is a separate job, so that the rows of one account never delay the
+ * rest of the clean-up.
+ */
+export async function removeSessionRows({ db }: Deps): Promise<void> {
+  await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
+  await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
 }

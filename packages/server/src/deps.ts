@@ -1,75 +1,202 @@
-// The composition root: every long-lived part of the service, made once from the settings.
-// It opens nothing by itself; startup.ts brings the database up and loads the keys.
+// The composition root: creates every long-lived component of the service from the settings.
+// It must not open connections: foundation.ts opens the database, and prepare-database.ts prepares it.
 import type { Pool } from 'pg';
-import type { Database, Db } from './database.ts';
-import { createMailComposer, enqueueAccountMail } from './modules/auth/mails.ts';
-import type { AuthDeps } from './modules/auth/routes.ts';
-import { createGraphSource } from './modules/authz/graph.ts';
-import { createStrengthMeter } from './modules/passwords/strength.ts';
-import { createKeyRing } from './modules/sessions/key-ring.ts';
-import { createTokenLookup } from './modules/sessions/token-lookup.ts';
-import { systemClock } from './platform/clock.ts';
+import { type ApiKeys, createApiKeys } from './modules/api-keys/service.ts';
+import { openAuditLog } from './modules/audit/service.ts';
+import { countMail } from './modules/auth/abuse.ts';
+import type { MailTemplates } from './modules/auth/mail-templates.ts';
+import { type AccountMail, createMailComposer, enqueueAccountMail } from './modules/auth/mails.ts';
+import { type AccessLimit, createAccessLimit } from './modules/authz/access-limit.ts';
+import { createGraphSource, type GraphSource } from './modules/authz/graph.ts';
+import { createSubjectSource, type SubjectSource } from './modules/authz/subjects.ts';
+import { createUserLimit, type UserLimit } from './modules/authz/user-limit.ts';
+import { createAttemptGate } from './modules/lockout/service.ts';
+import { clientTokenRule } from './modules/oauth/token.ts';
+import { createStrengthMeter, type StrengthMeter } from './modules/passwords/strength.ts';
+import { createKeyRing, type KeyRing } from './modules/sessions/key-ring.ts';
+import { createTokenLookup, type TokenLookup } from './modules/sessions/token-lookup.ts';
+import { type Clock, systemClock } from './platform/clock.ts';
 import { createKysely } from './platform/db/pool.ts';
-import { createRateLimiter } from './platform/limits/rate-limit.ts';
+import type { ExportGates } from './platform/http/export.ts';
+import { createGate, type Gate } from './platform/limits/gate.ts';
+import { createLocalLimit, type LocalLimit } from './platform/limits/local-limit.ts';
+import { createRateLimiter, type RateLimiter, type RateLimitResult } from './platform/limits/rate-limit.ts';
 import type { Logger } from './platform/log.ts';
 import { createOutboxWorker, type OutboxWorker } from './platform/mail/outbox.ts';
 import type { MailTransport } from './platform/mail/transport.ts';
-import { createCsrf } from './platform/security/csrf.ts';
-import { createPasswordHasher } from './platform/security/password-hasher.ts';
+import { type Csrf, createCsrf } from './platform/security/csrf.ts';
+import { createPasswordHasher, type PasswordHasher } from './platform/security/password-hasher.ts';
 import { deriveKey } from './platform/security/signing-keys.ts';
+import type { Db } from './schema/database.ts';
+import type { Tables } from './schema/tables.ts';
 import type { Settings } from './settings.ts';
 
-export type Deps = AuthDeps & {
+/**
+ * Every long-lived component of an instance. A module declares the few that it uses as a type of its own (`UserDeps`,
+ * `SessionDeps`, …), and is given this whole object.
+ */
+export type Deps = {
   settings: Settings;
+  log: Logger;
+  clock: Clock;
+  readiness: Readiness;
+
+  /** Connections for requests and jobs. */
   pool: Pool;
+  /** Kysely on `pool`. */
+  db: Db;
+  /** For what every request needs: token lookups, the graph, keys. Work that may wait for a lock must not use it. */
+  reservedPool: Pool;
+
+  /** The signing keys, as last read. */
+  keyRing: KeyRing;
+  tokenLookup: TokenLookup;
+  /** Finds service accounts by API key or by access token. */
+  apiKeys: ApiKeys;
+  /** The compiled role → permission graph. */
+  graphSource: GraphSource;
+  /** Loads the subjects of decisions. */
+  subjectSource: SubjectSource;
+  csrf: Csrf;
+  /** Key of the hashes of requests with an Idempotency-Key. */
+  idempotencyKey: Buffer;
+  /** Key of the authentication codes in page tokens of searches. */
+  searchTokenKey: Buffer;
+
+  /** Limits that all instances count together. */
+  limiter: RateLimiter;
+  /** Limits each user's requests, counted in this process. Null when it is off. */
+  userLimit: UserLimit | null;
+  /** Limits each caller's decisions, searches and introspections, counted in this process. Null when it is off. */
+  accessLimit: AccessLimit | null;
+  /** Limits the concurrent requests of one user: reads and changes separately. */
+  turns: { changes: Gate; reads: Gate };
+  /** Limits the exports that run at once: of one user, and in this process. */
+  exports: ExportGates;
+  /** Limits the previews whose impact is computed at once, in this process. */
+  previewGate: Gate;
+  /** Limits concurrent attempts on one email, resets of one user's password, and uses of one link. */
+  attemptGate: Gate;
+  /** Limits concurrent exchanges of one session's refresh token. */
+  exchangeGate: Gate;
+  /** Limits access tokens of one service account: how many a minute, in this process, and how many at once. */
+  clientTokens: { limit: LocalLimit; gate: Gate };
+
+  hasher: PasswordHasher;
+  strengthMeter: StrengthMeter;
+
+  accountMail: AccountMail & {
+    /** Counts one verification mail to this email. Null if the limit is off. */
+    count(email: string): Promise<RateLimitResult | null>;
+  };
   outbox: OutboxWorker;
   transport: MailTransport;
-  /** For the keyed hashes of requests that carry an Idempotency-Key. */
-  idempotencyKey: Buffer;
-  /** Whether database, schema and keys are there; what is missing otherwise. */
-  readiness: Readiness;
 };
 
-export type Readiness = { ready: boolean; reason: string };
+type Readiness = {
+  /** Whether database, schema and keys are in place. */
+  ready: boolean;
+  /** Why `ready` is false. */
+  reason: string;
+  /** Set when the instance begins to stop: it still answers, while the failing probe moves traffic elsewhere. */
+  stopping: boolean;
+};
 
 export type Parts = {
   settings: Settings;
   pool: Pool;
+  reservedPool: Pool;
   log: Logger;
   secretKey: Buffer;
   transport: MailTransport;
+  /** Default: a new one of full cost. */
+  hasher?: PasswordHasher;
+  /** Default: a new one. */
+  strengthMeter?: StrengthMeter;
+  mailTemplates: MailTemplates;
 };
 
-export function createDeps({ settings, pool, log, secretKey, transport }: Parts): Deps {
+// Changes of one user wait for each other at row locks, each on a connection. The limit leaves most connections to
+// others.
+const CHANGES_RUNNING = 4;
+const CHANGES_WAITING = 64;
+// Reads take no locks. A page that loads everything at once sends some dozens.
+const READS_RUNNING = 8;
+const READS_WAITING = 256;
+// Exchanges of refresh tokens lock the row of their session, so only one runs.
+const EXCHANGES_WAITING = 64;
+
+/** Creates the components. Opens no connection. */
+// An export reads and writes for as long as its reader takes.
+const EXPORTS_OF_USER = 2;
+const EXPORTS_OF_ALL = 4;
+const EXPORTS_WAITING = 64;
+
+// With 100,000 holders, one keeps a connection and a core of the database busy for about a second.
+const PREVIEWS_RUNNING = 2;
+const PREVIEWS_WAITING = 64;
+
+export function createDeps(parts: Parts): Deps {
+  const { settings, pool, reservedPool, log, secretKey, transport, hasher, mailTemplates } = parts;
   const clock = systemClock;
-  const db: Db = createKysely<Database>(pool);
+  const db: Db = createKysely<Tables>(pool);
+  const reservedDb: Db = createKysely<Tables>(reservedPool);
+  const limiter = createRateLimiter({ pool });
+  const graphSource = createGraphSource(reservedDb);
+  openAuditLog({ db, log, limiter });
   const outbox = createOutboxWorker({
     pool,
     transport,
     log,
-    compose: createMailComposer({
-      db,
-      publicUrl: settings.publicUrl,
-      lockoutMinutes: settings.lockoutMinutes,
-    }),
+    compose: createMailComposer({ db, settings, mailTemplates }),
   });
-  return {
+  const sessionDeps = {
     settings,
-    pool,
     db,
     log,
     clock,
+    keyRing: createKeyRing({ db: reservedDb, secretKey }),
+    tokenLookup: createTokenLookup(reservedPool),
+    limiter,
+  };
+  // Leaves at least one connection to other users, if there is more than one.
+  const share = Math.max(1, pool.options.max - 1);
+  return {
+    ...sessionDeps,
+    pool,
+    reservedPool,
     outbox,
     transport,
-    keyRing: createKeyRing({ db, secretKey }),
-    tokenLookup: createTokenLookup(pool),
-    graphSource: createGraphSource(db),
-    limiter: createRateLimiter({ pool }),
-    hasher: createPasswordHasher(),
-    strengthMeter: createStrengthMeter(),
+    apiKeys: createApiKeys({ reservedPool, pool, db, log }),
+    graphSource,
+    subjectSource: createSubjectSource({ reservedPool, pool, graphSource }),
+    turns: {
+      changes: createGate({ running: Math.min(CHANGES_RUNNING, share), waiting: CHANGES_WAITING }),
+      reads: createGate({ running: Math.min(READS_RUNNING, share), waiting: READS_WAITING }),
+    },
+    userLimit: createUserLimit(sessionDeps, settings.rateLimitUser),
+    accessLimit: createAccessLimit({ db, log }, settings.rateLimitAccess),
+    exports: {
+      ofUser: createGate({ running: EXPORTS_OF_USER, waiting: EXPORTS_WAITING }),
+      all: createGate({ running: EXPORTS_OF_ALL, waiting: EXPORTS_WAITING }),
+    },
+    previewGate: createGate({ running: PREVIEWS_RUNNING, waiting: PREVIEWS_WAITING }),
+    attemptGate: createAttemptGate(settings),
+    exchangeGate: createGate({ running: 1, waiting: EXCHANGES_WAITING }),
+    clientTokens: {
+      limit: createLocalLimit(clientTokenRule),
+      gate: createGate({ running: Math.min(CHANGES_RUNNING, share), waiting: clientTokenRule.limit }),
+    },
+    hasher: hasher ?? createPasswordHasher(),
+    strengthMeter: parts.strengthMeter ?? createStrengthMeter(),
     idempotencyKey: deriveKey(secretKey, 'idempotency'),
+    searchTokenKey: deriveKey(secretKey, 'search-token'),
     csrf: createCsrf({ key: deriveKey(secretKey, 'csrf'), clock }),
-    accountMail: { enqueue: enqueueAccountMail, wake: () => outbox.wake() },
-    readiness: { ready: false, reason: 'starting' },
+    accountMail: {
+      enqueue: enqueueAccountMail,
+      wake: () => outbox.wake(),
+      count: (email) => countMail({ limiter, settings }, 'verification', email),
+    },
+    readiness: { ready: false, reason: 'starting', stopping: false },
   };
 }

@@ -1,63 +1,77 @@
-// `npm start`: reads the environment, starts the service, tells where it is, stops it on a signal.
-// The only reader of process.env in the server.
+// Runs the service as a process (`npm start`): reads the environment, starts, announces, and stops on a signal.
+// No other file of the server may read process.env.
 import { isatty } from 'node:tty';
 import { createLog } from './platform/log.ts';
+import { writeLast } from './platform/log-output.ts';
 import { type Service, startService } from './service.ts';
-import { loadSettings, type Settings } from './settings.ts';
-import { explainStartFailure } from './start-failure.ts';
+import { loadSettings } from './settings.ts';
+import { type Announcer, announceInLog, announceToPeople, unlessSilent } from './start/announcer.ts';
+import { explainStartFailure } from './start/failure.ts';
+import { handOverFirstPassword } from './start/first-password.ts';
+import { reportUnexpected } from './start/unexpected.ts';
 
-/** What a terminal or pipe that takes nothing leaves waiting, at most; of what comes on top, mails are in the outbox. */
+/** Buffer for a blocked terminal or pipe. Further texts are dropped; printed mails are also files in the outbox. */
 const MAX_UNREAD_BYTES = 1_048_576;
 
 const print = (text: string): void => {
   if (process.stdout.writableLength < MAX_UNREAD_BYTES) process.stdout.write(`${text}\n`);
 };
 
-/** Answers when the service is up; the process then lives until a signal. Ends it with 1 when it cannot start. */
+/** Resolves when the service is ready; the process then runs until a signal. Exits with status 1 if it cannot start. */
 export async function serve(): Promise<void> {
-  // Whoever reads the output may go, and the disk that it is kept on be full: the service goes on without it.
+  // A closed pipe or a full disk must not end the service: it continues without output.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  // Until LOG_LEVEL is known, warnings are logged.
+  let log = createLog('warn');
+  if (!isatty(2)) reportUnexpected(() => log);
   try {
     const settings = loadSettings(process.env);
-    const starting = startService({ settings, log: createLog(settings.logLevel), print });
-    // Before the start has ended: it may have started a PostgreSQL, which must not stay behind.
-    stopOnSignals(starting);
+    const isTerminal = isatty(1);
+    log = createLog(settings.logLevel);
+    const announcer = isTerminal ? announceToPeople(print) : announceInLog(log);
+    const starting = startService({ settings, log, print, isTerminal, onWait: announcer.waiting });
+    // Before the start has finished: it may have started a PostgreSQL, which must be stopped too.
+    stopOnSignals(starting, announcer, settings.shutdownGraceSeconds);
     const service = await starting;
-    print(`Castellan listens on ${service.url}`);
+    announcer.listening(service.url);
     const { madePassword, madeSuperuser } = await service.prepared.catch(async (error: unknown) => {
       await service.stop();
       throw error;
     });
-    print(welcome(settings, service, madeSuperuser, madePassword));
+    announcer.ready({
+      // With PORT=0, it contains the chosen port.
+      url: service.deps.settings.publicUrl,
+      database: service.database,
+      mails: service.deps.transport.description,
+      ...(madeSuperuser ? { superuser: settings.firstSuperuserEmail } : {}),
+    });
+    if (madePassword !== null) {
+      const { dataDir } = settings;
+      const { line, isLost } = await handOverFirstPassword(madePassword, { dataDir, isTerminal });
+      if (isTerminal) print(`  ${line}`);
+      else if (isLost) log.error(line);
+      else unlessSilent(log).warn(line);
+    }
   } catch (error) {
-    fail(error);
+    fail('Castellan cannot start.', error);
   }
 }
 
-function welcome(
-  settings: Settings,
-  service: Service,
-  madeSuperuser: boolean,
-  madePassword: string | null,
-): string {
-  const lines = [
-    `  address    ${settings.publicUrl}   reference: ${settings.publicUrl}/docs`,
-    `  database   ${service.database}`,
-    `  mails      ${service.deps.transport.description}`,
-  ];
-  if (madeSuperuser) lines.push(`  superuser  ${settings.firstSuperuserEmail}, made now`);
-  if (madePassword !== null) lines.push(`  password   ${madePassword}   (shown this once: keep it)`);
-  return `Ready.\n${lines.join('\n')}`;
-}
-
-// npm hands on the Ctrl-C that the terminal has sent to this process as well: what comes together is one signal.
+// npm forwards the Ctrl-C that the terminal also sends to this process, so signals within this time count as one.
 const ONE_SIGNAL_MS = 500;
 
-/** 128 and the signal's number, as shells have it. */
+/** Two failed checks of a load balancer at the usual interval of 2 s, and a margin. */
+const UNATTENDED_GRACE_SECONDS = 5;
+
+/** 128 plus the number of the signal, as in shells. */
 const exitCodes: Partial<Record<NodeJS.Signals, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
-function stopOnSignals(starting: Promise<Service>): void {
-  // Standard input, output or error; asked now, because a terminal that has closed is none any more.
+function stopOnSignals(
+  starting: Promise<Service>,
+  announcer: Announcer,
+  configuredGraceSeconds: number | undefined,
+): void {
+  // Standard input, output or error. Checked now, because a closed terminal is no longer recognized.
   const inTerminal = [0, 1, 2].some((fd) => isatty(fd));
   let firstAt: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -66,24 +80,31 @@ function stopOnSignals(starting: Promise<Service>): void {
       return;
     }
     firstAt = performance.now();
-    print('Stopping. Once more to stop at once.');
+    // Ctrl-C, or a terminal that closes: a person waits for the end.
+    const isAwaited = inTerminal && signal !== 'SIGTERM';
+    const defaultGraceSeconds = inTerminal ? 0 : UNATTENDED_GRACE_SECONDS;
+    const graceSeconds = isAwaited ? 0 : (configuredGraceSeconds ?? defaultGraceSeconds);
+    announcer.stopping(signal, graceSeconds);
     starting
-      .then((service) => service.stop())
+      .then((service) => service.stop(graceSeconds))
       .then(
         () => process.exit(0),
-        (error: unknown) => fail(error),
+        (error: unknown) => fail('Castellan did not shut down cleanly.', error),
       );
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // A terminal that closes ends what runs in it. Without one it means "read your settings again": there is nothing to.
+  // A closing terminal ends its programs. Without a terminal, SIGHUP means "reload the settings", which is not
+  // supported.
   process.on('SIGHUP', (signal) => {
     if (inTerminal) onSignal(signal);
   });
 }
 
-function fail(error: unknown): never {
-  const why = explainStartFailure(error, process.env.DATA_DIR ?? './data');
-  process.stderr.write(`Castellan cannot start. ${why}\n`);
+/** Exits with status 1 and prints the reason: text at a terminal, otherwise a line of the log, at any LOG_LEVEL. */
+function fail(what: string, error: unknown): never {
+  const msg = `${what} ${explainStartFailure(error, process.env.DATA_DIR?.trim() || './data')}`;
+  const line = isatty(2) ? msg : JSON.stringify({ level: 'fatal', time: new Date().toISOString(), msg });
+  writeLast(2, `${line}\n`);
   process.exit(1);
 }

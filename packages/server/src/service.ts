@@ -1,50 +1,96 @@
-// The life of one instance: bring up, answer, recover, stop. main.ts, the command line and the tests start it the same.
-// It reads no environment and never ends the process.
-import type { AddressInfo } from 'node:net';
+// The life cycle of one instance: start, recover, stop. main.ts, the CLI and the tests start it in the same way.
+// It must not read the environment or end the process.
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { buildApp } from './app.ts';
-import { cleanUp } from './cleanup.ts';
-import type { Prepared } from './database-start.ts';
+import { cleanUp, removeSessionRows, sessionRowsMinutes } from './cleanup.ts';
 import type { Deps } from './deps.ts';
-import { type Foundation, openFoundation, prepare } from './foundation.ts';
-import { KEY_RELOAD_SECONDS } from './modules/sessions/key-ring.ts';
+import { reloadKeys } from './modules/sessions/key-reload.ts';
+import { isAssignableRole } from './modules/users/service.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
 import { createScheduler } from './platform/jobs/scheduler.ts';
-import type { Logger } from './platform/log.ts';
-import type { Settings } from './settings.ts';
-import { explainWait } from './start-failure.ts';
+import { errorCode } from './platform/unknown-values.ts';
+import { explainWait } from './start/failure.ts';
+import { type Foundation, type FoundationOptions, openFoundation, prepare } from './start/foundation.ts';
+import { StartLockHeldError } from './start/lock.ts';
+import type { Prepared } from './start/prepare-database.ts';
 
 export type Service = {
   deps: Deps;
-  /** Where it listens: `http://127.0.0.1:8000`. */
+  /** The URL it listens on: `http://127.0.0.1:8000`. */
   url: string;
-  /** For people: which database. */
+  /** Which database, for people. */
   database: string;
-  /** Resolves when the database is prepared; rejects when that is beyond repair. */
+  /** Resolves when the database is prepared; rejects if a retry cannot help. */
   prepared: Promise<Prepared>;
-  /** Finishes what was accepted, then lets go of everything. May be called again. */
-  stop(): Promise<void>;
+  /**
+   * Stops the instance: /health/ready fails at once, requests are still answered for `graceSeconds` (default 0), then
+   * the server stops listening, running requests finish, and everything is released. An instance that is not ready
+   * skips the grace period. Further calls return the first call's promise.
+   */
+  stop(graceSeconds?: number): Promise<void>;
 };
 
-export type ServiceOptions = { settings: Settings; log: Logger; print: (text: string) => void };
+export type ServiceOptions = Omit<FoundationOptions, 'existing'> & {
+  /** Receives what the operator may have to do while the start waits, as sentences. */
+  onWait?: (advice: string) => void;
+};
 
 const RETRY_MS = 1_000;
-// A stop does not wait longer for a preparation that waits for another instance's.
+// Another program may take a free port before the service listens on it.
+const MAX_PORT_ATTEMPTS = 5;
+// A stop waits no longer for a preparation, which may itself wait for another instance.
 const PREPARE_GRACE_MS = 2_000;
 
-export async function startService({ settings, log, print }: ServiceOptions): Promise<Service> {
-  const foundation = await openFoundation({ settings, log, print });
+/** Starts an instance. Resolves when it listens. Rejects with a message for the operator. */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { settings } = options;
+  // Links and the issuer contain the port, so it is chosen before they are used.
+  const choosesPort = settings.port === 0 && settings.publicUrl === 'http://localhost:0';
+  if (!choosesPort) return startOn(options);
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort(settings.host);
+    try {
+      return await startOn({
+        ...options,
+        settings: { ...settings, port, publicUrl: `http://localhost:${port}` },
+      });
+    } catch (error) {
+      if (errorCode(error) !== 'EADDRINUSE' || attempt === MAX_PORT_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function freePort(host: string): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) =>
+    probe.once('error', reject).listen({ host, port: 0 }, resolve),
+  );
+  const { port } = addressOf(probe);
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+/** Returns the address and port that a server listens on. Throws when it does not listen on a port. */
+function addressOf(server: Server): AddressInfo {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
+  return address;
+}
+
+async function startOn(options: ServiceOptions): Promise<Service> {
+  const { settings, log } = options;
+  const foundation = await openFoundation(options);
   const { deps } = foundation;
   const scheduler = createScheduler({ pool: deps.pool, log });
   scheduler.every('clean-up', settings.cleanupIntervalMinutes * 60_000, () => cleanUp(deps));
+  scheduler.every('session-rows', sessionRowsMinutes(settings) * 60_000, () => removeSessionRows(deps));
   const app = await buildApp(deps);
   const stopping = new AbortController();
-  const keyReload = setInterval(() => {
-    deps.keyRing.load().catch((error: unknown) => log.warn({ err: error }, 'signing keys not read again'));
-  }, KEY_RELOAD_SECONDS * 1_000).unref();
+  let keyReload: ReturnType<typeof reloadKeys> | undefined;
 
   const release = async (): Promise<void> => {
-    clearInterval(keyReload);
+    keyReload?.stop();
     await scheduler.stop();
     await foundation.close();
   };
@@ -55,59 +101,80 @@ export async function startService({ settings, log, print }: ServiceOptions): Pr
     throw error;
   }
 
-  const prepared = prepareWithPatience(foundation, print, stopping.signal).then((done) => {
+  const prepared = prepareWithRetries(foundation, options.onWait, stopping.signal).then(async (done) => {
+    await warnOfDefaultRole(deps).catch((error: unknown) =>
+      log.warn({ err: error }, 'DEFAULT_ROLE was not checked'),
+    );
     deps.readiness.ready = true;
+    if (!stopping.signal.aborted) keyReload = reloadKeys(deps);
     deps.outbox.start();
     scheduler.start();
     return done;
   });
-  // Whoever cares awaits `prepared`; without this line a failure before that would end the process.
+  // Callers may await `prepared` later; without this line, an earlier rejection would end the process.
   prepared.catch(() => {});
 
   let stopped: Promise<void> | undefined;
-  const stop = async (): Promise<void> => {
+  const stop = async (graceSeconds: number): Promise<void> => {
+    deps.readiness.stopping = true;
+    // No load balancer sends requests to an instance that was never ready.
+    if (deps.readiness.ready && graceSeconds > 0) await wait(graceSeconds * 1_000);
     stopping.abort();
-    // A request that was accepted before is answered; probes see the instance leave.
     await Promise.all([app.close(), scheduler.stop(), deps.outbox.stop()]);
     await Promise.race([prepared.catch(() => {}), wait(PREPARE_GRACE_MS, undefined, { ref: false })]);
     await release();
   };
-  const { address, port, family } = app.server.address() as AddressInfo;
+  const { address, port, family } = addressOf(app.server);
   return {
     deps,
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
     database: foundation.database,
     prepared,
-    stop: () => (stopped ??= stop()),
+    stop: (graceSeconds = 0) => (stopped ??= stop(graceSeconds)),
   };
 }
 
-/** Tries until the database is there; throws what only a person can mend. */
-async function prepareWithPatience(
+async function warnOfDefaultRole({ db, settings, log }: Deps): Promise<void> {
+  const { defaultRole } = settings;
+  if (defaultRole === '' || (await isAssignableRole(db, defaultRole))) return;
+  log.warn(
+    { role: defaultRole },
+    'DEFAULT_ROLE names a missing role or a system role, so people who register get no role. Create the role, set DEFAULT_ROLE to an existing role, or leave it empty.',
+  );
+}
+
+/** Prepares the database, with retries until it is available. Rejects if only the operator can fix the cause. */
+async function prepareWithRetries(
   foundation: Foundation,
-  print: (text: string) => void,
+  onWait: ServiceOptions['onWait'],
   signal: AbortSignal,
 ): Promise<Prepared> {
   const { deps } = foundation;
+  const tell = (advice: string): void => {
+    onWait?.(advice);
+    deps.log.warn({ advice }, 'the start is waiting');
+  };
   let done: Prepared | undefined;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      // Once only: it tells the password of a superuser that it made.
-      done ??= await prepare(foundation);
+      // Only once, because its result contains the generated password of the first superuser.
+      done ??= await prepare(foundation, tell, { signal });
       await deps.keyRing.load();
       return done;
     } catch (error) {
-      if (signal.aborted || !mayPass(error)) throw error;
+      if (signal.aborted || !isWorthRetrying(error)) throw error;
       deps.readiness.reason = 'database unreachable';
-      if (attempt === 1) print(`The database cannot be used yet; trying until it can. ${explainWait(error)}`);
+      const advice = explainWait(error);
+      if (attempt === 1) onWait?.(advice);
       if (attempt === 1 || attempt % 30 === 0)
-        deps.log.error({ err: error, attempt }, 'the database cannot be used yet; trying until it can');
+        deps.log.error({ err: error, attempt, advice }, 'the database cannot be used yet; retrying');
     }
     await wait(RETRY_MS, undefined, { signal });
   }
 }
 
-// Besides "not reachable": an account or database that an operator is just about to create.
-const mayPass = (error: unknown): boolean =>
+// Includes a database user or database that the operator may be about to create.
+const isWorthRetrying = (error: unknown): boolean =>
+  error instanceof StartLockHeldError ||
   isDatabaseUnavailable(error) ||
-  ['28P01', '28000', '3D000'].includes((error as { code?: string }).code ?? '');
+  ['28P01', '28000', '3D000'].includes(errorCode(error) ?? '');

@@ -1,5 +1,6 @@
-// Every setting: its environment variable, default, meaning and how its text is read.
-// The table in docs/configuration.md is generated from here. Only main.ts and the CLI hand an environment in.
+// Declares every setting: environment variable, parser, description and default. docs/configuration.md is generated
+// from it.
+// It must not read the environment: main.ts and the CLI pass it in.
 
 import {
   address,
@@ -10,31 +11,43 @@ import {
   number,
   optional,
   readSettings,
+  type SettingInForce,
   setting,
+  settingsInForce,
   text,
   url,
 } from './platform/config.ts';
 import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit.ts';
+import { parseLink, parseLinkTemplate } from './platform/mail/link-template.ts';
 import { addressOfSender, parseSmtpUrl } from './platform/mail/transport.ts';
 import { parseTrustedProxies, type TrustedProxies } from './platform/security/client-address.ts';
 import { canonicalEmail } from './platform/security/email.ts';
+import { cleanText } from './platform/security/text.ts';
+import { settingWarnings } from './start/setting-warnings.ts';
 
 const rateLimit = (value: string): RateLimitRule | null => parseRateLimit(value);
 const email = (value: string): string => {
   const canonical = canonicalEmail(value);
-  if (canonical === null) throw new Error('is no e-mail address; write one such as admin@example.com');
+  if (canonical === null) throw new Error('is not an email address; write one such as admin@example.com');
   return canonical;
 };
 const sender = (value: string): string => {
   addressOfSender(value);
   return value;
 };
+/** The name appears in subjects, in the sender of mails and at the top of each page. */
+const MAX_SERVICE_NAME_LENGTH = 60;
+const serviceName = (value: string): string => {
+  const result = cleanText(value, { min: 1, max: MAX_SERVICE_NAME_LENGTH });
+  if (!result.ok) throw new Error(result.message);
+  return result.value;
+};
 const secretKey = (value: string): string => {
   if (Buffer.byteLength(value) < 32)
-    throw new Error('must have at least 32 bytes; make one with: openssl rand -base64 48');
+    throw new Error('must have at least 32 bytes; generate one with: openssl rand -base64 48');
   return value;
 };
-/** The other rules of passwords can be judged only with the account; this one keeps out what is no password at all. */
+/** The other password rules need the account, so only the length is checked here. */
 const firstPassword = (value: string): string => {
   if ([...value].length < 8) throw new Error('must have at least 8 characters; 12 or more are better');
   return text(value);
@@ -48,210 +61,288 @@ const origin = (value: string): string => {
     parsed.origin !== value.replace(/\/$/, '')
   )
     throw new Error(
-      `has "${value}", which is no origin; write scheme and host such as https://app.example.com`,
+      `has "${value}", which is not an origin; write scheme and host, such as https://app.example.com`,
     );
   return parsed.origin;
 };
 
 export const settingDefinitions = {
-  host: setting('HOST', '127.0.0.1', address, 'Address to listen on. `0.0.0.0` or `::` for every interface.'),
-  port: setting('PORT', '8000', integer(0, 65_535), 'Port to listen on. 0 takes a free one.'),
+  host: setting('HOST', address, 'IP address to listen on. `0.0.0.0` or `::` for every interface.', {
+    default: '127.0.0.1',
+  }),
+  port: setting('PORT', integer(0, 65_535), 'Port to listen on. 0 selects a free port.', { default: '8000' }),
   publicUrl: setting(
     'PUBLIC_URL',
-    undefined,
     optional(url(['http:', 'https:'])),
-    'Address under which people reach the service: base of the links in mails, and the issuer (`iss`) of the tokens.',
+    'URL at which people reach the service. It is the base of mailed links and the issuer (`iss`) of tokens.',
     { shown: 'http://localhost:PORT' },
   ),
   dataDir: setting(
     'DATA_DIR',
-    './data',
     text,
-    'Folder of the embedded PostgreSQL, the secret key and the outbox.',
+    "Folder for the embedded PostgreSQL, the secret key, the outbox and the first superuser's password.",
+    { default: './data' },
   ),
   databaseUrl: setting(
     'DATABASE_URL',
-    undefined,
     optional(url(['postgres:', 'postgresql:'])),
-    'PostgreSQL 15 or later, `postgres://user:password@host:port/database`; TLS with `?sslmode=verify-full`. Without it the service runs a private PostgreSQL in `DATA_DIR`.',
-    { shown: 'embedded', secret: true },
+    'PostgreSQL 15 or later, `postgres://user:password@host:port/database`; TLS with `?sslmode=verify-full`. If it is not set, the service runs a private PostgreSQL in `DATA_DIR`.',
+    { shown: 'embedded', secret: 'login' },
   ),
   databasePoolSize: setting(
     'DATABASE_POOL_SIZE',
-    '20',
     integer(2, 500),
-    'Connections to PostgreSQL that one instance holds at most.',
+    'Maximum number of PostgreSQL connections of one instance. A fifth of them, 1 to 3, is reserved for token lookups and probes.',
+    { default: '20' },
   ),
   secretKey: setting(
     'SECRET_KEY',
-    undefined,
     optional(secretKey),
-    'At least 32 bytes. Signs CSRF cookies and seals the signing keys. Several instances on one database need the same one.',
-    { shown: 'made at first start in `DATA_DIR`', secret: true },
+    'At least 32 bytes. Signs CSRF cookies and encrypts the signing keys. All instances on one database need the same value.',
+    { shown: 'created at first start in `DATA_DIR`', secret: 'value', generated: true },
   ),
   smtpUrl: setting(
     'SMTP_URL',
-    undefined,
     optional(parseSmtpUrl),
-    '`smtp://user:password@host:port`. Without it mails are printed on the terminal and kept in `DATA_DIR/outbox`.',
-    { shown: 'none', secret: true },
+    '`smtp://user:password@host:port`. If it is not set, mails are kept as files in `DATA_DIR/outbox`, and printed if standard output is a terminal.',
+    { shown: 'none', secret: 'login' },
   ),
-  mailFrom: setting('MAIL_FROM', 'no-reply@localhost', sender, 'Sender of the mails.'),
+  mailFrom: setting(
+    'MAIL_FROM',
+    sender,
+    'Sender of mails: `no-reply@example.com`, or `Name <no-reply@example.com>`. The name defaults to `SERVICE_NAME`.',
+    { default: 'no-reply@localhost' },
+  ),
+  serviceName: setting(
+    'SERVICE_NAME',
+    serviceName,
+    'Name of the service in mails and on pages. At most 60 characters.',
+    { default: 'Castellan' },
+  ),
+  appUrl: setting(
+    'APP_URL',
+    optional(parseLink),
+    'Target of "Continue" on pages and of the link at the foot of mails.',
+    { shown: 'none' },
+  ),
+  verifyUrl: setting(
+    'VERIFY_URL',
+    optional(parseLinkTemplate),
+    "Link in the verification mail, with `{token}` in its path, query or fragment: `https://…`, or an app's own scheme (`com.example.app:/…`). A token in the path or query reaches server logs; one in the fragment does not.",
+    { shown: '`PUBLIC_URL/verify-email#token={token}`' },
+  ),
+  resetUrl: setting(
+    'RESET_URL',
+    optional(parseLinkTemplate),
+    'Link in the password reset mail, in the same form.',
+    { shown: '`PUBLIC_URL/reset#token={token}`' },
+  ),
+  forgotUrl: setting(
+    'FORGOT_URL',
+    optional(parseLink),
+    'Page where users request a password reset mail. Linked from the mail about a locked account and from pages reached by an invalid link. No token.',
+    { shown: '`PUBLIC_URL/forgot`' },
+  ),
+  mailTemplatesDir: setting(
+    'MAIL_TEMPLATES_DIR',
+    optional(text),
+    'Folder with mail templates that replace the built-in ones. See docs/integrate/mails.md.',
+    { shown: 'none' },
+  ),
   firstSuperuserEmail: setting(
     'FIRST_SUPERUSER_EMAIL',
-    'admin@example.com',
     email,
-    'Account made at the first start, with every right.',
+    'Email of the superuser that is created at the first start.',
+    { default: 'admin@example.com' },
   ),
   firstSuperuserPassword: setting(
     'FIRST_SUPERUSER_PASSWORD',
-    undefined,
     optional(firstPassword),
-    'Its password, 8 characters or more. Without one a password is made and printed once on the terminal.',
-    { shown: 'made', secret: true },
+    'Password of the first superuser, at least 8 characters. If it is not set, one is generated: shown once at a terminal, otherwise kept in `DATA_DIR/first-superuser-password`.',
+    { shown: 'generated', secret: 'value', generated: true },
   ),
   defaultRole: setting(
     'DEFAULT_ROLE',
-    'User',
     (value: string) => value,
-    'Role of self-registered users. Empty for none.',
-    { emptyCounts: true },
+    'Role of users who register themselves. Empty for none.',
+    { default: 'User', emptyCounts: true },
   ),
   accessTokenMinutes: setting(
     'ACCESS_TOKEN_EXPIRE_MINUTES',
-    '30',
     number(0.01, 1_440),
-    'Lifetime of an access token, minutes.',
+    'Lifetime of an access token, in minutes.',
+    { default: '30' },
   ),
   refreshTokenDays: setting(
     'REFRESH_TOKEN_EXPIRE_DAYS',
-    '7',
     number(0.0001, 365),
-    'Lifetime of a refresh token, days.',
+    'Lifetime of a refresh token, in days.',
+    { default: '7' },
   ),
   refreshReuseSeconds: setting(
     'REFRESH_REUSE_INTERVAL',
-    '30',
     integer(0, 600),
-    'Seconds during which an exchanged refresh token still answers with its successor, for retries and tabs.',
+    'Time during which an exchanged refresh token still returns its successor, for retries and parallel tabs, in seconds.',
+    { default: '30' },
   ),
   concurrentSessionLimit: setting(
     'CONCURRENT_SESSION_LIMIT',
-    '5',
     integer(-1, 1_000),
-    'Live sessions of one user; the oldest goes. 0 or less: no cap.',
+    'Maximum number of live sessions of one user. A further sign-in ends the oldest. 0 or less: no limit.',
+    { default: '5' },
   ),
   validateTokenIp: setting(
     'VALIDATE_TOKEN_IP',
-    'true',
     flag,
-    'Refuse a refresh from another network (IPv4 /24, IPv6 /64) than the login came from.',
+    'Refuse a refresh from another network (IPv4 /24, IPv6 /64) than the sign-in.',
+    { default: 'true' },
   ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
-    '',
     (value: string): TrustedProxies => parseTrustedProxies(value),
-    'Addresses or CIDRs, comma-separated, whose `X-Forwarded-For` and `X-Real-IP` are believed. `*` and `/0` are refused.',
-    { shown: 'none' },
+    'IP addresses or CIDR ranges of proxies, comma-separated. `X-Forwarded-For` and `X-Real-IP` are believed only from these. `*` and `/0` are refused.',
+    { default: '', shown: 'none' },
   ),
   lockoutAttempts: setting(
     'ACCOUNT_LOCKOUT_ATTEMPTS',
-    '5',
     integer(1, 1_000),
-    'Failed logins before an account locks.',
+    'Number of failed sign-ins that locks an account.',
+    { default: '5' },
   ),
   lockoutMinutes: setting(
     'ACCOUNT_LOCKOUT_DURATION',
-    '15',
     number(0.01, 525_600),
-    'How long it stays locked, minutes.',
+    'How long an account stays locked, in minutes.',
+    { default: '15' },
   ),
   passwordMinLength: setting(
     'PASSWORD_MIN_LENGTH',
-    '12',
     integer(8, 128),
-    'Shortest password, characters. The longest is 128.',
+    'Minimum length of a password, in characters. The maximum is 128.',
+    { default: '12' },
   ),
   passwordHistoryCount: setting(
     'PASSWORD_HISTORY_COUNT',
-    '5',
     integer(0, 50),
-    'Former passwords that cannot be used again.',
+    'Number of former passwords that cannot be used again.',
+    { default: '5' },
   ),
-  passwordMinStrength: setting('PASSWORD_MIN_STRENGTH', '3', integer(0, 4), 'Lowest accepted zxcvbn score.'),
+  passwordMinStrength: setting(
+    'PASSWORD_MIN_STRENGTH',
+    integer(0, 4),
+    'Minimum zxcvbn score of a password, 0 to 4.',
+    { default: '3' },
+  ),
   unverifiedAccountHours: setting(
     'UNVERIFIED_ACCOUNT_CLEANUP_HOURS',
-    '72',
     number(0, 100_000),
-    'Age at which an unverified account is removed, hours.',
+    'Age at which an account that registered itself and was never verified is removed, in hours.',
+    { default: '72' },
   ),
   cleanupIntervalMinutes: setting(
     'CLEANUP_INTERVAL_MINUTES',
-    '60',
     number(0.01, 100_000),
-    'How often the clean-up runs, minutes.',
+    'Time between two runs of the clean-up, in minutes.',
+    { default: '60' },
   ),
   auditRetentionDays: setting(
     'AUDIT_RETENTION_DAYS',
-    '0',
     number(0, 36_500),
-    'Age at which audit entries are removed, days. 0 keeps them.',
+    'Age at which audit entries are removed, in days. 0 keeps them.',
+    { default: '0' },
   ),
   rateLimitLogin: setting(
     'RATE_LIMIT_LOGIN',
-    '5/minute',
     rateLimit,
-    'Logins per client address. `N/second`, `/minute`, `/hour`, `/day` or `off`, here and below.',
+    'Sign-ins per client address. Write `N/second`, `N/minute`, `N/hour`, `N/day` or `off`, here and in the limits below.',
+    { default: '5/minute' },
   ),
-  rateLimitRegister: setting('RATE_LIMIT_REGISTER', '3/hour', rateLimit, 'Registrations per client address.'),
+  rateLimitRegister: setting('RATE_LIMIT_REGISTER', rateLimit, 'Registrations per client address.', {
+    default: '3/hour',
+  }),
   rateLimitPasswordReset: setting(
     'RATE_LIMIT_PASSWORD_RESET',
-    '3/hour',
     rateLimit,
     'Password reset requests per client address.',
+    { default: '3/hour' },
   ),
   rateLimitNewAccessToken: setting(
     'RATE_LIMIT_NEW_ACCESS_TOKEN',
-    '5/minute',
     rateLimit,
     'Calls of `new_access_token` per client address.',
+    { default: '5/minute' },
+  ),
+  rateLimitRefresh: setting(
+    'RATE_LIMIT_REFRESH',
+    rateLimit,
+    'Exchanges of refresh tokens (`refresh` and `new_access_token` together) per session.',
+    { default: '60/minute' },
   ),
   rateLimitResendVerification: setting(
     'RATE_LIMIT_RESEND_VERIFICATION',
-    '3/hour',
     rateLimit,
-    'Verification mails asked for per client address.',
+    'Requests for a verification mail per client address.',
+    { default: '3/hour' },
+  ),
+  rateLimitUser: setting(
+    'RATE_LIMIT_USER',
+    rateLimit,
+    'All requests of one signed-in user, except those that list or end their sessions or change their password (60/minute per session). Each instance counts separately.',
+    { default: '1200/minute' },
+  ),
+  rateLimitAccess: setting(
+    'RATE_LIMIT_ACCESS',
+    rateLimit,
+    'Decisions, searches, explanations and introspections per caller, a user or a service account. A request with many evaluations counts once. Each instance counts separately.',
+    { default: 'off' },
+  ),
+  rateLimitLinkCheck: setting(
+    'RATE_LIMIT_LINK_CHECK',
+    rateLimit,
+    'Checks whether a mailed link still works, per client address.',
+    { default: '60/minute' },
+  ),
+  rateLimitRevoke: setting(
+    'RATE_LIMIT_REVOKE',
+    rateLimit,
+    'Calls of `oauth/revoke` per client address. Raise it for a server that revokes the tokens of many people.',
+    { default: '60/minute' },
   ),
   registrationAbuseLimit: setting(
     'REGISTRATION_ABUSE_LIMIT',
-    '20/day',
     rateLimit,
     'Registrations per network (IPv4 /24, IPv6 /64).',
+    { default: '20/day' },
   ),
   accountEmailLimit: setting(
     'ACCOUNT_EMAIL_LIMIT',
-    '5/hour',
     rateLimit,
-    'Account mails (verification, resend, reset) and registrations per e-mail address.',
+    'Account mails (verification, resend, reset) and created accounts per email address.',
+    { default: '5/hour' },
   ),
   cookieSecure: setting(
     'COOKIE_SECURE',
-    'true',
     flag,
-    'Send the refresh cookie over https only (browsers treat localhost as secure).',
+    'Send the refresh cookie over https only. Browsers treat localhost as secure.',
+    { default: 'true' },
   ),
   corsOrigins: setting(
     'CORS_ORIGINS',
-    '',
     list(origin),
-    'Origins, comma-separated, whose pages may call the API with cookies.',
-    { shown: 'none' },
+    'Origins whose pages may call the API with cookies, comma-separated.',
+    { default: '', shown: 'none' },
+  ),
+  shutdownGraceSeconds: setting(
+    'SHUTDOWN_GRACE_SECONDS',
+    optional(integer(0, 600)),
+    'How long an instance that shuts down keeps answering requests after `/health/ready` starts to fail, in seconds. Set it longer than the load balancer takes to notice.',
+    { shown: '0 at a terminal, otherwise 5' },
   ),
   logLevel: setting(
     'LOG_LEVEL',
-    'info',
     choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
-    'Least severe level that is logged.',
+    'Lowest level that is logged.',
+    { default: 'info' },
   ),
 };
 
@@ -260,10 +351,28 @@ type Read = { [K in keyof Definitions]: ReturnType<Definitions[K]['read']> };
 export type Settings = Omit<Read, 'publicUrl'> & {
   /** Without a trailing slash. */
   publicUrl: string;
+  /** Every setting as people may see it, without secrets. */
+  inForce: readonly SettingInForce[];
+  /** Warnings about settings that are probably a mistake: sentences for the operator. */
+  warnings: string[];
 };
 
 /** Throws one SettingsError that lists every wrong setting with its fix. */
 export function loadSettings(environment: Record<string, string | undefined>): Settings {
   const read = readSettings(settingDefinitions, environment);
-  return { ...read, publicUrl: (read.publicUrl ?? `http://localhost:${read.port}`).replace(/\/+$/, '') };
+  const settings = {
+    ...read,
+    publicUrl: (read.publicUrl ?? `http://localhost:${read.port}`).replace(/\/+$/, ''),
+  };
+  const definitions = Object.values(settingDefinitions);
+  const names = definitions.map(({ name }) => name);
+  return {
+    ...settings,
+    inForce: settingsInForce(definitions, environment, (shown) =>
+      shown
+        .replace(settingDefinitions.publicUrl.defaultShown, settings.publicUrl)
+        .replace(/^PUBLIC_URL\b/, settings.publicUrl),
+    ),
+    warnings: settingWarnings(settings, environment, names),
+  };
 }

@@ -1,9 +1,9 @@
-// The names of the database's constraints, and what a broken one means to a caller.
+// The names of the database's constraints, and the error code of each violation.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { errorCatalogue } from '@castellan/contract/errors';
-import { constraintCodes } from '../src/constraints.ts';
-import { startTestService } from './harness.ts';
+import { startTestService } from '@castellan/testing/harness';
+import { constraintCodes } from '../src/schema/constraints.ts';
 
 const service = await startTestService({ after });
 
@@ -16,7 +16,7 @@ const constraints = await service.sql<Constraint>(`
   from pg_constraint c join pg_class t on t.oid = c.conrelid
   where c.connamespace = 'public'::regnamespace and c.contype in ('p', 'u', 'f', 'c')`);
 
-/** Unique indexes that stand behind no constraint; a column inside of an expression counts as that column. */
+/** Unique indexes without a constraint; a column inside an expression counts as that column. */
 const uniqueIndexes = await service.sql<Constraint>(`
   select t.relname as "table", i.relname as name, 'u' as type,
     array(select substring(pg_get_indexdef(x.indexrelid, place, true) from '[a-z_]+(?=\\)|$)')
@@ -27,10 +27,10 @@ const uniqueIndexes = await service.sql<Constraint>(`
 
 const endings: Readonly<Record<string, string>> = { p: 'pkey', u: 'key', f: 'fkey', c: 'check' };
 
-/** Kept by the migration tool, which names what it makes by itself. */
+/** Created and named by the migration tool. */
 const ownTables = new Set(['schema_migrations', 'schema_migrations_lock']);
 
-/** Compare the parent with the row's own id; named after the column that is at fault. */
+/** These compare the parent with the row's own id and are named after the invalid column. */
 const namedAfterTheParent = new Set(['role_groups_parent_id_check', 'permission_groups_parent_id_check']);
 
 const every = [...constraints, ...uniqueIndexes].filter(({ table }) => !ownTables.has(table));
@@ -44,11 +44,11 @@ test('every constraint and unique index is named <table>_<columns>_<key, pkey, f
   assert.deepEqual(misnamed, []);
 });
 
-/** Keys that no request can break: what makes them unique is made by the service for that row. */
+/** Keys that no request can violate, because the service generates a new value for each row. */
 const unbreakable = (constraint: Constraint): boolean =>
   constraint.type === 'p' && !/^(user_roles|role_permissions|role_group_roles)$/.test(constraint.table);
 
-test('every unique and foreign key, and every primary key of a link table, has a code of its own', () => {
+test('every unique and foreign key, and every primary key of a link table, has an error code', () => {
   const unmapped = every
     .filter((constraint) => constraint.type !== 'c' && !unbreakable(constraint))
     .map(({ name }) => name)
@@ -56,7 +56,7 @@ test('every unique and foreign key, and every primary key of a link table, has a
   assert.deepEqual(unmapped, []);
 });
 
-test('the map speaks of constraints that exist and of codes that are in the catalogue', () => {
+test('the map contains only existing constraints and codes of the catalogue', () => {
   const names = new Set(every.map(({ name }) => name));
   assert.deepEqual(
     Object.keys(constraintCodes).filter((name) => !names.has(name)),

@@ -1,14 +1,15 @@
-// Idempotency-Key: what is replayed, what is refused, what is forgotten. Roles and users stand for everything that is made.
+// Idempotency-Key: what is replayed, refused and forgotten, tested on the creation of roles and users.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
+import type { TestClient } from '@castellan/testing/client';
+import { ADMIN, eventually, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import { statementsOf } from '@castellan/testing/statements';
+import { signedInWith, tally } from '@castellan/testing/users/people';
 import pg from 'pg';
+import { removeSessionRows } from '../src/cleanup.ts';
 import { deleteOldIdempotencyKeys } from '../src/platform/http/idempotency.ts';
-import type { TestClient } from './client.ts';
-import { ADMIN, eventually, newEmail, PASSWORD, signIn, startTestService } from './harness.ts';
-import { assertRefused } from './http/fixture.ts';
-import { signedInWith, tally } from './users/people.ts';
-import { countStatements } from './users/statements.ts';
 
 const service = await startTestService({ after });
 const twin = await service.another();
@@ -43,7 +44,7 @@ test('a retry gets the first answer byte by byte, with status, ETag and content 
   assert.equal(await rolesNamed(name), 1);
 });
 
-test('the answer is the first one even when the record has changed or gone since', async () => {
+test('the first answer is replayed even if the record has changed or was deleted since', async () => {
   const [key, name] = [randomUUID(), newName()];
   const first = await makeRole(key, { name });
   assert.equal((await admin.delete(`/api/v1/roles/${first.body.data.id}`)).status, 204);
@@ -51,7 +52,7 @@ test('the answer is the first one even when the record has changed or gone since
   assert.equal(await rolesNamed(name), 0);
 });
 
-test('a user is made once, another password is another request, and none is kept', async () => {
+test('a user is created once, a retry with another password is another request, and no password is stored', async () => {
   const key = randomUUID();
   const body = { email: newEmail(), password: PASSWORD, first_name: 'Ida', last_name: 'Wells', role_id: [] };
   const first = await admin.post('/api/v1/users', body, withKey(key));
@@ -67,7 +68,7 @@ test('a user is made once, another password is another request, and none is kept
   assert.ok(!stored.includes(PASSWORD));
 });
 
-test('the key with another body or at another operation is 422 and makes nothing', async () => {
+test('the key with another body or another operation is 422 and creates nothing', async () => {
   const [key, name, other] = [randomUUID(), newName(), newName()];
   assert.equal((await makeRole(key, { name })).status, 201);
   assertRefused(await makeRole(key, { name: other }), 422, 'idempotency_key_reused');
@@ -79,7 +80,7 @@ test('the key with another body or at another operation is 422 and makes nothing
   assert.equal(await rolesNamed(other), 0);
 });
 
-test("a key is its user's own", async () => {
+test('a key belongs to one user', async () => {
   const key = randomUUID();
   const { client } = await signedInWith(service, 'role.create');
   for (const one of [admin, client]) {
@@ -89,7 +90,7 @@ test("a key is its user's own", async () => {
   }
 });
 
-test('who lost the permission gets no replay', async () => {
+test('a user who lost the permission gets no replay', async () => {
   const [key, name] = [randomUUID(), newName()];
   const { client, person } = await signedInWith(service, 'role.create');
   assert.equal((await makeRole(key, { name }, client)).status, 201);
@@ -97,7 +98,7 @@ test('who lost the permission gets no replay', async () => {
   assertRefused(await makeRole(key, { name }, client), 403, 'permission_denied');
 });
 
-/** Nothing can be added to this table until the answer is called. */
+/** Blocks inserts into this table until the returned function is called. */
 async function block(table: string): Promise<() => Promise<void>> {
   const blocker = new pg.Client(service.databaseUrl);
   await blocker.connect();
@@ -105,12 +106,12 @@ async function block(table: string): Promise<() => Promise<void>> {
   return () => blocker.end();
 }
 
-test('while the first request is being worked on, a second is 409 with Retry-After and waits for nothing', async () => {
+test('while the first request is running, a second is 409 with Retry-After and does not wait', async () => {
   const [key, name] = [randomUUID(), newName()];
   const unblock = await block('roles');
   const first = makeRole(key, { name });
   try {
-    await eventually(async () => (await kept(key))[0], 'the key to be taken');
+    await eventually(async () => (await kept(key))[0], 'the key to be claimed');
     const second = await makeRole(key, { name }, admin.at(twin.url));
     assertRefused(second, 409, 'idempotency_in_progress');
     assert.ok(Number(second.headers.get('retry-after')) >= 1);
@@ -121,7 +122,7 @@ test('while the first request is being worked on, a second is 409 with Retry-Aft
   assert.equal((await makeRole(key, { name })).text, (await first).text);
 });
 
-test('a client that hung up before the answer gets it by its retry', async () => {
+test('a client that disconnected before the answer gets it by a retry', async () => {
   const [key, name] = [randomUUID(), newName()];
   const unblock = await block('roles');
   const hangUp = new AbortController();
@@ -138,7 +139,7 @@ test('a client that hung up before the answer gets it by its retry', async () =>
     body: JSON.stringify({ name }),
   });
   try {
-    await eventually(async () => (await kept(key))[0], 'the key to be taken');
+    await eventually(async () => (await kept(key))[0], 'the key to be claimed');
     hangUp.abort();
     await assert.rejects(first, /abort/i);
   } finally {
@@ -153,7 +154,7 @@ test('a client that hung up before the answer gets it by its retry', async () =>
   assert.equal(await rolesNamed(name), 1);
 });
 
-test('16 at once with one key at two instances make one record; all answers are the one or 409', async () => {
+test('16 parallel requests with one key at two instances create one record; all answers are that one or 409', async () => {
   for (let round = 0; round < 3; round += 1) {
     const [key, name] = [randomUUID(), newName()];
     const answers = await Promise.all(
@@ -170,7 +171,7 @@ test('16 at once with one key at two instances make one record; all answers are 
   }
 });
 
-test('a key whose request died is taken over after the lease, not before, and by one only', async () => {
+test('a key whose request died can be claimed after the lease, not before, and only once', async () => {
   const [key, name] = [randomUUID(), newName()];
   const [owner] = await service.sql<{ id: string }>('select id from users where email = $1', [ADMIN.email]);
   const insert = `insert into idempotency_keys (user_id, key, request_hash, created_at)
@@ -205,7 +206,7 @@ test('a key older than 24 hours is a new key', async () => {
   assert.equal((await makeRole(key, { name: later })).text, made.text);
 });
 
-test('a failure of the service is not kept: the retry makes the record', async () => {
+test('a server error is not stored: the retry creates the record', async () => {
   const [key, name] = [randomUUID(), newName()];
   await service.sql('alter table role_permissions rename to role_permissions_away');
   try {
@@ -220,7 +221,7 @@ test('a failure of the service is not kept: the retry makes the record', async (
   assert.equal(made.headers.get('idempotency-replayed'), null);
 });
 
-test('a refusal is not kept: it made nothing, and the retry may succeed', async () => {
+test('a refusal is not stored: it created nothing, and the retry may succeed', async () => {
   const [key, name] = [randomUUID(), newName()];
   const inTheWay = await makeRole(randomUUID(), { name });
   for (let attempt = 0; attempt < 2; attempt += 1)
@@ -231,7 +232,7 @@ test('a refusal is not kept: it made nothing, and the retry may succeed', async 
   assert.equal((await makeRole(key, { name })).status, 201);
 });
 
-test('a key that is empty, too long or not of visible ASCII is 400, and makes nothing', async () => {
+test('a key that is empty, too long or not visible ASCII is 400, and nothing is created', async () => {
   const name = newName();
   for (const key of ['', 'two words', 'x'.repeat(256), 'clé', 'tab\there'])
     assertRefused(await makeRole(key, { name }), 400, 'malformed_request');
@@ -242,7 +243,7 @@ test('a key that is empty, too long or not of visible ASCII is 400, and makes no
   assert.equal((await makeRole(longest, { name })).headers.get('idempotency-replayed'), 'true');
 });
 
-test('a key on an operation that makes nothing is ignored, also one that could be no key', async () => {
+test('a key on an operation that creates nothing is ignored, even an invalid one', async () => {
   const made = await makeRole(randomUUID(), { name: newName() });
   const key = randomUUID();
   const path = `/api/v1/roles/${made.body.data.id}`;
@@ -254,7 +255,7 @@ test('a key on an operation that makes nothing is ignored, also one that could b
   assert.deepEqual(await kept(key), []);
 });
 
-test('without a key nothing is kept, and two requests are two requests', async () => {
+test('without a key nothing is stored, and two requests are two requests', async () => {
   const name = newName();
   const before = await service.sql('select from idempotency_keys');
   assert.equal((await admin.post('/api/v1/roles', { name })).status, 201);
@@ -262,21 +263,21 @@ test('without a key nothing is kept, and two requests are two requests', async (
   assert.equal((await service.sql('select from idempotency_keys')).length, before.length);
 });
 
-test('a key costs two statements more, and a replay does none of the work', async () => {
+test('a key costs two more statements, and a replay does none of the work', async () => {
   const counted = async (act: () => Promise<unknown>) => {
-    // The guard reads the graph anew after each change of a role.
+    // The guard reads the permission graph again after each change of a role.
     await admin.get('/api/v1/roles/list');
-    return (await countStatements(service, act)).statements;
+    return (await statementsOf(act)).length;
   };
   const guard = await counted(() => makeRole(randomUUID(), {}));
   const plain = await counted(() => admin.post('/api/v1/roles', { name: newName() }));
   const [key, name] = [randomUUID(), newName()];
   assert.equal(await counted(() => makeRole(key, { name })), plain + 2);
-  // A body that is refused is judged once, one that arrived whole twice.
+  // A refused body is checked once, a complete one twice.
   assert.equal(await counted(() => makeRole(key, { name })), guard + 1 + 2);
 });
 
-test('the clean-up removes what is past its time, whatever its number, and nothing else', async () => {
+test('the cleanup removes expired keys, however many, and nothing else', async () => {
   const [owner] = await service.sql<{ id: string }>('select id from users where email = $1', [ADMIN.email]);
   await service.sql('delete from idempotency_keys');
   await service.sql(
@@ -285,21 +286,24 @@ test('the clean-up removes what is past its time, whatever its number, and nothi
      union all select $1::uuid, 'young ' || n, '\\x00'::bytea, now() - interval '23 hours 59 minutes' from generate_series(1, 10) n`,
     [owner?.id],
   );
-  const { statements, answer } = await countStatements(service, () =>
-    deleteOldIdempotencyKeys(service.service.deps.pool),
-  );
-  assert.equal(answer, 2_500);
-  assert.equal(statements, 3);
+  let deleted = 0;
+  const texts = await statementsOf(async () => {
+    deleted = await deleteOldIdempotencyKeys(service.service.deps.pool);
+  });
+  assert.equal(deleted, 2_500);
+  assert.equal(texts.filter((text) => text.includes('delete from idempotency_keys')).length, 3);
   assert.equal((await service.sql("select from idempotency_keys where key like 'young %'")).length, 10);
   assert.equal((await service.sql('select from idempotency_keys')).length, 10);
 });
 
-test("a user's keys go with the user", async () => {
+test("a user's keys are removed with the user", async () => {
   const key = randomUUID();
   const { client, person } = await signedInWith(service, 'role.create');
   assert.equal((await makeRole(key, { name: newName() }, client)).status, 201);
   assert.equal((await kept(key)).length, 1);
   assert.equal((await admin.post(`/api/v1/users/${person.id}/roles`, { role_ids: [] })).status, 200);
   assert.equal((await admin.delete(`/api/v1/users/${person.id}`)).status, 200);
+  // A job removes them, so that a deletion does not depend on their number.
+  await removeSessionRows(service.service.deps);
   assert.deepEqual(await kept(key), []);
 });

@@ -1,9 +1,9 @@
-// The way of a new user from the first token to the last logout.
+// The complete path of a new user, from registration to the last sign-out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newEmail, PASSWORD, startTestService } from './harness.ts';
+import { newEmail, PASSWORD, startTestService } from '@castellan/testing/harness';
 
-test('a stranger registers, verifies by the mailed link, signs in, refreshes, signs out, and the token is refused', async (t) => {
+test('a visitor registers, verifies by the mailed link, signs in, refreshes, signs out, and the token is refused', async (t) => {
   const service = await startTestService(t);
   const client = service.client();
   const email = newEmail();

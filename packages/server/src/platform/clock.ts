@@ -1,4 +1,4 @@
-// The process clock. Business decisions use the database's clock; this one serves logs, CSRF tokens and hints.
+// The clock of the process, for logs, CSRF tokens and hints. Business rules must use the database's clock.
 
 export type Clock = { /** Milliseconds since the epoch. */ now(): number };
 

@@ -23,7 +23,7 @@ const refuses = (read: (value: string) => unknown, values: string[], reason: Reg
 };
 
 describe('readers', () => {
-  test('a whole number is digits within the range, nothing that merely converts to one', () => {
+  test('a whole number has only digits and is within the range', () => {
     const read = integer(-1, 100);
     accepts(read, [
       ['0', 0],
@@ -38,7 +38,7 @@ describe('readers', () => {
     );
   });
 
-  test('a number takes decimals with a point', () => {
+  test('a number may have decimals after a point', () => {
     const read = number(0.01, 10);
     accepts(read, [
       ['0.5', 0.5],
@@ -82,7 +82,7 @@ describe('readers', () => {
     refuses(
       read,
       ['a.example', 'ftp://u:planted@h', 'javascript:alert(1)', '//h', ''],
-      /^Error: is no URL of the form/,
+      /^Error: is not a URL of the form/,
     );
     assert.throws(
       () => read('ftp://u:planted@h'),
@@ -90,7 +90,7 @@ describe('readers', () => {
     );
   });
 
-  test('a text has something in it, and an optional one may be absent', () => {
+  test('a text is not empty, and an optional one may be missing', () => {
     assert.equal(text('a b'), 'a b');
     refuses(text, ['', '  '], /is empty/);
     assert.equal(optional(text)(''), undefined);
@@ -100,10 +100,10 @@ describe('readers', () => {
 
 describe('readSettings', () => {
   const definitions = {
-    port: setting('PORT', '8000', integer(0, 65_535), 'Port.'),
-    level: setting('LEVEL', 'info', choice('info', 'debug'), 'Level.'),
-    role: setting('ROLE', 'User', (value: string) => value, 'Role.', { emptyCounts: true }),
-    key: setting('KEY', undefined, optional(text), 'Key.', { secret: true, shown: 'made' }),
+    port: setting('PORT', integer(0, 65_535), 'Port.', { default: '8000' }),
+    level: setting('LEVEL', choice('info', 'debug'), 'Level.', { default: 'info' }),
+    role: setting('ROLE', (value: string) => value, 'Role.', { default: 'User', emptyCounts: true }),
+    key: setting('KEY', optional(text), 'Key.', { secret: 'value', shown: 'made' }),
   };
 
   test('takes the default for what is missing or blank, and trims what is there', () => {

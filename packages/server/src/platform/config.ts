@@ -1,35 +1,47 @@
-// How settings are declared and read: text in, typed value out, every problem found at once.
-// It reads no environment by itself and knows no setting.
+// Declares and reads settings: text in, typed value out, all problems reported at once.
+// It must not read the environment itself, nor know a setting.
 import { isIP } from 'node:net';
+import { shownUrl } from './shown-url.ts';
+import { errorMessage } from './unknown-values.ts';
 
 export type Setting<T> = {
   /** Name of the environment variable. */
   name: string;
-  /** Text that stands in when the variable is missing or empty. */
+  /** Text that is read when the variable is missing or empty. */
   defaultText: string | undefined;
-  /** Throws an Error whose message continues "NAME …". */
+  /** Returns the value. Throws an Error whose message continues a sentence that begins with the name. */
   read: (text: string) => T;
   description: string;
-  /** What the documentation shows as the default, where that is not `defaultText`. */
+  /** The default in the documentation, for people. */
   defaultShown: string;
-  secret: boolean;
-  /** An empty variable is a value of its own; otherwise it counts as missing. */
+  /** What is secret: the whole value, or the login and the options of a URL. */
+  secret: 'value' | 'login' | null;
+  /** Whether the service generates a value if the variable is missing. */
+  generated: boolean;
+  /** Whether an empty variable is a value; otherwise it counts as missing. */
   emptyCounts: boolean;
 };
 
+/** Declares a setting. `shown`: the default in the documentation, if that is not `default`. */
 export const setting = <T>(
   name: string,
-  defaultText: string | undefined,
   read: (text: string) => T,
   description: string,
-  options: { shown?: string; secret?: boolean; emptyCounts?: boolean } = {},
+  options: {
+    default?: string;
+    shown?: string;
+    secret?: 'value' | 'login';
+    generated?: boolean;
+    emptyCounts?: boolean;
+  } = {},
 ): Setting<T> => ({
   name,
-  defaultText,
+  defaultText: options.default,
   read,
   description,
-  defaultShown: options.shown ?? defaultText ?? '',
-  secret: options.secret ?? false,
+  defaultShown: options.shown ?? options.default ?? '',
+  secret: options.secret ?? null,
+  generated: options.generated ?? false,
   emptyCounts: options.emptyCounts ?? false,
 });
 
@@ -100,17 +112,29 @@ export const address = (value: string): string => {
   return value;
 };
 
-/** The message leaves the value out: URLs carry passwords. */
+/** Reads a URL with one of the protocols. Its error omits the value, because URLs contain passwords. */
 export const url =
   (protocols: string[]) =>
   (value: string): string => {
     if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol))
-      throw new Error(`is no URL of the form ${protocols.map((protocol) => `${protocol}//…`).join(' or ')}`);
+      throw new Error(
+        `is not a URL of the form ${protocols.map((protocol) => `${protocol}//…`).join(' or ')}${value.includes('@') ? '; percent-encode special characters in the user and password, such as %23 for #' : ''}`,
+      );
     return value;
   };
 
+/** Returns the text of the variable; undefined if it counts as missing. */
+function textOf(
+  { name, emptyCounts }: Setting<unknown>,
+  environment: Record<string, string | undefined>,
+): string | undefined {
+  const given = environment[name]?.trim();
+  return given === '' && !emptyCounts ? undefined : given;
+}
+
 type Values<D extends Record<string, Setting<unknown>>> = { [K in keyof D]: ReturnType<D[K]['read']> };
 
+/** Returns the values by key. Throws one SettingsError that lists every problem. */
 export function readSettings<D extends Record<string, Setting<unknown>>>(
   definitions: D,
   environment: Record<string, string | undefined>,
@@ -118,14 +142,54 @@ export function readSettings<D extends Record<string, Setting<unknown>>>(
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [key, definition] of Object.entries(definitions)) {
-    const given = environment[definition.name];
     try {
-      const missing = given === undefined || (given.trim() === '' && !definition.emptyCounts);
-      values[key] = definition.read(missing ? (definition.defaultText ?? '') : given.trim());
+      values[key] = definition.read(textOf(definition, environment) ?? definition.defaultText ?? '');
     } catch (error) {
-      problems.push(`${definition.name} ${(error as Error).message}`);
+      problems.push(`${definition.name} ${errorMessage(error)}`);
     }
   }
   if (problems.length > 0) throw new SettingsError(problems);
+  // The loop has set each key to what its `read` returned.
   return values as Values<D>;
+}
+
+/** A setting with its value, without secrets. */
+export type SettingInForce = {
+  name: string;
+  /** Null if it is hidden, or generated. Of a URL with a login, only scheme, host and path. */
+  value: string | null;
+  /** For people. */
+  default: string;
+  source: 'environment' | 'default' | 'generated';
+  is_secret: boolean;
+  description: string;
+};
+
+/**
+ * Returns every setting with its value in force and where the value comes from. `resolve` completes a default that
+ * depends on other settings. No result contains a byte of a secret, or reveals its length.
+ */
+export const settingsInForce = (
+  definitions: readonly Setting<unknown>[],
+  environment: Record<string, string | undefined>,
+  resolve: (shown: string) => string,
+): SettingInForce[] =>
+  definitions.map((definition) => {
+    const { name, description, generated, secret } = definition;
+    const given = textOf(definition, environment);
+    const defaultShown = definition.defaultShown.replaceAll('`', '');
+    const about = { name, default: defaultShown, is_secret: secret !== null, description };
+    if (given !== undefined) return { ...about, value: withoutSecrets(given, secret), source: 'environment' };
+    return generated
+      ? { ...about, value: null, source: 'generated' }
+      : { ...about, value: withoutSecrets(resolve(defaultShown), null), source: 'default' };
+  });
+
+/** Hides a login in any URL, so that a password in a setting that is not secret is not shown either. */
+function withoutSecrets(value: string, secret: Setting<unknown>['secret']): string | null {
+  if (secret === 'value') return null;
+  const url = URL.parse(value);
+  const hasLogin = url !== null && (url.username !== '' || url.password !== '');
+  if (secret === null && !hasLogin) return value;
+  return url === null ? null : shownUrl(url);
 }

@@ -1,18 +1,20 @@
-// The one error that services throw on purpose. Its code decides the status (contract/errors.ts).
-// Anything else that reaches the error handler is a fault of ours and answers 500.
+// The error that services throw on purpose. Its code decides the status (contract/errors.ts).
+// Any other error that reaches the error handler is a bug and answers 500.
 
 import type { FieldError } from '@castellan/contract/envelope';
 import { defaultDetailOf, type ErrorCode, statusOf } from '@castellan/contract/errors';
 
 export type ErrorExtras = {
-  /** Replaces the code's own sentence. */
+  /** Replaces the default sentence of the code. */
   detail?: string | { message: string; errors: string[] };
   errors?: FieldError[];
   /** Seconds; becomes the Retry-After header. */
   retryAfterSeconds?: number;
   headers?: Record<string, string>;
-  /** On 412: the record as it is now. */
-  current?: object;
+  /** With `permission_denied`: the permission that the operation requires. */
+  requiredPermission?: string;
+  /** On 412: the current record. */
+  current?: Record<string, unknown>;
 };
 
 export class AppError extends Error {

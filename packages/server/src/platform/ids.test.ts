@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId, randomToken } from './ids.ts';
 
-test('an id is a UUID of version 7 in lower case, and bears the time of its making', () => {
+test('an id is a UUID version 7 in lower case, and contains the time', () => {
   const before = Date.now();
   const id = newId();
   const after = Date.now();

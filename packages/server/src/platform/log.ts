@@ -1,5 +1,5 @@
 // Structured logs on standard output, one JSON object a line.
-// It must never be given a secret; the paths below are the net under that rule, not the rule.
+// It must never be given a secret. The redaction below is only a safety net.
 import pino, { type Logger } from 'pino';
 import { type LogOutput, openOutput } from './log-output.ts';
 
@@ -16,9 +16,14 @@ const secretPaths = [
   'authorization',
   'cookie',
   'password_hash',
+  'key',
+  'client_secret',
+  'api_key',
+  'secret_hash',
+  'secret_key',
 ].flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
-// PostgreSQL repeats whole rows there (a broken CHECK, a broken unique key), hashes and addresses included.
+// PostgreSQL puts whole rows into these fields when a CHECK or unique key fails, including hashes and emails.
 const rowsInErrors = ['detail', 'where', 'internalQuery'];
 
 function describeError(error: Error): Record<string, unknown> {
@@ -29,7 +34,7 @@ function describeError(error: Error): Record<string, unknown> {
 
 let standardOutput: LogOutput | undefined;
 
-/** One for the process, whose end it survives by a second at most. */
+/** Returns the one output of the process. At exit it writes its buffer, for at most a second. */
 function outputOfProcess(): LogOutput {
   if (standardOutput) return standardOutput;
   const output = openOutput();
@@ -38,6 +43,7 @@ function outputOfProcess(): LogOutput {
   return output;
 }
 
+/** Creates a log. Default destination: standard output. */
 export function createLog(level: string, destination?: pino.DestinationStream): Logger {
   const options: pino.LoggerOptions = {
     level,

@@ -1,20 +1,20 @@
-// The limits of the public forms: requests per address, mails per e-mail address, registrations per network.
-// What a limit refuses must not tell whether an account exists.
+// The limits of the public forms: requests per client address, mails per email, registrations per network.
+// A refusal must not reveal whether an account exists.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Answer } from '../client.ts';
-import { createVerifiedUser, newEmail, startTestService, type TestService } from '../harness.ts';
-import { assertAnswered, assertMessageOnly, assertRefused } from './answers.ts';
-import { entryOf } from './audit-trail.ts';
+import { entryOf } from '@castellan/testing/accounts/audit-trail';
 import {
   atOnce,
   mailsTo,
-  outboxSettled,
   paths,
   registerAccount,
   registration,
   tally,
-} from './self-service.ts';
+  waitForEmptyOutbox,
+} from '@castellan/testing/accounts/self-service';
+import type { Answer } from '@castellan/testing/client';
+import { createVerifiedUser, newEmail, startTestService, type TestService } from '@castellan/testing/harness';
+import { assertAnswered, assertMessageOnly, assertRefused } from './answers.ts';
 
 function assertRateLimited(answer: Answer, limit: string): void {
   assertRefused(answer, 429, 'rate_limited');
@@ -24,7 +24,7 @@ function assertRateLimited(answer: Answer, limit: string): void {
   assert.equal(answer.headers.get('ratelimit-remaining'), '0');
 }
 
-/** As if from this address: the test's own is a trusted proxy. */
+/** Makes a request come from this address; the test's own address is a trusted proxy. */
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 const behindProxy = { TRUSTED_PROXIES: '127.0.0.1' };
 
@@ -43,7 +43,7 @@ for (const [path, body] of [
   [paths.resend, () => ({ email: newEmail('nobody') })],
   [paths.requestReset, () => ({ email: newEmail('nobody') })],
 ] as const) {
-  test(`${path}: the request over the limit is 429 for this address, whatever it asks, and not for another`, async () => {
+  test(`${path}: the request over the limit is 429 for this address, whatever it contains, but not for another address`, async () => {
     const send = (json: unknown, address: string) => limited.client().post(path, json, from(address));
     const first = await send(body(), '192.0.2.1');
     assert.ok(first.status < 300, first.text);
@@ -64,13 +64,13 @@ for (const [path, body] of [
     assert.equal(entry!.actor_id, null);
   });
 
-  test(`${path}: of 20 requests at once exactly as many pass as the limit says`, async () => {
+  test(`${path}: of 20 parallel requests exactly as many pass as the limit allows`, async () => {
     const answers = await atOnce(limited, 20, (client) => client.post(path, body(), from('203.0.113.9')));
     assert.equal(tally(answers)[429], 17, JSON.stringify(tally(answers)));
   });
 }
 
-test('the defaults are the specified ones: 3 registrations and 3 reset requests per hour', async (t) => {
+test('the defaults are those of the specification: 3 registrations and 3 reset requests per hour', async (t) => {
   const service = await startTestService(t, { RATE_LIMIT_REGISTER: '', RATE_LIMIT_PASSWORD_RESET: '' });
   for (let count = 0; count < 3; count += 1) {
     assertAnswered(await service.client().post(paths.register, registration()), 201);
@@ -80,7 +80,7 @@ test('the defaults are the specified ones: 3 registrations and 3 reset requests 
   assertRateLimited(await service.client().post(paths.requestReset, { email: newEmail() }), '3');
 });
 
-test('without a CSRF token a request is refused before it counts', async (t) => {
+test('a request without a CSRF token is refused before it counts', async (t) => {
   const service = await startTestService(t, { RATE_LIMIT_PASSWORD_RESET: '1/hour' });
   const email = newEmail();
   const bare = { headers: { 'x-csrf-token': null } };
@@ -89,11 +89,11 @@ test('without a CSRF token a request is refused before it counts', async (t) => 
 });
 
 async function assertNoMail(service: TestService, email: string, kind: string, count: number): Promise<void> {
-  await outboxSettled(service);
+  await waitForEmptyOutbox(service);
   assert.equal(mailsTo(service, email, kind).length, count);
 }
 
-test('over ACCOUNT_EMAIL_LIMIT resend and reset answer as always and send nothing', async (t) => {
+test('over ACCOUNT_EMAIL_LIMIT, resend and reset give the usual answer and send nothing', async (t) => {
   const service = await startTestService(t, { ACCOUNT_EMAIL_LIMIT: '2/hour' });
   const resend = (email: string) => service.client().post(paths.resend, { email });
   const reset = (email: string) => service.client().post(paths.requestReset, { email });
@@ -113,7 +113,7 @@ test('over ACCOUNT_EMAIL_LIMIT resend and reset answer as always and send nothin
   ] as const)
     assert.equal((await entryOf(service, answer!.headers, action)).details.outcome, 'limited');
 
-  // Nobody else is concerned, and unknown addresses are counted and answered alike.
+  // Other accounts are not affected; unknown emails are counted and answered in the same way.
   const stranger = newEmail('nobody');
   for (let count = 0; count < 5; count += 1)
     assert.equal(assertMessageOnly(await reset(stranger)), assertMessageOnly(within[1]!));
@@ -122,24 +122,31 @@ test('over ACCOUNT_EMAIL_LIMIT resend and reset answer as always and send nothin
   await assertNoMail(service, other.email, 'password_reset', 1);
 });
 
-test('over ACCOUNT_EMAIL_LIMIT registration is 400, whether the address is taken or not', async (t) => {
+test('over ACCOUNT_EMAIL_LIMIT an email cannot be registered again; requests that create no account do not count', async (t) => {
   const service = await startTestService(t, { ACCOUNT_EMAIL_LIMIT: '2/hour' });
-  const register = (email: string) => service.client().post(paths.register, registration({ email }));
-  const taken = newEmail();
-  assertAnswered(await register(taken), 201);
-  assertRefused(await register(taken.toUpperCase()), 409, 'email_taken');
-  const refused = await register(taken);
+  const register = (email: string, over = {}) =>
+    service.client().post(paths.register, registration({ email, ...over }));
+  const email = newEmail();
+  for (let opened = 0; opened < 2; opened += 1) {
+    for (let refused = 0; refused < 3; refused += 1)
+      assert.equal((await register(email, { password: 'weak' })).status, 400);
+    assertAnswered(await register(email.toUpperCase()), 201);
+    for (let taken = 0; taken < 3; taken += 1) assertRefused(await register(email), 409, 'email_taken');
+    const { token } = await service.mailTo(email, opened);
+    assertMessageOnly(await service.client().post(paths.decline, { token }));
+  }
+  const refused = await register(email);
   assertRefused(refused, 400, 'registration_refused');
   const entry = await entryOf(service, refused.headers, 'registration_refused');
   assert.equal(entry.details.reason, 'abuse_limit');
-  assert.equal(entry.details.email, taken);
+  assert.equal(entry.details.email, email);
 
   const free = newEmail();
   for (let count = 0; count < 3; count += 1) await service.client().post(paths.requestReset, { email: free });
   assertAnswered(await register(free), 201);
 });
 
-test('over REGISTRATION_ABUSE_LIMIT registration is 400 for the whole /24 or /64, and not beyond it', async (t) => {
+test('over REGISTRATION_ABUSE_LIMIT registration is 400 for the whole /24 or /64, but not outside it', async (t) => {
   const service = await startTestService(t, { ...behindProxy, REGISTRATION_ABUSE_LIMIT: '2/day' });
   const register = (address: string) => service.client().post(paths.register, registration(), from(address));
   for (const [first, second, third, outside] of [
@@ -154,14 +161,14 @@ test('over REGISTRATION_ABUSE_LIMIT registration is 400 for the whole /24 or /64
   }
 });
 
-test('without a trusted proxy the headers move nobody to another network', async (t) => {
+test('without a trusted proxy, forwarding headers do not change the network of a request', async (t) => {
   const service = await startTestService(t, { REGISTRATION_ABUSE_LIMIT: '1/day' });
   const register = (address: string) => service.client().post(paths.register, registration(), from(address));
   assertAnswered(await register('192.0.2.1'), 201);
   assertRefused(await register('198.51.100.1'), 400, 'registration_refused');
 });
 
-test('registrations with an address take none of its reset mails', async (t) => {
+test('registrations with an email do not use up its reset mails', async (t) => {
   const service = await startTestService(t, { ACCOUNT_EMAIL_LIMIT: '3/hour' });
   const user = await createVerifiedUser(service);
   const stranger = service.client();

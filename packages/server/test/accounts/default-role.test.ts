@@ -1,10 +1,9 @@
-// DEFAULT_ROLE: the role of those who register themselves.
-// It must never keep anybody from registering.
+// DEFAULT_ROLE: the role of users who register themselves. It must never prevent a registration.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createVerifiedUser, signIn, startTestService } from '../harness.ts';
+import { paths, registration } from '@castellan/testing/accounts/self-service';
+import { createVerifiedUser, signIn, startTestService } from '@castellan/testing/harness';
 import { assertAnswered, assertRefused } from './answers.ts';
-import { paths, registration } from './self-service.ts';
 
 for (const [what, value, roles, warns] of [
   ['unset', undefined, ['User'], false],
@@ -15,6 +14,11 @@ for (const [what, value, roles, warns] of [
 ] as const)
   test(`with DEFAULT_ROLE ${what} a new user has the roles ${JSON.stringify(roles)}`, async (t) => {
     const service = await startTestService(t, value === undefined ? {} : { DEFAULT_ROLE: value });
+    assert.equal(
+      service.logLines.some((line) => line.includes('DEFAULT_ROLE names a missing role')),
+      warns,
+      'the start logs a warning',
+    );
     const user = assertAnswered(await service.client().post(paths.register, registration()), 201);
     assert.deepEqual(
       user.roles.map((role: { name: string }) => role.name),

@@ -1,17 +1,13 @@
-// A database without anything in it, and services that meet there: what a first start finds.
-// It must leave no database behind.
-import { randomBytes } from 'node:crypto';
+// Creates an empty database and starts services on it, as a first start does. It must leave no database behind.
 import type { TestContext } from 'node:test';
+import { startTestService, type TestService } from '@castellan/testing/harness';
+import { adminUrl, scratchName, urlOfDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
-import { startTestService, type TestService } from '../harness.ts';
-import { urlOfDatabase } from '../scratch-database.ts';
-
-const adminUrl = process.env.TEST_DATABASE_ADMIN_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
 export type EmptyDatabase = {
-  /** An instance on it; several may start at once. `mails` and `logLines` work, its `sql` does not. */
+  /** Starts an instance; several may start at once. Its `mails` and `logLines` work, its `sql` does not. */
   start(environment?: Record<string, string>): Promise<TestService>;
-  /** Rows of a query on this database. */
+  /** Returns the rows of a query on this database. */
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
 };
 
@@ -26,11 +22,11 @@ async function onServer(statement: string): Promise<void> {
 }
 
 export async function createEmptyDatabase(t: Pick<TestContext, 'after'>): Promise<EmptyDatabase> {
-  const name = `empty_${randomBytes(6).toString('hex')}`;
+  const name = scratchName();
   await onServer(`create database ${name}`);
   const url = urlOfDatabase(name);
   const pool = new pg.Pool({ connectionString: url, max: 2 });
-  // One hook, so that the database goes after the services that use it.
+  // One hook, so that the database is dropped after the services that use it have stopped.
   const endings: (() => unknown)[] = [];
   t.after(async () => {
     for (const end of endings) await end();

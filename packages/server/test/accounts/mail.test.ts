@@ -1,6 +1,17 @@
-// The mails about an account: what they say, to whom, where their links lead, and that a mail server may be away.
+// The mails about an account: their text, recipients and links, and what happens while the mail server is unavailable.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { entriesAbout } from '@castellan/testing/accounts/audit-trail';
+import {
+  mailsTo,
+  paths,
+  registerAccount,
+  registration,
+  waitForEmptyOutbox,
+} from '@castellan/testing/accounts/self-service';
 import {
   createVerifiedUser,
   eventually,
@@ -8,21 +19,21 @@ import {
   PASSWORD,
   startTestService,
   type TestService,
-} from '../harness.ts';
-import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
+} from '@castellan/testing/harness';
+import { type SmtpSink, startSmtpSink } from '@castellan/testing/smtp-sink';
 import { assertAnswered, assertMessageOnly, assertRefused } from './answers.ts';
-import { entriesAbout } from './audit-trail.ts';
-import { mailsTo, outboxSettled, paths, registerAccount, registration } from './self-service.ts';
 
 const PUBLIC_URL = 'https://id.example.org/castellan';
 const service = await startTestService({ after }, { PUBLIC_URL, ACCOUNT_LOCKOUT_ATTEMPTS: '2' });
 const linkPattern = /https?:\/\/\S+/g;
 
-test('the verification mail repeats no word of the stranger who registered, and has one link, below PUBLIC_URL, with the token in its fragment', async () => {
+test('the verification mail repeats nothing that was registered, and has one link, under PUBLIC_URL, with the token in its fragment', async () => {
   const { email, token } = await registerAccount(service, { first_name: "Zoë O'Brien" });
   const [mail] = mailsTo(service, email, 'verification');
-  assert.equal(mail!.subject, 'Confirm your e-mail address');
-  assert.match(mail!.text, /^From: no-reply@localhost$/m);
+  assert.equal(mail!.subject, 'Confirm your email address for Castellan');
+  assert.match(mail!.text, /^From: Castellan <no-reply@localhost>$/m);
+  assert.ok(mail!.text.includes(`with the email address ${email}.`));
+  assert.match(mail!.text, /say that it was not you/);
   assert.match(mail!.text, /^Hello,$/m);
   assert.doesNotMatch(mail!.text, /Zoë|O'Brien/);
   assert.match(mail!.text, /24 hours/);
@@ -30,16 +41,18 @@ test('the verification mail repeats no word of the stranger who registered, and 
   assert.ok(Buffer.from(token, 'base64url').length >= 32, '256 random bits');
 });
 
-test('the reset mail has one link, below PUBLIC_URL, with the token in its fragment', async () => {
+test('the reset mail has one link, under PUBLIC_URL, with the token in its fragment', async () => {
   const { email } = await createVerifiedUser(service);
   assertMessageOnly(await service.client().post(paths.requestReset, { email }));
   const mail = await eventually(() => mailsTo(service, email, 'password_reset')[0], 'the reset mail');
-  assert.equal(mail.subject, 'Set a new password');
+  assert.equal(mail.subject, 'Set a new password for Castellan');
+  assert.match(mail.text, /^Hello Ada,$/m);
+  assert.ok(mail.text.includes(`account ${email}.`));
   assert.match(mail.text, /30 minutes/);
   assert.deepEqual(mail.text.match(linkPattern), [`${PUBLIC_URL}/reset#token=${mail.token}`]);
 });
 
-test('no header of a request moves a link elsewhere', async () => {
+test('no request header can change the host of a link', async () => {
   const email = newEmail();
   const headers = {
     host: 'evil.example',
@@ -55,7 +68,7 @@ test('no header of a request moves a link elsewhere', async () => {
   assert.doesNotMatch(mail.text, /evil/);
 });
 
-test('a lock is told to the owner by one mail, without a token; an address without account gets none', async () => {
+test('a lock is reported to the owner by one mail without a token; an email without an account gets none', async () => {
   const user = await createVerifiedUser(service);
   const stranger = newEmail('nobody');
   const inactive = await createVerifiedUser(service);
@@ -71,7 +84,7 @@ test('a lock is told to the owner by one mail, without a token; an address witho
   );
   assert.equal(locks.length, 1);
   assert.equal(locks[0]!.resource_id, user.id);
-  await outboxSettled(service);
+  await waitForEmptyOutbox(service);
   const [mail, ...more] = mailsTo(service, user.email, 'account_locked');
   assert.equal(more.length, 0);
   assert.match(mail!.subject, /locked/);
@@ -81,20 +94,52 @@ test('a lock is told to the owner by one mail, without a token; an address witho
     assert.deepEqual(mailsTo(service, email, 'account_locked'), []);
 });
 
-/** A port that nobody listens on. */
+test('configured links, names and texts replace the defaults', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'castellan-mails-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'password-reset.subject.txt'), 'Neues Kennwort für {{email}}');
+  const own = await startTestService(t, {
+    SERVICE_NAME: 'Acme Accounts',
+    APP_URL: 'https://app.example.com',
+    VERIFY_URL: 'https://app.example.com/confirm/{token}?lang=de',
+    RESET_URL: 'com.example.app:/reset#token={token}',
+    FORGOT_URL: 'https://app.example.com/forgot-password',
+    MAIL_TEMPLATES_DIR: folder,
+    ACCOUNT_LOCKOUT_ATTEMPTS: '1',
+  });
+  const email = newEmail();
+  assertAnswered(await own.client().post(paths.register, registration({ email })), 201);
+  const confirm = await own.mailTo(email);
+  assert.match(confirm.text, /^From: Acme Accounts <no-reply@localhost>$/m);
+  assert.equal(confirm.subject, 'Confirm your email address for Acme Accounts');
+  const token = /^https:\/\/app\.example\.com\/confirm\/([\w-]{43})\?lang=de$/m.exec(confirm.text)?.[1];
+  assert.match(confirm.text, /^Acme Accounts: https:\/\/app\.example\.com\/$/m);
+  assertAnswered(await own.client().post(paths.verify, { token }));
+
+  assertMessageOnly(await own.client().post(paths.requestReset, { email }));
+  const reset = await own.mailTo(email, 1);
+  assert.equal(reset.subject, `Neues Kennwort für ${email}`);
+  assert.match(reset.text, /^com\.example\.app:\/reset#token=[\w-]{43}$/m);
+
+  await own.client().login({ email, password: 'Wrong#Quartz82Lime' });
+  const locked = await own.mailTo(email, 2);
+  assert.match(locked.text, /^https:\/\/app\.example\.com\/forgot-password$/m);
+});
+
+/** Returns a port on which nothing listens. */
 async function freePort(): Promise<number> {
   const sink = await startSmtpSink();
   await sink.close();
   return sink.port;
 }
 
-/** Retries wait by the clock of the database; this makes them due. */
+/** Makes pending retries due, which wait by the database's clock. */
 const retryNow = (on: TestService) => on.sql('update outbox set run_at = now() where sent_at is null');
 
 const received = (sink: SmtpSink, email: string) =>
   eventually(() => sink.mails.find((mail) => mail.to.includes(email)), `a mail to ${email}`);
 
-/** Quoted-printable (RFC 2045) as text. */
+/** Decodes quoted-printable text (RFC 2045). */
 const decoded = (raw: string): string =>
   Buffer.from(
     raw
@@ -103,7 +148,7 @@ const decoded = (raw: string): string =>
     'latin1',
   ).toString('utf8');
 
-test('by SMTP a mail has sender, recipient, text and HTML; a name is escaped in HTML', async (t) => {
+test('a mail sent by SMTP has sender, recipient, text and HTML; a name is escaped in HTML', async (t) => {
   const sink = await startSmtpSink();
   t.after(() => sink.close());
   const mailing = await startTestService(t, {
@@ -118,17 +163,17 @@ test('by SMTP a mail has sender, recipient, text and HTML; a name is escaped in 
   assert.deepEqual(mail.to, [email], 'the stored address');
   assert.match(text, /^From: Castellan <id@example\.org>\r$/m);
   assert.match(text, new RegExp(`^To: <?${email}>?\r$`, 'm'));
-  assert.match(text, /^Subject: Confirm your e-mail address\r$/m);
+  assert.match(text, /^Subject: Confirm your email address for Castellan\r$/m);
   assert.match(text, /^Auto-Submitted: auto-generated\r$/m);
   assert.match(text, /^Content-Type: text\/plain; charset=utf-8\r$/m);
   assert.match(text, /^Content-Type: text\/html; charset=utf-8\r$/m);
   const tokens = new Set(text.match(/#token=[\w-]+/g));
   assert.equal(tokens.size, 1, 'the same link in both');
-  assert.deepEqual(mailing.mails(), [], 'nothing is printed where a mail server is set');
+  assert.deepEqual(mailing.mails(), [], 'nothing is printed if a mail server is set');
   const [link] = tokens;
   assertAnswered(await mailing.client().post(paths.verify, { token: link!.slice('#token='.length) }));
 
-  // Verified by now, so the name is the owner's own.
+  // The email is verified by now, so the mail may contain the owner's name.
   assertMessageOnly(await mailing.client().post(paths.requestReset, { email }));
   const second = await eventually(() => sink.mails[1], 'the reset mail');
   const greeting = decoded(second.raw);
@@ -136,7 +181,7 @@ test('by SMTP a mail has sender, recipient, text and HTML; a name is escaped in 
   assert.ok(greeting.includes('Hello Tom &amp; &quot;Jé&quot; &lt;3,'), greeting);
 });
 
-test('registration answers 201 while the mail server is down, and the mail comes when it is up', async (t) => {
+test('registration answers 201 while the mail server is down, and the mail is sent when it is up', async (t) => {
   const port = await freePort();
   const mailing = await startTestService(t, { SMTP_URL: `smtp://127.0.0.1:${port}` });
   const email = newEmail();
@@ -155,12 +200,12 @@ test('registration answers 201 while the mail server is down, and the mail comes
   const tokens = sink.mails.map((mail) => /#token=([\w-]+)/.exec(decoded(mail.raw))?.[1]);
   const answers = [];
   for (const token of tokens) answers.push((await client.post(paths.verify, { token })).status);
-  assert.deepEqual(answers.sort(), [200, 400], 'the link that came late works');
-  await outboxSettled(mailing);
-  assert.equal(sink.mails.length, 2, 'each mail goes out once');
+  assert.deepEqual(answers.sort(), [200, 400], 'the link of the late mail works');
+  await waitForEmptyOutbox(mailing);
+  assert.equal(sink.mails.length, 2, 'each mail is sent once');
 });
 
-test('a mail that waited is not sent to an account that needs it no more', async (t) => {
+test('a mail that waited is not sent if the account no longer needs it', async (t) => {
   const port = await freePort();
   const mailing = await startTestService(t, { SMTP_URL: `smtp://127.0.0.1:${port}` });
   const [verified, gone, waiting] = [newEmail(), newEmail(), newEmail()];
@@ -173,7 +218,7 @@ test('a mail that waited is not sent to an account that needs it no more', async
   t.after(() => sink.close());
   await retryNow(mailing);
   await received(sink, waiting);
-  await outboxSettled(mailing);
+  await waitForEmptyOutbox(mailing);
   assert.deepEqual(
     sink.mails.flatMap((mail) => mail.to),
     [waiting],
@@ -187,8 +232,10 @@ test('a mail server that hangs delays no answer', async (t) => {
     await sink.close();
   });
   const mailing = await startTestService(t, { SMTP_URL: sink.url() });
-  const started = performance.now();
   assertAnswered(await mailing.client().post(paths.register, registration()), 201);
-  assert.ok(performance.now() - started < 5_000, 'shorter than any time-out towards the mail server');
+  // The answer came before the connection to the mail server was given up; that server never answers.
+  assert.deepEqual(await mailing.sql('select last_error, sent_at from outbox'), [
+    { last_error: null, sent_at: null },
+  ]);
   sink.dropConnections();
 });

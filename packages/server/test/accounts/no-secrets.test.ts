@@ -1,14 +1,20 @@
-// Passwords and tokens are nowhere in clear: not in the log at its chattiest, not in any table.
-// It walks every flow that takes or makes a secret, those that end in a refusal too.
+// Tests that no password or token is stored as plain text: not in the log at level trace, and not in any table.
+// It runs every flow that accepts or creates a secret, including those that end in a refusal.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ADMIN, PASSWORD, startTestService } from '../harness.ts';
-import { assertNowhereInClear } from './audit-trail.ts';
-import { confirmReset, paths, registerAccount, registration, resetLink } from './self-service.ts';
+import { assertNoPlaintext } from '@castellan/testing/accounts/audit-trail';
+import {
+  confirmReset,
+  paths,
+  registerAccount,
+  registration,
+  resetLink,
+} from '@castellan/testing/accounts/self-service';
+import { ADMIN, PASSWORD, startTestService } from '@castellan/testing/harness';
 
 const service = await startTestService({ after }, { LOG_LEVEL: 'trace' });
 
-test('after every flow of an account no password and no token stands in the log or in a table', async () => {
+test('after every flow of an account no password and no token is in the log or in a table', async () => {
   const secrets = {
     password: PASSWORD,
     refusedAtRegistration: 'refused#registration',
@@ -63,21 +69,21 @@ test('after every flow of an account no password and no token stands in the log 
     body.data.access_token,
     body.data.refresh_token,
   ]);
-  await assertNowhereInClear(service, [...Object.values(secrets), account.token, link, unused, ...tokens]);
+  await assertNoPlaintext(service, [...Object.values(secrets), account.token, link, unused, ...tokens]);
   const hashes = await service.sql<{ password_hash: string }>('select password_hash from users');
   const log = service.logLines.join('\n');
   const audit = await service.sql<{ row: string }>('select t::text as row from audit_logs t');
   for (const { password_hash } of hashes) {
     assert.match(password_hash, /^\$argon2id\$/);
-    assert.ok(!log.includes(password_hash), 'a hash is no business of the log');
+    assert.ok(!log.includes(password_hash), 'the log contains no password hash');
     assert.ok(!audit.some(({ row }) => row.includes(password_hash)));
   }
   assert.ok(!log.includes('argon2id') && !audit.some(({ row }) => row.includes('argon2id')));
 });
 
-test('a search for secrets finds one that is there', async () => {
+test('the search for secrets finds one that is there', async () => {
   await service.sql(
     `insert into audit_logs (id, action, resource_type, details) values (gen_random_uuid(), 'x', 'x', '{"a": "Planted#Secret47"}')`,
   );
-  await assert.rejects(assertNowhereInClear(service, ['Planted#Secret47']), /audit_logs/);
+  await assert.rejects(assertNoPlaintext(service, ['Planted#Secret47']), /audit_logs/);
 });

@@ -1,22 +1,24 @@
-// GET and PUT /users/me: what a user sees of the own account and may change of it.
-// Names themselves stand in names.test.ts.
+// GET and PUT /users/me: what users see and may change of their own account.
+// The rules for names are tested in names.test.ts.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ADMIN, createVerifiedUser, signIn, startTestService } from '../harness.ts';
+import { User } from '@castellan/contract/users';
+import { paths } from '@castellan/testing/accounts/self-service';
+import { ADMIN, createVerifiedUser, signIn, startTestService } from '@castellan/testing/harness';
 import { assertAnswered, assertRefused } from './answers.ts';
-import { paths } from './self-service.ts';
 
 const service = await startTestService({ after });
-const someone = async () => {
+const newUser = async () => {
   const user = await createVerifiedUser(service);
   return { user, client: await signIn(service, user) };
 };
 
 test('a user reads the own account, with roles and permissions, and no internal attribute', async () => {
-  const { user, client } = await someone();
+  const { user, client } = await newUser();
   const answer = await client.get(paths.me);
-  const { created_at, updated_at, roles, ...rest } = assertAnswered(answer);
-  assert.deepEqual(rest, {
+  const data = assertAnswered(answer);
+  assert.deepEqual(Object.keys(data).sort(), Object.keys(User.properties).sort());
+  assert.partialDeepStrictEqual(data, {
     id: user.id,
     email: user.email,
     first_name: 'Ada',
@@ -26,12 +28,12 @@ test('a user reads the own account, with roles and permissions, and no internal 
     verified: true,
     permissions: ['self.update_profile'],
   });
-  assert.ok(created_at <= updated_at);
-  assert.deepEqual(Object.keys(roles[0]).sort(), ['description', 'id', 'name']);
+  assert.ok(data.created_at <= data.updated_at);
+  assert.deepEqual(Object.keys(data.roles[0]).sort(), ['description', 'id', 'name']);
   assert.doesNotMatch(answer.text, /argon2|hash|failed|locked|epoch/);
 });
 
-test('a superuser sees every permission there is, sorted and once each', async () => {
+test('a superuser sees every permission, sorted and once each', async () => {
   const client = await signIn(service, ADMIN);
   const { is_superuser, permissions } = assertAnswered(await client.get(paths.me));
   assert.equal(is_superuser, true);
@@ -39,8 +41,8 @@ test('a superuser sees every permission there is, sorted and once each', async (
   assert.deepEqual(permissions, all.map((one) => one.name).sort());
 });
 
-test('a user changes the own names, one or both; what is not named stays', async () => {
-  const { user, client } = await someone();
+test('a user changes the own names, one or both; a name that is not sent stays', async () => {
+  const { user, client } = await newUser();
   const before = assertAnswered(await client.get(paths.me));
   const first = assertAnswered(await client.put(paths.me, { first_name: 'Augusta' }));
   assert.deepEqual([first.first_name, first.last_name], ['Augusta', 'Lovelace']);
@@ -74,8 +76,8 @@ for (const [field, value] of Object.entries({
   verified: false,
   is_verified: false,
 }))
-  test(`${field} cannot be changed here: 400, and nothing else in the body is`, async () => {
-    const { user, client } = await someone();
+  test(`changing ${field} here is 400, and nothing else in the body is applied`, async () => {
+    const { user, client } = await newUser();
     const before = await service.sql('select * from users where id = $1', [user.id]);
     const answer = await client.put(paths.me, { first_name: 'Eve', [field]: value });
     const { detail, errors } = assertRefused(answer, 400, 'field_not_allowed');
@@ -88,7 +90,7 @@ for (const [field, value] of Object.entries({
   });
 
 test('unknown fields are ignored, and an empty body changes nothing', async () => {
-  const { client } = await someone();
+  const { client } = await newUser();
   const before = assertAnswered(await client.get(paths.me));
   for (const body of [{}, { nickname: 'x', password_hash: 'y', failed_attempts: 0 }]) {
     const { updated_at, ...data } = assertAnswered(await client.put(paths.me, body));
@@ -96,8 +98,8 @@ test('unknown fields are ignored, and an empty body changes nothing', async () =
   }
 });
 
-test('a prototype key in the body is 400 and gives nobody anything', async () => {
-  const { client } = await someone();
+test('a prototype key in the body is 400 and grants nothing', async () => {
+  const { client } = await newUser();
   for (const raw of [
     '{"__proto__":{"is_superuser":true}}',
     '{"constructor":{"prototype":{"is_superuser":true}}}',
@@ -112,15 +114,15 @@ test('a prototype key in the body is 400 and gives nobody anything', async () =>
 });
 
 test('a body of the wrong shape is 400', async () => {
-  const { client } = await someone();
+  const { client } = await newUser();
   assertRefused(await client.put(paths.me, { first_name: 7 }), 400, 'invalid_input');
   assertRefused(await client.put(paths.me, { last_name: null }), 400, 'invalid_input');
   assertRefused(await client.put(paths.me, []), 400, 'invalid_input');
   assertRefused(await client.put(paths.me), 400, 'malformed_json');
 });
 
-test('without a token reading and changing are 401; without a CSRF token changing is 403 before that', async () => {
-  const { client } = await someone();
+test('without a token reading and changing are 401; a change without a CSRF token is 403 before that', async () => {
+  const { client } = await newUser();
   const anonymous = { headers: { authorization: null } };
   assertRefused(await client.get(paths.me, anonymous), 401, 'token_missing');
   assertRefused(await client.put(paths.me, { first_name: 'Eve' }, anonymous), 401, 'token_missing');
@@ -128,8 +130,8 @@ test('without a token reading and changing are 401; without a CSRF token changin
   assertRefused(await client.put(paths.me, {}, bare), 403, 'csrf_invalid');
 });
 
-test('without self.update_profile changing is 403 whatever the body, and reading still works', async () => {
-  const { user, client } = await someone();
+test('without self.update_profile a change is 403 whatever the body, and reading still works', async () => {
+  const { user, client } = await newUser();
   await service.sql('delete from user_roles where user_id = $1', [user.id]);
   for (const body of [{ first_name: 'Eve' }, { email: 'x' }, { first_name: '' }, []])
     assertRefused(await client.put(paths.me, body), 403, 'permission_denied');
@@ -143,10 +145,10 @@ test('without self.update_profile changing is 403 whatever the body, and reading
 });
 
 test('the tokens of a deactivated or deleted user are 401', async () => {
-  const deactivated = await someone();
+  const deactivated = await newUser();
   await service.sql('update users set is_active = false where id = $1', [deactivated.user.id]);
   assertRefused(await deactivated.client.get(paths.me), 401, 'token_revoked');
-  const deleted = await someone();
+  const deleted = await newUser();
   await service.sql('delete from user_roles where user_id = $1', [deleted.user.id]);
   await service.sql('delete from users where id = $1', [deleted.user.id]);
   assertRefused(await deleted.client.get(paths.me), 401, 'token_revoked');

@@ -1,10 +1,10 @@
-// What a start puts into the database: everything at the first, nothing but what is missing at the next.
+// What a start writes to the database: everything at the first start, only what is missing at later ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, signIn } from '../harness.ts';
+import { paths } from '@castellan/testing/accounts/self-service';
+import { ADMIN, signIn } from '@castellan/testing/harness';
 import { assertAnswered, assertRefused } from './answers.ts';
 import { createEmptyDatabase, type EmptyDatabase } from './empty-database.ts';
-import { paths } from './self-service.ts';
 
 const MANAGER = [
   'permission.read',
@@ -32,8 +32,8 @@ const permissionsIn = async (database: EmptyDatabase) =>
     ({ name }) => name,
   );
 
-/** Every row of every table that the seed writes. */
-async function everything(database: EmptyDatabase): Promise<Record<string, string[]>> {
+/** Returns every row of every table that the seed writes. */
+async function allRows(database: EmptyDatabase): Promise<Record<string, string[]>> {
   const all: Record<string, string[]> = {};
   for (const table of [
     'users',
@@ -63,10 +63,11 @@ test('two instances that start at once on an empty database both work, and seed 
   const permissions = await permissionsIn(database);
   for (const name of [...MANAGER, 'users.delete', 'role.create', 'permission.delete', 'audit_log.read'])
     assert.equal(permissions.filter((one) => one === name).length, 1, name);
-  const { Admin, Manager, User, ...others } = await rolesOf(database);
+  const { Admin, Manager, User, Service, ...others } = await rolesOf(database);
   assert.deepEqual(Admin, permissions);
   assert.deepEqual(Manager, MANAGER);
   assert.deepEqual(User, ['self.update_profile']);
+  assert.deepEqual(Service, ['access.check', 'token.introspect']);
   assert.deepEqual(others, {});
   assert.deepEqual(await database.sql('select name from roles where is_system'), [{ name: 'Admin' }]);
   const placed = await database.sql(
@@ -76,6 +77,7 @@ test('two instances that start at once on an empty database both work, and seed 
   assert.deepEqual(placed, [
     { group: 'Administrative', role: 'Admin' },
     { group: 'Operational', role: 'Manager' },
+    { group: 'Standard', role: 'Service' },
     { group: 'Standard', role: 'User' },
   ]);
   const prefixed = await database.sql(
@@ -83,7 +85,7 @@ test('two instances that start at once on an empty database both work, and seed 
   );
   assert.equal(prefixed.length, 0);
 
-  // What one instance signed the other accepts.
+  // Each instance accepts the tokens of the other.
   const client = await signIn(instances[0]!, ADMIN);
   const me = assertAnswered(await client.at(instances[1]!.url).get(paths.me));
   assert.equal(me.email, ADMIN.email);
@@ -95,10 +97,10 @@ test('two instances that start at once on an empty database both work, and seed 
   );
 });
 
-test('later starts change nothing: not an id, a time, a hash or a key', async (t) => {
+test('later starts change nothing: no id, time, hash or key', async (t) => {
   const database = await createEmptyDatabase(t);
   await (await database.start()).stop();
-  const before = await everything(database);
+  const before = await allRows(database);
   for (const environment of [
     {},
     { FIRST_SUPERUSER_EMAIL: 'other@example.com', FIRST_SUPERUSER_PASSWORD: 'Thicket!Orbit47Jade' },
@@ -107,11 +109,11 @@ test('later starts change nothing: not an id, a time, a hash or a key', async (t
     const { madeSuperuser, madePassword, migrations } = await instance.service.prepared;
     assert.deepEqual([madeSuperuser, madePassword, migrations], [false, null, []]);
     await instance.stop();
-    assert.deepEqual(await everything(database), before);
+    assert.deepEqual(await allRows(database), before);
   }
 });
 
-test('Admin is completed at a start, what was changed of Manager and User is not put back', async (t) => {
+test('a start adds missing permissions to Admin, but does not undo changes of Manager and User', async (t) => {
   const database = await createEmptyDatabase(t);
   await (await database.start()).stop();
   await database.sql(`delete from role_permissions where role_id = (select id from roles where name = 'Manager')
@@ -138,7 +140,7 @@ test('Admin is completed at a start, what was changed of Manager and User is not
   assert.equal(manager!.description, 'Ours');
 });
 
-test('a permission that is missing comes back at a start', async (t) => {
+test('a missing permission is created again at a start', async (t) => {
   const database = await createEmptyDatabase(t);
   await (await database.start()).stop();
   const before = await permissionsIn(database);
@@ -152,7 +154,91 @@ test('a permission that is missing comes back at a start', async (t) => {
   assert.deepEqual(Admin, before);
 });
 
-test('the first superuser is made once: demoted, renamed or with another password it stays so', async (t) => {
+test("a new built-in permission takes over the name of a customer's record, and only the role Admin gets it", async (t) => {
+  const database = await createEmptyDatabase(t);
+  await (await database.start()).stop();
+  // As before an upgrade: the customer has a permission of that name, in another spelling, and a role has it.
+  await database.sql(
+    `delete from role_permissions where permission_id in (select id from permissions where name = 'audit_log.read')`,
+  );
+  await database.sql(
+    `update permissions set name = 'Audit_Log.read', is_builtin = false where name = 'audit_log.read'`,
+  );
+  await database.sql(`insert into permissions (id, name, group_id)
+    select gen_random_uuid(), 'audit_log.read-custom', id from permission_groups where name = 'audit_log'`);
+  await database.sql(`insert into role_permissions (role_id, permission_id)
+    select r.id, p.id from roles r, permissions p where r.name = 'User' and p.name = 'Audit_Log.read'`);
+  const instance = await database.start();
+  const { Admin, User } = await rolesOf(database);
+  assert.deepEqual(User, ['Audit_Log.read-custom-2', 'self.update_profile']);
+  assert.ok(Admin?.includes('audit_log.read'));
+  assert.deepEqual(
+    await database.sql(
+      `select name, is_builtin from permissions where name ilike 'audit\\_log.%' order by name collate "C"`,
+    ),
+    [
+      { name: 'Audit_Log.read-custom-2', is_builtin: false },
+      { name: 'audit_log.read', is_builtin: true },
+      { name: 'audit_log.read-custom', is_builtin: false },
+    ],
+  );
+  const entries = await database.sql(
+    `select resource_type, details from audit_logs where action = 'permission_renamed'`,
+  );
+  assert.deepEqual(entries, [
+    {
+      resource_type: 'permission',
+      details: { before: { name: 'Audit_Log.read' }, after: { name: 'Audit_Log.read-custom-2' } },
+    },
+  ]);
+  assert.ok(instance.logLines.some((line) => line.includes('Audit_Log.read-custom-2')));
+  await instance.stop();
+  const before = await allRows(database);
+  await (await database.start()).stop();
+  assert.deepEqual(await allRows(database), before);
+});
+
+test('the start that adds access.check to a database creates the role Service, and no later one does', async (t) => {
+  const database = await createEmptyDatabase(t);
+  await (await database.start()).stop();
+  const remove = async (): Promise<void> => {
+    await database.sql(
+      `delete from role_group_roles where role_id = (select id from roles where name = 'Service')`,
+    );
+    await database.sql(
+      `delete from role_permissions where role_id = (select id from roles where name = 'Service')`,
+    );
+    await database.sql(`delete from roles where name = 'Service'`);
+  };
+  const removePermission = async (): Promise<void> => {
+    const named = `(select id from permissions where name = 'access.check')`;
+    await database.sql(`delete from role_permissions where permission_id = ${named}`);
+    await database.sql(`delete from permissions where name = 'access.check'`);
+  };
+  await remove();
+  await (await database.start()).stop();
+  assert.equal('Service' in (await rolesOf(database)), false);
+
+  // As before an upgrade.
+  await removePermission();
+  await (await database.start()).stop();
+  assert.deepEqual((await rolesOf(database)).Service, ['access.check', 'token.introspect']);
+
+  // As before an upgrade, with a role of the customer that has the name.
+  await removePermission();
+  await database.sql(`update roles set name = 'SERVICE' where name = 'Service'`);
+  await (await database.start()).stop();
+  const { SERVICE, Service } = await rolesOf(database);
+  assert.deepEqual([SERVICE, Service], [['token.introspect'], undefined]);
+});
+
+test('every permission of the first start is marked as built-in', async (t) => {
+  const database = await createEmptyDatabase(t);
+  await (await database.start()).stop();
+  assert.deepEqual(await database.sql('select name from permissions where not is_builtin'), []);
+});
+
+test('the first superuser is created once: a demotion, rename or new password is not undone', async (t) => {
   const database = await createEmptyDatabase(t);
   const first = await database.start();
   const client = await signIn(first, ADMIN);
@@ -171,7 +257,7 @@ test('the first superuser is made once: demoted, renamed or with another passwor
   await signIn(second, { email: 'root@example.com', password: 'Thicket!Orbit47Jade' });
 });
 
-test('without FIRST_SUPERUSER_PASSWORD one is made, for the start that made the account alone, and never logged', async (t) => {
+test('without FIRST_SUPERUSER_PASSWORD the start that creates the account generates a password and never logs it', async (t) => {
   const database = await createEmptyDatabase(t);
   const unset = { FIRST_SUPERUSER_PASSWORD: '', LOG_LEVEL: 'trace' };
   const instances = await Promise.all([database.start(unset), database.start(unset)]);

@@ -1,17 +1,17 @@
-// POST /auth/verify-email: the mailed token is worth one verification, within its time, for its address only.
+// POST /auth/verify-email: the mailed token works once, within its lifetime, and only for its email.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startTestService } from '../harness.ts';
+import { entryOf } from '@castellan/testing/accounts/audit-trail';
+import { linkTo, paths, registerAccount } from '@castellan/testing/accounts/self-service';
+import { startTestService } from '@castellan/testing/harness';
 import { assertAnswered, assertFieldRefused, assertRefused } from './answers.ts';
-import { entryOf } from './audit-trail.ts';
-import { linkTo, paths, registerAccount } from './self-service.ts';
 
 const service = await startTestService({ after });
 const verify = (token: unknown) => service.client().post(paths.verify, { token });
 const isVerified = async (id: string) =>
   (await service.sql<{ verified: boolean }>('select verified from users where id = $1', [id]))[0]?.verified;
 
-test('the mailed token verifies the account and the user comes back', async () => {
+test('the mailed token verifies the account, and the answer contains the user', async () => {
   const account = await registerAccount(service);
   const answer = await verify(account.token);
   const user = assertAnswered(answer);
@@ -26,7 +26,7 @@ test('the mailed token verifies the account and the user comes back', async () =
   assert.equal(entry.details.email, account.email);
 });
 
-test('verifying opens no session: only the password does', async () => {
+test('verifying starts no session: only the password does', async () => {
   const account = await registerAccount(service);
   const client = service.client();
   assertRefused(await client.login(account), 422, 'email_not_verified');
@@ -36,7 +36,7 @@ test('verifying opens no session: only the password does', async () => {
   assert.equal((await client.login(account)).status, 200);
 });
 
-test('a second use of the token is 400 and says that the address is verified already', async () => {
+test('a second use of the token is 400 and says that the email is already verified', async () => {
   const account = await registerAccount(service);
   assertAnswered(await verify(account.token));
   const again = await verify(account.token);
@@ -51,7 +51,7 @@ test('the pending token of an account that was verified by other means is 400, a
   assertRefused(await verify(account.token), 400, 'already_verified');
 });
 
-test('a token that nobody was given is 400 and an event without a user', async () => {
+test('a token that was never issued is 400 and recorded without a user', async () => {
   const answer = await verify('x'.repeat(43));
   assertRefused(answer, 400, 'verification_token_invalid');
   const entry = await entryOf(service, answer.headers, 'verification_refused');
@@ -60,7 +60,7 @@ test('a token that nobody was given is 400 and an event without a user', async (
   assert.equal(entry.details.reason, 'verification_token_invalid');
 });
 
-test('a token of a wrong type, or none, is 422 and names the field', async () => {
+test('a token of a wrong type, or a missing one, is 422 and names the field', async () => {
   for (const token of [undefined, null, 42, ['x'], { $ne: '' }])
     assertFieldRefused(await verify(token), 422, 'validation_failed', 'token');
 });
@@ -74,7 +74,7 @@ test('without a CSRF token verifying is 403 and the token stays usable', async (
   assertAnswered(await verify(account.token));
 });
 
-test('a token is good for 24 hours and 400 after', async () => {
+test('a token is valid for 24 hours and 400 afterwards', async () => {
   const { id, token } = await registerAccount(service);
   const [row] = await service.sql<{ minutes: number }>(
     `select extract(epoch from expires_at - created_at)::int / 60 as minutes from one_time_tokens where user_id = $1`,
@@ -98,21 +98,21 @@ test('only the newest token works', async () => {
   assertAnswered(await verify(newest));
 });
 
-test('the token of an account that is gone is 400', async () => {
+test('the token of a deleted account is 400', async () => {
   const { id, token } = await registerAccount(service);
   await service.sql('delete from user_roles where user_id = $1', [id]);
   await service.sql('delete from users where id = $1', [id]);
   assertRefused(await verify(token), 400, 'verification_token_invalid');
 });
 
-test('a token verifies only the address that it was mailed to', async () => {
+test('a token verifies only the email to which it was mailed', async () => {
   const { id, token } = await registerAccount(service);
   await service.sql(`update users set email = 'moved-' || email where id = $1`, [id]);
   assertRefused(await verify(token), 400, 'verification_token_invalid');
   assert.equal(await isVerified(id), false);
 });
 
-test("one account's token does nothing for another", async () => {
+test('a token has no effect on another account', async () => {
   const [one, other] = await Promise.all([registerAccount(service), registerAccount(service)]);
   assert.equal(assertAnswered(await verify(one.token)).id, one.id);
   assert.equal(await isVerified(other.id), false);

@@ -1,15 +1,15 @@
-// Reading the audit log: filters, pages by key, the export, who may; and how long entries are kept.
+// Reading the audit log: filters, pagination by cursor, the export, permissions; and how long entries are kept.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
 import { auditActions, failureActions } from '@castellan/contract/audit';
+import type { Body, TestClient } from '@castellan/testing/client';
+import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import { statementsOf } from '@castellan/testing/statements';
+import { addPerson, signedInWith } from '@castellan/testing/users/people';
 import { cleanUp } from '../../src/cleanup.ts';
 import { deleteOldEntries } from '../../src/modules/audit/store.ts';
-import type { Body, TestClient } from '../client.ts';
-import { ADMIN, signIn, startTestService } from '../harness.ts';
-import { assertRefused } from '../http/fixture.ts';
-import { addPerson, signedInWith } from '../users/people.ts';
-import { countStatements } from '../users/statements.ts';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
@@ -26,10 +26,10 @@ type Entry = {
 };
 
 let kinds = 0;
-/** A resource type that no other test's entries have. */
+/** Returns a resource type that no other test's entries have. */
 const newKind = () => `kind-${++kinds}`;
 
-/** Entries of this type; `at` is a time as PostgreSQL reads it. */
+/** Inserts entries of this type; `at` is a time as PostgreSQL parses it. */
 async function addEntries(kind: string, entries: (Partial<Entry> & { at?: string })[]): Promise<void> {
   await service.sql(
     `insert into audit_logs (id, actor_id, action, resource_type, resource_id, details, "timestamp")
@@ -56,15 +56,18 @@ async function exported(query: string): Promise<Entry[]> {
     .map((line) => JSON.parse(line));
 }
 
-/** Every page, one after the other. */
-async function walk(query: string, betweenPages: () => Promise<void> = async () => {}): Promise<Entry[]> {
+/** Returns the entries of all pages, in order. */
+async function readAllPages(
+  query: string,
+  betweenPages: () => Promise<void> = async () => {},
+): Promise<Entry[]> {
   const seen: Entry[] = [];
   let cursor = '';
   for (let page = 0; page < 1_000; page += 1) {
     const { data, next_cursor } = await list(`${query}${cursor}`);
     seen.push(...data);
     if (next_cursor === null) return seen;
-    assert.ok(data.length > 0, 'a page with a successor is not empty');
+    assert.ok(data.length > 0, 'a page before the last one is not empty');
     cursor = `&cursor=${encodeURIComponent(next_cursor)}`;
     await betweenPages();
   }
@@ -73,7 +76,7 @@ async function walk(query: string, betweenPages: () => Promise<void> = async () 
 
 const idsOf = (entries: readonly Entry[]) => entries.map(({ id }) => id);
 
-test('an entry has the fields of the contract; a security event stands with an empty target when nobody is known', async () => {
+test('an entry has the fields of the contract; a security event without a known user has an empty target', async () => {
   const answer = await service
     .client()
     .login({ email: 'nobody@example.com', password: 'Wrong#Quartz82Lime' });
@@ -83,21 +86,27 @@ test('an entry has the fields of the contract; a security event stands with an e
     'action',
     'actor_email',
     'actor_id',
+    'actor_name',
+    'actor_type',
     'details',
     'id',
     'resource_id',
+    'resource_name',
     'resource_type',
     'timestamp',
   ]);
-  const { actor_id, actor_email, resource_type, resource_id, details, timestamp } = entry;
-  assert.deepEqual([actor_id, actor_email, resource_type, resource_id], [null, null, 'security_event', '']);
+  const { actor_id, actor_email, resource_type, resource_id, resource_name, details, timestamp } = entry;
+  assert.deepEqual(
+    [actor_id, actor_email, resource_type, resource_id, resource_name],
+    [null, null, 'security_event', '', null],
+  );
   assert.equal(details.address, '127.0.0.1');
   assert.equal(details.email, 'nobody@example.com');
   assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   assert.ok(Math.abs(Date.parse(timestamp) - Date.now()) < 60_000);
 });
 
-test('each filter finds what it names and nothing else, in the list and in the export alike, and they add up', async () => {
+test('each filter finds exactly what it names, in the list and in the export alike, and filters combine', async () => {
   const kind = newKind();
   const [actor, target, other] = [randomUUID(), randomUUID(), randomUUID()];
   const at = (hour: number) => `2026-01-01T${String(hour).padStart(2, '0')}:00:00Z`;
@@ -158,7 +167,7 @@ test('each filter finds what it names and nothing else, in the list and in the e
   assert.deepEqual((await list('resource_type=no-such-type')).data, []);
 });
 
-test('every action is a success or a failure, and the filter knows which', async () => {
+test('every action is a success or a failure, and the result filter uses the same classification', async () => {
   const kind = newKind();
   await addEntries(
     kind,
@@ -170,7 +179,7 @@ test('every action is a success or a failure, and the filter knows which', async
   assert.equal((await found('success')).length, auditActions.length - failureActions.length);
 });
 
-test('a filter that can be none is refused: 400 for an id, 422 for the rest, never a failure', async () => {
+test('an invalid filter is 400 for an id and 422 for the rest, never a 5xx', async () => {
   const times = [
     'yesterday',
     '2026-13-01T00:00:00Z',
@@ -206,12 +215,12 @@ test('a filter that can be none is refused: 400 for an id, 422 for the rest, nev
     assertRefused(await admin.get(`${LOG}?${query}`), 422, 'validation_failed');
 });
 
-test('pages hold every entry once, newest first, also those of one moment', async () => {
+test('pages contain every entry once, newest first, including entries of the same time', async () => {
   const kind = newKind();
   const moment = '2026-03-04T05:06:07.123456Z';
   await addEntries(kind, [
     ...Array.from({ length: 25 }, () => ({ at: moment })),
-    // One microsecond apart: more than an answered timestamp tells.
+    // One microsecond apart: more precise than the timestamps in answers.
     ...Array.from({ length: 9 }, (_, index) => ({ at: `2026-03-04T05:06:07.12345${index}Z` })),
   ]);
   const expected = await service.sql<{ id: string }>(
@@ -219,7 +228,7 @@ test('pages hold every entry once, newest first, also those of one moment', asyn
     [kind],
   );
   for (const size of [1, 7, 33, 34, 35]) {
-    const seen = await walk(`resource_type=${kind}&size=${size}`);
+    const seen = await readAllPages(`resource_type=${kind}&size=${size}`);
     assert.deepEqual(
       idsOf(seen),
       expected.map(({ id }) => id),
@@ -228,7 +237,7 @@ test('pages hold every entry once, newest first, also those of one moment', asyn
   }
 });
 
-test('while entries are being added, a walk through the pages misses none of those it began with and sees none twice', async () => {
+test('while entries are being added, paging through the log returns each earlier entry exactly once', async () => {
   const kind = newKind();
   await addEntries(
     kind,
@@ -243,14 +252,14 @@ test('while entries are being added, a walk through the pages misses none of tho
   const writer = (async () => {
     while (adding) await addEntries(kind, [{}, {}, {}]);
   })();
-  // Entries that were stamped before, but committed only now.
-  const seen = await walk(`resource_type=${kind}&size=10`, () =>
+  // Entries that got their time earlier, but are committed only now.
+  const seen = await readAllPages(`resource_type=${kind}&size=10`, () =>
     addEntries(kind, [{ at: new Date(Date.now() - 1_000).toISOString() }]),
   ).finally(() => {
     adding = false;
   });
   await writer;
-  assert.equal(new Set(idsOf(seen)).size, seen.length, 'an entry came twice');
+  assert.equal(new Set(idsOf(seen)).size, seen.length, 'an entry was returned twice');
   assert.deepEqual(
     [...begun].filter((id) => !idsOf(seen).includes(id)),
     [],
@@ -259,7 +268,7 @@ test('while entries are being added, a walk through the pages misses none of tho
     assert.ok(entry.timestamp <= (seen[index] as Entry).timestamp, 'newest first');
 });
 
-test('a cursor that was not given out is 422, never a failure and never a wrong page', async () => {
+test('a cursor that was never issued is 422, never a 5xx and never a wrong page', async () => {
   const kind = newKind();
   await addEntries(kind, [{}, {}]);
   const { next_cursor } = await list(`resource_type=${kind}&size=1`);
@@ -290,7 +299,7 @@ test('a cursor that was not given out is 422, never a failure and never a wrong 
   assertRefused(await admin.get(`${LOG}?cursor=${'A'.repeat(201)}`), 422, 'validation_failed');
 });
 
-test('only holders of audit_log.read see the log', async () => {
+test('only holders of audit_log.read can read the log', async () => {
   const { client } = await signedInWith(service, 'audit_log.read');
   const nobody = await signIn(service, await addPerson(service));
   for (const path of [LOG, `${LOG}/export`]) {
@@ -301,7 +310,7 @@ test('only holders of audit_log.read see the log', async () => {
   }
 });
 
-test("entries stay readable when the actor's account is gone", async () => {
+test("entries stay readable when the actor's account is deleted", async () => {
   const { client, person } = await signedInWith(service, 'role.create');
   const made = await client.post('/api/v1/roles', { name: `Left behind ${randomUUID()}` });
   assert.equal(made.status, 201, made.text);
@@ -317,7 +326,7 @@ test("entries stay readable when the actor's account is gone", async () => {
   assert.equal(deletion.details.before.email, person.email);
 });
 
-test('retention removes entries past AUDIT_RETENTION_DAYS in small statements; decimals count; 0 keeps all', async () => {
+test('retention removes entries older than AUDIT_RETENTION_DAYS in small statements; decimals are allowed; 0 keeps all', async () => {
   const kind = newKind();
   const ages = [11, 12.5, 13, 400].map((hours) => ({
     at: new Date(Date.now() - hours * 3_600_000).toISOString(),
@@ -332,12 +341,14 @@ test('retention removes entries past AUDIT_RETENTION_DAYS in small statements; d
     (await service.sql('select from audit_logs where resource_type = $1', [kind])).length;
 
   await cleanUp(service.service.deps);
-  assert.equal(await left(), 2_504, 'without a setting nothing goes');
+  assert.equal(await left(), 2_504, 'without the setting nothing is removed');
 
-  const { answer, statements } = await countStatements(service, () =>
-    deleteOldEntries(service.service.deps.db, 10),
-  );
-  assert.ok(answer >= 2_501 && statements === 3, `${answer} in ${statements} statements`);
+  let deleted = 0;
+  const texts = await statementsOf(async () => {
+    deleted = await deleteOldEntries(service.service.deps.db, 10);
+  });
+  const deletions = texts.filter((text) => text.includes('delete from audit_logs'));
+  assert.ok(deleted >= 2_501 && deletions.length === 3, `${deleted} in ${deletions.length} statements`);
   assert.equal(await left(), 3);
 
   const halfDay = await service.another({ AUDIT_RETENTION_DAYS: '0.5' });

@@ -1,31 +1,33 @@
-// One walk through the service that leaves an entry of nearly every kind in the audit log.
-// It must do the same on every service, so that two services can be compared; it judges nothing.
-import { linkTo } from '../accounts/self-service.ts';
-import type { Answer, TestClient } from '../client.ts';
-import { ADMIN, PASSWORD, type TestService } from '../harness.ts';
-import { addPerson } from '../users/people.ts';
+// Sends requests that write an audit entry of nearly every action.
+// It must do the same on every service, so that two services can be compared; it asserts nothing.
+import { linkTo } from '@castellan/testing/accounts/self-service';
+import type { Answer, TestClient } from '@castellan/testing/client';
+import { ADMIN, PASSWORD, type TestService } from '@castellan/testing/harness';
+import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
+import { postForm } from '@castellan/testing/service-accounts/token-services';
+import { addPerson } from '@castellan/testing/users/people';
 
-/** Settings that the walk is made for. */
+/** Settings that the requests need. */
 export const environment = { RATE_LIMIT_RESEND_VERIFICATION: '2/hour', ACCOUNT_LOCKOUT_ATTEMPTS: '3' };
 
 const NEW_PASSWORD = 'Marble?Tundra61Fox';
 const THIRD_PASSWORD = 'Copper+Violin95Moss';
 const WRONG_PASSWORD = 'Walnut*Beacon74Surf';
 
-export type Walk = {
-  /** What was answered, in order: `POST /api/v1/roles: 201`. */
+export type CausedActions = {
+  /** The answers in order: `POST /api/v1/roles: 201`. */
   outcomes: string[];
-  /** Every password and token that was sent or answered. */
+  /** Every password and token that was sent or returned. */
   secrets: string[];
 };
 
-export async function walk(service: TestService): Promise<Walk> {
+export async function causeActions(service: TestService): Promise<CausedActions> {
   const outcomes: string[] = [];
   const secrets = new Set([PASSWORD, NEW_PASSWORD, THIRD_PASSWORD, WRONG_PASSWORD, ADMIN.password]);
   const note = (what: string, answer: Answer): Answer => {
     outcomes.push(`${what}: ${answer.status} ${answer.body?.code ?? ''}`.trim());
-    const { access_token, refresh_token, csrf_token } = answer.body?.data ?? {};
-    for (const secret of [access_token, refresh_token, csrf_token]) if (secret) secrets.add(secret);
+    const { access_token, refresh_token, csrf_token, key } = answer.body?.data ?? {};
+    for (const secret of [access_token, refresh_token, csrf_token, key]) if (secret) secrets.add(secret);
     return answer;
   };
   const caller = (client: TestClient) => async (method: string, path: string, json?: unknown) =>
@@ -36,6 +38,8 @@ export async function walk(service: TestService): Promise<Walk> {
   const context: Context = { service, caller, note, secrets };
   await accounts(context);
   await administration(context);
+  await serviceAccounts(context);
+  await programs(context);
   return { outcomes, secrets: [...secrets] };
 }
 
@@ -55,6 +59,11 @@ async function accounts({ service, caller, note, secrets }: Context): Promise<vo
   await send('POST', '/auth/register', { email, password: PASSWORD, ...names });
   await send('POST', '/auth/register', { email, password: PASSWORD, ...names });
   await send('POST', '/auth/verify-email', { token: 'no such token' });
+  const other = 'somebody@example.com';
+  await send('POST', '/auth/register', { email: other, password: PASSWORD, ...names });
+  const unwanted = await linkTo(service, other, 'verification');
+  secrets.add(unwanted);
+  await send('POST', '/auth/registration/decline', { token: unwanted });
   const link = await linkTo(service, email, 'verification');
   secrets.add(link);
   await send('POST', '/auth/verify-email', { token: link });
@@ -102,6 +111,7 @@ async function administration({ service, caller, note }: Context): Promise<void>
   await send('PUT', `/role-groups/${other}`, { description: 'Slow ones' });
   const role = await idOf(send('POST', '/roles', { name: 'Walker' }));
   await send('PUT', `/roles/${role}`, { description: 'Walks' });
+  await send('POST', `/roles/${role}/permissions?dry_run=true`, { permission_ids: [permission] });
   await send('POST', `/roles/${role}/permissions`, { permission_ids: [permission] });
   await send('POST', `/role-groups/${roleGroup}/roles`, { role_ids: [role] });
   const clone = await idOf(send('POST', `/role-groups/${roleGroup}/clone`, { name: 'Hikers' }));
@@ -138,4 +148,34 @@ async function administration({ service, caller, note }: Context): Promise<void>
   await send('DELETE', `/permissions/${permission}`);
   await send('DELETE', `/permission-groups/${childGroup}`);
   await send('DELETE', `/permission-groups/${permissionGroup}`);
+}
+
+async function serviceAccounts({ service, caller, note }: Context): Promise<void> {
+  const client = service.client();
+  note('login', await client.login(ADMIN));
+  const send = caller(client);
+  const { id: role } = (await send('POST', '/roles', { name: 'Walking service' })).body.data;
+  const { id: account } = (await send('POST', '/service-accounts', { name: 'Walker' })).body.data;
+  const path = `/service-accounts/${account}`;
+  await send('PUT', path, { description: 'Walks', role_ids: [role] });
+  const { id: first, key } = (await send('POST', `${path}/keys`, { name: 'Key' })).body.data;
+  const { id: second } = (await send('POST', `${path}/keys/${first}/rotate`)).body.data;
+  await send('DELETE', `${path}/keys/${first}`);
+  const robot = service.client();
+  robot.accessToken = key;
+  await caller(robot)('GET', '/roles');
+  await send('DELETE', `${path}/keys/${second}`);
+  await send('DELETE', path);
+  await send('DELETE', `/roles/${role}`);
+}
+
+async function programs({ service, note, secrets }: Context): Promise<void> {
+  const { id, key } = await addServiceAccount(service);
+  const send = async (endpoint: 'token' | 'revoke', form: Record<string, string>): Promise<Answer> =>
+    note(`POST /oauth/${endpoint}`, await postForm(service, endpoint, form));
+  const client = { grant_type: 'client_credentials', client_id: id };
+  const { body } = await send('token', { ...client, client_secret: key });
+  for (const secret of [key, body.access_token]) secrets.add(secret);
+  await send('token', { ...client, client_secret: 'wrong' });
+  await send('revoke', { token: body.access_token });
 }

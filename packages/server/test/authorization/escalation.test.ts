@@ -1,16 +1,16 @@
-// Ways around the rule that nobody hands out what he does not hold, each closed.
+// Attempts to grant permissions that the caller does not hold; each is refused.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { after, test } from 'node:test';
-import { ADMIN, newEmail, signIn, startTestService, type TestService } from '../harness.ts';
-import { addUser } from '../sessions/accounts.ts';
+import { ADMIN, newEmail, signIn, startTestService, type TestService } from '@castellan/testing/harness';
+import { addUser } from '@castellan/testing/sessions/accounts';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
 
-/** Somebody who holds exactly these permissions. */
-async function somebodyWith(at: TestService, ...permissions: string[]) {
+/** Creates a user with exactly these permissions and signs in as them. */
+async function signInWithOnly(at: TestService, ...permissions: string[]) {
   const user = await addUser(at);
   const [role] = await at.sql<{ id: string }>(
     'insert into roles (id, name) values (gen_random_uuid(), $1) returning id',
@@ -27,9 +27,9 @@ async function somebodyWith(at: TestService, ...permissions: string[]) {
 const roleNamed = async (name: string) =>
   (await admin.get(`/api/v1/roles?name_pattern=${encodeURIComponent(name)}`)).body.data[0];
 
-test('nobody makes a role that may more than he the one that new accounts get', async () => {
+test('a role with permissions that the caller lacks cannot be renamed to DEFAULT_ROLE', async () => {
   const own = await startTestService({ after });
-  const { client } = await somebodyWith(own, 'role.update', 'role.read');
+  const { client } = await signInWithOnly(own, 'role.update', 'role.read');
   const roles = (await client.get('/api/v1/roles/list')).body.data;
   const id = (name: string): string => roles.find((role: { name: string }) => role.name === name).id;
   const leaving = await client.put(`/api/v1/roles/${id('User')}`, { name: 'Old' });
@@ -44,7 +44,7 @@ test('nobody makes a role that may more than he the one that new accounts get', 
   assert.equal(row?.details.code, 'privilege_escalation', 'the attempt is in the audit log');
 });
 
-test('rights that are lost while a body is on its way are lost for that request', async () => {
+test('permissions that are lost while a body is being received do not count for that request', async () => {
   const boss = await addUser(service);
   await service.sql('update users set is_superuser = true where id = $1', [boss.id]);
   const client = await signIn(service, boss);
@@ -62,7 +62,7 @@ test('rights that are lost while a body is on its way are lost for that request'
     },
   });
   half.write(body.slice(0, 3));
-  // The head is judged once another request, sent later on this machine, has been answered twice.
+  // The headers are processed by the time another request, sent later from here, has been answered twice.
   await client.get('/api/v1/users/me');
   await client.get('/api/v1/users/me');
   const closed = await admin.put(`/api/v1/users/${boss.id}`, { is_superuser: false, is_active: false });
@@ -76,22 +76,22 @@ test('rights that are lost while a body is on its way are lost for that request'
   ]);
 });
 
-test('a manager sees no sessions of others, and an own permission group gives no power over its holders', async () => {
-  const { client } = await somebodyWith(service, 'users.read', 'users.update');
-  const reader = await somebodyWith(service, 'users.read');
+test('users.read alone shows no sessions, and holders of a permission in a group named self.… are protected', async () => {
+  const { client } = await signInWithOnly(service, 'users.read', 'users.update');
+  const reader = await signInWithOnly(service, 'users.read');
   const seen = await reader.client.get(`/api/v1/users/${(await addUser(service)).id}/sessions`);
   assert.equal(seen.status, 403);
 
   const group = await admin.post('/api/v1/permission-groups', { name: 'self.service-desk' });
   await admin.post('/api/v1/permissions', { name: 'refund', group_id: group.body.data.id });
-  const holder = await somebodyWith(service, 'self.service-desk.refund');
+  const holder = await signInWithOnly(service, 'self.service-desk.refund');
   const taken = await client.put(`/api/v1/users/${holder.user.id}`, { password: 'Vexing#Quartz82Lime' });
   assert.equal(taken.body.code, 'privilege_escalation', taken.text);
-  const doomed = await client.put(`/api/v1/users/${holder.user.id}`, { verified: false });
-  assert.equal(doomed.body.code, 'privilege_escalation', doomed.text);
+  const unverified = await client.put(`/api/v1/users/${holder.user.id}`, { verified: false });
+  assert.equal(unverified.body.code, 'privilege_escalation', unverified.text);
 });
 
-test('a clone with a name of the wrong type is refused, not a fault', async () => {
+test('a clone with a name of the wrong type is refused, without a 5xx', async () => {
   const group = await admin.post('/api/v1/role-groups', { name: newEmail('group') });
   for (const body of [{ name: null, new_name: 'X' }, { name: 5, new_name: 'X' }, {}])
     assert.equal((await admin.post(`/api/v1/role-groups/${group.body.data.id}/clone`, body)).status, 422);
@@ -119,7 +119,7 @@ test('the ETag of a group changes with its members', async () => {
   assert.equal(stale.status, 412, stale.text);
 });
 
-test('the own account carries an ETag, and If-Match holds there too', async () => {
+test('the own account has an ETag, and If-Match works there too', async () => {
   const user = await addUser(service);
   const [role] = [await roleNamed('User')];
   await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [user.id, role.id]);

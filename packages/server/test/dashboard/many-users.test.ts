@@ -1,8 +1,8 @@
-// The dashboard among 200,000 users: its cost must not grow with their number.
+// The dashboard with 200,000 users: its cost must not grow with their number.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import type { PoolClient } from 'pg';
-import { ADMIN, signIn, startTestService } from '../harness.ts';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
@@ -10,7 +10,7 @@ const USERS = 200_000;
 
 type Sent = { text: string; values?: unknown[] };
 
-/** The statements that reading this address sends to the database. */
+/** Returns the statements that a GET request of this path sends to the database. */
 async function statementsOf(path: string): Promise<Sent[]> {
   const { pool } = service.service.deps;
   const sent: Sent[] = [];
@@ -44,8 +44,8 @@ type Plan = {
 };
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-test('no table that grows with the users is read as a whole, and no step touches more than a handful of rows', async (t) => {
-  // No business of the dashboard, and slow to fill.
+test('no table that grows with the users is read as a whole, and no step reads more than a few rows', async (t) => {
+  // Irrelevant for the dashboard, and slow to fill.
   await service.sql('drop index if exists users_search_idx');
   await service.sql(
     `insert into users (id, email, first_name, last_name, is_active, verified, created_at)

@@ -1,12 +1,12 @@
-// The address that limits, events and the log use, as seen over HTTP: forwarded only by proxies that are trusted.
+// The client address in limits, audit entries and the log: forwarded addresses count only from trusted proxies.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startTestService, type TestService } from '../harness.ts';
+import { startTestService, type TestService } from '@castellan/testing/harness';
 
 const trusting = await startTestService({ after }, { TRUSTED_PROXIES: '127.0.0.0/8, 10.0.0.1, fd00::/8' });
 const plain = await startTestService({ after });
 
-/** The address that the audit log keeps for a request with these headers. */
+/** Returns the address in the audit entry of a request with these headers. */
 async function seen(service: TestService, headers: Record<string, string>): Promise<string | undefined> {
   const answer = await service.client().request('POST', '/api/v1/auth/logout', {
     headers: { ...headers, 'x-csrf-token': null },
@@ -23,19 +23,19 @@ async function seen(service: TestService, headers: Record<string, string>): Prom
 const cases: [what: string, headers: Record<string, string>, address: string][] = [
   ['no header', {}, '127.0.0.1'],
   ['one hop', { 'x-forwarded-for': '198.51.100.7' }, '198.51.100.7'],
-  ['what a client put in front', { 'x-forwarded-for': '1.2.3.4, 198.51.100.7' }, '198.51.100.7'],
+  ['an address added by the client', { 'x-forwarded-for': '1.2.3.4, 198.51.100.7' }, '198.51.100.7'],
   ['trusted hops', { 'x-forwarded-for': '198.51.100.7, 10.0.0.1, 127.0.0.9' }, '198.51.100.7'],
   ['nothing but trusted hops', { 'x-forwarded-for': '10.0.0.1' }, '10.0.0.1'],
   ['garbage', { 'x-forwarded-for': 'unknown' }, '127.0.0.1'],
-  ['garbage in front', { 'x-forwarded-for': '<script>, 198.51.100.7' }, '198.51.100.7'],
-  ['garbage behind', { 'x-forwarded-for': '198.51.100.7, x' }, '127.0.0.1'],
+  ['an invalid value first', { 'x-forwarded-for': '<script>, 198.51.100.7' }, '198.51.100.7'],
+  ['an invalid value last', { 'x-forwarded-for': '198.51.100.7, x' }, '127.0.0.1'],
   ['an octal spelling', { 'x-forwarded-for': '0177.0.0.1' }, '127.0.0.1'],
   ['IPv6', { 'x-forwarded-for': '2001:DB8:0:0::1' }, '2001:db8::1'],
   ['IPv6 with port', { 'x-forwarded-for': '[2001:db8::1]:443' }, '2001:db8::1'],
   ['mapped IPv4', { 'x-forwarded-for': '::ffff:198.51.100.7' }, '198.51.100.7'],
   ['X-Real-IP', { 'x-real-ip': '198.51.100.7' }, '198.51.100.7'],
   ['both', { 'x-real-ip': '1.2.3.4', 'x-forwarded-for': '198.51.100.7' }, '198.51.100.7'],
-  ['headers that nobody promised', { forwarded: 'for=1.2.3.4', 'cf-connecting-ip': '1.2.3.4' }, '127.0.0.1'],
+  ['other forwarding headers', { forwarded: 'for=1.2.3.4', 'cf-connecting-ip': '1.2.3.4' }, '127.0.0.1'],
 ];
 
 for (const [what, headers, address] of cases) {

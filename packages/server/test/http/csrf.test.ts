@@ -1,23 +1,23 @@
-// CSRF: every state-changing route refuses what was not sent on purpose by the browser that holds the cookie.
+// CSRF: every state-changing route refuses requests without the token that belongs to the browser's cookie.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { newEmail, PASSWORD, startTestService } from '../harness.ts';
-import { assertRefused, postText } from './fixture.ts';
+import { newEmail, PASSWORD, startTestService } from '@castellan/testing/harness';
+import { assertRefused, postText } from '@castellan/testing/http/fixture';
 
 const service = await startTestService({ after });
 
-/** Cookie and token of a browser of its own. */
+/** Returns the cookie and the token of a new browser. */
 async function newBrowser(): Promise<{ cookie: string; token: string }> {
   const client = service.client();
   const answer = await client.get('/api/v1/auth/csrf-token');
   return { cookie: `csrf_token=${client.cookies.get('csrf_token')}`, token: answer.body.data.csrf_token };
 }
 
-/** Another text of the same length and alphabet. */
+/** Returns another text of the same length and alphabet. */
 const spoiled = (text: string): string =>
   `${text.slice(0, -2)}${text.at(-2) === 'A' ? 'B' : 'A'}${text.at(-1)}`;
 
-test('CSRF is checked before the body is looked at and before the caller is authenticated', async () => {
+test('CSRF is checked before the body is read and before the caller is authenticated', async () => {
   const client = service.client();
   const headers = { 'x-csrf-token': null, 'content-type': 'application/json' };
   assertRefused(
@@ -60,7 +60,7 @@ test('safe methods need no token', async () => {
   }
 });
 
-test('the cookie is kept, so that every tab of a browser holds a token that stays valid', async () => {
+test('the cookie is kept, so that the tokens of all tabs of a browser stay valid', async () => {
   const browser = service.client();
   const first = await browser.get('/api/v1/auth/csrf-token');
   const cookie = browser.cookies.get('csrf_token');
@@ -84,7 +84,7 @@ test('a cookie that this service did not sign is replaced', async () => {
   assertRefused(await browser.post('/api/v1/auth/logout'), 401, 'token_missing');
 });
 
-test('signing in keeps the cookie, and the token serves every later call', async () => {
+test('signing in keeps the cookie, and the token stays valid for later requests', async () => {
   const browser = service.client();
   const registered = await browser.post('/api/v1/auth/register', {
     email: newEmail(),
@@ -98,7 +98,7 @@ test('signing in keeps the cookie, and the token serves every later call', async
   assert.equal(browser.cookies.get('csrf_token'), cookie);
 });
 
-test('a flood of requests without a CSRF token leaves a bounded number of entries', async (t) => {
+test('a flood of requests without a CSRF token writes a limited number of entries', async (t) => {
   const service = await startTestService(t);
   await Promise.all(
     Array.from({ length: 150 }, () => fetch(`${service.url}/api/v1/auth/logout`, { method: 'POST' })),

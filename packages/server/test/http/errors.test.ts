@@ -1,15 +1,22 @@
-// What every error looks like, in which order refusals come, and that no cause of a fault reaches the client.
+// The shape of every error, the order of refusals, and that no internal cause reaches the client.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type ErrorCode, errorCatalogue } from '@castellan/contract/errors';
-import type { Answer } from '../client.ts';
-import { ADMIN, createVerifiedUser, newEmail, PASSWORD, signIn, startTestService } from '../harness.ts';
-import { assertRefused, postText } from './fixture.ts';
+import type { Answer } from '@castellan/testing/client';
+import {
+  ADMIN,
+  createVerifiedUser,
+  newEmail,
+  PASSWORD,
+  signIn,
+  startTestService,
+} from '@castellan/testing/harness';
+import { assertRefused, postText } from '@castellan/testing/http/fixture';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
 
-/** One answer of each kind that a client can provoke at will. */
+/** Returns one answer of each kind that a client can cause. */
 async function refusals(): Promise<[status: number, code: ErrorCode, answer: Answer][]> {
   const client = service.client();
   return [
@@ -26,7 +33,7 @@ async function refusals(): Promise<[status: number, code: ErrorCode, answer: Ans
     ],
     [404, 'route_not_found', await client.get('/nothing')],
     [405, 'method_not_allowed', await client.get('/api/v1/auth/login')],
-    [413, 'body_too_large', await client.post('/api/v1/auth/login', { email: 'x'.repeat(70_000) })],
+    [413, 'body_too_large', await client.post('/api/v1/auth/login', { email: 'x'.repeat(17_000) })],
     [414, 'uri_too_long', await admin.delete(`/api/v1/auth/sessions/${'x'.repeat(2_000)}`)],
     [415, 'unsupported_media_type', await client.request('POST', '/api/v1/auth/login', { raw: 'email=a' })],
     [422, 'validation_failed', await client.post('/api/v1/auth/login', {})],
@@ -64,7 +71,7 @@ test('a client that asks for problem+json gets the same facts as RFC 9457', asyn
   assert.deepEqual(facts, plainFacts);
 });
 
-test('problem+json keeps its detail a text where the plain body has the list of broken password rules', async () => {
+test('in problem+json the detail is a text where the plain body has the list of broken password rules', async () => {
   const body = { email: newEmail(), password: 'password', first_name: 'Ada', last_name: 'Lovelace' };
   const plain = await service.client().post('/api/v1/auth/register', body);
   const problem = await service
@@ -76,12 +83,12 @@ test('problem+json keeps its detail a text where the plain body has the list of 
   assert.deepEqual(problem.body.password_errors, plain.body.detail.errors);
 });
 
-test('success is never answered as problem+json', async () => {
+test('success is never sent as problem+json', async () => {
   const answer = await admin.get('/api/v1/users/me', { headers: { accept: 'application/problem+json' } });
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
 });
 
-test('401 names the scheme, and says invalid_token only when a token came', async () => {
+test('401 names the scheme, and says invalid_token only if a token was sent', async () => {
   const client = service.client();
   const missing = await client.get('/api/v1/users/me');
   assert.equal(missing.headers.get('www-authenticate'), 'Bearer');
@@ -95,7 +102,7 @@ test('refusals come in one order: CSRF, rate limit, bearer, permission, shape', 
   const client = await signIn(strict, nobody);
   const raw = '{';
   const json = { 'content-type': 'application/json' };
-  // The one login of this minute is spent.
+  // The only sign-in of this minute is used up.
   const everythingWrong = { ...json, 'x-csrf-token': null };
   assertRefused(
     await client.request('POST', '/api/v1/auth/login', { raw, headers: everythingWrong }),
@@ -117,7 +124,7 @@ test('refusals come in one order: CSRF, rate limit, bearer, permission, shape', 
   assertRefused(await client.post('/api/v1/auth/change_password', {}), 422, 'validation_failed');
 });
 
-test('a fault of ours is a bare 500: its cause stands in the log under the request id, nowhere else', async (t) => {
+test('an internal error is a bare 500; its cause is in the log under the request id and nowhere else', async (t) => {
   const faulty = await startTestService(t);
   await faulty.sql(`alter table users add constraint planted_fault check (first_name <> 'Boom')`);
   const client = faulty.client();
@@ -133,6 +140,6 @@ test('a fault of ours is a bare 500: its cause stands in the log under the reque
     (one) => one.includes(answer.body.request_id) && one.includes('planted_fault'),
   );
   assert.ok(line, 'the cause is logged');
-  // PostgreSQL repeats the whole row in the detail of a broken CHECK.
+  // PostgreSQL repeats the whole row in the detail of a violated CHECK.
   assert.doesNotMatch(faulty.logLines.join(''), /argon2/);
 });

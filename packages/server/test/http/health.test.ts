@@ -1,11 +1,11 @@
-// The probes of a service that is well: alive, ready, and its public keys.
+// The probes of a healthy service: alive, ready, and its public keys.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startTestService } from '../harness.ts';
+import { startTestService } from '@castellan/testing/harness';
 
 const service = await startTestService({ after });
 
-test('alive and ready need no token, no cookie, and set none', async () => {
+test('the probes need no token and no cookie, and set none', async () => {
   for (const [path, status] of [
     ['/health/live', 'live'],
     ['/health/ready', 'ready'],
@@ -17,7 +17,7 @@ test('alive and ready need no token, no cookie, and set none', async () => {
   }
 });
 
-test('the key set holds public parts only, and may be cached', async () => {
+test('the key set contains only public parts, and may be cached', async () => {
   const answer = await service.client().get('/.well-known/jwks.json');
   assert.equal(answer.status, 200);
   assert.ok(answer.body.keys.length >= 1);

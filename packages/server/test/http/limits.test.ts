@@ -1,10 +1,10 @@
-// Rate limits of routes: exact under parallel requests and across instances, keyed by address, counted before anything
+// Rate limits of routes: exact under parallel requests and across instances, counted per address, and before any check
 // but CSRF.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Answer, TestClient } from '../client.ts';
-import { newEmail, startTestService } from '../harness.ts';
-import { assertRefused, postText, routesOf } from './fixture.ts';
+import type { Answer, TestClient } from '@castellan/testing/client';
+import { newEmail, startTestService } from '@castellan/testing/harness';
+import { assertRefused, postText, routesOf } from '@castellan/testing/http/fixture';
 
 const limited: [setting: string, path: string, text: string][] = [
   ['RATE_LIMIT_LOGIN', 'login', '5/minute'],
@@ -13,19 +13,19 @@ const limited: [setting: string, path: string, text: string][] = [
   ['RATE_LIMIT_NEW_ACCESS_TOKEN', 'new_access_token', '5/minute'],
   ['RATE_LIMIT_RESEND_VERIFICATION', 'resend-verification-email', '3/hour'],
 ];
-// The specification's own values, since harness.ts switches all limits off.
+// The values of the specification, because the harness turns all limits off.
 const environment = Object.fromEntries(limited.map(([setting, , text]) => [setting, text]));
 const behindProxy = { ...environment, TRUSTED_PROXIES: '127.0.0.1' };
 const service = await startTestService({ after }, behindProxy);
 
 let network = 0;
-/** A client from an address that no other test uses. */
+/** Returns a client with an address that no other test uses. */
 function fromNewAddress(): { client: TestClient; headers: Record<string, string> } {
   network += 1;
   return { client: service.client(), headers: { 'x-forwarded-for': `198.51.100.${network}` } };
 }
 
-/** A body that passes no limit's work on: it is refused as soon as it is read. */
+/** Returns an invalid body, which costs no work beyond the limit: it is refused as soon as it is read. */
 const malformed = (headers: Record<string, string>) => ({
   raw: '{',
   headers: { 'content-type': 'application/json', ...headers },
@@ -36,7 +36,7 @@ async function inParallel(count: number, send: (index: number) => Promise<Answer
 }
 const allowedOf = (answers: Answer[]): Answer[] => answers.filter(({ status }) => status !== 429);
 
-test('exactly the five routes of the specification and of the decisions are limited', async () => {
+test('exactly the specified routes have a limit per address', async () => {
   const found = (await routesOf(service)).filter(({ config }) => config.limit?.rule);
   assert.deepEqual(
     found.map(({ url }) => url).sort(),
@@ -81,7 +81,7 @@ for (const [, path, text] of limited) {
   });
 }
 
-test('whole, valid calls are limited as exactly as malformed ones', async () => {
+test('valid requests are limited as exactly as malformed ones', async () => {
   const { client, headers } = fromNewAddress();
   await client.get('/api/v1/auth/csrf-token');
   const answers = await inParallel(50, () =>
@@ -91,14 +91,14 @@ test('whole, valid calls are limited as exactly as malformed ones', async () => 
   for (const answer of allowedOf(answers)) assertRefused(answer, 422, 'invalid_credentials');
 });
 
-test('the limits are apart: one route used up leaves the others', async () => {
+test('the limits of two routes are counted separately', async () => {
   const { client, headers } = fromNewAddress();
   await inParallel(6, () => client.request('POST', '/api/v1/auth/login', malformed(headers)));
   const answer = await client.request('POST', '/api/v1/auth/register', malformed(headers));
   assertRefused(answer, 400, 'malformed_json');
 });
 
-test('each address has its own count, whoever the account is', async () => {
+test('each address is counted separately, whatever the account', async () => {
   const one = fromNewAddress();
   const other = fromNewAddress();
   await inParallel(6, () => one.client.request('POST', '/api/v1/auth/login', malformed(one.headers)));
@@ -108,7 +108,7 @@ test('each address has its own count, whoever the account is', async () => {
   assertRefused(answer, 400, 'malformed_json');
 });
 
-test('the addresses of one IPv6 /64 share a count', async () => {
+test('the addresses of one IPv6 /64 are counted together', async () => {
   const { client } = fromNewAddress();
   await client.get('/api/v1/auth/csrf-token');
   const answers = await inParallel(20, (index) =>
@@ -127,7 +127,7 @@ test('the addresses of one IPv6 /64 share a count', async () => {
   assertRefused(neighbour, 400, 'malformed_json');
 });
 
-test('behind a proxy that is not trusted all clients share one count', async (t) => {
+test('behind a proxy that is not trusted all clients are counted together', async (t) => {
   const untrusting = await startTestService(t, environment);
   const client = untrusting.client();
   await client.get('/api/v1/auth/csrf-token');
@@ -137,7 +137,7 @@ test('behind a proxy that is not trusted all clients share one count', async (t)
   assert.equal(allowedOf(answers).length, 5);
 });
 
-test('a refused CSRF token costs nothing of the limit', async () => {
+test('a refused CSRF token does not count towards the limit', async () => {
   const { client, headers } = fromNewAddress();
   for (let count = 0; count < 10; count += 1) {
     const answer = await client.request(
@@ -155,7 +155,7 @@ test('a refused CSRF token costs nothing of the limit', async () => {
 });
 
 test('a refusal is an audit event that names the limit and the address', async () => {
-  // The tests before were refused so often that the log keeps no more of their network in this minute.
+  // The earlier tests were refused so often that the log records no more refusals of their network in this minute.
   const client = service.client();
   const headers = { 'x-forwarded-for': '192.0.2.77' };
   const answers = await inParallel(6, () => client.request('POST', '/api/v1/auth/login', malformed(headers)));
@@ -170,7 +170,7 @@ test('a refusal is an audit event that names the limit and the address', async (
   assert.equal(entry.details.address, headers['x-forwarded-for']);
 });
 
-test('the way of counting reveals no account: known and unknown addresses get the same answers', async () => {
+test('counting reveals no account: known and unknown emails get the same answers', async () => {
   const known = fromNewAddress();
   const unknown = fromNewAddress();
   const ask = ({ client, headers }: typeof known, email: string) =>
@@ -180,7 +180,7 @@ test('the way of counting reveals no account: known and unknown addresses get th
   assert.deepEqual(shape(await ask(known, 'admin@example.com')), shape(await ask(unknown, newEmail())));
 });
 
-test('`off` switches a limit off: nothing is counted and no header speaks of it', async (t) => {
+test('`off` turns a limit off: nothing is counted and no header mentions it', async (t) => {
   const unlimited = await startTestService(t);
   const client = unlimited.client();
   await client.get('/api/v1/auth/csrf-token');

@@ -1,9 +1,16 @@
-// The access log: one line for each request, tied to its answer by the id; and never a secret in any line.
+// The access log: one line per request with the id of its answer, and no secret in any line.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Answer } from '../client.ts';
-import { ADMIN, newEmail, PASSWORD, signIn, startTestService, TEST_SECRET_KEY } from '../harness.ts';
-import { ABSENT_ID } from './fixture.ts';
+import type { Answer } from '@castellan/testing/client';
+import {
+  ADMIN,
+  newEmail,
+  PASSWORD,
+  signIn,
+  startTestService,
+  TEST_SECRET_KEY,
+} from '@castellan/testing/harness';
+import { ABSENT_ID } from '@castellan/testing/http/fixture';
 
 const service = await startTestService({ after }, { LOG_LEVEL: 'trace' });
 
@@ -12,7 +19,7 @@ const linesOf = (answer: Answer): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter((line) => line.request_id === answer.headers.get('x-request-id') && 'status' in line);
 
-test('every answered request leaves one line with method, route pattern, status, time taken and address', async () => {
+test('every answered request writes one line with method, route pattern, status, duration and address', async () => {
   const admin = await signIn(service, ADMIN);
   const cases: [method: string, path: string, route: string | null, status: number][] = [
     ['GET', '/health/live', '/health/live', 200],
@@ -32,7 +39,7 @@ test('every answered request leaves one line with method, route pattern, status,
     assert.equal(line?.method, method);
     assert.equal(line?.route, route);
     assert.equal(line?.status, status);
-    assert.equal(line?.code, method === 'HEAD' ? undefined : answer.body?.code, 'why it was refused');
+    assert.equal(line?.code, method === 'HEAD' ? undefined : answer.body?.code, 'the reason for a refusal');
     assert.equal(typeof line?.duration_ms, 'number');
     assert.equal(line?.level, 'info');
     if (path !== '/api/v1/%ff') assert.equal(line?.address, '127.0.0.1');
@@ -56,7 +63,7 @@ test('every line is one JSON object with level and time, whatever a client sends
   }
 });
 
-test('a whole journey, with its mistakes, leaves no password, token, cookie or key in the log', async () => {
+test('the whole life of an account, with its mistakes, writes no password, token, cookie or key to the log', async () => {
   const client = service.client();
   const email = newEmail();
   const names = { first_name: 'Ada', last_name: 'Lovelace' };
@@ -111,7 +118,7 @@ test('a whole journey, with its mistakes, leaves no password, token, cookie or k
   await client.login({ email, password: PASSWORD });
   secrets.set('last access token', client.accessToken);
   await post('logout/all');
-  // A fault on the way, whose error object holds whatever the driver knew.
+  // A failure whose error object contains everything that the driver knows.
   await service.sql('alter table password_history rename to lost_history');
   await post('register', { email: newEmail(), password: PASSWORD, ...names });
   await service.sql('alter table lost_history rename to password_history');
@@ -122,7 +129,7 @@ test('a whole journey, with its mistakes, leaves no password, token, cookie or k
   assert.ok(secrets.size >= 16);
   for (const [what, secret] of secrets) {
     assert.ok(secret && secret.length > 8, what);
-    // A token's signature alone would do as well as the whole.
+    // The signature of a token would be as bad as the whole token.
     for (const part of [secret, secret.split('.').at(-1) as string]) {
       assert.ok(!log.includes(part), `${what} in the log`);
       assert.ok(!audit.includes(part), `${what} in the audit log`);

@@ -1,11 +1,13 @@
-// A service with a wrong setting does not start: it lists every problem with its fix, and repeats no secret.
+// A service with an invalid setting does not start: it lists every problem with its fix, and repeats no secret.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { exitMessage } from '@castellan/testing/start/child';
 import { SettingsError } from '../../src/platform/config.ts';
 import { loadSettings, settingDefinitions } from '../../src/settings.ts';
 
-const start = new URL('../../start.mjs', import.meta.url).pathname;
+const start = fileURLToPath(new URL('../../start.mjs', import.meta.url));
 
 function problemsOf(environment: Record<string, string>): string[] {
   try {
@@ -17,17 +19,17 @@ function problemsOf(environment: Record<string, string>): string[] {
   return [];
 }
 
-// Each wrong value, and the words of its fix.
+// Each invalid value, and the words of its fix.
 const wrong: Record<string, [value: string, fix: RegExp]> = {
   HOST: ['everywhere', /write an IP address/],
   PORT: ['80a', /whole number from 0 to 65535/],
-  PUBLIC_URL: ['example.com', /no URL of the form http:\/\/… or https:\/\/…/],
-  DATABASE_URL: ['mysql://root:Hidden1Secret@h/db', /no URL of the form postgres:\/\/…/],
+  PUBLIC_URL: ['example.com', /not a URL of the form http:\/\/… or https:\/\/…/],
+  DATABASE_URL: ['mysql://root:Hidden1Secret@h/db', /not a URL of the form postgres:\/\/…/],
   DATABASE_POOL_SIZE: ['1', /whole number from 2 to 500/],
   SECRET_KEY: ['Hidden2Secret', /at least 32 bytes.*openssl rand/],
   FIRST_SUPERUSER_PASSWORD: ['Seven7!', /at least 8 characters/],
-  SMTP_URL: ['http://u:Hidden3Secret@mail', /no URL of the form smtp:\/\//],
-  FIRST_SUPERUSER_EMAIL: ['root', /no e-mail address; write one such as/],
+  SMTP_URL: ['http://u:Hidden3Secret@mail', /not a URL of the form smtp:\/\//],
+  FIRST_SUPERUSER_EMAIL: ['root', /not an email address; write one such as/],
   ACCESS_TOKEN_EXPIRE_MINUTES: ['-1', /write a number from/],
   REFRESH_TOKEN_EXPIRE_DAYS: ['a week', /write a number from/],
   REFRESH_REUSE_INTERVAL: ['1e3', /whole number from 0 to 600/],
@@ -49,19 +51,20 @@ const wrong: Record<string, [value: string, fix: RegExp]> = {
   REGISTRATION_ABUSE_LIMIT: ['OFF', /or off/],
   ACCOUNT_EMAIL_LIMIT: ['5/Hour', /N\/hour/],
   COOKIE_SECURE: ['2', /write true or false/],
-  CORS_ORIGINS: ['https://app.example, *', /no origin; write scheme and host/],
+  CORS_ORIGINS: ['https://app.example, *', /not an origin; write scheme and host/],
+  SHUTDOWN_GRACE_SECONDS: ['5s', /whole number from 0 to 600/],
   LOG_LEVEL: ['loud', /write one of fatal, error/],
 };
 const wrongEnvironment = Object.fromEntries(Object.entries(wrong).map(([name, [value]]) => [name, value]));
 
-test('every wrong setting is listed at once, by its name, with the fix', () => {
+test('every invalid setting is listed at once, by name, with the fix', () => {
   const problems = problemsOf(wrongEnvironment);
   assert.equal(problems.length, Object.keys(wrong).length, problems.join('\n'));
   for (const [name, [, fix]] of Object.entries(wrong)) {
     const found = problems.filter((problem) => problem.startsWith(`${name} `));
     assert.equal(found.length, 1, name);
     assert.match(found[0] ?? '', fix);
-    assert.equal(found[0]?.split(name).length, 2, `the name stands once: ${found[0]}`);
+    assert.equal(found[0]?.split(name).length, 2, `the name occurs once: ${found[0]}`);
   }
 });
 
@@ -70,7 +73,7 @@ test('the value of a secret setting is never repeated', () => {
   assert.doesNotMatch(text, /Hidden[123]Secret/);
 });
 
-test('proxies that would make everyone trusted are refused in every spelling', () => {
+test('proxies that would trust everyone are refused in every spelling', () => {
   for (const value of [
     '*',
     '0.0.0.0/0',
@@ -116,28 +119,31 @@ test('an empty environment is a complete configuration, and an empty variable co
       Object.values(settingDefinitions).map(({ name }) => [name, name === 'DEFAULT_ROLE' ? 'User' : ' ']),
     ),
   );
-  assert.deepEqual({ ...empty, trustedProxies: null }, { ...bare, trustedProxies: null });
+  const values = ({ trustedProxies: _, inForce: __, ...settings }: typeof bare) => settings;
+  assert.deepEqual(values(empty), values(bare));
 });
 
-test('DEFAULT_ROLE may be empty: then there is none', () => {
+test('DEFAULT_ROLE may be empty, for no role', () => {
   assert.equal(loadSettings({ DEFAULT_ROLE: '' }).defaultRole, '');
   assert.equal(loadSettings({}).defaultRole, 'User');
 });
 
-test('the process ends with 1 and prints the whole list, no stack and no secret', async () => {
+test('the process exits with status 1 and prints the whole list, no stack and no secret', async () => {
   const child = spawn(process.execPath, [start], {
     env: { PATH: process.env.PATH ?? '', PORT: 'x', LOG_LEVEL: 'loud', SECRET_KEY: 'Hidden2Secret' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let printed = '';
+  let [out, err] = ['', ''];
   child.stdout.on('data', (chunk) => {
-    printed += chunk;
+    out += chunk;
   });
   child.stderr.on('data', (chunk) => {
-    printed += chunk;
+    err += chunk;
   });
   const code = await new Promise((resolve) => child.on('close', resolve));
-  assert.equal(code, 1, printed);
+  assert.equal(code, 1, out + err);
+  assert.equal(out, '');
+  const printed = exitMessage(err);
   for (const name of ['PORT', 'LOG_LEVEL', 'SECRET_KEY'])
     assert.match(printed, new RegExp(`\\n {2}${name} `));
   assert.match(printed, /3 settings are wrong/);

@@ -1,8 +1,8 @@
-// Permission groups: a tree without circles whose names prefix their permissions'.
+// Permission groups: a tree without cycles, whose names are the prefixes of their permissions' names.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Body } from '../client.ts';
-import { ABSENT_ID, assertRefused } from '../http/fixture.ts';
+import type { Body } from '@castellan/testing/client';
+import { ABSENT_ID, assertRefused } from '@castellan/testing/http/fixture';
 import {
   changesOf,
   etagOf,
@@ -11,16 +11,16 @@ import {
   makePermissionGroup,
   namesOf,
   newName,
-  openOffice,
   signInWith,
-} from '../records/fixture.ts';
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
 
-const { service, admin } = await openOffice({ after });
+const { service, admin } = await startServiceWithAdmin({ after });
 const path = '/api/v1/permission-groups';
 
 const read = async (id: string): Promise<Body> => (await admin.get(`${path}/${id}`)).body.data;
 
-test('a group comes with its permissions and with everything below it', async () => {
+test('a group is returned with its permissions and its whole subtree', async () => {
   const root = await makePermissionGroup(admin);
   const child = await makePermissionGroup(admin, { parent_id: root.id });
   const grandchild = await makePermissionGroup(admin, { parent_id: child.id.toUpperCase() });
@@ -34,7 +34,7 @@ test('a group comes with its permissions and with everything below it', async ()
   assert.equal(group.groups[0].parent_id, root.id);
 });
 
-test('the list pages over root groups, each with everything below it', async () => {
+test('the list pages over root groups, each with its whole subtree', async () => {
   const root = await makePermissionGroup(admin, { name: newName('0-root') });
   const child = await makePermissionGroup(admin, { parent_id: root.id });
   const { body } = await admin.get(`${path}?size=100`);
@@ -43,7 +43,7 @@ test('the list pages over root groups, each with everything below it', async () 
   assert.ok(!idsOf(body.data).includes(child.id));
 });
 
-test('permission_group_id is another name of parent_id, and both come back', async () => {
+test('permission_group_id is an alias of parent_id, and both are returned', async () => {
   const root = await makePermissionGroup(admin);
   const child = await makePermissionGroup(admin, { permission_group_id: root.id });
   assert.equal(child.parent_id, root.id);
@@ -60,7 +60,7 @@ test('permission_group_id is another name of parent_id, and both come back', asy
     assertRefused(await admin.put(`${path}/${child.id}`, body), 422, 'validation_failed');
 });
 
-test('an unknown parent is 404, one that is no UUID 400', async () => {
+test('an unknown parent is 404, one that is not a UUID is 400', async () => {
   for (const field of ['parent_id', 'permission_group_id']) {
     const name = newName();
     assertRefused(await admin.post(path, { name, [field]: ABSENT_ID }), 404, 'permission_group_not_found');
@@ -74,7 +74,7 @@ test('an unknown parent is 404, one that is no UUID 400', async () => {
   }
 });
 
-test('renaming a group renames its permissions, and moves them with nothing else', async () => {
+test('renaming a group renames its permissions and nothing else', async () => {
   const group = await makePermissionGroup(admin);
   const child = await makePermissionGroup(admin, { parent_id: group.id });
   const [own, below] = [
@@ -98,10 +98,10 @@ test('renaming a group renames its permissions, and moves them with nothing else
   assert.deepEqual(details.after, { name });
 });
 
-test('a rename by which one permission gets the old name of another of the group succeeds', async () => {
+test('a rename that gives a permission the old name of another one of the group succeeds', async () => {
   const name = newName();
   const group = await makePermissionGroup(admin, { name });
-  // In both orders of creation, because rows are renamed one after another.
+  // In both orders of creation, because the rows are renamed one after another.
   for (const action of [`${name}.${name}.c`, `${name}.c`, 'c', 'd', `${name}.d`, `${name}.${name}.d`])
     await makePermission(admin, { group_id: group.id, name: action });
   for (const renamed of [`${name}.${name}`, name, name.toUpperCase()]) {
@@ -118,7 +118,7 @@ test('a rename by which one permission gets the old name of another of the group
   }
 });
 
-test('a rename that would take the name of a permission elsewhere is 409, one that makes names too long 422', async () => {
+test('a rename to the name of a permission elsewhere is 409, one that makes names too long is 422', async () => {
   const name = newName();
   const dotted = await makePermissionGroup(admin, { name: `${name}.y` });
   const plain = await makePermissionGroup(admin, { name: `${name}-other` });
@@ -131,7 +131,7 @@ test('a rename that would take the name of a permission elsewhere is 409, one th
   assert.equal(body.data.name.length, 100);
 });
 
-test('only who holds the permissions of a group may rename it, because its holders hold others afterwards', async () => {
+test("only a holder of a group's permissions may rename it, because its holders then hold other permissions", async () => {
   const [coveted, own] = [await makePermissionGroup(admin), await makePermissionGroup(admin)];
   await makePermission(admin, { group_id: coveted.id, name: 'refund' });
   const held = await makePermission(admin, { group_id: own.id, name: 'refund' });
@@ -145,7 +145,7 @@ test('only who holds the permissions of a group may rename it, because its holde
   assert.equal((await rename(empty.id, newName())).status, 200);
 });
 
-test('what an actor may do follows a rename at the next request, on every instance', async () => {
+test('after a rename, permissions count under their new names at the next request, at every instance', async () => {
   const twin = await service.another();
   const group = await makePermissionGroup(admin);
   const permission = await makePermission(admin, { group_id: group.id, name: 'act' });
@@ -158,7 +158,7 @@ test('what an actor may do follows a rename at the next request, on every instan
   }
 });
 
-test('a group whose permissions the service checks keeps its name; it can be moved and described', async () => {
+test('a group with built-in permissions keeps its name; it can be moved and described', async () => {
   const { body } = await admin.get(`${path}?size=100`);
   const group = body.data.find(({ name }: { name: string }) => name === 'users');
   for (const name of ['people', 'Users'])
@@ -174,12 +174,12 @@ test('a group whose permissions the service checks keeps its name; it can be mov
   assert.equal((await changesOf(service, group.id)).at(-1)?.action, 'permission_group_moved');
 });
 
-test('a name begins and ends without a dot', async () => {
+test('a name with a dot at either end is 422', async () => {
   for (const name of ['.a', 'a.', '.'])
     assertRefused(await admin.post(path, { name }), 422, 'validation_failed');
 });
 
-test('a group with child groups or permissions is not deleted (409 telling the counts); without, 204', async () => {
+test('a group with child groups or permissions is not deleted (409 with the counts); an empty one is (204)', async () => {
   const group = await makePermissionGroup(admin);
   const child = await makePermissionGroup(admin, { parent_id: group.id });
   const refused = await admin.delete(`${path}/${group.id}`);
@@ -199,7 +199,7 @@ test('a group with child groups or permissions is not deleted (409 telling the c
   }
 });
 
-test('a move guarded by an old version is 412', async () => {
+test('a move with an If-Match of an older version is 412', async () => {
   const [group, parent] = [await makePermissionGroup(admin), await makePermissionGroup(admin)];
   const old = etagOf(await admin.get(`${path}/${group.id}`));
   await admin.put(`${path}/${group.id}`, { description: 'x' });

@@ -1,8 +1,8 @@
-// Permissions: named after their group, and deleted only when nobody needs them.
+// Permissions: named after their group, and deleted only if no role needs them.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { signIn } from '../harness.ts';
-import { ABSENT_ID, assertRefused } from '../http/fixture.ts';
+import { signIn } from '@castellan/testing/harness';
+import { ABSENT_ID, assertRefused } from '@castellan/testing/http/fixture';
 import {
   changesOf,
   idsOf,
@@ -11,16 +11,16 @@ import {
   makeRole,
   namesOf,
   newName,
-  openOffice,
   permissionId,
   roleId,
-} from '../records/fixture.ts';
-import { addUser } from '../sessions/accounts.ts';
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
+import { addUser } from '@castellan/testing/sessions/accounts';
 
-const { service, admin } = await openOffice({ after });
+const { service, admin } = await startServiceWithAdmin({ after });
 const path = '/api/v1/permissions';
 
-test('group_id filters the list; a group without permissions has none; one that is no UUID is 400', async () => {
+test('group_id filters the list; a group without permissions has none; one that is not a UUID is 400', async () => {
   const group = await makePermissionGroup(admin);
   const made = [];
   for (const name of ['b', 'a', 'C']) made.push(await makePermission(admin, { group_id: group.id, name }));
@@ -40,7 +40,7 @@ test('group_id filters the list; a group without permissions has none; one that 
   assertRefused(await admin.get(`${path}?group_id=x`), 400, 'invalid_id');
 });
 
-test('a permission carries its group, by id and by name; the group may be named in capitals', async () => {
+test("a permission contains its group, by id and by name; the group's id may be sent in upper case", async () => {
   const group = await makePermissionGroup(admin);
   const made = await makePermission(admin, { group_id: group.id.toUpperCase(), name: 'publish' });
   assert.equal(made.name, `${group.name}.publish`);
@@ -48,7 +48,7 @@ test('a permission carries its group, by id and by name; the group may be named 
   assert.deepEqual(made.group, { id: group.id, name: group.name });
 });
 
-test('an action has no white space and no dot at either end; dots inside are fine', async () => {
+test('an action has no white space and no dot at either end; dots inside are allowed', async () => {
   const group = await makePermissionGroup(admin);
   for (const name of ['.a', 'a.', '.', 'a b', 'a\u00a0b', 'a\u3000b']) {
     const answer = await admin.post(path, { name, group_id: group.id });
@@ -59,7 +59,7 @@ test('an action has no white space and no dot at either end; dots inside are fin
     assert.equal((await makePermission(admin, { group_id: group.id, name })).name, `${group.name}.${name}`);
 });
 
-test('with the group before it a name has 100 characters at most', async () => {
+test("with its group's name a permission's name has at most 100 characters", async () => {
   const group = await makePermissionGroup(admin, { name: '😀'.repeat(60) });
   const longest = await makePermission(admin, { group_id: group.id, name: 'x'.repeat(39) });
   assert.equal([...longest.name].length, 100);
@@ -68,7 +68,7 @@ test('with the group before it a name has 100 characters at most', async () => {
   assert.match(refused.body.detail, /100 characters/);
 });
 
-test('no permission without a group: missing 422, unknown 404, no UUID 400', async () => {
+test('a permission needs a group: missing is 422, unknown 404, not a UUID 400', async () => {
   assertRefused(await admin.post(path, { name: 'x' }), 422, 'validation_failed');
   assertRefused(await admin.post(path, { name: 'x', group_id: null }), 422, 'validation_failed');
   assertRefused(await admin.post(path, { name: 'x', group_id: 'x' }), 400, 'invalid_id');
@@ -79,7 +79,7 @@ test('no permission without a group: missing 422, unknown 404, no UUID 400', asy
   );
 });
 
-test('two groups cannot make one name by different cuts', async () => {
+test('two groups cannot create the same name by splitting it differently', async () => {
   const prefix = newName();
   const long = await makePermissionGroup(admin, { name: `${prefix}.y` });
   const short = await makePermissionGroup(admin, { name: prefix });
@@ -87,7 +87,7 @@ test('two groups cannot make one name by different cuts', async () => {
   assertRefused(await admin.post(path, { name: 'y.Z', group_id: short.id }), 409, 'name_taken');
 });
 
-test('DELETE answers 200 with the record that is gone', async () => {
+test('DELETE answers 200 with the deleted record', async () => {
   const permission = await makePermission(admin, { description: 'short-lived' });
   const deleted = await admin.delete(`${path}/${permission.id}`);
   assert.equal(deleted.status, 200, deleted.text);
@@ -104,7 +104,7 @@ test('DELETE answers 200 with the record that is gone', async () => {
   assert.equal(details.after, null);
 });
 
-test('a permission that a role has is not deleted: 409 naming the role', async () => {
+test("a permission that a role has is not deleted: 409 with the role's name", async () => {
   const permission = await makePermission(admin);
   const role = await makeRole(admin, { permission_ids: [permission.id] });
   const refused = await admin.delete(`${path}/${permission.id}`);
@@ -117,7 +117,7 @@ test('a permission that a role has is not deleted: 409 naming the role', async (
   assert.equal((await admin.delete(`${path}/${permission.id}`)).status, 200);
 });
 
-test('system roles hold a new permission at once, so that an administrator can hand it out', async () => {
+test('system roles get a new permission at once, so that an administrator can grant it', async () => {
   const user = await addUser(service);
   await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [
     user.id,
@@ -134,7 +134,7 @@ test('a permission that only system roles have can be deleted, with their links'
   assert.equal((await admin.delete(`${path}/${permission.id}`)).status, 200);
 });
 
-test('a permission that the service itself checks cannot be deleted, whoever has it', async () => {
+test('a built-in permission cannot be deleted, whatever roles have it', async () => {
   await service.sql(
     `delete from role_permissions where permission_id = (select id from permissions where name = 'audit_log.read')`,
   );
@@ -146,7 +146,7 @@ test('a permission that the service itself checks cannot be deleted, whoever has
     );
 });
 
-test('there is no update of a permission', async () => {
+test('permissions cannot be updated', async () => {
   const { id } = await makePermission(admin);
   const answer = await admin.put(`${path}/${id}`, { description: 'x' });
   assertRefused(answer, 405, 'method_not_allowed');

@@ -2,12 +2,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import { assertRefused } from '../http/fixture.ts';
-import { etagOf, makeRoleGroup, newName, openOffice, signInWith } from './fixture.ts';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import {
+  etagOf,
+  makeRoleGroup,
+  newName,
+  signInWith,
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
 import { nouns } from './nouns.ts';
 
-const office = await openOffice({ after });
-const { service, admin } = office;
+const started = await startServiceWithAdmin({ after });
+const { service, admin } = started;
 const twin = await service.another();
 const original = await makeRoleGroup(admin);
 
@@ -15,7 +21,7 @@ const creates: Record<string, { path: string; table: string; body(name: string):
   ...Object.fromEntries(
     Object.entries(nouns).map(([what, noun]) => [
       what,
-      { path: noun.path, table: noun.table, body: (name: string) => noun.body(office, name) },
+      { path: noun.path, table: noun.table, body: (name: string) => noun.body(started, name) },
     ]),
   ),
   'bulk of role groups': {
@@ -35,7 +41,7 @@ for (const [what, { path, table, body }] of Object.entries(creates)) {
   const count = async (name: string) =>
     (await service.sql(`select from ${table} where name = $1 or name like '%.' || $1`, [name])).length;
 
-  test(`${what}: a retry with the key gets the first answer, and one record is made`, async () => {
+  test(`${what}: a retry with the key gets the first answer, and one record is created`, async () => {
     const name = newName('once');
     const [key, sent] = [randomUUID(), await body(name)];
     const first = await admin.post(path, sent, keyed(key));
@@ -48,7 +54,7 @@ for (const [what, { path, table, body }] of Object.entries(creates)) {
     assert.equal(await count(name), 1);
   });
 
-  test(`${what}: the key with another body is 422 and makes nothing`, async () => {
+  test(`${what}: the key with another body is 422 and creates nothing`, async () => {
     const [key, other] = [randomUUID(), newName('other')];
     assert.equal((await admin.post(path, await body(newName()), keyed(key))).status, 201);
     assertRefused(await admin.post(path, await body(other), keyed(key)), 422, 'idempotency_key_reused');
@@ -56,7 +62,7 @@ for (const [what, { path, table, body }] of Object.entries(creates)) {
   });
 }
 
-test("a key is its user's own: the same key of another user makes a record of his", async () => {
+test('a key belongs to its user: the same key of another user creates another record', async () => {
   const key = randomUUID();
   const other = await signInWith(service, ['role.create']);
   for (const client of [admin, other.client]) {

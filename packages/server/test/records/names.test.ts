@@ -1,14 +1,14 @@
 // Names and descriptions of roles, role groups, permissions and permission groups.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { assertRefused } from '../http/fixture.ts';
-import { newName, openOffice } from './fixture.ts';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import { newName, startServiceWithAdmin } from '@castellan/testing/records/fixture';
 import { nouns, storedName } from './nouns.ts';
 
-const office = await openOffice({ after });
-const { service, admin } = office;
+const started = await startServiceWithAdmin({ after });
+const { service, admin } = started;
 
-// No white space: a permission's action takes none.
+// No white space, because a permission's action accepts none.
 const names = [
   '100%',
   'under_score',
@@ -33,9 +33,9 @@ const names = [
 
 for (const [what, noun] of Object.entries(nouns)) {
   const create = async (name: string, more: object = {}) =>
-    admin.post(noun.path, { ...(await noun.body(office, name)), ...more });
+    admin.post(noun.path, { ...(await noun.body(started, name)), ...more });
 
-  test(`${what}: a name of any script and sign comes back as it was given`, async () => {
+  test(`${what}: a name in any script is returned as it was sent`, async () => {
     for (const name of names) {
       const made = await create(name, { description: `about ${name}` });
       assert.equal(made.status, 201, made.text);
@@ -46,14 +46,14 @@ for (const [what, noun] of Object.entries(nouns)) {
     }
   });
 
-  test(`${what}: names are trimmed and kept in NFC`, async () => {
+  test(`${what}: names are trimmed and stored in NFC`, async () => {
     const name = newName('cafe\u0301');
     const made = await create(`  ${name}\u00a0`);
     assert.equal(made.status, 201, made.text);
     assert.equal(made.body.data.name, storedName(noun, name.normalize('NFC')));
   });
 
-  test(`${what}: ${noun.maxName} characters are taken, one more is refused`, async () => {
+  test(`${what}: a name of ${noun.maxName} characters is accepted, a longer one is refused`, async () => {
     for (const letter of ['x', '😀']) {
       const made = await create(letter.repeat(noun.maxName));
       assert.equal(made.status, 201, made.text);
@@ -63,7 +63,7 @@ for (const [what, noun] of Object.entries(nouns)) {
     }
   });
 
-  test(`${what}: empty, blank, invisible, control characters, markup and other types are refused`, async () => {
+  test(`${what}: empty, blank and invisible names, control characters, markup and other types are refused`, async () => {
     for (const name of ['', '   ', '\u200d', 'a\nb', 'a\u202eb', '<script>', '\u0007']) {
       const answer = await create(name);
       assertRefused(answer, 422, 'validation_failed');
@@ -75,14 +75,14 @@ for (const [what, noun] of Object.entries(nouns)) {
     assertRefused(await create('lone\ud800'), 400, 'invalid_text');
   });
 
-  test(`${what}: without a name it is not created`, async () => {
-    const { name: _name, ...rest } = (await noun.body(office, 'x')) as { name: string };
+  test(`${what}: a record without a name is not created`, async () => {
+    const { name: _name, ...rest } = (await noun.body(started, 'x')) as { name: string };
     const answer = await admin.post(noun.path, rest);
     assertRefused(answer, 422, 'validation_failed');
     assert.equal(answer.body.errors[0].field, 'name');
   });
 
-  test(`${what}: a taken name is 409, in another case too, and nothing is made`, async () => {
+  test(`${what}: a taken name is 409, in another case too, and nothing is created`, async () => {
     const name = newName('Taken-ÄÖ');
     assert.equal((await create(name)).status, 201);
     const count = () => service.sql(`select count(*) from ${noun.table}`);
@@ -102,7 +102,7 @@ for (const [what, noun] of Object.entries(nouns)) {
   });
 
   if (noun.versioned)
-    test(`${what}: a rename to a taken name is 409; to its own in another case it is fine`, async () => {
+    test(`${what}: a rename to a taken name is 409; to its own name in another case it succeeds`, async () => {
       const [name, other] = [newName('own'), newName('other')];
       const { id } = (await create(name)).body.data;
       assert.equal((await create(other)).status, 201);

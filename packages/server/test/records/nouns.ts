@@ -1,13 +1,13 @@
-// The four kinds of records as one table, for what holds of each of them.
-// What holds of one alone stands in the tests of that noun.
-import { makePermissionGroup, type Office } from './fixture.ts';
+// The four kinds of records as one table, for the tests that apply to all of them.
+// The tests of one kind alone are in the folder of that kind.
+import { makePermissionGroup, type ServiceWithAdmin } from '@castellan/testing/records/fixture';
 
 export type Noun = {
   path: string;
   table: string;
-  /** A body that creates one of this name. */
-  body(office: Office, name: string): Promise<object>;
-  /** Longest name that it may be created with, characters. */
+  /** Returns a body that creates a record of this name. */
+  body(started: ServiceWithAdmin, name: string): Promise<object>;
+  /** Length of the longest name that is accepted, in characters. */
   maxName: number;
   /** Whether it has an ETag and can be updated. */
   versioned: boolean;
@@ -34,7 +34,7 @@ export const nouns: Readonly<Record<string, Noun>> = {
   permission: {
     path: '/api/v1/permissions',
     table: 'permissions',
-    body: async (office, name) => ({ name, group_id: await ownGroup(office) }),
+    body: async (started, name) => ({ name, group_id: await ownGroup(started) }),
     // 100 with `group-of-names.` before it.
     maxName: 85,
     versioned: false,
@@ -51,15 +51,16 @@ export const nouns: Readonly<Record<string, Noun>> = {
 };
 
 const GROUP = 'group-of-names';
-const groups = new WeakMap<Office, Promise<string>>();
+const groups = new WeakMap<ServiceWithAdmin, Promise<string>>();
 
-/** The one group that permissions of these tests are made in. */
-function ownGroup(office: Office): Promise<string> {
-  const known = groups.get(office) ?? makePermissionGroup(office.admin, { name: GROUP }).then(({ id }) => id);
-  groups.set(office, known);
+/** Returns the group in which these tests create permissions. */
+function ownGroup(started: ServiceWithAdmin): Promise<string> {
+  const known =
+    groups.get(started) ?? makePermissionGroup(started.admin, { name: GROUP }).then(({ id }) => id);
+  groups.set(started, known);
   return known;
 }
 
-/** The name that a record gets from a body with this one. */
+/** Returns the name of a record that was created with this name. */
 export const storedName = (noun: Noun, name: string): string =>
   noun.table === 'permissions' ? `${GROUP}.${name}` : name;

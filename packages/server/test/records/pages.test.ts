@@ -1,17 +1,17 @@
 // Pages of the lists of roles, role groups, permissions and permission groups.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { assertRefused } from '../http/fixture.ts';
-import { namesOf, newName, openOffice } from './fixture.ts';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import { namesOf, newName, startServiceWithAdmin } from '@castellan/testing/records/fixture';
 import { nouns } from './nouns.ts';
 
-const office = await openOffice({ after });
-const { service, admin } = office;
+const started = await startServiceWithAdmin({ after });
+const { service, admin } = started;
 
 for (const [what, noun] of Object.entries(nouns)) {
-  test(`${what}s: every record stands on exactly one page, by name, and totals are true`, async () => {
+  test(`${what}s: every record is on exactly one page, by name, and totals are correct`, async () => {
     for (let made = 0; made < 7; made += 1) {
-      const body = await noun.body(office, newName(made % 2 ? 'Zeta' : 'alpha'));
+      const body = await noun.body(started, newName(made % 2 ? 'Zeta' : 'alpha'));
       assert.equal((await admin.post(noun.path, body)).status, 201);
     }
     const [{ total } = { total: 0 }] = await service.sql<{ total: number }>(
@@ -34,7 +34,7 @@ for (const [what, noun] of Object.entries(nouns)) {
     assert.equal(new Set(seen).size, total);
   });
 
-  test(`${what}s: without parameters page 1 of 50; beyond the end nothing, with true totals`, async () => {
+  test(`${what}s: the default is page 1 of 50; a page beyond the end is empty, with correct totals`, async () => {
     const first = await admin.get(noun.path);
     assert.equal(first.body.pagination.page, 1);
     assert.equal(first.body.pagination.limit, 50);
@@ -47,7 +47,7 @@ for (const [what, noun] of Object.entries(nouns)) {
     }
   });
 
-  test(`${what}s: page and size out of range or no integers are 422 naming the parameter`, async () => {
+  test(`${what}s: page and size out of range or not integers are 422 with the parameter's name`, async () => {
     for (const [parameter, value] of [
       ['size', '0'],
       ['size', '101'],
@@ -60,6 +60,10 @@ for (const [what, noun] of Object.entries(nouns)) {
       ['page', 'NaN'],
       ['page', '1e400'],
       ['page', '99999999999999999999'],
+      ['page', '0x10'],
+      ['page', '1e1'],
+      ['page', '%2B5'],
+      ['size', '%205'],
     ]) {
       const answer = await admin.get(`${noun.path}?${parameter}=${value}`);
       assertRefused(answer, 422, 'validation_failed');

@@ -1,12 +1,18 @@
 // Reading, versions and ids of single roles, role groups, permissions and permission groups.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ABSENT_ID, assertRefused } from '../http/fixture.ts';
-import { changesOf, etagOf, newName, openOffice, signInWith } from './fixture.ts';
+import { ABSENT_ID, assertRefused } from '@castellan/testing/http/fixture';
+import {
+  changesOf,
+  etagOf,
+  newName,
+  signInWith,
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
 import { nouns, storedName } from './nouns.ts';
 
-const office = await openOffice({ after });
-const { service, admin } = office;
+const started = await startServiceWithAdmin({ after });
+const { service, admin } = started;
 const twin = await service.another();
 const maker = await signInWith(
   service,
@@ -18,11 +24,11 @@ const maker = await signInWith(
 
 for (const [what, noun] of Object.entries(nouns)) {
   const create = async (name: string) =>
-    (await admin.post(noun.path, await noun.body(office, name))).body.data;
+    (await admin.post(noun.path, await noun.body(started, name))).body.data;
 
-  test(`${what}: create answers 201 with the record, who made it and when, and is audited`, async () => {
+  test(`${what}: create answers 201 with the record, its creator and time, and is audited`, async () => {
     const name = newName();
-    const body = await noun.body(office, name);
+    const body = await noun.body(started, name);
     const made = await maker.client.post(noun.path, body);
     assert.equal(made.status, 201, made.text);
     const { data } = made.body;
@@ -41,8 +47,8 @@ for (const [what, noun] of Object.entries(nouns)) {
     assert.equal(change?.details.after.name, storedName(noun, name));
   });
 
-  test(`${what}: unknown body fields are ignored, also those that name columns`, async () => {
-    const body = await noun.body(office, newName());
+  test(`${what}: unknown body fields are ignored, including names of columns`, async () => {
+    const body = await noun.body(started, newName());
     const made = await admin.post(noun.path, {
       ...body,
       id: ABSENT_ID,
@@ -57,7 +63,7 @@ for (const [what, noun] of Object.entries(nouns)) {
     assert.ok(made.body.data.is_system !== true);
   });
 
-  test(`${what}: an unknown id is 404, one that is no UUID 400, on every method`, async () => {
+  test(`${what}: an unknown id is 404, one that is not a UUID 400, on every method`, async () => {
     const methods = noun.versioned ? (['GET', 'PUT', 'DELETE'] as const) : (['GET', 'DELETE'] as const);
     for (const method of methods) {
       const json = method === 'PUT' ? { json: { name: newName() } } : {};
@@ -67,7 +73,7 @@ for (const [what, noun] of Object.entries(nouns)) {
     }
   });
 
-  test(`${what}: an id in capitals is the same id`, async () => {
+  test(`${what}: an id in upper case is the same id`, async () => {
     const { id } = await create(newName());
     const path = `${noun.path}/${id.toUpperCase()}`;
     assert.equal((await admin.get(path)).body.data.id, id);
@@ -79,9 +85,9 @@ for (const [what, noun] of Object.entries(nouns)) {
     assert.deepEqual(actions, noun.versioned ? ['created', 'updated', 'deleted'] : ['created', 'deleted']);
   });
 
-  test(`${what}: of 16 creates of one name at two instances exactly one wins, the others are 409`, async () => {
+  test(`${what}: of 16 parallel creates of one name at two instances exactly one succeeds, the others are 409`, async () => {
     for (let round = 0; round < 5; round += 1) {
-      const body = await noun.body(office, newName('raced'));
+      const body = await noun.body(started, newName('raced'));
       const answers = await Promise.all(
         Array.from({ length: 16 }, (_, index) =>
           (index % 2 ? admin : admin.at(twin.url)).post(noun.path, body),
@@ -94,7 +100,7 @@ for (const [what, noun] of Object.entries(nouns)) {
 
   if (!noun.versioned) continue;
 
-  test(`${what}: an update changes what it names and nothing else, with before and after in the log`, async () => {
+  test(`${what}: an update changes only the fields that it names, with before and after in the log`, async () => {
     const before = await create(newName());
     const path = `${noun.path}/${before.id}`;
     const described = await admin.put(path, { description: 'new' });
@@ -117,7 +123,7 @@ for (const [what, noun] of Object.entries(nouns)) {
     assert.equal(cleared.body.data.description, '');
   });
 
-  test(`${what}: an update of the version last seen is taken, one of an older is 412 with the record as it is`, async () => {
+  test(`${what}: an update of the current version succeeds, one of an older version is 412 with the current record`, async () => {
     const { id } = await create(newName());
     const path = `${noun.path}/${id}`;
     const old = etagOf(await admin.get(path));
@@ -143,7 +149,7 @@ for (const [what, noun] of Object.entries(nouns)) {
     assert.equal(deleted.status, 204, deleted.text);
   });
 
-  test(`${what}: of 16 updates of one version exactly one is taken`, async () => {
+  test(`${what}: of 16 parallel updates of one version exactly one succeeds`, async () => {
     const { id } = await create(newName());
     const path = `${noun.path}/${id}`;
     const etag = etagOf(await admin.get(path));

@@ -1,8 +1,7 @@
-// How many SQL statements an operation costs: the same for one record as for fifty.
+// How many SQL statements an operation costs: the same for one record as for many.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Answer, Body } from '../client.ts';
-import { countStatements, statementsOf } from '../statements.ts';
+import type { Answer, Body } from '@castellan/testing/client';
 import {
   idsOf,
   makePermission,
@@ -10,15 +9,20 @@ import {
   makeRole,
   makeRoleGroup,
   newName,
-  openOffice,
-} from './fixture.ts';
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
+import { countStatements, statementsOf } from '@castellan/testing/statements';
+import { cleanUp } from '../../src/cleanup.ts';
 
-const { service, admin } = await openOffice({ after });
+const { service, admin } = await startServiceWithAdmin({ after });
 const many = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 
+// Enough to show a statement per record, or per few records.
+const MANY = 12;
+
 type Operation = {
-  /** Makes what the request is about, of `count` records. */
+  /** Creates what the request needs, with `count` records. */
   prepare(count: number): Promise<Body>;
   send(prepared: Body): Promise<Answer>;
 };
@@ -70,7 +74,7 @@ const operations: Readonly<Record<string, Operation>> = {
     prepare: async (count) => ({ role: await makeRole(admin), ids: await permissionsOf(count) }),
     send: ({ role, ids }) => admin.put(`/api/v1/roles/${role.id}`, { name: newName(), permission_ids: ids }),
   },
-  'take permissions from a role': {
+  'remove permissions from a role': {
     prepare: async (count) => makeRole(admin, { permission_ids: await permissionsOf(count) }),
     send: ({ id, permissions }) => admin.delete(`/api/v1/roles/${id}/permissions`, idsOf(permissions)),
   },
@@ -83,11 +87,11 @@ const operations: Readonly<Record<string, Operation>> = {
     send: ({ id }) => admin.get(`/api/v1/permissions?group_id=${id}`),
   },
   'list role groups': { prepare: roleGroupTree, send: () => admin.get('/api/v1/role-groups?size=100') },
-  'read a role group with everything below it': {
+  'read a role group with its subtree': {
     prepare: roleGroupTree,
     send: ({ id }) => admin.get(`/api/v1/role-groups/${id}?include_nested_roles=true`),
   },
-  'move a role group with everything below it': {
+  'move a role group with its subtree': {
     prepare: async (count) => ({ group: await roleGroupTree(count), parent: await makeRoleGroup(admin) }),
     send: ({ group, parent }) => admin.put(`/api/v1/role-groups/${group.id}`, { parent_id: parent.id }),
   },
@@ -107,7 +111,7 @@ const operations: Readonly<Record<string, Operation>> = {
     prepare: async (count) => ({ group: await makeRoleGroup(admin), roles: await rolesOf(count) }),
     send: ({ group, roles }) => admin.post(`/api/v1/role-groups/${group.id}/roles`, roles),
   },
-  'take roles out of a group': {
+  'remove roles from a group': {
     prepare: async (count) => {
       const group = await makeRoleGroup(admin);
       return { group, roles: idsOf(await many(count, () => makeRole(admin, { role_group_id: group.id }))) };
@@ -134,7 +138,7 @@ const operations: Readonly<Record<string, Operation>> = {
     prepare: permissionGroupTree,
     send: () => admin.get('/api/v1/permission-groups?size=100'),
   },
-  'read a permission group with everything below it': {
+  'read a permission group with its subtree': {
     prepare: permissionGroupTree,
     send: ({ id }) => admin.get(`/api/v1/permission-groups/${id}`),
   },
@@ -149,9 +153,9 @@ const operations: Readonly<Record<string, Operation>> = {
 };
 
 for (const [what, { prepare, send }] of Object.entries(operations))
-  test(`${what}: 50 records cost as many statements as one`, async () => {
+  test(`${what}: ${MANY} records cost as many statements as one`, async () => {
     const counts = [];
-    for (const records of [1, 50]) {
+    for (const records of [1, MANY]) {
       const prepared = await prepare(records);
       counts.push(await countStatements(service, () => send(prepared)));
     }
@@ -159,9 +163,13 @@ for (const [what, { prepare, send }] of Object.entries(operations))
     assert.ok(Number(counts[0]) > 0);
   });
 
-test('the counter hears every statement of a request, and stops when it is done', async () => {
+test('the counter counts every statement of a request, and stops when it is done', async () => {
   const texts = await statementsOf(() => admin.get('/api/v1/roles'));
   assert.ok(texts.some((text) => text.includes('from roles')));
   assert.ok(texts.some((text) => text.includes('session_tokens')));
   assert.deepEqual(await statementsOf(async () => {}), []);
+});
+
+test('statements of periodic jobs are not counted', async () => {
+  assert.deepEqual(await statementsOf(() => cleanUp(service.service.deps)), []);
 });

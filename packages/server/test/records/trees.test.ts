@@ -1,11 +1,16 @@
-// What holds of both trees, of role groups and of permission groups: no circles, 32 levels.
+// What holds for both trees, role groups and permission groups: no cycles, at most 32 levels.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Body } from '../client.ts';
-import { assertRefused } from '../http/fixture.ts';
-import { makePermissionGroup, makeRoleGroup, newName, openOffice } from './fixture.ts';
+import type { Body } from '@castellan/testing/client';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import {
+  makePermissionGroup,
+  makeRoleGroup,
+  newName,
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
 
-const { admin } = await openOffice({ after });
+const { admin } = await startServiceWithAdmin({ after });
 
 for (const [what, path, make, children] of [
   ['role group', '/api/v1/role-groups', makeRoleGroup, 'children'],
@@ -24,7 +29,7 @@ for (const [what, path, make, children] of [
     assert.deepEqual(await read(root.id), { ...(await read(root.id)), name: root.name, parent_id: null });
   });
 
-  test(`${what}s nest 32 levels, not 33, neither by creating nor by moving a subtree`, async () => {
+  test(`${what}s nest 32 levels but not 33, by creation and by moving a subtree`, async () => {
     const chain = [await make(admin)];
     while (chain.length < 32) chain.push(await make(admin, { parent_id: chain.at(-1).id }));
     const [root, second, last] = [chain[0], chain[1], chain.at(-1)];

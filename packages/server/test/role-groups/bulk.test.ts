@@ -1,8 +1,8 @@
-// Many role groups at once: all of them or none.
+// Creating and deleting many role groups at once: all of them or none.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import { ABSENT_ID, assertRefused } from '../http/fixture.ts';
+import { ABSENT_ID, assertRefused } from '@castellan/testing/http/fixture';
 import {
   changesOf,
   idsOf,
@@ -10,10 +10,10 @@ import {
   makeRoleGroup,
   namesOf,
   newName,
-  openOffice,
-} from '../records/fixture.ts';
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
 
-const { service, admin } = await openOffice({ after });
+const { service, admin } = await startServiceWithAdmin({ after });
 const bulk = '/api/v1/role-groups/bulk';
 
 const countGroups = async (): Promise<number> => (await service.sql('select from role_groups')).length;
@@ -22,7 +22,7 @@ for (const [shape, body] of [
   ['a bare array', (groups: object[]) => groups],
   ['an object', (groups: object[]) => ({ groups })],
 ] as const)
-  test(`groups are created by ${shape}, in its order, below existing ones and below earlier ones`, async () => {
+  test(`groups are created by ${shape}, in its order, below existing groups and below earlier ones`, async () => {
     const root = await makeRoleGroup(admin);
     const [a, b, c, d] = [newName('a'), newName('B'), newName('c'), newName('d')] as const;
     const answer = await admin.post(
@@ -41,7 +41,7 @@ for (const [shape, body] of [
     assert.equal(data[0].description, 'last by name');
     assert.equal(data[1].parent_id, root.id);
     assert.equal(data[2].parent_id, data[1].id);
-    assert.deepEqual(data[1].children, [], 'parent_id tells the tree');
+    assert.deepEqual(data[1].children, [], 'parent_id describes the tree');
     assert.equal(data[3].parent_id, null);
     for (const { id, name, created_by_id } of data) {
       const [change] = await changesOf(service, id);
@@ -75,16 +75,16 @@ const refusals: [string, object[], number, string, RegExp | string][] = [
   ],
   ['itself as parent', [{ name: 'x', parent: 'x' }], 422, 'validation_failed', 'groups.0.parent'],
   [
-    'both ways of naming a parent',
+    'parent and parent_id together',
     [{ name: 'x' }, { name: 'y', parent: 'x', parent_id: taken.id }],
     422,
     'validation_failed',
     'groups.1.parent',
   ],
-  ['a bad name', [{ name: 'x' }, { name: '<b>' }], 422, 'validation_failed', 'groups.1.name'],
+  ['an invalid name', [{ name: 'x' }, { name: '<b>' }], 422, 'validation_failed', 'groups.1.name'],
   ['a name of 251', [{ name: 'x'.repeat(251) }], 422, 'validation_failed', 'groups.0.name'],
   [
-    'a bad description',
+    'an invalid description',
     [{ name: 'x' }, { name: 'y', description: 'x'.repeat(1_001) }],
     422,
     'validation_failed',
@@ -93,7 +93,7 @@ const refusals: [string, object[], number, string, RegExp | string][] = [
   ['33 levels', chain, 400, 'hierarchy_too_deep', 'groups.32.parent'],
   ['no name', [{ name: 'x' }, {}], 422, 'validation_failed', /1\.name$/],
   [
-    'a parent that is no UUID',
+    'a parent that is not a UUID',
     [{ name: 'x' }, { name: 'y', parent_id: 'x' }],
     400,
     'invalid_id',
@@ -101,7 +101,7 @@ const refusals: [string, object[], number, string, RegExp | string][] = [
   ],
 ];
 for (const [what, items, status, code, field] of refusals)
-  test(`${what} refuses all, naming the item`, async () => {
+  test(`${what} refuses all groups and names the item`, async () => {
     const before = await countGroups();
     for (const body of [items, { groups: items }]) {
       const answer = await admin.post(bulk, body);
@@ -112,7 +112,7 @@ for (const [what, items, status, code, field] of refusals)
     assert.equal(await countGroups(), before);
   });
 
-test('an empty list and other types are 422; 1,001 items are refused naming the limit', async () => {
+test('an empty list and other types are 422; 1,001 items are refused with the limit', async () => {
   for (const body of [[], { groups: [] }, {}, 'x', 7, { groups: {} }])
     assertRefused(await admin.post(bulk, body), 422, 'validation_failed');
   const many = await admin.post(
@@ -157,7 +157,7 @@ for (const [shape, body] of [
     }
   });
 
-test('a group with a child outside of the list, or with a role, keeps all of them: 409 naming it', async () => {
+test('a group with a child outside the list, or with a role, keeps all of them: 409 with its name', async () => {
   const [free, root, holder] = [
     await makeRoleGroup(admin),
     await makeRoleGroup(admin),
@@ -174,7 +174,7 @@ test('a group with a child outside of the list, or with a role, keeps all of the
   assert.equal(await countGroups(), before);
 });
 
-test('an unknown id is 404 and named, no UUID is 400, 1,001 are refused; nothing is deleted', async () => {
+test('an unknown id is 404 with the id, one that is not a UUID 400, 1,001 are refused; nothing is deleted', async () => {
   const { id } = await makeRoleGroup(admin);
   const before = await countGroups();
   const unknown = await admin.delete(bulk, [id, ABSENT_ID]);

@@ -1,11 +1,18 @@
-// Role groups as a tree: how it is read, moved and deleted.
+// Role groups as a tree: reading, moving and deleting them.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Body } from '../client.ts';
-import { ABSENT_ID, assertRefused } from '../http/fixture.ts';
-import { changesOf, idsOf, makeRole, makeRoleGroup, newName, openOffice } from '../records/fixture.ts';
+import type { Body } from '@castellan/testing/client';
+import { ABSENT_ID, assertRefused } from '@castellan/testing/http/fixture';
+import {
+  changesOf,
+  idsOf,
+  makeRole,
+  makeRoleGroup,
+  newName,
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
 
-const { service, admin } = await openOffice({ after });
+const { service, admin } = await startServiceWithAdmin({ after });
 const path = '/api/v1/role-groups';
 
 const read = async (id: string, query = ''): Promise<Body> => {
@@ -34,7 +41,7 @@ test('the list pages over root groups, each with its whole subtree and the direc
   assert.equal(body.pagination.total, roots.length);
 });
 
-test('roles of nested groups come only with include_nested_roles=true', async () => {
+test('roles of nested groups are returned only with include_nested_roles=true', async () => {
   const root = await makeRoleGroup(admin);
   const child = await makeRoleGroup(admin, { parent_id: root.id });
   const [own, nested] = [
@@ -53,7 +60,7 @@ test('roles of nested groups come only with include_nested_roles=true', async ()
   assertRefused(await admin.get(`${path}/${root.id}?include_nested_roles=perhaps`), 422, 'validation_failed');
 });
 
-test('a group is created below another, also named in capitals; an unknown parent is 404, no UUID 400', async () => {
+test('a group is created below another one, also by an id in upper case; an unknown parent is 404, not a UUID 400', async () => {
   const root = await makeRoleGroup(admin);
   assert.equal((await makeRoleGroup(admin, { parent_id: root.id.toUpperCase() })).parent_id, root.id);
   assert.equal((await makeRoleGroup(admin, { parent_id: null })).parent_id, null);
@@ -64,7 +71,7 @@ test('a group is created below another, also named in capitals; an unknown paren
   assertRefused(await admin.put(`${path}/${id}`, { parent_id: ABSENT_ID }), 404, 'role_group_not_found');
 });
 
-test('a move takes the subtree along, null makes a root, and the log tells from where to where', async () => {
+test('a move takes the subtree along, null makes a root, and the log has the old and the new parent', async () => {
   const [from, to] = [await makeRoleGroup(admin), await makeRoleGroup(admin)];
   const group = await makeRoleGroup(admin, { parent_id: from.id });
   const child = await makeRoleGroup(admin, { parent_id: group.id });
@@ -83,7 +90,7 @@ test('a move takes the subtree along, null makes a root, and the log tells from 
   assert.equal((await admin.put(`${path}/${group.id}`, { parent_id: null })).body.data.parent_id, null);
 });
 
-test('a group with children or roles is not deleted (409 telling the counts); without, 204', async () => {
+test('a group with children or roles is not deleted (409 with the counts); an empty one is (204)', async () => {
   const root = await makeRoleGroup(admin);
   const child = await makeRoleGroup(admin, { parent_id: root.id });
   const refused = await admin.delete(`${path}/${root.id}`);

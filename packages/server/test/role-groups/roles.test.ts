@@ -1,9 +1,9 @@
-// The roles of a group: adding, taking out, copying with the group, and repairing the links.
+// The roles of a group: adding and removing them, cloning the group with them, and repairing the links.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import type { Answer, Body } from '../client.ts';
-import { ABSENT_ID, assertRefused } from '../http/fixture.ts';
+import type { Answer, Body } from '@castellan/testing/client';
+import { ABSENT_ID, assertRefused } from '@castellan/testing/http/fixture';
 import {
   changesOf,
   etagOf,
@@ -12,16 +12,16 @@ import {
   makeRole,
   makeRoleGroup,
   newName,
-  openOffice,
-} from '../records/fixture.ts';
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
 
-const { service, admin } = await openOffice({ after });
+const { service, admin } = await startServiceWithAdmin({ after });
 const path = '/api/v1/role-groups';
 
 const linkedTo = (groupId: string): Promise<string[]> =>
   linkedIds(service, 'role_group_roles', ['role_group_id', 'role_id'], groupId);
 
-/** The answer tells these roles, and the database has the links. */
+/** Asserts that the answer contains these roles and that the database has the links. */
 async function assertHas(answer: Answer, groupId: string, expected: string[]): Promise<void> {
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.body.data.id, groupId);
@@ -33,7 +33,7 @@ for (const [shape, body] of [
   ['an object', (ids: string[]) => ({ role_ids: ids })],
   ['a bare array', (ids: string[]) => ids],
 ] as const)
-  test(`roles are added and taken out by ${shape}; doing so twice changes nothing`, async () => {
+  test(`roles are added and removed by ${shape}; repeating it changes nothing`, async () => {
     const group = await makeRoleGroup(admin);
     const [a, b] = [await makeRole(admin), await makeRole(admin)];
     const roles = `${path}/${group.id}/roles`;
@@ -55,7 +55,7 @@ for (const [shape, body] of [
     );
   });
 
-test('adding leaves role_group_id alone; taking a role out of its own group clears it, out of another does not', async () => {
+test('adding leaves role_group_id unchanged; removing a role from its own group clears it, from another group does not', async () => {
   const [own, other] = [await makeRoleGroup(admin), await makeRoleGroup(admin)];
   const role = await makeRole(admin, { role_group_id: own.id });
   const groupOfRole = async () => (await admin.get(`/api/v1/roles/${role.id}`)).body.data.role_group_id;
@@ -68,7 +68,7 @@ test('adding leaves role_group_id alone; taking a role out of its own group clea
 });
 
 for (const method of ['POST', 'DELETE'] as const) {
-  test(`${method} roles: unknown ids are 404 and named, no UUID is 400, nothing changes`, async () => {
+  test(`${method} roles: unknown ids are 404 with their names, not a UUID is 400, nothing changes`, async () => {
     const group = await makeRoleGroup(admin);
     const role = await makeRole(admin, method === 'DELETE' ? { role_group_id: group.id } : {});
     const before = await linkedTo(group.id);
@@ -95,7 +95,7 @@ for (const method of ['POST', 'DELETE'] as const) {
     assert.deepEqual(await linkedTo(group.id), before);
   });
 
-  test(`${method} roles of a version that is not current is 412`, async () => {
+  test(`${method} roles with an If-Match of an older version is 412`, async () => {
     const group = await makeRoleGroup(admin);
     const role = await makeRole(admin, method === 'DELETE' ? { role_group_id: group.id } : {});
     const old = etagOf(await admin.get(`${path}/${group.id}`));
@@ -109,7 +109,7 @@ for (const method of ['POST', 'DELETE'] as const) {
   });
 }
 
-test('a role is not linked to a group and to one above or below it: 409, and none of the list is added', async () => {
+test('a role cannot be linked to a group and to one above or below it: 409, and no role of the list is added', async () => {
   const top = await makeRoleGroup(admin);
   const middle = await makeRoleGroup(admin, { parent_id: top.id });
   const low = await makeRoleGroup(admin, { parent_id: middle.id });
@@ -130,7 +130,7 @@ test('a role is not linked to a group and to one above or below it: 409, and non
   await assertHas(await admin.post(`${path}/${beside.id}/roles`, [role.id]), beside.id, [role.id]);
 });
 
-test('a move that would bring a group of a role below another group of it is 409', async () => {
+test("a move that would put one of a role's groups below another one is 409", async () => {
   const [upper, lower] = [await makeRoleGroup(admin), await makeRoleGroup(admin)];
   const holder = await makeRoleGroup(admin, { parent_id: lower.id });
   const role = await makeRole(admin, { role_group_id: upper.id });
@@ -143,7 +143,7 @@ test('a move that would bring a group of a role below another group of it is 409
 });
 
 for (const field of ['name', 'new_name'])
-  test(`a clone by ${field} has the original's parent, description and roles, not its children`, async () => {
+  test(`a clone by ${field} has the original's parent, description and roles, but not its children`, async () => {
     const parent = await makeRoleGroup(admin);
     const original = await makeRoleGroup(admin, { parent_id: parent.id, description: 'the first' });
     await makeRoleGroup(admin, { parent_id: original.id });
@@ -167,7 +167,7 @@ for (const field of ['name', 'new_name'])
     assert.equal(change?.details.after.cloned_from, original.id);
   });
 
-test('a clone needs a free, valid name and an original', async () => {
+test('a clone needs a free, valid name and an existing original', async () => {
   const group = await makeRoleGroup(admin);
   assertRefused(
     await admin.post(`${path}/${group.id}/clone`, { name: group.name.toUpperCase() }),
@@ -184,7 +184,7 @@ test('a clone needs a free, valid name and an original', async () => {
   assertRefused(await admin.post(`${path}/x/clone`, { name: newName() }), 400, 'invalid_id');
 });
 
-test('sync-roles makes the links that role_group_id speaks of, and finds nothing the second time', async () => {
+test('sync-roles creates the links that role_group_id implies, and finds nothing the second time', async () => {
   const group = await makeRoleGroup(admin);
   const roles = [];
   for (let made = 0; made < 3; made += 1) roles.push(await makeRole(admin, { role_group_id: group.id }));

@@ -1,37 +1,37 @@
-// Four permissions of one group to give to roles and take away, and what a role holds of them.
+// Creates four permissions of one group to grant to roles, and reads which of them a role has.
 // It must not change a role.
 import assert from 'node:assert/strict';
-import type { Answer, Body } from '../client.ts';
-import type { Hooks } from '../harness.ts';
+import type { Answer, Body } from '@castellan/testing/client';
+import type { Hooks } from '@castellan/testing/harness';
 import {
   idsOf,
   linkedIds,
   makePermission,
   makePermissionGroup,
-  type Office,
-  openOffice,
-} from '../records/fixture.ts';
+  type ServiceWithAdmin,
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
 
-export type Articles = Office & {
+export type Articles = ServiceWithAdmin & {
   group: Body;
-  /** Of `articles.a` to `articles.d`. */
+  /** Ids of `articles.a` to `articles.d`. */
   ids: [a: string, b: string, c: string, d: string];
-  /** Ids of the permissions that the database has for a role. */
+  /** Returns the ids of the permissions that the database has for a role. */
   heldBy(roleId: string): Promise<string[]>;
-  /** The answer tells these permissions, and the database has them. */
+  /** Asserts that the answer contains these permissions and that the database has them. */
   assertHolds(answer: Answer, roleId: string, expected: string[]): Promise<void>;
 };
 
 export async function openArticles(hooks: Hooks): Promise<Articles> {
-  const office = await openOffice(hooks);
-  const group = await makePermissionGroup(office.admin, { name: 'articles' });
+  const started = await startServiceWithAdmin(hooks);
+  const group = await makePermissionGroup(started.admin, { name: 'articles' });
   const permissions = await Promise.all(
-    ['a', 'b', 'c', 'd'].map((name) => makePermission(office.admin, { group_id: group.id, name })),
+    ['a', 'b', 'c', 'd'].map((name) => makePermission(started.admin, { group_id: group.id, name })),
   );
   const heldBy = (roleId: string): Promise<string[]> =>
-    linkedIds(office.service, 'role_permissions', ['role_id', 'permission_id'], roleId);
+    linkedIds(started.service, 'role_permissions', ['role_id', 'permission_id'], roleId);
   return {
-    ...office,
+    ...started,
     group,
     ids: idsOf(permissions) as Articles['ids'],
     heldBy,

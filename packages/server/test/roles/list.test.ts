@@ -1,10 +1,16 @@
 // GET /api/v1/roles with its name pattern, and GET /api/v1/roles/list.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertRefused } from '../http/fixture.ts';
-import { makePermission, makeRole, namesOf, newName, openOffice } from '../records/fixture.ts';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import {
+  makePermission,
+  makeRole,
+  namesOf,
+  newName,
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
 
-const { admin } = await openOffice({ after });
+const { admin } = await startServiceWithAdmin({ after });
 
 const names = ['Sales North', 'sales south', 'Sales%', 'Sales_', 'SalesX', 'Back\\slash', 'Café', 'star*red'];
 
@@ -46,27 +52,25 @@ for (const [pattern, found] of patterns)
     assert.equal(body.pagination.pages, found.length > 0 ? 1 : 0);
   });
 
-test('a pattern goes with pages: the total counts what it finds', async () => {
+test('a pattern combines with pagination: the total counts the matches', async () => {
   const { body } = await admin.get('/api/v1/roles?name_pattern=sales*&page=2&size=2');
   assert.deepEqual(body.pagination, { page: 2, limit: 2, total: 5, pages: 3 });
   assert.equal(body.data.length, 2);
 });
 
-test('a pattern of many wildcards on long names answers at once', async () => {
+test('a pattern of many wildcards on long names is answered within the statement timeout', async () => {
   await makeRole(admin, { name: 'a'.repeat(250) });
-  const begun = performance.now();
   const { status, body } = await admin.get(`/api/v1/roles?name_pattern=${'*a'.repeat(60)}*b`);
   assert.equal(status, 200);
   assert.deepEqual(body.data, []);
-  assert.ok(performance.now() - begun < 2_000);
 });
 
-test('a pattern that is too long is 422, one with NUL 400', async () => {
+test('a pattern that is too long is 422, one with NUL is 400', async () => {
   assertRefused(await admin.get(`/api/v1/roles?name_pattern=${'x'.repeat(251)}`), 422, 'validation_failed');
   assertRefused(await admin.get('/api/v1/roles?name_pattern=%00'), 400, 'invalid_text');
 });
 
-test('list-all answers every role with its permissions, by name, without pages', async () => {
+test('list-all returns every role with its permissions, by name, without pages', async () => {
   const permission = await makePermission(admin);
   const role = await makeRole(admin, { permission_ids: [permission.id] });
   for (let made = 0; made < 55; made += 1) await makeRole(admin, { name: newName('many') });

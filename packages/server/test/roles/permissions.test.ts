@@ -1,10 +1,10 @@
-// The permissions of a role: given with it, replaced, taken away. Who may do so stands in who-may.test.ts.
+// The permissions of a role: set at creation, replaced, removed. Who may do so is tested in who-may.test.ts.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import type { Answer } from '../client.ts';
-import { ABSENT_ID, assertRefused } from '../http/fixture.ts';
-import { changesOf, etagOf, idsOf, makeRole, namesOf } from '../records/fixture.ts';
+import type { Answer } from '@castellan/testing/client';
+import { ABSENT_ID, assertRefused } from '@castellan/testing/http/fixture';
+import { changesOf, etagOf, idsOf, makeRole, namesOf } from '@castellan/testing/records/fixture';
 import { type Articles, openArticles } from './articles.ts';
 
 const articles: Articles = await openArticles({ after });
@@ -25,7 +25,7 @@ for (const [shape, body] of [
   ['an object', (ids: string[]) => ({ permission_ids: ids })],
   ['a bare array', (ids: string[]) => ids],
 ] as const)
-  test(`${shape} of ids replaces all permissions: id, name, permissions and message come back`, async () => {
+  test(`${shape} of ids replaces all permissions: id, name, permissions and message are returned`, async () => {
     const role = await makeRole(admin, { permission_ids: [a, b] });
     const answer = await admin.post(`${roles}/${role.id}/permissions`, body([b, c.toUpperCase()]));
     await assertHolds(answer, role.id, [b, c]);
@@ -72,14 +72,14 @@ const removals: [string, (path: string, ids: string[]) => Promise<Answer>, strin
   ['ids the role does not have', (path, ids) => admin.delete(path, ids), [d], [a, b, c]],
 ];
 for (const [form, remove, ids, left] of removals)
-  test(`permissions are taken away by ${form}`, async () => {
+  test(`permissions are removed by ${form}`, async () => {
     const role = await makeRole(admin, { permission_ids: [a, b, c] });
     const answer = await remove(`${roles}/${role.id}/permissions`, ids);
     await assertHolds(answer, role.id, left);
     assert.deepEqual(Object.keys(answer.body.data).toSorted(), ['id', 'name', 'permissions']);
   });
 
-test('taking away without naming any id is 422', async () => {
+test('removing without naming an id is 422', async () => {
   const role = await makeRole(admin, { permission_ids: [a] });
   for (const body of [undefined, {}, [], { permission_ids: [] }]) {
     const answer = await admin.delete(`${roles}/${role.id}/permissions`, body);
@@ -104,7 +104,7 @@ const namings: [string, (roleId: string, ids: string[]) => Promise<Answer>][] = 
   ],
 ];
 for (const [how, send] of namings) {
-  test(`${how}: an unknown id is 404 and named, and nothing changes`, async () => {
+  test(`${how}: an unknown id is 404 with the id, and nothing changes`, async () => {
     const role = await makeRole(admin, { permission_ids: [a, b] });
     const before = etagOf(await admin.get(`${roles}/${role.id}`));
     const answer = await send(role.id, [a, ABSENT_ID]);
@@ -115,14 +115,14 @@ for (const [how, send] of namings) {
     assert.equal(etagOf(await admin.get(`${roles}/${role.id}`)), before);
   });
 
-  test(`${how}: an id that is no UUID is 400`, async () => {
+  test(`${how}: an id that is not a UUID is 400`, async () => {
     const role = await makeRole(admin, { permission_ids: [a] });
     for (const id of ['x', '1', `${a}0`]) assertRefused(await send(role.id, [a, id]), 400, 'invalid_id');
     assert.deepEqual(await heldBy(role.id), [a]);
   });
 
   if (how !== 'remove by query')
-    test(`${how}: 1,001 ids are refused naming the limit; 1,000 are looked at`, async () => {
+    test(`${how}: 1,001 ids are refused with the limit; 1,000 are processed`, async () => {
       const role = await makeRole(admin, { permission_ids: [a] });
       const ids = Array.from({ length: 1_001 }, () => randomUUID());
       const refused = await send(role.id, ids);
@@ -131,7 +131,7 @@ for (const [how, send] of namings) {
       assertRefused(await send(role.id, ids.slice(1)), 404, 'permission_not_found');
     });
 
-  test(`${how}: ids that are no list of strings are 422`, async () => {
+  test(`${how}: ids that are not a list of strings are 422`, async () => {
     const role = await makeRole(admin, { permission_ids: [a] });
     if (!how.includes('query'))
       assertRefused(await send(role.id, [7 as never, null as never]), 422, 'validation_failed');
@@ -141,14 +141,14 @@ for (const [how, send] of namings) {
   });
 }
 
-test('a query of more than 1,000 ids is refused, whatever stops it first', async () => {
+test('a query of more than 1,000 ids is refused, whichever limit applies first', async () => {
   const role = await makeRole(admin, { permission_ids: [a] });
   const query = Array.from({ length: 1_001 }, () => `permission_ids=${randomUUID()}`).join('&');
   const { status } = await admin.delete(`${roles}/${role.id}/permissions?${query}`);
   assert.ok([414, 422, 431].includes(status), String(status));
 });
 
-test('an unknown permission in the path is 404, one that is no UUID 400', async () => {
+test('an unknown permission in the path is 404, one that is not a UUID is 400', async () => {
   const role = await makeRole(admin, { permission_ids: [a] });
   assertRefused(
     await admin.delete(`${roles}/${role.id}/permissions/${ABSENT_ID}`),
@@ -168,7 +168,7 @@ test('permissions of an unknown role are 404 on every path', async () => {
     assertRefused(answer, 404, 'role_not_found');
 });
 
-test('changes of permissions raise the version, and If-Match guards them', async () => {
+test('changes of permissions increment the version, and If-Match protects them', async () => {
   const role = await makeRole(admin, { permission_ids: [a, b] });
   const old = etagOf(await admin.get(`${roles}/${role.id}`));
   const path = `${roles}/${role.id}/permissions`;

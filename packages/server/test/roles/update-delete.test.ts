@@ -1,7 +1,8 @@
-// PUT and DELETE of a role beyond what holds of every record: its group, and what stands in the way of deleting.
+// PUT and DELETE of a role, beyond what holds for every record: its group, and what prevents a deletion.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ABSENT_ID, assertRefused } from '../http/fixture.ts';
+import { GroupRole } from '@castellan/contract/role-groups';
+import { ABSENT_ID, assertRefused } from '@castellan/testing/http/fixture';
 import {
   changesOf,
   idsOf,
@@ -10,11 +11,11 @@ import {
   makeRole,
   makeRoleGroup,
   newName,
-  openOffice,
-} from '../records/fixture.ts';
-import { addUser } from '../sessions/accounts.ts';
+  startServiceWithAdmin,
+} from '@castellan/testing/records/fixture';
+import { addUser } from '@castellan/testing/sessions/accounts';
 
-const { service, admin } = await openOffice({ after });
+const { service, admin } = await startServiceWithAdmin({ after });
 const roles = '/api/v1/roles';
 
 const groupsOf = (id: string): Promise<string[]> =>
@@ -23,7 +24,7 @@ const groupsOf = (id: string): Promise<string[]> =>
 const ownGroup = async (roleId: string): Promise<string | null> =>
   (await admin.get(`${roles}/${roleId}`)).body.data.role_group_id;
 
-test('a role created in a group is linked to it, also with the id in capitals', async () => {
+test('a role created in a group is linked to it, also by an id in upper case', async () => {
   const group = await makeRoleGroup(admin);
   for (const role_group_id of [group.id, group.id.toUpperCase()]) {
     const role = await makeRole(admin, { role_group_id });
@@ -32,19 +33,10 @@ test('a role created in a group is linked to it, also with the id in capitals', 
   }
   const { body } = await admin.get(`/api/v1/role-groups/${group.id}`);
   assert.equal(body.data.roles.length, 2);
-  assert.deepEqual(Object.keys(body.data.roles[0]).toSorted(), [
-    'created_at',
-    'created_by_id',
-    'description',
-    'id',
-    'is_system',
-    'name',
-    'role_group_id',
-    'updated_at',
-  ]);
+  assert.deepEqual(Object.keys(body.data.roles[0]).toSorted(), Object.keys(GroupRole.properties).toSorted());
 });
 
-test('a role in an unknown group is 404 and not made; one that is no UUID 400', async () => {
+test('a role in an unknown group is 404 and not created; one that is not a UUID is 400', async () => {
   const name = newName();
   assertRefused(await admin.post(roles, { name, role_group_id: ABSENT_ID }), 404, 'role_group_not_found');
   assertRefused(await admin.post(roles, { name, role_group_id: 'x' }), 400, 'invalid_id');
@@ -58,7 +50,7 @@ test('a role in an unknown group is 404 and not made; one that is no UUID 400', 
   assert.deepEqual(await groupsOf(role.id), []);
 });
 
-test('changing role_group_id moves the link, null takes it away, other links stay', async () => {
+test('changing role_group_id moves the link, null removes it, other links stay', async () => {
   const [first, second, other] = [
     await makeRoleGroup(admin),
     await makeRoleGroup(admin),
@@ -84,7 +76,7 @@ test('changing role_group_id moves the link, null takes it away, other links sta
   assert.deepEqual(details.after, { role_group_id: null });
 });
 
-test('naming the group that a role has brings a lost link back', async () => {
+test('naming the current group of a role restores a lost link', async () => {
   const group = await makeRoleGroup(admin);
   const role = await makeRole(admin, { role_group_id: group.id });
   await service.sql('delete from role_group_roles where role_id = $1', [role.id]);
@@ -92,7 +84,7 @@ test('naming the group that a role has brings a lost link back', async () => {
   assert.deepEqual(await groupsOf(role.id), [group.id]);
 });
 
-test('a role does not come into a group above or below one of its groups by an update: 409, nothing changed', async () => {
+test('an update cannot put a role into a group above or below one of its groups: 409, nothing changes', async () => {
   const top = await makeRoleGroup(admin);
   const middle = await makeRoleGroup(admin, { parent_id: top.id });
   const low = await makeRoleGroup(admin, { parent_id: middle.id });
@@ -112,7 +104,7 @@ test('a role does not come into a group above or below one of its groups by an u
   assert.deepEqual(await groupsOf(role.id), [low.id]);
 });
 
-test('an update of everything at once comes back as the role is', async () => {
+test('an update of every field at once returns the role as stored', async () => {
   const group = await makeRoleGroup(admin);
   const permission = await makePermission(admin);
   const role = await makeRole(admin);
@@ -126,7 +118,7 @@ test('an update of everything at once comes back as the role is', async () => {
   assert.deepEqual(idsOf(body.data.permissions), [permission.id]);
 });
 
-test('a role with permissions or users is not deleted (409 telling the counts); without, 204 and its links go', async () => {
+test('a role with permissions or users is not deleted (409 with the counts); otherwise 204, and its links are removed', async () => {
   const permission = await makePermission(admin);
   const group = await makeRoleGroup(admin);
   const role = await makeRole(admin, { permission_ids: [permission.id], role_group_id: group.id });

@@ -1,9 +1,9 @@
-// Who may change the permissions of a role: nobody those of a system role, and nobody beyond what he holds.
+// Who may change the permissions of a role: nobody for a system role, and nobody beyond the permissions they hold.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import { assertRefused } from '../http/fixture.ts';
-import { makeRole, permissionId, roleId, signInWith } from '../records/fixture.ts';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import { makeRole, permissionId, roleId, signInWith } from '@castellan/testing/records/fixture';
 import { type Articles, openArticles } from './articles.ts';
 
 const articles: Articles = await openArticles({ after });
@@ -12,14 +12,14 @@ const assertHolds: Articles['assertHolds'] = articles.assertHolds;
 const [a, b, c] = articles.ids;
 const roles = '/api/v1/roles';
 
-test('the permissions of a system role cannot be changed on any path, not even by a superuser', async () => {
+test('the permissions of a system role cannot be changed by any operation, not even by a superuser', async () => {
   const id = await roleId(service, 'Admin');
   const held = await heldBy(id);
   const path = `${roles}/${id}`;
   for (const answer of [
     await admin.put(path, { permission_ids: [] }),
     await admin.put(path, { permission_ids: held.slice(1) }),
-    await admin.put(path, { permission_ids: [...held, a] }),
+    await admin.put(path, { permission_ids: [a] }),
     await admin.post(`${path}/permissions`, { permission_ids: [a] }),
     await admin.post(`${path}/permissions`, []),
     await admin.delete(`${path}/permissions`, [held[0]]),
@@ -27,6 +27,19 @@ test('the permissions of a system role cannot be changed on any path, not even b
     await admin.delete(`${path}/permissions/${held[0]}`),
   ])
     assertRefused(answer, 403, 'system_role');
+  assert.deepEqual(await heldBy(id), held);
+});
+
+test('sending a system role its current permissions and name is no change and succeeds', async () => {
+  const id = await roleId(service, 'Admin');
+  const held = await heldBy(id);
+  const reversed = held.toReversed().map((one) => one.toUpperCase());
+  const path = `${roles}/${id}`;
+  for (const answer of [
+    await admin.put(path, { name: 'Admin', permission_ids: reversed }),
+    await admin.post(`${path}/permissions`, [...reversed, ...held]),
+  ])
+    assert.equal(answer.status, 200, answer.text);
   assert.deepEqual(await heldBy(id), held);
 });
 
@@ -44,7 +57,7 @@ test('a system role keeps its name and cannot be deleted; its description may ch
   assert.equal(changed.body.data.is_system, true);
 });
 
-test('nobody puts a permission on a role that he does not hold himself: create, update, replace', async () => {
+test('nobody adds a permission to a role without holding it: create, update, replace', async () => {
   const { client, roleId: own } = await signInWith(service, ['role.create', 'role.update', 'articles.a']);
   const role = await makeRole(admin, { permission_ids: [b] });
   const superior = await permissionId(service, 'users.delete');
@@ -63,7 +76,7 @@ test('nobody puts a permission on a role that he does not hold himself: create, 
   assert.equal((await heldBy(own)).length, 3);
 });
 
-test('what a role has already may stay, go, and be joined by what the caller holds', async () => {
+test('existing permissions of a role may stay or go, and permissions of the caller may be added', async () => {
   const { client } = await signInWith(service, ['role.update', 'articles.a']);
   const role = await makeRole(admin, { permission_ids: [b, c] });
   const path = `${roles}/${role.id}`;
@@ -73,7 +86,7 @@ test('what a role has already may stay, go, and be joined by what the caller hol
   assertRefused(await client.post(`${path}/permissions`, [a, b, c]), 403, 'privilege_escalation');
 });
 
-test('who gets or loses a permission through his role has it, or not, at the next request on every instance', async () => {
+test('a permission gained or lost through a role takes effect at the next request on every instance', async () => {
   const twin = await service.another();
   const { client, roleId: own } = await signInWith(service, ['role.read']);
   assert.equal((await client.at(twin.url).get(roles)).status, 200);

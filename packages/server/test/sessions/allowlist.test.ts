@@ -1,11 +1,11 @@
-// What an access token has to be: in force, and on the allowlist at this very moment.
-// Forged ones stand with the hardening suite.
+// What an access token needs to be accepted: it must not have expired, and it must be on the allowlist.
+// Forged tokens are tested in the hardening suite.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Answer } from '../client.ts';
-import { eventually, signIn, startTestService } from '../harness.ts';
-import { addUser } from './accounts.ts';
-import { hashOf, readToken } from './own-tokens.ts';
+import type { Answer } from '@castellan/testing/client';
+import { eventually, signIn, startTestService } from '@castellan/testing/harness';
+import { addUser } from '@castellan/testing/sessions/accounts';
+import { hashOf, readToken } from '@castellan/testing/sessions/own-tokens';
 
 const service = await startTestService({ after });
 const client = await signIn(service, await addUser(service));
@@ -22,7 +22,7 @@ function assertRefused(answer: Answer, code: string): void {
   assert.equal(answer.headers.get('www-authenticate'), expected);
 }
 
-test('a token whose row is removed is refused as revoked, though its signature is valid and it has not expired', async () => {
+test('a token without a row is refused as revoked, although its signature is valid and it has not expired', async () => {
   const { accessToken } = await signIn(service, await addUser(service));
   assert.equal((await bearer(accessToken as string)).status, 200);
   await service.sql('delete from session_tokens where token_hash = $1', [hashOf(accessToken as string)]);
@@ -31,7 +31,7 @@ test('a token whose row is removed is refused as revoked, though its signature i
   assert.match(answer.body.detail, /revoked/);
 });
 
-test('a token is refused when its session row is revoked, even while its own row is left', async () => {
+test('a token of a revoked session is refused, even while its own row is left', async () => {
   const user = await addUser(service);
   const { accessToken } = await signIn(service, user);
   await service.sql('update sessions set revoked_at = now() where user_id = $1', [user.id]);
@@ -46,7 +46,7 @@ test('a token whose row has expired by the database’s time is refused', async 
   assert.equal((await bearer(accessToken as string)).status, 401);
 });
 
-test('a token’s row counts for its owner only', async () => {
+test('a token’s row counts only for its owner', async () => {
   const [one, other] = [await addUser(service), await addUser(service)];
   const { accessToken } = await signIn(service, one);
   await service.sql('update session_tokens set user_id = $2 where token_hash = $1', [
@@ -56,7 +56,7 @@ test('a token’s row counts for its owner only', async () => {
   assertRefused(await bearer(accessToken as string), 'token_revoked');
 });
 
-test('an access token opens nothing from the moment it expires, and says so', async () => {
+test('an access token is refused from the moment it expires, with that reason', async () => {
   const brief = await service.another({ ACCESS_TOKEN_EXPIRE_MINUTES: '0.02' });
   const { accessToken } = await signIn(brief, await addUser(service));
   const answer = await eventually(async () => {
@@ -70,19 +70,19 @@ test('an access token opens nothing from the moment it expires, and says so', as
   assert.equal(exp - iat, 1);
 });
 
-/** The last of 86 characters has four bits that decode to nothing: sixteen spellings of one signature. */
+/** The last of 86 characters has four bits that decode to nothing, so one signature has sixteen spellings. */
 const respelled = (): string => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const last = alphabet.indexOf(given.at(-1) as string);
   return given.slice(0, -1) + alphabet[last ^ 1];
 };
 
-test('the scheme may be written in any case', async () => {
+test('the scheme may be written in upper or lower case', async () => {
   assert.equal((await send(`bearer ${given}`)).status, 200);
   assert.equal((await send(`BEARER ${given}`)).status, 200);
 });
 
-test('200 requests at once with live, revoked and forged tokens each get the answer of their own token', async () => {
+test('200 parallel requests with live, revoked and forged tokens each get the answer for their own token', async () => {
   const clients = await Promise.all(
     Array.from({ length: 6 }, async () => {
       const user = await addUser(service);

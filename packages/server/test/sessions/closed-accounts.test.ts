@@ -1,9 +1,9 @@
-// That an account which was closed, in whatever way, opens nothing any more.
+// Tests that a deactivated or deleted account cannot be used any more.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { signIn, startTestService } from '../harness.ts';
-import { addUser, isRefreshable } from './accounts.ts';
-import { changeUserUnder } from './hold-user.ts';
+import { signIn, startTestService } from '@castellan/testing/harness';
+import { addUser, isRefreshable } from '@castellan/testing/sessions/accounts';
+import { changeUserWhileWaiting } from '@castellan/testing/sessions/hold-user';
 
 const service = await startTestService({ after });
 
@@ -20,7 +20,7 @@ for (const [what, statement] of [
     assert.equal(answer.body.code, 'token_revoked');
   });
 
-  test(`the refresh token of a ${what} user is refused on both paths`, async () => {
+  test(`the refresh token of a ${what} user is refused by both operations`, async () => {
     const user = await addUser(service);
     const client = await signIn(service, user);
     await service.sql(statement, [user.id]);
@@ -31,9 +31,9 @@ for (const [what, statement] of [
   });
 }
 
-test('a user who is deactivated while a login verifies the password gets no session', async () => {
+test('a user who is deactivated while a sign-in verifies the password gets no session', async () => {
   const user = await addUser(service);
-  const answer = await changeUserUnder(
+  const answer = await changeUserWhileWaiting(
     service,
     user.id,
     'update users set is_active = false where id = $1',
@@ -44,18 +44,18 @@ test('a user who is deactivated while a login verifies the password gets no sess
   assert.deepEqual(await service.sql('select id from sessions where user_id = $1', [user.id]), []);
 });
 
-test('a login whose user is deleted while it verifies the password is refused like a wrong password', async () => {
+test('a sign-in whose user is deleted while it verifies the password is refused like a wrong password', async () => {
   const user = await addUser(service);
-  const answer = await changeUserUnder(service, user.id, 'delete from users where id = $1', () =>
+  const answer = await changeUserWhileWaiting(service, user.id, 'delete from users where id = $1', () =>
     service.client().login(user),
   );
   assert.equal(answer.status, 422, answer.text);
   assert.equal(answer.body.code, 'invalid_credentials');
 });
 
-test('a login that verified a password which was replaced meanwhile gets no session', async () => {
+test('a sign-in that verified a password which was replaced meanwhile gets no session', async () => {
   const user = await addUser(service);
-  const answer = await changeUserUnder(
+  const answer = await changeUserWhileWaiting(
     service,
     user.id,
     'update users set password_epoch = password_epoch + 1 where id = $1',

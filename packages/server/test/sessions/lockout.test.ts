@@ -1,12 +1,12 @@
-// The lock on guessing passwords: what counts towards it, what ends it, and what it leaves alone.
-// The exact count under parallel attempts stands in hardening/races/lockout.test.ts.
+// The lock after failed sign-ins: what counts towards it, what ends it, and what it does not affect.
+// The exact count under parallel attempts is tested in packages/hardening/test/races/lockout.test.ts.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { TestClient } from '../client.ts';
-import { newEmail, signIn, startTestService } from '../harness.ts';
-import { type Account, addUser, readyClient } from './accounts.ts';
-import { counterOf, failLogins, logIn, passLock, WRONG } from './attempts.ts';
-import { eventsOf } from './audit-events.ts';
+import type { TestClient } from '@castellan/testing/client';
+import { newEmail, signIn, startTestService } from '@castellan/testing/harness';
+import { type Account, addUser, readyClient } from '@castellan/testing/sessions/accounts';
+import { counterOf, expireLock, failLogins, logIn, WRONG } from '@castellan/testing/sessions/attempts';
+import { eventsOf } from '@castellan/testing/sessions/audit-events';
 
 const service = await startTestService({ after });
 const client = await readyClient(service);
@@ -21,7 +21,7 @@ async function lockedUser(): Promise<Account> {
   return user;
 }
 
-test('after four failures the right password still opens, after five it does not', async () => {
+test('after four failures the right password is still accepted, after five it is not', async () => {
   const user = await addUser(service);
   await failLogins(client, user.email, 4);
   assert.equal((await logIn(client, user.email, user.password)).status, 200);
@@ -38,14 +38,14 @@ test('a right password resets the counter', async () => {
   assert.equal((await logIn(client, user.email, user.password)).status, 200);
 });
 
-test('the right password of an unverified account is no failure', async () => {
+test('the right password of an unverified account is not a failure', async () => {
   const user = await addUser(service, { verified: false });
   await failLogins(client, user.email, 3);
   assert.equal((await logIn(client, user.email, user.password)).body.code, 'email_not_verified');
   assert.equal((await counterOf(service, user.email)).failures, 0);
 });
 
-test('the right password of an inactive account counts as a failure, or it would tell that it is right', async () => {
+test('the right password of an inactive account counts as a failure, so that it cannot be recognised', async () => {
   const user = await addUser(service, { active: false });
   await logIn(client, user.email, user.password);
   assert.equal((await counterOf(service, user.email)).failures, 1);
@@ -60,7 +60,7 @@ test('a lock lasts 15 minutes by default', async () => {
   assert.ok(row && row.seconds > 890 && row.seconds <= 900, `${row?.seconds} s`);
 });
 
-test('ACCOUNT_LOCKOUT_ATTEMPTS and ACCOUNT_LOCKOUT_DURATION are obeyed', async () => {
+test('ACCOUNT_LOCKOUT_ATTEMPTS and ACCOUNT_LOCKOUT_DURATION take effect', async () => {
   const strict = await service.another({ ACCOUNT_LOCKOUT_ATTEMPTS: '2', ACCOUNT_LOCKOUT_DURATION: '1' });
   const user = await addUser(service);
   const other = await readyClient(strict);
@@ -71,7 +71,7 @@ test('ACCOUNT_LOCKOUT_ATTEMPTS and ACCOUNT_LOCKOUT_DURATION are obeyed', async (
   assert.ok(seconds > 30 && seconds <= 60, `Retry-After: ${seconds}`);
 });
 
-test('attempts while locked are neither counted nor do they extend the lock', async () => {
+test('attempts while locked are not counted and do not extend the lock', async () => {
   const user = await lockedUser();
   const before = await counterOf(service, user.email);
   for (const password of [WRONG, user.password, WRONG])
@@ -89,9 +89,9 @@ test('an attempt while locked is an event with the reason "locked"', async () =>
   assert.deepEqual(reasons, [...Array(5).fill('wrong_password'), 'locked']);
 });
 
-test('a lock that has passed is unlocked by the next attempt: event, counter at 0, and the password opens', async () => {
+test('the first attempt after a lock has expired ends it: event, counter at 0, and the password is accepted', async () => {
   const user = await lockedUser();
-  await passLock(service, user.email);
+  await expireLock(service, user.email);
   assert.equal((await logIn(client, user.email, user.password)).status, 200);
   assert.deepEqual(await counterOf(service, user.email), { failures: 0, running: 0, locked_until: null });
   const events = await eventsOf(service, 'account_unlocked', { email: user.email });
@@ -101,9 +101,9 @@ test('a lock that has passed is unlocked by the next attempt: event, counter at 
   );
 });
 
-test('after a lock has passed a wrong password is the first of five again', async () => {
+test('after a lock has expired a wrong password is the first of five again', async () => {
   const user = await lockedUser();
-  await passLock(service, user.email);
+  await expireLock(service, user.email);
   await failLogins(client, user.email, 1);
   assert.deepEqual(await counterOf(service, user.email), { failures: 1, running: 0, locked_until: null });
   await failLogins(client, user.email, 4);
@@ -118,13 +118,30 @@ test('the event of a lock names the account when there is one', async () => {
   assert.equal(event?.actor_id, null);
 });
 
-test('an e-mail without an account locks as well, and nobody gets a mail', async () => {
+test('the events of attempts while locked, and of the end of the lock, name the account when there is one', async () => {
+  const user = await lockedUser();
+  const stranger = newEmail();
+  await failLogins(client, stranger, 5);
+  for (const email of [user.email, stranger]) {
+    assert.equal((await logIn(client, email, WRONG)).body.code, 'account_locked');
+    await expireLock(service, email);
+    await failLogins(client, email, 1);
+    const failed = await eventsOf(service, 'login_failed', { email });
+    const locked = failed.find(({ details }) => details.reason === 'locked');
+    const [unlocked] = await eventsOf(service, 'account_unlocked', { email });
+    const id = email === user.email ? user.id : '';
+    assert.deepEqual([locked?.resource_id, unlocked?.resource_id], [id, id]);
+    assert.deepEqual([locked?.actor_id, unlocked?.actor_id], [null, null]);
+  }
+});
+
+test('an email without an account is locked as well, and no mail is sent', async () => {
   const stranger = newEmail();
   await failLogins(client, stranger, 5);
   assert.equal((await logIn(client, stranger, WRONG)).body.code, 'account_locked');
   const [event] = await eventsOf(service, 'account_locked', { email: stranger });
   assert.equal(event?.resource_id, '');
-  // A mail to somebody else, queued later: when it has come, the earlier row has been looked at.
+  // A mail to another user, queued later: once it is sent, the earlier row has been processed.
   const user = await lockedUser();
   await service.mailTo(user.email);
   assert.deepEqual(
@@ -133,7 +150,7 @@ test('an e-mail without an account locks as well, and nobody gets a mail', async
   );
 });
 
-test('other spellings of an e-mail count on the same lock', async () => {
+test('other spellings of an email count towards the same lock', async () => {
   const user = await addUser(service);
   for (const spelling of [user.email, user.email.toUpperCase(), ` ${user.email}`, `${user.email}  `])
     await failLogins(client, spelling, 1);
@@ -141,13 +158,13 @@ test('other spellings of an e-mail count on the same lock', async () => {
   assert.equal((await logIn(client, user.email, user.password)).body.code, 'account_locked');
 });
 
-test('a lock holds for one e-mail only', async () => {
+test('a lock affects only one email', async () => {
   await lockedUser();
   const user = await addUser(service);
   assert.equal((await logIn(client, user.email, user.password)).status, 200);
 });
 
-test('a lock leaves live sessions and both ways of refreshing alone', async () => {
+test('a lock does not affect live sessions and their refreshes', async () => {
   const user = await addUser(service);
   const signedIn = await signIn(service, user);
   await failLogins(client, user.email, 5);
@@ -176,7 +193,7 @@ test('the owner of a locked account can reset the password, which ends the lock 
   );
 });
 
-test('wrong current passwords in change_password count to the same lock as logins', async () => {
+test('wrong current passwords in change_password count towards the same lock as sign-ins', async () => {
   const user = await addUser(service);
   const signedIn = await signIn(service, user);
   for (let count = 0; count < 3; count += 1) {
@@ -192,7 +209,7 @@ test('wrong current passwords in change_password count to the same lock as login
   assert.equal((await eventsOf(service, 'account_locked', { email: user.email })).length, 1);
 });
 
-test('a right current password resets the counter even when the new one is refused', async () => {
+test('a right current password resets the counter even if the new one is refused', async () => {
   const user = await addUser(service);
   const signedIn = await signIn(service, user);
   await guess(signedIn);
@@ -204,13 +221,13 @@ test('a right current password resets the counter even when the new one is refus
   assert.equal((await counterOf(service, user.email)).failures, 0);
 });
 
-test('a login that failed sanitisation counts on nothing', async () => {
+test('a sign-in with invalid input counts towards nothing', async () => {
   const user = await addUser(service);
   await logIn(client, user.email, 'x'.repeat(1_001));
   assert.equal((await counterOf(service, user.email)).failures, 0);
 });
 
-test('a limit that was lowered below the failures counted already locks, instead of hanging', async (t) => {
+test('lowering the limit below the failures already counted locks the account and does not hang', async (t) => {
   const service = await startTestService(t, { ACCOUNT_LOCKOUT_ATTEMPTS: '5' });
   const user = await addUser(service);
   for (let count = 0; count < 4; count += 1)

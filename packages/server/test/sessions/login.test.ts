@@ -1,18 +1,18 @@
-// Signing in: what a right login answers, and that refusals tell a stranger nothing.
+// Signing in: what a successful sign-in returns, and that refusals reveal nothing.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Answer } from '../client.ts';
-import { newEmail, PASSWORD, signIn, startTestService } from '../harness.ts';
-import { addUser, readyClient } from './accounts.ts';
-import { failLogins, logIn, WRONG } from './attempts.ts';
-import { eventsOf } from './audit-events.ts';
+import type { Answer } from '@castellan/testing/client';
+import { newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
+import { addUser, readyClient } from '@castellan/testing/sessions/accounts';
+import { failLogins, logIn, WRONG } from '@castellan/testing/sessions/attempts';
+import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { setCookieOf } from './set-cookie.ts';
 
 const service = await startTestService({ after });
 const LOGIN = '/api/v1/auth/login';
 const REFRESH_SECONDS = 7 * 86_400;
 
-test('a login answers both tokens, their type, the user and a message', async () => {
+test('a sign-in returns both tokens, their type, the user and a message', async () => {
   const user = await addUser(service);
   const answer = await logIn(service.client(), user.email, user.password);
   assert.equal(answer.status, 200, answer.text);
@@ -27,19 +27,19 @@ test('a login answers both tokens, their type, the user and a message', async ()
   assert.equal(answer.headers.get('cache-control'), 'no-store');
 });
 
-test('the user in a login answer is the one of /users/me, without any internal attribute', async () => {
+test('the user in the answer to a sign-in is that of /users/me, without internal attributes', async () => {
   const user = await addUser(service);
   const client = service.client();
   const answer = await client.login(user);
   const me = await client.get('/api/v1/users/me');
   assert.deepEqual(answer.body.data.user, me.body.data);
   assert.deepEqual(
-    Object.keys(answer.body.data.user).filter((key) => /password|failed|attempt|lock|epoch/.test(key)),
+    Object.keys(answer.body.data.user).filter((key) => /^password|hash|failed|attempt|lock|epoch/.test(key)),
     [],
   );
 });
 
-test('a login sets the refresh token as an HttpOnly, Secure, Lax cookie of /api/v1/auth for its lifetime', async () => {
+test('a sign-in sets the refresh token as an HttpOnly, Secure, Lax cookie of /api/v1/auth for its lifetime', async () => {
   const user = await addUser(service);
   const answer = await logIn(service.client(), user.email, user.password);
   const cookie = setCookieOf(answer, 'refresh_token');
@@ -53,7 +53,7 @@ test('a login sets the refresh token as an HttpOnly, Secure, Lax cookie of /api/
   });
 });
 
-test('COOKIE_SECURE=false leaves out Secure and nothing else', async () => {
+test('COOKIE_SECURE=false omits Secure and nothing else', async () => {
   const plain = await service.another({ COOKIE_SECURE: 'false' });
   const user = await addUser(service);
   const answer = await logIn(plain.client(), user.email, user.password);
@@ -65,13 +65,13 @@ test('COOKIE_SECURE=false leaves out Secure and nothing else', async () => {
   });
 });
 
-test('the e-mail of a login may be written in any case and with spaces around it', async () => {
+test('the email of a sign-in may be written in any case and with spaces around it', async () => {
   const user = await addUser(service);
   const answer = await logIn(service.client(), `  ${user.email.toUpperCase()} `, user.password);
   assert.equal(answer.status, 200, answer.text);
 });
 
-test('the password of a login counts to the letter: case and spaces around it matter', async () => {
+test('the password of a sign-in must match exactly, including case and surrounding spaces', async () => {
   const user = await addUser(service);
   const client = service.client();
   for (const password of [PASSWORD.toLowerCase(), ` ${PASSWORD}`, `${PASSWORD} `])
@@ -82,14 +82,14 @@ const refused = async (email: string, password: string): Promise<Answer> => {
   const client = await readyClient(service);
   return client.post(LOGIN, { email, password }, { headers: { 'x-request-id': 'the-same' } });
 };
-/** Retry-After counts down; the test of the lock looks at it by itself. */
+/** Without Retry-After, which counts down; the test of the lock checks it. */
 const everything = (answer: Answer) => ({
   status: answer.status,
   text: answer.text,
   headers: [...answer.headers].filter(([name]) => !['date', 'retry-after'].includes(name)),
 });
 
-test('unknown e-mail, wrong password and inactive account get the same bytes, headers included', async () => {
+test('an unknown email, a wrong password and an inactive account get the same bytes, including headers', async () => {
   const user = await addUser(service);
   const inactive = await addUser(service, { active: false });
   const unknown = await refused(newEmail(), PASSWORD);
@@ -98,7 +98,7 @@ test('unknown e-mail, wrong password and inactive account get the same bytes, he
   assert.deepEqual(everything(await refused(user.email, WRONG)), everything(unknown));
   assert.deepEqual(everything(await refused(inactive.email, inactive.password)), everything(unknown));
   assert.deepEqual(everything(await refused(inactive.email, WRONG)), everything(unknown));
-  assert.deepEqual(everything(await refused('no e-mail at all', WRONG)), everything(unknown));
+  assert.deepEqual(everything(await refused('no email at all', WRONG)), everything(unknown));
 });
 
 test('an account without a password is refused like a wrong password', async () => {
@@ -110,7 +110,7 @@ test('an account without a password is refused like a wrong password', async () 
   );
 });
 
-test('a locked e-mail has its own code and Retry-After, the same whether or not an account has it', async () => {
+test('a locked email has its own code and Retry-After, the same with and without an account', async () => {
   const user = await addUser(service);
   const stranger = newEmail();
   const client = await readyClient(service);
@@ -127,7 +127,7 @@ test('a locked e-mail has its own code and Retry-After, the same whether or not 
   assert.deepEqual(everything(known), everything(unknown));
 });
 
-test('"not verified" is answered only after the right password', async () => {
+test('"not verified" is returned only after the right password', async () => {
   const user = await addUser(service, { verified: false });
   const right = await refused(user.email, user.password);
   assert.equal(right.status, 422);
@@ -139,7 +139,7 @@ test('"not verified" is answered only after the right password', async () => {
   );
 });
 
-test('an account that is inactive and unverified does not say that its password was right', async () => {
+test('an account that is inactive and unverified does not reveal that its password was right', async () => {
   const user = await addUser(service, { verified: false, active: false });
   assert.equal((await refused(user.email, user.password)).body.code, 'invalid_credentials');
 });
@@ -152,32 +152,32 @@ for (const [what, email, password] of [
   ['a lone surrogate', 'ada\ud800@example.com', PASSWORD],
   ['over 1,000 characters of password', 'ada@example.com', 'x'.repeat(1_001)],
 ] as const)
-  test(`a login with ${what} fails sanitisation with 400`, async () => {
+  test(`a sign-in with ${what} is 400`, async () => {
     const answer = await refused(email, password);
     assert.equal(answer.status, 400, answer.text);
     assert.match(answer.body.code, /^(sanitization_failed|invalid_text)$/);
   });
 
-test('an empty password and one of exactly 1,000 characters are merely wrong', async () => {
+test('an empty password and one of exactly 1,000 characters are treated as wrong passwords', async () => {
   for (const password of ['', 'x'.repeat(1_000)])
     assert.equal((await refused(newEmail(), password)).body.code, 'invalid_credentials');
 });
 
 for (const [what, body] of [
-  ['no e-mail', { password: PASSWORD }],
+  ['no email', { password: PASSWORD }],
   ['no password', { email: 'ada@example.com' }],
   ['a number as password', { email: 'ada@example.com', password: 47 }],
-  ['a list as e-mail', { email: ['ada@example.com'], password: PASSWORD }],
-  ['an object as e-mail', { email: { $ne: '' }, password: PASSWORD }],
+  ['a list as email', { email: ['ada@example.com'], password: PASSWORD }],
+  ['an object as email', { email: { $ne: '' }, password: PASSWORD }],
 ] as const)
-  test(`a login with ${what} is 422 and names the field`, async () => {
+  test(`a sign-in with ${what} is 422 and names the field`, async () => {
     const answer = await service.client().post(LOGIN, body);
     assert.equal(answer.status, 422, answer.text);
     assert.equal(answer.body.code, 'validation_failed');
     assert.match(answer.body.errors[0].field, /^(email|password)$/);
   });
 
-test('a login is an event with actor, address and session; a refused one says why and names no actor', async () => {
+test('a sign-in is an event with actor, address and session; a refused one has the reason and no actor', async () => {
   const user = await addUser(service);
   const client = await signIn(service, user);
   await logIn(client, user.email, WRONG);
@@ -191,7 +191,7 @@ test('a login is an event with actor, address and session; a refused one says wh
   assert.equal(failed?.details.reason, 'wrong_password');
 });
 
-test('neither log nor audit log ever holds a password or a token', async () => {
+test('neither log nor audit log contains a password or a token', async () => {
   const user = await addUser(service);
   const client = await signIn(service, user);
   await logIn(client, user.email, WRONG);
@@ -199,5 +199,5 @@ test('neither log nor audit log ever holds a password or a token', async () => {
   const rows = await service.sql<{ text: string }>('select details::text as text from audit_logs');
   const written = [...rows.map((row) => row.text), ...service.logLines].join('\n');
   for (const secret of [PASSWORD, WRONG, client.accessToken, client.refreshToken])
-    assert.ok(!written.includes(secret as string), 'a secret was written down');
+    assert.ok(!written.includes(secret as string), 'a secret was written');
 });

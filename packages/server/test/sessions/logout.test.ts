@@ -1,12 +1,12 @@
-// Ending sessions: this one, or all of them. What ends is refused at once, what does not stays usable.
+// Signing out of one session or of all: what ends is refused at once, everything else stays usable.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { TestClient } from '../client.ts';
-import { signIn, startTestService, type TestService } from '../harness.ts';
-import { addUser, isAccepted, isRefreshable, liveSessionIds } from './accounts.ts';
+import type { TestClient } from '@castellan/testing/client';
+import { signIn, startTestService, type TestService } from '@castellan/testing/harness';
+import { addUser, isAccepted, isRefreshable, liveSessionIds } from '@castellan/testing/sessions/accounts';
+import { eventsOf } from '@castellan/testing/sessions/audit-events';
+import { readToken } from '@castellan/testing/sessions/own-tokens';
 import { atOnce } from './at-once.ts';
-import { eventsOf } from './audit-events.ts';
-import { readToken } from './own-tokens.ts';
 import { setCookieOf } from './set-cookie.ts';
 
 const service = await startTestService({ after });
@@ -18,7 +18,7 @@ const refresh = (client: TestClient): string => client.refreshToken as string;
 const sessionOf = (client: TestClient): string => readToken(access(client)).claims.sid;
 
 async function assertEnded(where: TestService, client: TestClient): Promise<void> {
-  assert.equal(await isAccepted(where, access(client)), false, 'the access token still opens');
+  assert.equal(await isAccepted(where, access(client)), false, 'the access token is still accepted');
   assert.equal(await isRefreshable(where, refresh(client)), false, 'the refresh token still works');
 }
 
@@ -27,7 +27,7 @@ async function assertLive(where: TestService, client: TestClient): Promise<void>
   assert.ok(await isRefreshable(where, refresh(client)));
 }
 
-test('logout answers a message only, and ends the session with both its tokens', async () => {
+test('logout returns only a message, and ends the session with both its tokens', async () => {
   const client = await signIn(service, await addUser(service));
   const answer = await client.post(LOGOUT);
   assert.equal(answer.status, 200, answer.text);
@@ -72,7 +72,7 @@ test('logout leaves the other sessions of the user usable', async () => {
   await assertLive(service, other);
 });
 
-test('logout ends the session of the refresh cookie, even when the access token is of another one', async () => {
+test('logout ends the session of the refresh cookie, even if the access token belongs to another session', async () => {
   const user = await addUser(service);
   const [byCookie, byToken] = [await signIn(service, user), await signIn(service, user)];
   byCookie.accessToken = access(byToken);
@@ -90,7 +90,7 @@ test('without a cookie logout ends the session of the access token', async () =>
   await assertLive(service, other);
 });
 
-test('a cookie of another user is ignored: that session lives, the one of the access token ends', async () => {
+test('a cookie of another user is ignored: that session stays, the one of the access token ends', async () => {
   const victim = await signIn(service, await addUser(service));
   const client = await signIn(service, await addUser(service));
   client.cookies.set('refresh_token', refresh(victim));
@@ -147,7 +147,7 @@ test('logout needs a token and a CSRF token: the cookie alone ends nothing', asy
   await assertLive(service, client);
 });
 
-test('logout/all answers a message only and ends every session of the user, and of nobody else', async () => {
+test('logout/all returns only a message and ends every session of the user, and of nobody else', async () => {
   const user = await addUser(service);
   const sessions = [await signIn(service, user), await signIn(service, user), await signIn(service, user)];
   const stranger = await signIn(service, await addUser(service));
@@ -167,7 +167,7 @@ test('after logout/all the user can sign in again', async () => {
   await assertLive(service, await signIn(service, user));
 });
 
-test('16 logouts at once of one session answer 200 or "revoked", never an error', async () => {
+test('16 parallel sign-outs of one session answer 200 or "revoked", never a 5xx', async () => {
   const client = await signIn(service, await addUser(service));
   const answers = await atOnce(16, () => client.post(LOGOUT));
   for (const answer of answers)

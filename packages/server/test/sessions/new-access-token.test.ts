@@ -1,11 +1,11 @@
-// A new access token by the refresh cookie, or by the body for clients that keep no cookies. It never rotates.
+// A new access token by the refresh cookie, or by the body for clients without cookies. The refresh token is not rotated.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Answer, TestClient } from '../client.ts';
-import { signIn, startTestService } from '../harness.ts';
-import { addUser, isAccepted, liveSessionIds } from './accounts.ts';
+import type { Answer, TestClient } from '@castellan/testing/client';
+import { signIn, startTestService } from '@castellan/testing/harness';
+import { addUser, isAccepted, liveSessionIds } from '@castellan/testing/sessions/accounts';
+import { hashOf, readToken } from '@castellan/testing/sessions/own-tokens';
 import { atOnce } from './at-once.ts';
-import { hashOf, readToken } from './own-tokens.ts';
 import { setCookieOf } from './set-cookie.ts';
 
 const service = await startTestService({ after });
@@ -31,7 +31,7 @@ test('the cookie gets an access token and its type, nothing else', async () => {
   assert.ok(await isAccepted(service, access_token));
 });
 
-test('the cookie path never rotates: no cookie is set, and the same token works 16 times at once and again', async () => {
+test('the cookie is never rotated: none is set, and the same token works 16 times in parallel and again', async () => {
   const client = await signIn(service, await addUser(service));
   for (const answer of await atOnce(16, () => client.post(PATH))) {
     assert.equal(answer.status, 200, answer.text);
@@ -54,7 +54,7 @@ test('the new access token belongs to the session of the cookie, and no session 
   assert.deepEqual(await liveSessionIds(service, user.id), [sid]);
 });
 
-test('without a cookie the token in the body serves, and is not rotated either', async () => {
+test('without a cookie the token in the body is used, and is not rotated either', async () => {
   const client = await withoutRefreshCookie(await signIn(service, await addUser(service)));
   for (let turn = 0; turn < 2; turn += 1) {
     const answer = await client.post(PATH, { refresh_token: client.refreshToken });
@@ -63,14 +63,14 @@ test('without a cookie the token in the body serves, and is not rotated either',
   }
 });
 
-test('an empty cookie counts as none: the body serves', async () => {
+test('an empty cookie counts as none, and the body is used', async () => {
   const client = await signIn(service, await addUser(service));
   client.cookies.set('refresh_token', '');
   const answer = await client.post(PATH, { refresh_token: client.refreshToken });
   assert.equal(answer.status, 200, answer.text);
 });
 
-test('the cookie goes before the body', async () => {
+test('the cookie takes precedence over the body', async () => {
   const ada = await addUser(service);
   const client = await signIn(service, ada);
   const bob = await signIn(service, await addUser(service));
@@ -78,14 +78,14 @@ test('the cookie goes before the body', async () => {
   assert.equal(readToken(answer.body.data.access_token).claims.sub, ada.id);
 });
 
-test('neither cookie nor body is 401, in every way of sending nothing', async () => {
+test('neither cookie nor body is 401, however nothing is sent', async () => {
   const client = service.client();
   assertRefused(await client.post(PATH));
   assertRefused(await client.post(PATH, {}));
   assertRefused(await client.post(PATH, undefined, { headers: { 'content-type': 'application/json' } }));
 });
 
-test('a cookie without a CSRF token is 403, and gets nothing', async () => {
+test('a cookie without a CSRF token is 403, and returns nothing', async () => {
   const client = await signIn(service, await addUser(service));
   const answer = await client.post(PATH, undefined, { headers: { 'x-csrf-token': null } });
   assert.equal(answer.status, 403, answer.text);

@@ -1,12 +1,12 @@
-// The check of a refresh against the network that the session came from.
-// The tests stand behind a trusted proxy, so that X-Forwarded-For moves them from network to network.
+// The check of a refresh against the network from which the session was started.
+// The tests are behind a trusted proxy, so that X-Forwarded-For sets their network.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Answer, TestClient } from '../client.ts';
-import { startTestService, type TestService } from '../harness.ts';
-import { type Account, addUser, isAccepted } from './accounts.ts';
-import { eventsOf } from './audit-events.ts';
-import { readToken } from './own-tokens.ts';
+import type { Answer, TestClient } from '@castellan/testing/client';
+import { startTestService, type TestService } from '@castellan/testing/harness';
+import { type Account, addUser, isAccepted } from '@castellan/testing/sessions/accounts';
+import { eventsOf } from '@castellan/testing/sessions/audit-events';
+import { readToken } from '@castellan/testing/sessions/own-tokens';
 
 const service = await startTestService({ after }, { TRUSTED_PROXIES: '127.0.0.1' });
 const HOME = '198.51.100.20';
@@ -38,7 +38,7 @@ for (const [path, present] of Object.entries(paths)) {
     [HOME, `::ffff:${HOME}`],
     ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff'],
   ] as const)
-    test(`${path} of a session from ${origin} passes from ${address}: the same network`, async () => {
+    test(`${path} of a session from ${origin} is accepted from ${address}, the same network`, async () => {
       const client = await signInFrom(origin, await addUser(service));
       const answer = await present(client, address);
       assert.equal(answer.status, 200, answer.text);
@@ -50,7 +50,7 @@ for (const [path, present] of Object.entries(paths)) {
     ['2001:db8:1:2::1', '2001:db8:1:3::1'],
     [HOME, '2001:db8:1:2::1'],
   ] as const)
-    test(`${path} of a session from ${origin} is refused from ${address}, and ends that session alone`, async () => {
+    test(`${path} of a session from ${origin} is refused from ${address}, and ends only that session`, async () => {
       const user = await addUser(service);
       const client = await signInFrom(origin, user);
       const elsewhere = await signInFrom(origin, user);
@@ -70,7 +70,7 @@ for (const [path, present] of Object.entries(paths)) {
       assert.equal(events[0]?.details.address, address);
     });
 
-  test(`${path} answers a mismatch with the very body of any invalid refresh token`, async () => {
+  test(`${path} answers a mismatch with the same body as any invalid refresh token`, async () => {
     const client = await signInFrom(HOME, await addUser(service));
     const mismatch = await present(client, FAR);
     const unknown = await present(client, FAR);
@@ -79,7 +79,7 @@ for (const [path, present] of Object.entries(paths)) {
     assert.deepEqual(mismatch.body, unknown.body);
   });
 
-  test(`${path} of a session without a recorded origin passes from anywhere`, async () => {
+  test(`${path} of a session without a recorded origin is accepted from anywhere`, async () => {
     const user = await addUser(service);
     const client = await signInFrom(HOME, user);
     await service.sql('update sessions set origin_address = null where user_id = $1', [user.id]);
@@ -88,7 +88,7 @@ for (const [path, present] of Object.entries(paths)) {
   });
 }
 
-test('a refresh does not move the session’s origin', async () => {
+test('a refresh does not change the session’s origin', async () => {
   const client = await signInFrom(HOME, await addUser(service));
   assert.equal((await paths.new_access_token(client, '198.51.100.99')).status, 200);
   assert.equal((await paths.new_access_token(client, HOME)).status, 200);
@@ -109,7 +109,7 @@ test('VALIDATE_TOKEN_IP=false lets a session refresh from every network', async 
   assert.equal((await paths.refresh(client, '2001:db8::1')).status, 200);
 });
 
-test('without a trusted proxy X-Forwarded-For moves nobody', async () => {
+test('without a trusted proxy X-Forwarded-For does not change the network', async () => {
   const direct = await service.another({ TRUSTED_PROXIES: '' });
   const client = await signInFrom(HOME, await addUser(service), direct);
   assert.equal((await paths.refresh(client, FAR)).status, 200);

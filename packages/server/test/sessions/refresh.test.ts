@@ -1,11 +1,11 @@
-// Exchanging a refresh token by /auth/refresh: rotation, retries, reuse, and what is no refresh token.
+// Exchanging a refresh token with /auth/refresh: rotation, retries, reuse, and invalid tokens.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Answer, TestClient } from '../client.ts';
-import { signIn, startTestService, type TestService } from '../harness.ts';
-import { addUser, isAccepted, isRefreshable, liveSessionIds } from './accounts.ts';
-import { eventsOf } from './audit-events.ts';
-import { hashOf, readToken } from './own-tokens.ts';
+import type { Answer, TestClient } from '@castellan/testing/client';
+import { signIn, startTestService, type TestService } from '@castellan/testing/harness';
+import { addUser, isAccepted, isRefreshable, liveSessionIds } from '@castellan/testing/sessions/accounts';
+import { eventsOf } from '@castellan/testing/sessions/audit-events';
+import { hashOf, readToken } from '@castellan/testing/sessions/own-tokens';
 import { setCookieOf } from './set-cookie.ts';
 
 const service = await startTestService({ after });
@@ -13,13 +13,13 @@ const service = await startTestService({ after });
 const refresh = (client: TestClient, token: string | null): Promise<Answer> =>
   client.post('/api/v1/auth/refresh', { refresh_token: token }, { headers: { cookie: csrfOnly(client) } });
 
-// As a client without a cookie jar for the refresh token.
+// For a client that does not keep the refresh token as a cookie.
 const csrfOnly = (client: TestClient): string | null => {
   const csrf = client.cookies.get('csrf_token');
   return csrf ? `csrf_token=${csrf}` : null;
 };
 
-/** As if the token had been exchanged so many seconds ago. */
+/** Makes the exchange of the token appear to be so many seconds old. */
 const ageExchange = (where: TestService, token: string | null, seconds: number) =>
   where.sql(
     'update session_tokens set rotated_at = rotated_at - make_interval(secs => $2) where token_hash = $1',
@@ -33,7 +33,7 @@ function assertRefused(answer: Answer): void {
   assert.equal(setCookieOf(answer, 'refresh_token'), undefined);
 }
 
-test('a refresh answers a new access token, a new refresh token, the type and a message', async () => {
+test('a refresh returns a new access token, a new refresh token, the type and a message', async () => {
   const client = await signIn(service, await addUser(service));
   const answer = await refresh(client, client.refreshToken);
   assert.equal(answer.status, 200, answer.text);
@@ -45,7 +45,7 @@ test('a refresh answers a new access token, a new refresh token, the type and a 
   assert.ok(await isAccepted(service, access_token));
 });
 
-test('a refresh stays in its session, and earlier access tokens of it go on', async () => {
+test('a refresh keeps the session, and earlier access tokens of it stay valid', async () => {
   const user = await addUser(service);
   const client = await signIn(service, user);
   const { data } = (await refresh(client, client.refreshToken)).body;
@@ -74,7 +74,7 @@ test('within the reuse interval a retry gets the same successor, byte for byte',
   assert.notEqual(retry.body.data.access_token, first.body.data.access_token);
 });
 
-test('an exchanged token used after the interval ends its session, and only that; event and 401 both stand', async () => {
+test('an exchanged token used after the interval ends its session only; the event is written and the answer is 401', async () => {
   const user = await addUser(service);
   const client = await signIn(service, user);
   const elsewhere = await signIn(service, user);
@@ -90,7 +90,7 @@ test('an exchanged token used after the interval ends its session, and only that
   assert.deepEqual(more, []);
 });
 
-test('the last token of a chain works after all its predecessors have passed their interval', async () => {
+test('the last token of a chain works after the intervals of all its predecessors', async () => {
   const client = await signIn(service, await addUser(service));
   let token = client.refreshToken;
   for (let turn = 0; turn < 3; turn += 1) {
@@ -101,7 +101,7 @@ test('the last token of a chain works after all its predecessors have passed the
   assert.equal((await refresh(client, token)).status, 200);
 });
 
-test('REFRESH_REUSE_INTERVAL=0 takes an exchanged token for a stolen one at once', async () => {
+test('REFRESH_REUSE_INTERVAL=0 treats a second use of a token as theft at once', async () => {
   const strict = await service.another({ REFRESH_REUSE_INTERVAL: '0' });
   const client = await signIn(strict, await addUser(service));
   const first = await refresh(client, client.refreshToken);
@@ -109,7 +109,7 @@ test('REFRESH_REUSE_INTERVAL=0 takes an exchanged token for a stolen one at once
   assertRefused(await refresh(client, first.body.data.refresh_token));
 });
 
-test('a browser that sends its cookie’s token gets the successor as cookie, other clients get none', async () => {
+test('a browser that sends its cookie’s token gets the successor as a cookie, other clients get none', async () => {
   const client = await signIn(service, await addUser(service));
   assert.equal(setCookieOf(await refresh(client, client.refreshToken), 'refresh_token'), undefined);
   const answer = await client.post('/api/v1/auth/refresh', { refresh_token: client.refreshToken });
@@ -124,7 +124,7 @@ test('a refresh without a token is 422', async () => {
     assert.equal((await service.client().post('/api/v1/auth/refresh', body)).status, 422);
 });
 
-test('an expired refresh token is refused by the database’s time, and its session is not revoked for it', async () => {
+test('an expired refresh token is refused by the database’s time, and its session is not revoked', async () => {
   const user = await addUser(service);
   const client = await signIn(service, user);
   await service.sql(

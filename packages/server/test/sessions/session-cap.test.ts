@@ -1,11 +1,17 @@
-// CONCURRENT_SESSION_LIMIT: a login beyond it ends the oldest session.
+// CONCURRENT_SESSION_LIMIT: a sign-in beyond it ends the oldest session.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { TestClient } from '../client.ts';
-import { signIn, startTestService, type TestService } from '../harness.ts';
-import { type Account, addUser, isAccepted, isRefreshable, liveSessionIds } from './accounts.ts';
-import { eventsOf } from './audit-events.ts';
-import { readToken } from './own-tokens.ts';
+import type { TestClient } from '@castellan/testing/client';
+import { signIn, startTestService, type TestService } from '@castellan/testing/harness';
+import {
+  type Account,
+  addUser,
+  isAccepted,
+  isRefreshable,
+  liveSessionIds,
+} from '@castellan/testing/sessions/accounts';
+import { eventsOf } from '@castellan/testing/sessions/audit-events';
+import { readToken } from '@castellan/testing/sessions/own-tokens';
 
 const service = await startTestService({ after });
 const two = await service.another({ CONCURRENT_SESSION_LIMIT: '2' });
@@ -17,7 +23,7 @@ async function signInTimes(where: TestService, user: Account, times: number): Pr
   return clients;
 }
 
-test('with a limit of 2 the third login ends the oldest session, with every token derived from it', async () => {
+test('with a limit of 2 the third sign-in ends the oldest session, with every token derived from it', async () => {
   const user = await addUser(service);
   const oldest = await signIn(two, user);
   const byCookie = await oldest.post('/api/v1/auth/new_access_token');
@@ -33,7 +39,7 @@ test('with a limit of 2 the third login ends the oldest session, with every toke
   }
 });
 
-test('a session that the cap ended says so at its next request, and in an event', async () => {
+test('a session that was ended by the limit is refused with that reason, and recorded in an event', async () => {
   const user = await addUser(service);
   const [oldest] = (await signInTimes(two, user, 3)) as [TestClient];
   assert.equal((await oldest.get('/api/v1/users/me')).body.code, 'token_revoked');
@@ -44,7 +50,7 @@ test('a session that the cap ended says so at its next request, and in an event'
   );
 });
 
-test('the oldest by login goes, however lately it was used', async () => {
+test('the oldest session by sign-in is ended, however recently it was used', async () => {
   const user = await addUser(service);
   const [oldest, second] = (await signInTimes(two, user, 2)) as [TestClient, TestClient];
   await oldest.post('/api/v1/auth/refresh', { refresh_token: oldest.refreshToken });
@@ -59,7 +65,7 @@ test('the default limit is 5', async () => {
   assert.deepEqual(await liveSessionIds(service, user.id), clients.slice(1).map(idOf));
 });
 
-test('a limit of 1 leaves the newest session alone', async () => {
+test('a limit of 1 keeps only the newest session', async () => {
   const one = await service.another({ CONCURRENT_SESSION_LIMIT: '1' });
   const user = await addUser(service);
   const [, newest] = (await signInTimes(one, user, 2)) as [TestClient, TestClient];
@@ -68,21 +74,21 @@ test('a limit of 1 leaves the newest session alone', async () => {
 });
 
 for (const limit of ['0', '-1'])
-  test(`a limit of ${limit} is no cap`, async () => {
+  test(`a limit of ${limit} means no limit`, async () => {
     const uncapped = await service.another({ CONCURRENT_SESSION_LIMIT: limit });
     const user = await addUser(service);
     const clients = await signInTimes(uncapped, user, 7);
     assert.deepEqual(await liveSessionIds(service, user.id), clients.map(idOf));
   });
 
-test('a limit that was lowered ends all that are beyond it at the next login', async () => {
+test('after lowering the limit the next sign-in ends all sessions beyond it', async () => {
   const user = await addUser(service);
   const clients = await signInTimes(service, user, 5);
   const newest = await signIn(two, user);
   assert.deepEqual(await liveSessionIds(service, user.id), [idOf(clients[4] as TestClient), idOf(newest)]);
 });
 
-test('ended and expired sessions take no place', async () => {
+test('ended and expired sessions do not count', async () => {
   const user = await addUser(service);
   const [kept, ended] = (await signInTimes(two, user, 2)) as [TestClient, TestClient];
   await ended.post('/api/v1/auth/logout');
@@ -94,7 +100,7 @@ test('ended and expired sessions take no place', async () => {
   assert.ok(await isAccepted(two, kept.accessToken as string));
 });
 
-test('the cap counts each user alone', async () => {
+test("each user's sessions are counted separately", async () => {
   const user = await addUser(service);
   const [client] = (await signInTimes(two, user, 2)) as [TestClient];
   await signInTimes(two, await addUser(service), 2);

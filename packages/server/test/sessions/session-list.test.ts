@@ -1,11 +1,11 @@
-// The user's own list of live sessions, and ending one of them.
+// The list of the caller's own live sessions, and ending one of them.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { TestClient } from '../client.ts';
-import { signIn, startTestService } from '../harness.ts';
-import { addUser, isAccepted, isRefreshable } from './accounts.ts';
-import { eventsOf } from './audit-events.ts';
-import { readToken } from './own-tokens.ts';
+import type { TestClient } from '@castellan/testing/client';
+import { signIn, startTestService } from '@castellan/testing/harness';
+import { addUser, isAccepted, isRefreshable } from '@castellan/testing/sessions/accounts';
+import { eventsOf } from '@castellan/testing/sessions/audit-events';
+import { readToken } from '@castellan/testing/sessions/own-tokens';
 
 const service = await startTestService({ after });
 const PATH = '/api/v1/auth/sessions';
@@ -18,7 +18,7 @@ async function listed(client: TestClient): Promise<{ id: string; current: boolea
 }
 const end = (client: TestClient, id: string) => client.delete(`${PATH}/${id}`);
 
-test('the list holds the live sessions, newest first, and marks the one that asks', async () => {
+test('the list contains the live sessions, newest first, and marks the current one', async () => {
   const user = await addUser(service);
   const clients = [await signIn(service, user), await signIn(service, user), await signIn(service, user)];
   const newestFirst = clients.map(idOf).reverse();
@@ -62,7 +62,7 @@ test('a session shows address, user agent and times, and nothing that could be u
   assert.ok(Math.abs(days - 7) < 0.01, `${days} days`);
 });
 
-test('a refresh moves last_used_at, and a rotation moves expires_at too', async () => {
+test('a refresh updates last_used_at, and a rotation also updates expires_at', async () => {
   const client = await signIn(service, await addUser(service));
   await service.sql(
     `update sessions set last_used_at = last_used_at - interval '1 hour', expires_at = expires_at - interval '1 hour'
@@ -112,7 +112,7 @@ test('ending one of the own sessions ends its tokens and leaves the others', asy
   assert.equal(event?.actor_id, user.id);
 });
 
-test('the session that asks can end itself', async () => {
+test('the current session can end itself', async () => {
   const client = await signIn(service, await addUser(service));
   assert.equal((await end(client, idOf(client))).status, 200);
   assert.equal((await client.get(PATH)).body.code, 'token_revoked');
@@ -125,7 +125,7 @@ test('an id in upper case is the same session', async () => {
   assert.equal(await isAccepted(service, other.accessToken as string), false);
 });
 
-test('the session of another user is 404 like one that never was, and goes on', async () => {
+test('the session of another user is 404 like one that never existed, and stays live', async () => {
   const client = await signIn(service, await addUser(service));
   const stranger = await signIn(service, await addUser(service));
   const theirs = await end(client, idOf(stranger));
@@ -145,7 +145,7 @@ test('a session that has ended is 404', async () => {
   assert.equal((await end(client, idOf(other))).status, 404);
 });
 
-test('an id that is no UUID is 400', async () => {
+test('an id that is not a UUID is 400', async () => {
   const client = await signIn(service, await addUser(service));
   const answer = await end(client, 'current');
   assert.equal(answer.status, 400, answer.text);

@@ -1,11 +1,11 @@
 // Reads one Set-Cookie header of an answer into its value and attributes.
-// It must not hide a cookie that was set twice.
+// It must not hide a cookie that is set twice.
 import assert from 'node:assert/strict';
-import type { Answer } from '../client.ts';
+import type { Answer } from '@castellan/testing/client';
 
 export type SetCookie = { value: string; attributes: Record<string, string> };
 
-/** Attribute names in lower case; flags are empty texts. Undefined when the answer sets no such cookie. */
+/** Returns undefined if the answer sets no such cookie. Attribute names are in lower case; flags are empty strings. */
 export function setCookieOf(answer: Answer, name: string): SetCookie | undefined {
   const found = answer.headers.getSetCookie().filter((line) => line.startsWith(`${name}=`));
   assert.ok(found.length <= 1, `${name} is set ${found.length} times`);

@@ -1,10 +1,10 @@
-// The signing keys as other services see them, and as they come, take over and stay.
+// The signing keys as other services see them, and how they are added, take effect and are kept.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { signIn, startTestService, TEST_SECRET_KEY, type TestService } from '@castellan/testing/harness';
+import { addUser, isAccepted } from '@castellan/testing/sessions/accounts';
+import { isSignedBy, type PublishedKey, readToken } from '@castellan/testing/sessions/own-tokens';
 import { addSigningKey } from '../../src/modules/sessions/key-ring.ts';
-import { signIn, startTestService, TEST_SECRET_KEY, type TestService } from '../harness.ts';
-import { addUser, isAccepted } from './accounts.ts';
-import { isSignedBy, type PublishedKey, readToken } from './own-tokens.ts';
 
 const service = await startTestService({ after });
 const JWKS = '/.well-known/jwks.json';
@@ -15,7 +15,7 @@ async function published(where: TestService): Promise<PublishedKey[]> {
   return answer.body.keys;
 }
 
-/** As an operator's rotation does it. */
+/** Adds a key as `rotate-key` of the command line does. */
 const addKey = (where: TestService, delaySeconds: number): Promise<string> =>
   where.service.deps.db
     .transaction()
@@ -23,9 +23,9 @@ const addKey = (where: TestService, delaySeconds: number): Promise<string> =>
 
 const kidOf = (token: string | null): unknown => readToken(token as string).header.kid;
 
-test('the key set holds public members only, and may be cached for five minutes', async () => {
+test('the key set contains only public members, and may be cached for a minute', async () => {
   const answer = await service.client().get(JWKS);
-  assert.equal(answer.headers.get('cache-control'), 'public, max-age=300');
+  assert.equal(answer.headers.get('cache-control'), 'public, max-age=60');
   assert.match(answer.headers.get('content-type') ?? '', /json/);
   assert.deepEqual(Object.keys(answer.body), ['keys']);
   assert.equal(answer.body.keys.length, 1);
@@ -35,7 +35,7 @@ test('the key set holds public members only, and may be cached for five minutes'
   }
 });
 
-test('both tokens of a login verify with node:crypto against the key set', async () => {
+test('both tokens of a sign-in can be verified with node:crypto and the key set', async () => {
   const client = await signIn(service, await addUser(service));
   const keys = await published(service);
   for (const token of [client.accessToken, client.refreshToken]) assert.ok(isSignedBy(token as string, keys));
@@ -49,7 +49,7 @@ for (const [kind, typ, audience, seconds] of [
   ['access', 'at+jwt', 'http://castellan.test', 1_800],
   ['refresh', 'rt+jwt', 'http://castellan.test/api/v1/auth/refresh', 7 * 86_400],
 ] as const)
-  test(`an ${kind} token says typ ${typ}, its audience and times, and carries no rights`, async () => {
+  test(`an ${kind} token has typ ${typ}, its audience and times, and contains no permissions`, async () => {
     const user = await addUser(service);
     const client = await signIn(service, user);
     const token = kind === 'access' ? client.accessToken : client.refreshToken;
@@ -64,7 +64,7 @@ for (const [kind, typ, audience, seconds] of [
       assert.match(id, /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/);
   });
 
-test('ACCESS_TOKEN_EXPIRE_MINUTES and REFRESH_TOKEN_EXPIRE_DAYS are obeyed', async () => {
+test('ACCESS_TOKEN_EXPIRE_MINUTES and REFRESH_TOKEN_EXPIRE_DAYS take effect', async () => {
   const other = await service.another({ ACCESS_TOKEN_EXPIRE_MINUTES: '5', REFRESH_TOKEN_EXPIRE_DAYS: '1' });
   const client = await signIn(other, await addUser(service));
   const life = (token: string | null) => {
@@ -98,7 +98,7 @@ test('a new key is published at once, signs after its delay, and old tokens stay
   const signed = await signIn(later, user);
   assert.equal(kidOf(signed.accessToken), newKid);
   assert.equal(kidOf(signed.refreshToken), newKid);
-  assert.ok(isSignedBy(signed.accessToken as string, await published(own)), 'not in a set cached since');
+  assert.ok(isSignedBy(signed.accessToken as string, await published(own)), 'not in an earlier key set');
   for (const where of [own, later])
     for (const client of [before, signed]) assert.ok(await isAccepted(where, client.accessToken as string));
 
@@ -118,7 +118,7 @@ test('a key with a delay of 0 signs as soon as it is loaded, without a restart',
   assert.equal(kidOf((await signIn(own, user)).accessToken), newKid);
 });
 
-test('a revoked token of a former key is told from a forged one', async (t) => {
+test('a revoked token of a former key is distinguished from a forged one', async (t) => {
   const own = await startTestService(t);
   const client = await signIn(own, await addUser(own));
   await addKey(own, 0);
@@ -127,23 +127,23 @@ test('a revoked token of a former key is told from a forged one', async (t) => {
   assert.equal((await client.at(later.url).get('/api/v1/users/me')).body.code, 'token_revoked');
 });
 
-test('private keys rest sealed: no readable form of one is in the database', async () => {
+test('private keys are stored encrypted: no readable form of one is in the database', async () => {
   const [row] = await service.sql<{ private_key_sealed: Buffer; text: string }>(
     'select private_key_sealed, signing_keys::text as text from signing_keys',
   );
-  // The fixed beginning of every Ed25519 key in PKCS #8 (RFC 8410).
+  // The first bytes of every Ed25519 key in PKCS #8 (RFC 8410).
   assert.equal(row?.private_key_sealed.includes(Buffer.from('302e020100300506032b6570', 'hex')), false);
   assert.doesNotMatch(row?.text ?? '', /"d":/);
 });
 
-test('another SECRET_KEY fails the start with a sentence that names the setting and what to do', async (t) => {
+test('another SECRET_KEY fails the start with a message that names the setting and the fix', async (t) => {
   const own = await startTestService(t);
   await assert.rejects(
     own.another({ SECRET_KEY: 'another secret key, also 32 bytes or more' }),
     (error: Error) => {
       assert.match(error.message, /SECRET_KEY/);
-      assert.match(error.message, /cannot be opened/);
-      assert.ok(!error.message.includes('another secret key'), 'the secret stands in the error');
+      assert.match(error.message, /cannot be decrypted/);
+      assert.ok(!error.message.includes('another secret key'), 'the error does not contain the secret');
       return true;
     },
   );

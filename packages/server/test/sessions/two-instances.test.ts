@@ -1,25 +1,25 @@
-// One deployment of several instances: what one did holds at the others at the very next request, and after restarts.
+// A deployment of several instances: a change at one is effective at the others at the next request, and after restarts.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { TestClient } from '../client.ts';
-import { signIn, startTestService } from '../harness.ts';
-import { addUser, isAccepted, isRefreshable } from './accounts.ts';
+import type { TestClient } from '@castellan/testing/client';
+import { signIn, startTestService } from '@castellan/testing/harness';
+import { addUser, isAccepted, isRefreshable } from '@castellan/testing/sessions/accounts';
+import { counterOf, failLogins, logIn } from '@castellan/testing/sessions/attempts';
+import { readToken } from '@castellan/testing/sessions/own-tokens';
 import { atOnce } from './at-once.ts';
-import { counterOf, failLogins, logIn } from './attempts.ts';
-import { readToken } from './own-tokens.ts';
 
 const service = await startTestService({ after });
 const twin = await service.another();
 
-/** A session that the twin has just seen alive, so that a cache there would remember it. */
-async function seenByBoth(): Promise<TestClient> {
+/** Returns a session that the twin has just accepted, so that a cache there would contain it. */
+async function signInAtBoth(): Promise<TestClient> {
   const client = await signIn(service, await addUser(service));
   for (let look = 0; look < 3; look += 1) assert.ok(await isAccepted(twin, client.accessToken as string));
   return client;
 }
 
-test('a session of one instance serves at the other: access, refresh by cookie and by body, CSRF', async () => {
-  const client = await seenByBoth();
+test('a session of one instance is accepted by the other: access, refresh by cookie and by body, CSRF', async () => {
+  const client = await signInAtBoth();
   const there = client.at(twin.url);
   assert.equal((await there.post('/api/v1/auth/new_access_token')).status, 200);
   const refreshed = await there.post('/api/v1/auth/refresh', { refresh_token: client.refreshToken });
@@ -43,8 +43,8 @@ for (const [what, end] of [
       }),
   ],
 ] as [string, (client: TestClient) => Promise<{ status: number; text: string }>][])
-  test(`${what} at one instance holds at the very next request to the other`, async () => {
-    const client = await seenByBoth();
+  test(`${what} at one instance takes effect at the next request to the other`, async () => {
+    const client = await signInAtBoth();
     const { accessToken, refreshToken } = client;
     const answer = await end(client);
     assert.equal(answer.status, 200, answer.text);
@@ -52,17 +52,17 @@ for (const [what, end] of [
     assert.equal(await isRefreshable(twin, refreshToken as string), false);
   });
 
-test('deactivation holds at the very next request to every instance', async () => {
-  const client = await seenByBoth();
+test('deactivation takes effect at the next request to every instance', async () => {
+  const client = await signInAtBoth();
   const { sub } = readToken(client.accessToken as string).claims;
   await service.sql('update users set is_active = false where id = $1', [sub]);
   for (const where of [service, twin])
     assert.equal(await isAccepted(where, client.accessToken as string), false);
 });
 
-test('no request that begins after a logout was answered is accepted, under load on both instances', async () => {
+test('no request that starts after a logout was answered is accepted, under load on both instances', async () => {
   for (let round = 0; round < 5; round += 1) {
-    const client = await seenByBoth();
+    const client = await signInAtBoth();
     const there = client.at(twin.url);
     let loggedOut = false;
     const load = atOnce(8, async (index) => {
@@ -81,7 +81,7 @@ test('no request that begins after a logout was answered is accepted, under load
   }
 });
 
-test('revocations, sessions, exchanged tokens and locks outlive a restart', async (t) => {
+test('revocations, sessions, exchanged tokens and locks survive a restart', async (t) => {
   const first = await startTestService(t);
   const [kept, ended] = [
     await signIn(first, await addUser(first)),

@@ -1,13 +1,10 @@
-// How a start goes where something is not as it should be: one line that says what to do, and no stack trace.
-// Each test runs the real program; what the database does is real too, but for one refusal that needs a server of its own.
+// What a start does when something is wrong: it prints one line that says what to do, and no stack trace.
+// Each test runs the real program and a real database, except for one refusal that needs a server of its own.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import pg from 'pg';
-import { createClient } from '../client.ts';
 import {
   atEnd,
   isStopped,
@@ -17,46 +14,19 @@ import {
   smallDisk,
   temporaryFolder,
   until,
-} from '../embedded/fixture.ts';
-import { urlOfDatabase } from '../scratch-database.ts';
-import { type Child, startChild, statusOf } from './child.ts';
+} from '@castellan/embedded-postgres/testing';
+import { createClient } from '@castellan/testing/client';
+import { type Child, startChild, statusOf } from '@castellan/testing/start/child';
+import { passwordsOf } from '@castellan/testing/start/kept-files';
+import { emptyDatabase, refusal } from './refusal.ts';
 
-const SECRET_KEY = 'a secret key for tests, 32 bytes or more';
+const SECRET_KEY = '6/wsor6QSjg3iUCVjLBZf2UOep3X69fQVyD3OI/eDFh/0IOPLuTM7c8YdzoP2x7G';
 const user = (email: string) => ({
   email,
   password: 'QaRegisterPass!47',
   first_name: 'Ada',
   last_name: 'Lovelace',
 });
-
-async function onServer(statement: string): Promise<void> {
-  const client = new pg.Client(urlOfDatabase('postgres'));
-  await client.connect();
-  await client.query(statement);
-  await client.end();
-}
-
-/** Without a schema: its first instance makes that. */
-async function emptyDatabase(t: TestContext): Promise<string> {
-  const name = `scratch_${randomBytes(6).toString('hex')}`;
-  await onServer(`create database ${name} template template0`);
-  // By force: an instance that was killed leaves its connections for a moment.
-  atEnd(t, () => onServer(`drop database ${name} with (force)`));
-  return urlOfDatabase(name);
-}
-
-/** Ended by itself with 1, and what it said last is one line without a stack. Answers that line. */
-async function refusal(child: Child): Promise<string> {
-  const { code } = await child.ended;
-  const lines = child.err().trimEnd().split('\n');
-  assert.equal(code, 1, `${child.out()}\n${child.err()}`);
-  assert.match(lines.at(-1) ?? '', /^Castellan cannot start\. /);
-  assert.doesNotMatch(child.err(), /^\s+at /m);
-  return lines.at(-1) ?? '';
-}
-
-const passwordsIn = (child: Child): string[] =>
-  [...child.out().matchAll(/^ {2}password +(\S+)/gm)].map((found) => found[1] ?? '');
 
 async function listen(t: TestContext, server: Server, port = 0): Promise<number> {
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -69,8 +39,8 @@ async function listen(t: TestContext, server: Server, port = 0): Promise<number>
   return (server.address() as AddressInfo).port;
 }
 
-/** To the server that this database is on, through a door of our own. */
-function doorTo(databaseUrl: string): Server {
+/** Returns a TCP proxy to the server of this database. */
+function proxyTo(databaseUrl: string): Server {
   const { hostname, port, searchParams } = new URL(databaseUrl);
   const host = decodeURIComponent(hostname) || searchParams.get('host') || '127.0.0.1';
   const to = host.startsWith('/')
@@ -84,27 +54,29 @@ function doorTo(databaseUrl: string): Server {
 }
 
 suite('a start', { concurrency: 4 }, () => {
-  test('prints the password of the first superuser once, and it works; the second start prints none and keeps the data', async (t) => {
+  test("saves the first superuser's password in a file for its owner and does not print it; the second start creates none", async (t) => {
     const folder = temporaryFolder(t);
-    const first = startChild(t, { DATA_DIR: folder });
+    const first = startChild(t, { DATA_DIR: folder, LOG_LEVEL: 'fatal' });
     const client = createClient(await first.ready());
-    await until('it has welcomed', () => /^Ready\.$/m.test(first.out()));
-    const [password = '', ...more] = passwordsIn(first);
+    await until('it has welcomed', () => first.announced('ready') !== undefined);
+    await until('it names the file', () => passwordsOf(first).length > 0);
+    const [password = '', ...more] = passwordsOf(first);
     assert.deepEqual(more, []);
-    assert.equal(first.out().split(password).length, 2);
+    assert.equal(statSync(join(folder, 'first-superuser-password')).mode & 0o777, 0o600);
+    assert.ok(!(first.out() + first.err()).includes(password));
     assert.equal((await client.login({ email: 'admin@example.com', password })).status, 200);
     first.kill('SIGTERM');
     assert.deepEqual(await first.ended, { code: 0, signal: null });
 
     const second = startChild(t, { DATA_DIR: folder });
     const again = createClient(await second.ready());
-    await until('it has welcomed', () => /^Ready\.$/m.test(second.out()));
-    assert.deepEqual(passwordsIn(second), []);
-    assert.doesNotMatch(second.out(), /superuser/);
+    await until('it has welcomed', () => second.announced('ready') !== undefined);
+    assert.deepEqual(passwordsOf(second), []);
+    assert.equal(second.announced('ready')?.superuser, undefined);
     assert.equal((await again.login({ email: 'admin@example.com', password })).status, 200);
   });
 
-  test('lists every wrong setting, by name and with its fix, without showing secrets', async (t) => {
+  test('lists every invalid setting, by name and with its fix, without showing secrets', async (t) => {
     const child = startChild(t, {
       PORT: 'eighty',
       DATABASE_URL: 'mysql://root:hunter2@db/x',
@@ -114,7 +86,7 @@ suite('a start', { concurrency: 4 }, () => {
       LOG_LEVEL: 'loud',
       COOKIE_SECURE: 'perhaps',
     });
-    assert.equal((await child.ended).code, 1);
+    const words = await refusal(child);
     for (const name of [
       'PORT',
       'DATABASE_URL',
@@ -124,8 +96,8 @@ suite('a start', { concurrency: 4 }, () => {
       'LOG_LEVEL',
       'COOKIE_SECURE',
     ])
-      assert.match(child.err(), new RegExp(`^ {2}${name} `, 'm'));
-    assert.doesNotMatch(child.err() + child.out(), /hunter2|^\s+at /m);
+      assert.match(words, new RegExp(`^ {2}${name} `, 'm'));
+    assert.doesNotMatch(child.err() + child.out(), /hunter2/);
   });
 
   test('refuses a DATA_DIR that is a file, or below one', async (t) => {
@@ -137,6 +109,33 @@ suite('a start', { concurrency: 4 }, () => {
       assert.match(line, /file.*Set DATA_DIR to a folder/);
     }
   });
+
+  if (process.platform === 'linux')
+    test('refuses a DATA_DIR where no folder can be created, instead of trying forever', async (t) => {
+      for (const path of ['/proc/nope', '/proc/nope/data'])
+        assert.match(
+          await refusal(startChild(t, { DATA_DIR: path })),
+          new RegExp(`DATA_DIR \\(${path}\\) cannot be created there\\. Set DATA_DIR to a folder`),
+        );
+    });
+
+  if (process.platform === 'linux')
+    test('that needs no DATA_DIR is ready where none can be created, and logs that the password could not be saved', async (t) => {
+      const child = startChild(t, {
+        DATABASE_URL: await emptyDatabase(t),
+        SECRET_KEY,
+        DATA_DIR: '/proc/nope',
+        LOG_LEVEL: 'error',
+      });
+      await child.ready();
+      const told = (): string | undefined =>
+        child
+          .out()
+          .split('\n')
+          .find((line) => line.includes('could not be saved'));
+      await until('it says that the password is lost', () => told() !== undefined);
+      assert.match(told() ?? '', /"level":"error".*ENOENT.*castellan create-superuser/);
+    });
 
   test('refuses a DATA_DIR that its user cannot write', async (t) => {
     const folder = temporaryFolder(t);
@@ -165,43 +164,60 @@ suite('a start', { concurrency: 4 }, () => {
     const folder = temporaryFolder(t);
     const port = await listen(t, createServer());
     const line = await refusal(startChild(t, { DATA_DIR: folder, PORT: String(port) }));
-    assert.match(line, /port is in use already\. Set PORT/);
+    assert.match(line, /port is already in use\. Set PORT/);
     assert.ok(isStopped(join(folder, 'postgres')));
   });
 
-  test('refuses a HOST that is no address of this machine', async (t) => {
+  test('with PORT 0 shows the port that it got, and issues tokens for it', async (t) => {
+    const url = await emptyDatabase(t);
+    const child = startChild(t, {
+      DATABASE_URL: url,
+      SECRET_KEY,
+      FIRST_SUPERUSER_PASSWORD: 'Vexing#Quartz82Lime',
+    });
+    const { port } = new URL(await child.ready());
+    assert.notEqual(port, '0');
+    const client = createClient(`http://127.0.0.1:${port}`);
+    const login = await client.login({ email: 'admin@example.com', password: 'Vexing#Quartz82Lime' });
+    assert.equal(login.status, 200);
+    const [, claims = ''] = login.body.data.access_token.split('.');
+    await until('it has welcomed', () => child.out().includes(`http://localhost:${port}/docs`));
+    assert.equal(JSON.parse(Buffer.from(claims, 'base64url').toString()).iss, `http://localhost:${port}`);
+  });
+
+  test('refuses a HOST that is not an address of this machine', async (t) => {
     const child = startChild(t, {
       DATABASE_URL: 'postgres://127.0.0.1:1/x',
       SECRET_KEY,
       HOST: '192.0.2.1', // RFC 5737: belongs to nobody
     });
-    assert.match(await refusal(child), /HOST is no address of this machine/);
+    assert.match(await refusal(child), /HOST is not an address of this machine/);
   });
 
-  test('refuses a user who may not make tables, and says which right he lacks', async (t) => {
-    const url = await emptyDatabase(t);
-    const name = new URL(url).pathname.slice(1);
-    // Since PostgreSQL 15 nobody but the owner of a database may make tables in it unasked.
-    await onServer(`create role ${name}_low login password 'x'`);
-    atEnd(t, () => onServer(`drop role ${name}_low`));
-    const low = new URL(url);
-    low.username = `${name}_low`;
-    low.password = 'x';
-    const line = await refusal(startChild(t, { DATABASE_URL: low.href, SECRET_KEY }));
-    assert.match(line, /permission denied.*grant it CREATE/);
+  test('names the file of DATABASE_URL that cannot be read, and does not blame DATA_DIR', async (t) => {
+    const child = startChild(t, {
+      DATABASE_URL: 'postgres://127.0.0.1:1/x?sslmode=verify-full&sslrootcert=/nowhere/ca.pem',
+      SECRET_KEY,
+    });
+    const line = await refusal(child);
+    assert.match(
+      line,
+      /A file cannot be used: ENOENT.*'\/nowhere\/ca\.pem'\. Correct its path \(sslrootcert/,
+    );
+    assert.doesNotMatch(line, /DATA_DIR/);
   });
 
-  test('refuses a server without TLS where DATABASE_URL asks for it', async (t) => {
-    const port = await listen(t, doorTo(await emptyDatabase(t)));
+  test('refuses a server without TLS if DATABASE_URL requires it', async (t) => {
+    const port = await listen(t, proxyTo(await emptyDatabase(t)));
     const child = startChild(t, {
       DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/x?sslmode=require`,
       SECRET_KEY,
     });
-    // A server on a Unix socket says no to TLS just as one on TCP does.
-    assert.match(await refusal(child), /asks for TLS.*sslmode/);
+    // A server on a Unix socket refuses TLS like one on TCP.
+    assert.match(await refusal(child), /requires TLS.*sslmode/);
   });
 
-  test('refuses a SECRET_KEY that is not the one of the other instances', async (t) => {
+  test('refuses a SECRET_KEY that differs from that of the other instances', async (t) => {
     const url = await emptyDatabase(t);
     await startChild(t, { DATABASE_URL: url, SECRET_KEY }).ready();
     const other = startChild(t, { DATABASE_URL: url, SECRET_KEY: SECRET_KEY.toUpperCase() });
@@ -209,28 +225,29 @@ suite('a start', { concurrency: 4 }, () => {
     assert.doesNotMatch(other.out() + other.err(), new RegExp(SECRET_KEY, 'i'));
   });
 
-  test('waits for a server that is down, says so, and is ready when it comes', async (t) => {
+  test('waits for a server that is down, says so, and is ready when it comes up', async (t) => {
     const url = await emptyDatabase(t);
     const holder = createServer();
     const port = await listen(t, holder);
     holder.close();
     const through = new URL(url.replace(/@[^/]*\//, `@127.0.0.1:${port}/`));
-    through.password = 'hunter2';
+    // A server that asks for a password accepts only its own.
+    through.password ||= 'hunter2';
     const child = startChild(t, { DATABASE_URL: through.href, SECRET_KEY });
     const address = await child.listening();
-    await until('it says what it waits for', () => /^The database cannot be used yet/m.test(child.out()));
-    assert.match(child.out(), /ECONNREFUSED.*Start PostgreSQL, or correct host and port/);
+    await until('it says what it waits for', () => /the database cannot be used yet/.test(child.out()));
+    assert.match(child.out(), /ECONNREFUSED.*Start PostgreSQL, or correct the host and port/);
     assert.equal(await statusOf(`${address}/health/live`), 200);
     assert.equal(await statusOf(`${address}/health/ready`), 503);
     assert.equal(await statusOf(`${address}/api/v1/users/me`), 503);
-    await listen(t, doorTo(url), port);
+    await listen(t, proxyTo(url), port);
     await child.ready();
     assert.equal(await statusOf(`${address}/api/v1/users/me`), 401);
-    assert.doesNotMatch(child.out() + child.err(), /hunter2/);
+    assert.ok(!(child.out() + child.err()).includes(through.password));
   });
 
-  test('waits where the password is refused, says so without showing it, and still stops on a signal', async (t) => {
-    // PostgreSQL protocol: ErrorResponse is 'E', its length, fields of a letter and a text, a zero.
+  test('waits while the password is refused, says so without showing it, and still stops on a signal', async (t) => {
+    // PostgreSQL protocol: an ErrorResponse is 'E', its length, fields of a letter and a text, and a zero.
     const fields = 'SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed for user "app"\0\0';
     const answer = Buffer.alloc(5 + fields.length);
     answer.write('E');
@@ -241,20 +258,23 @@ suite('a start', { concurrency: 4 }, () => {
       createServer((socket) => void socket.once('data', () => socket.end(answer))),
     );
     const child = startChild(t, { DATABASE_URL: `postgres://app:hunter2@127.0.0.1:${port}/x`, SECRET_KEY });
-    await until('it says what it waits for', () => /^The database cannot be used yet/m.test(child.out()));
-    assert.match(child.out(), /password authentication failed.*Correct user and password in DATABASE_URL/);
+    await until('it says what it waits for', () => /the database cannot be used yet/.test(child.out()));
+    assert.match(
+      child.out(),
+      /password authentication failed.*Correct the user and password in DATABASE_URL/,
+    );
     child.kill('SIGTERM');
     assert.deepEqual(await child.ended, { code: 0, signal: null });
     assert.doesNotMatch(child.out() + child.err(), /hunter2/);
     assert.equal(child.err(), '');
   });
 
-  test('of two instances on one empty database ends in two that are ready and one password', async (t) => {
+  test('of two instances on one empty database results in two that are ready and one password', async (t) => {
     const url = await emptyDatabase(t);
     const both = [1, 2].map(() => startChild(t, { DATABASE_URL: url, SECRET_KEY }));
     await Promise.all(both.map((child) => child.ready()));
-    await until('both have welcomed', () => both.every((child) => /^Ready\.$/m.test(child.out())));
-    assert.equal(both.flatMap(passwordsIn).length, 1);
+    await until('both have welcomed', () => both.every((child) => child.announced('ready')));
+    await until('one has kept it', () => both.flatMap(passwordsOf).length === 1);
   });
 
   test('of two instances on one empty DATA_DIR shares one PostgreSQL, which ends with the last of them', async (t) => {
@@ -262,8 +282,8 @@ suite('a start', { concurrency: 4 }, () => {
     const both = [1, 2].map(() => startChild(t, { DATA_DIR: folder })) as [Child, Child];
     const [first, second] = both;
     const [, url] = await Promise.all(both.map((child) => child.ready()));
-    await until('both have welcomed', () => both.every((child) => /^Ready\.$/m.test(child.out())));
-    assert.equal(both.flatMap(passwordsIn).length, 1);
+    await until('both have welcomed', () => both.every((child) => child.announced('ready')));
+    await until('one has kept it', () => both.flatMap(passwordsOf).length === 1);
     first.kill('SIGTERM');
     assert.equal((await first.ended).code, 0);
     assert.equal(await statusOf(`${url}/health/ready`), 200);
@@ -272,19 +292,20 @@ suite('a start', { concurrency: 4 }, () => {
     assert.ok(isStopped(join(folder, 'postgres')));
   });
 
-  test('with a mail server that cannot be reached is ready, takes registrations, and keeps the mail', async (t) => {
+  test('with an unreachable mail server is ready, accepts registrations, and keeps the mail', async (t) => {
     const url = await emptyDatabase(t);
     const child = startChild(t, {
       DATABASE_URL: url,
       SECRET_KEY,
       SMTP_URL: 'smtp://user:hunter2@127.0.0.1:1',
     });
-    const client = createClient(await child.ready());
+    const address = await child.ready();
+    const client = createClient(address);
     assert.equal((await client.post('/api/v1/auth/register', user('waiting@example.com'))).status, 201);
     await until('it tells of the mail that did not go', () =>
       /ECONNREFUSED 127\.0\.0\.1:1/.test(child.out()),
     );
-    assert.equal(await statusOf(`${child.out().match(/listens on (\S+)/)?.[1]}/health/ready`), 200);
+    assert.equal(await statusOf(`${address}/health/ready`), 200);
     assert.doesNotMatch(child.out() + child.err(), /hunter2/);
   });
 

@@ -1,10 +1,17 @@
-// PUT /users/bulk-update: both bodies, all or nothing, and what a refusal says.
+// PUT /users/bulk-update: both forms of the body, all or nothing, and what a refusal says.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import { ADMIN, newEmail, signIn, startTestService } from '../harness.ts';
-import { addPerson, addRole, eventsOf, isSignedIn, type Person, signedInWith } from './people.ts';
-import { countStatements } from './statements.ts';
+import { ADMIN, newEmail, signIn, startTestService } from '@castellan/testing/harness';
+import { countStatements } from '@castellan/testing/statements';
+import {
+  addPerson,
+  addRole,
+  eventsOf,
+  isSignedIn,
+  type Person,
+  signedInWith,
+} from '@castellan/testing/users/people';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
@@ -17,7 +24,7 @@ const rowsOf = (ids: string[]) =>
     ids,
   ]);
 
-test('one change for many: every user changes, in the order of the request', async () => {
+test('one change for many users changes every user, in the order of the request', async () => {
   const role = await addRole(service, 'role.read');
   const list = await people(3);
   const user_ids = [...idsOf(list).map((id) => id.toUpperCase()), list[0]!.id];
@@ -33,7 +40,7 @@ test('one change for many: every user changes, in the order of the request', asy
   ]);
 });
 
-test('a change for each: every user gets its own', async () => {
+test('with one change per user, every user gets their own', async () => {
   const [one, two, three] = (await people(3)) as [Person, Person, Person];
   const email = newEmail('bulk');
   const users = [{ id: three.id, first_name: 'Tres' }, { id: one.id, email }, { id: two.id }];
@@ -44,7 +51,7 @@ test('a change for each: every user gets its own', async () => {
   assert.equal(answer.body.data[1].email, email);
 });
 
-test('a password anywhere in the body is refused by name, and nothing changes', async () => {
+test('a password anywhere in the body is refused with its path, and nothing changes', async () => {
   const list = await people(2);
   const before = await rowsOf(idsOf(list));
   for (const body of [
@@ -63,7 +70,7 @@ test('a password anywhere in the body is refused by name, and nothing changes', 
   assert.deepEqual(await rowsOf(idsOf(list)), before);
 });
 
-test('a failing row is named with the reason, and no row changes', async () => {
+test('an invalid row is named with the reason, and no row changes', async () => {
   const list = await people(3);
   const [one, two, three] = idsOf(list) as [string, string, string];
   const taken = await addPerson(service);
@@ -87,7 +94,7 @@ test('a failing row is named with the reason, and no row changes', async () => {
   assert.deepEqual(await rowsOf([one, two, three]), before);
 });
 
-test('unknown users and roles are 404, each named', async () => {
+test('unknown users and roles are 404 with each id', async () => {
   const known = await addPerson(service);
   const unknown = [randomUUID(), randomUUID()];
   const users = await admin.put(BULK, { user_ids: [known.id, ...unknown], updates: { first_name: 'X' } });
@@ -120,7 +127,7 @@ test('a body of neither form, or of both, is 400', async () => {
   }
 });
 
-test('10,000 ids are refused with the limit named, 1,000 are worked through', async () => {
+test('10,000 ids are refused with the limit, 1,000 are processed', async () => {
   const ids = Array.from({ length: 10_000 }, () => randomUUID());
   const refused = await admin.put(BULK, { user_ids: ids, updates: {} });
   assert.equal(refused.status, 400);
@@ -129,7 +136,7 @@ test('10,000 ids are refused with the limit named, 1,000 are worked through', as
   assert.equal(unknown.status, 404);
 });
 
-test('a bulk deactivation ends the sessions of everybody in it, and of nobody else', async () => {
+test('a bulk deactivation ends the sessions of all its users, and of nobody else', async () => {
   const list = await people(3);
   const browsers = await Promise.all(list.map((one) => signIn(service, one)));
   const user_ids = idsOf(list.slice(0, 2));
@@ -137,7 +144,7 @@ test('a bulk deactivation ends the sessions of everybody in it, and of nobody el
   assert.deepEqual(await Promise.all(browsers.map(isSignedIn)), [false, false, true]);
 });
 
-test('a row that the caller may not change refuses all, and is named', async () => {
+test('a row that the caller may not change refuses all rows, and is named', async () => {
   const { client } = await signedInWith(service, 'users.update');
   const ordinary = await addPerson(service);
   const stronger = await addPerson(service, { roles: [await addRole(service, 'role.delete')] });
@@ -155,7 +162,7 @@ test('a row that the caller may not change refuses all, and is named', async () 
   assert.equal((await rowsOf([ordinary.id]))[0]?.first_name, 'Ada');
 });
 
-test('superusers cannot all be demoted at once, but one may go while another comes', async () => {
+test('not all superusers can be demoted at once, but one may be demoted while another is promoted', async () => {
   const lonely = await startTestService({ after });
   const boss = await signIn(lonely, ADMIN);
   const { id } = (await boss.get('/api/v1/users/me')).body.data;
@@ -183,9 +190,7 @@ test('the number of statements does not grow with the number of users', async ()
       is_active: false,
       role_id: [role],
     }));
-    const counted = await countStatements(service, () => admin.put(BULK, { users }));
-    assert.equal(counted.answer.status, 200, counted.answer.text);
-    return counted.statements;
+    return countStatements(service, () => admin.put(BULK, { users }));
   };
   await run(2);
   assert.equal(await run(40), await run(2));

@@ -1,15 +1,16 @@
-// DELETE /users/{id}: what refuses it, in which order, and what goes with a user.
+// DELETE /users/{id}: what refuses it, in which order, and what is deleted with a user.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import { ADMIN, signIn, startTestService } from '../harness.ts';
-import { addPerson, addRole, eventsOf, isSignedIn, signedInWith } from './people.ts';
+import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
+import { countLiveTokens } from '@castellan/testing/sessions/accounts';
+import { addPerson, addRole, eventsOf, isSignedIn, signedInWith } from '@castellan/testing/users/people';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
 const pathOf = (id: string) => `/api/v1/users/${id}`;
 
-test('a deleted user is answered as it was and gone with everything that opens the account', async () => {
+test('a deleted user is returned, and everything that gave access to the account is gone', async () => {
   const person = await addPerson(service);
   const browser = await signIn(service, person);
   await browser.post('/api/v1/auth/change_password', {
@@ -27,14 +28,15 @@ test('a deleted user is answered as it was and gone with everything that opens t
   assert.equal(await isSignedIn(browser), false);
   assert.equal((await service.client().login(person)).status, 422);
   assert.equal((await admin.get(pathOf(person.id))).status, 404);
-  for (const table of ['password_history', 'sessions', 'session_tokens', 'one_time_tokens'])
+  assert.equal(await countLiveTokens(service, person.id), 0);
+  for (const table of ['password_history', 'one_time_tokens'])
     assert.deepEqual(await service.sql(`select from ${table} where user_id = $1`, [person.id]), [], table);
   const [event] = await eventsOf(service, answer);
   assert.equal(event?.action, 'user_deleted');
   assert.equal(event?.details.before?.email, person.email);
 });
 
-test('audit entries keep the id of who acted, and records stay without their author', async () => {
+test('audit entries keep the id of a deleted actor, and records stay without their author', async () => {
   const { client, person } = await signedInWith(service, 'role.create', 'role.read');
   const role = await client.post('/api/v1/roles', { name: `Made by ${person.id}` });
   assert.equal(role.body.data.created_by_id, person.id);
@@ -46,7 +48,7 @@ test('audit entries keep the id of who acted, and records stay without their aut
   assert.ok(entries.length > 0);
 });
 
-test('a user with roles is 409 and the message holds their number', async () => {
+test('a user with roles is 409 with the number of roles', async () => {
   const roles = await Promise.all([addRole(service), addRole(service), addRole(service)]);
   const person = await addPerson(service, { roles });
   const answer = await admin.delete(pathOf(person.id));

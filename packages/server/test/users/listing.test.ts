@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import type { Answer, TestClient } from '../client.ts';
-import { ADMIN, PASSWORD, signIn, startTestService, type TestService } from '../harness.ts';
-import { addPerson, addRole, signedInWith } from './people.ts';
-import { countStatements } from './statements.ts';
+import type { Answer, TestClient } from '@castellan/testing/client';
+import { ADMIN, PASSWORD, signIn, startTestService, type TestService } from '@castellan/testing/harness';
+import { countStatements } from '@castellan/testing/statements';
+import { addPerson, addRole, signedInWith } from '@castellan/testing/users/people';
 
 const LISTS = ['/api/v1/users', '/api/v1/users/list', '/api/v1/users/order_by_created_at'];
 const service = await startTestService({ after });
@@ -20,7 +20,7 @@ const idsOf = (answer: Answer): string[] => answer.body.data.items.map((one: { i
 const search = async (text: string): Promise<string[]> =>
   idsOf(await find(admin, '/api/v1/users', { search: text }));
 
-/** A service with `count` users beside the first superuser, some of the same instant. */
+/** Starts a service with `count` users besides the first superuser, some with the same creation time. */
 async function serviceWithUsers(count: number): Promise<{ service: TestService; admin: TestClient }> {
   const own = await startTestService({ after });
   await own.sql(
@@ -33,7 +33,7 @@ async function serviceWithUsers(count: number): Promise<{ service: TestService; 
   return { service: own, admin: await signIn(own, ADMIN) };
 }
 
-test('every list answers items, total, page, size and pages; beyond the end it is empty with the true total', async () => {
+test('every list returns items, total, page, size and pages; beyond the end it is empty with the correct total', async () => {
   const { admin: boss } = await serviceWithUsers(24);
   for (const path of LISTS) {
     const first = await boss.get(path);
@@ -59,6 +59,8 @@ test('page or size out of range, or of a wrong type, is 422 and names the field'
       [{ page: 'x' }, 'query.page'],
       [{ sort: 'password_hash' }, 'query.sort'],
       [{ is_active: 'perhaps' }, 'query.is_active'],
+      [{ status: 'closed' }, 'query.status'],
+      [{ include: 'everything' }, 'query.include'],
     ] as const) {
       const answer = await find(admin, path, query);
       assert.deepEqual([answer.status, answer.body.errors[0].field], [422, field], JSON.stringify(query));
@@ -66,7 +68,7 @@ test('page or size out of range, or of a wrong type, is 422 and names the field'
   assert.equal((await find(admin, LISTS[0]!, { role_id: 'x' })).status, 400);
 });
 
-test('pages of every order hold each user once, read from either end, with filters and without', async () => {
+test('the pages of every order contain each user once, in both directions, with and without filters', async () => {
   const { service: own, admin: boss } = await serviceWithUsers(59);
   const keys = {
     created_at: (one: { created_at: string }) => one.created_at,
@@ -97,7 +99,7 @@ test('pages of every order hold each user once, read from either end, with filte
       }
 });
 
-test('without a sort the oldest come first, and order_by_created_at goes either way', async () => {
+test('by default the oldest come first; order_by_created_at sorts in both directions', async () => {
   const { admin: boss } = await serviceWithUsers(9);
   const oldestFirst = idsOf(await boss.get(LISTS[0]!));
   assert.deepEqual(idsOf(await boss.get(LISTS[2]!)), oldestFirst);
@@ -105,7 +107,7 @@ test('without a sort the oldest come first, and order_by_created_at goes either 
   assert.equal((await find(boss, LISTS[2]!, { sort: 'email' })).status, 422);
 });
 
-test('the e-mail filter is exact in any case, and never a pattern', async () => {
+test('the email filter is exact in any case, and not a pattern', async () => {
   const person = await addPerson(service, { email: `exact_${process.pid}@example.com` });
   for (const email of [person.email, ` ${person.email.toUpperCase()} `])
     assert.deepEqual(idsOf(await find(admin, LISTS[0]!, { email })), [person.id]);
@@ -114,7 +116,7 @@ test('the e-mail filter is exact in any case, and never a pattern', async () => 
   assert.equal((await find(admin, LISTS[0]!, { email: '' })).body.data.size, 50);
 });
 
-test('a search finds any part of the full name or the e-mail, in any case and script', async () => {
+test('a search finds any part of the full name or the email, in any case and script', async () => {
   const person = await addPerson(service, {
     email: `part.of_${process.pid}@search.example`,
     firstName: 'Żółć-Éva',
@@ -135,10 +137,10 @@ test('a search finds any part of the full name or the e-mail, in any case and sc
   assert.deepEqual(await search('E\u0301va'), [person.id], 'decomposed letters are the same letters');
   assert.deepEqual(await search('محمد'), [rtl.id]);
   assert.deepEqual(await search("o'brien"), [rtl.id]);
-  assert.deepEqual(await search(`👩‍🚀${person.email}`), [], 'no match spans name and address');
+  assert.deepEqual(await search(`👩‍🚀${person.email}`), [], 'no match spans name and email');
 });
 
-test('%, _ and \\ of a search stand for themselves', async () => {
+test('%, _ and \\ of a search are literal characters', async () => {
   const names = ['100% sure', '100x sure', 'a_b', 'aXb', 'back\\slash', 'backXslash'];
   const ids = new Map<string, string>();
   for (const name of names)
@@ -156,7 +158,7 @@ test('%, _ and \\ of a search stand for themselves', async () => {
   assert.equal((await find(admin, LISTS[0]!, { search: 'x'.repeat(251) })).status, 422);
 });
 
-test('filters by role, activity and verification hold together', async () => {
+test('filters by role, activity and verification combine', async () => {
   const role = await addRole(service, 'role.read');
   const active = await addPerson(service, { roles: [role] });
   const closed = await addPerson(service, { roles: [role], active: false, verified: false });
@@ -169,7 +171,110 @@ test('filters by role, activity and verification hold together', async () => {
   assert.deepEqual(idsOf(await find(admin, LISTS[1]!, { role_id: randomUUID() })), []);
 });
 
-test('user.read opens /users, users.read the other lists and single users; neither opens the other', async () => {
+test('a search finds a user by a whole id in any case, and still texts that contain one', async () => {
+  const person = await addPerson(service);
+  const namesake = await addPerson(service, { firstName: 'Copy of', lastName: person.id });
+  for (const text of [person.id, ` ${person.id.toUpperCase()} `])
+    assert.deepEqual((await search(text)).sort(), [person.id, namesake.id].sort());
+  assert.deepEqual(await search(person.id.slice(1)), [namesake.id], 'a part of an id is only a text');
+  assert.deepEqual(await search(namesake.id), [namesake.id]);
+  for (const text of [randomUUID(), namesake.id.replaceAll('-', ''), `{${namesake.id}}`, `${namesake.id}0`])
+    assert.deepEqual(await search(text), [], text);
+  const closed = await find(admin, LISTS[0]!, { search: person.id, is_active: false });
+  assert.deepEqual([closed.body.data.total, closed.body.data.items], [0, []]);
+});
+
+test('the status filter divides all users as the dashboard shows them', async (t) => {
+  const own = await startTestService(t);
+  const boss = await signIn(own, ADMIN);
+  const locks = [null, 'null', `now() - interval '1 minute'`, `now() + interval '1 hour'`];
+  const shown = new Map<string, string>();
+  for (const active of [true, false]) {
+    for (const verified of [true, false])
+      for (const lock of locks) {
+        const { email } = await addPerson(own, { active, verified });
+        if (lock !== null)
+          await own.sql(
+            `insert into login_attempts (email, failures, locked_until) values ($1, 5, ${lock})`,
+            [email],
+          );
+      }
+    // It shows the 10 newest users.
+    const { data } = (await boss.get('/api/v1/dashboard')).body;
+    for (const { id, status } of data.system_users_summary) shown.set(id, status);
+  }
+  assert.equal(shown.size, 17);
+  for (const path of LISTS) {
+    const listed = new Map<string, string>();
+    for (const status of ['active', 'inactive', 'locked', 'unverified'])
+      for (const id of idsOf(await find(boss, path, { status }))) {
+        assert.ok(!listed.has(id), `${id} has two statuses`);
+        listed.set(id, status);
+      }
+    assert.deepEqual([...listed].sort(), [...shown].sort(), path);
+  }
+  assert.equal((await find(boss, LISTS[0]!, { status: 'active' })).body.data.total, 4);
+  assert.equal((await find(boss, LISTS[0]!, { status: 'unverified', is_active: false })).body.data.total, 0);
+});
+
+test('a lock after failed sign-ins, and its end, count in the next list', async () => {
+  const person = await addPerson(service);
+  const statusOf = async () => {
+    for (const status of ['active', 'locked'])
+      if (idsOf(await find(admin, LISTS[1]!, { status, search: person.id })).length > 0) return status;
+    return null;
+  };
+  assert.equal(await statusOf(), 'active');
+  for (let tries = 0; tries < 5; tries += 1)
+    await service.client().login({ email: person.email, password: `${PASSWORD}x` });
+  assert.equal(await statusOf(), 'locked');
+  assert.equal((await admin.post(`/api/v1/users/${person.id}/unlock`)).status, 200);
+  assert.equal(await statusOf(), 'active');
+});
+
+test('include=activity adds the live sessions and the last activity to each user, and nothing else changes', async () => {
+  const [busy, gone, idle] = await Promise.all(
+    [0, 1, 2].map(() => addPerson(service, { lastName: 'Active' })),
+  );
+  assert.ok(busy && gone && idle);
+  for (let signIns = 0; signIns < 2; signIns += 1) await signIn(service, busy);
+  await (await signIn(service, gone)).post('/api/v1/auth/logout');
+  const [signedIn] = await service.sql<{ at: Date }>(
+    'select logged_in_at as at from last_logins where user_id = $1',
+    [gone.id],
+  );
+  for (const path of LISTS) {
+    const query = { search: 'Ada Active', sort: path === LISTS[2] ? 'created_at' : 'email' };
+    const plain = (await find(admin, path, query)).body.data;
+    const { items, ...rest } = (await find(admin, path, { ...query, include: 'activity' })).body.data;
+    assert.deepEqual(
+      { ...rest, items: items.map(({ activity: _, ...user }: Record<string, unknown>) => user) },
+      plain,
+    );
+    const activityOf = ({ id }: { id: string }) =>
+      items.find((one: { id: string }) => one.id === id).activity;
+    assert.deepEqual(activityOf(idle), { live_sessions: 0, last_active_at: null });
+    assert.deepEqual(activityOf(gone), { live_sessions: 0, last_active_at: signedIn?.at.toISOString() });
+    assert.equal(activityOf(busy).live_sessions, 2);
+  }
+});
+
+test('a refresh is an activity, and a session of a deactivated user is not live', async () => {
+  const person = await addPerson(service);
+  const client = await signIn(service, person);
+  const activityOf = async () =>
+    (await find(admin, LISTS[0]!, { search: person.id, include: 'activity' })).body.data.items[0].activity;
+  const before = await activityOf();
+  await client.post('/api/v1/auth/refresh', { refresh_token: client.refreshToken });
+  const refreshed = await activityOf();
+  assert.ok(refreshed.last_active_at > before.last_active_at);
+  await service.sql('update users set is_active = false where id = $1', [person.id]);
+  const closed = await activityOf();
+  assert.equal(closed.live_sessions, 0);
+  assert.ok(closed.last_active_at < refreshed.last_active_at);
+});
+
+test('user.read allows /users, users.read the other lists and single users; neither allows the other', async () => {
   const { client: one } = await signedInWith(service, 'user.read');
   const { client: two, person } = await signedInWith(service, 'users.read');
   const paths = [...LISTS, `/api/v1/users/${person.id}`];
@@ -179,7 +284,7 @@ test('user.read opens /users, users.read the other lists and single users; neith
   assert.deepEqual(await statuses(two), [403, 200, 200, 200]);
 });
 
-test('a user is read by an id of either case; nobody is 404, no id is 400', async () => {
+test('a user is read by an id in either case; an unknown id is 404, an invalid one 400', async () => {
   const person = await addPerson(service);
   const answer = await admin.get(`/api/v1/users/${person.id.toUpperCase()}`);
   assert.deepEqual([answer.status, answer.body.data.id], [200, person.id]);
@@ -188,17 +293,26 @@ test('a user is read by an id of either case; nobody is 404, no id is 400', asyn
   assert.equal((await admin.get('/api/v1/users/not-an-id')).status, 400);
 });
 
-test('no list and no record shows a hash, a counter or a lock', async () => {
+test('no list and no record contains a hash, a counter or a lock', async () => {
   const person = await addPerson(service);
   await service.client().login({ email: person.email, password: `${PASSWORD}x` });
   for (const path of [...LISTS, `/api/v1/users/${person.id}`])
-    assert.doesNotMatch((await admin.get(path)).text, /argon2|password|epoch|failed|locked|version/);
+    assert.doesNotMatch(
+      (await admin.get(path)).text,
+      /argon2|"password|password_|epoch|failed|locked|version/,
+    );
 });
 
 test('a page takes the same number of statements whatever its size', async () => {
   await Promise.all(Array.from({ length: 12 }, () => addPerson(service)));
-  const run = async (size: number) =>
-    (await countStatements(service, () => find(admin, LISTS[1]!, { size }))).statements;
+  const run = (size: number) => countStatements(service, () => find(admin, LISTS[1]!, { size }));
   await run(1);
   assert.equal(await run(10), await run(1));
+});
+
+test('the activity of a page takes one more statement, whatever its size', async () => {
+  const run = (query: Record<string, string | number>) =>
+    countStatements(service, () => find(admin, LISTS[1]!, query));
+  const plain = await run({ size: 10 });
+  for (const size of [1, 10]) assert.equal(await run({ size, include: 'activity' }), plain + 1);
 });

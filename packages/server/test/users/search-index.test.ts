@@ -1,10 +1,10 @@
-// The migrations on servers that refuse the trigram extension, or have it elsewhere already.
+// The migrations on servers that refuse the trigram extension, or have it in another schema.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
-import { createScratchDatabase } from '../scratch-database.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 
@@ -18,7 +18,7 @@ const searchIndexes = async (client: pg.Client): Promise<string[]> =>
     (row) => row.indexdef,
   );
 
-/** An own empty database: the scratch one has the platform's tables already. */
+/** Returns a connection to an empty database; a scratch one already has the platform's tables. */
 async function emptied(url: string): Promise<pg.Client> {
   const client = new pg.Client(url);
   await client.connect();
@@ -26,7 +26,7 @@ async function emptied(url: string): Promise<pg.Client> {
   return client;
 }
 
-test('whoever may not create extensions gets every table all the same, without the search index', async () => {
+test('a database user who may not create extensions gets every table, without the search index', async () => {
   const database = await createScratchDatabase();
   const client = await emptied(database.url);
   const role = `restricted_${randomBytes(4).toString('hex')}`;
@@ -47,7 +47,7 @@ test('whoever may not create extensions gets every table all the same, without t
   }
 });
 
-test('an extension that stands in a schema of its own is used from there', async () => {
+test('an extension in a schema of its own is used from there', async () => {
   const database = await createScratchDatabase();
   const client = await emptied(database.url);
   try {

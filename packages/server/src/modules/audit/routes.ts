@@ -1,19 +1,34 @@
 // HTTP of /api/v1/audit-logs.
-import { Readable } from 'node:stream';
 import { AuditLogPage, AuditLogQuery } from '@castellan/contract/audit';
+import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import type { Db } from '../../database.ts';
+import {
+  type ExportGates,
+  exportDescription,
+  exportResponse,
+  exportTypes,
+  sendExport,
+} from '../../platform/http/export.ts';
 import type { App } from '../../platform/http/server.ts';
-import { listEntries, openExport } from './listing.ts';
+import type { Db } from '../../schema/database.ts';
+import { csvOfEntries } from './export-formats.ts';
+import { entriesToExport, listEntries } from './listing.ts';
 
-export function auditRoutes(app: App, deps: { db: Db }): void {
+type AuditRouteDeps = {
+  db: Db;
+  exports: ExportGates;
+  /** Returns the id of the caller. */
+  callerIdOf(request: FastifyRequest): string;
+};
+
+export function auditRoutes(app: App, deps: AuditRouteDeps): void {
   app.route({
     method: 'GET',
     url: '',
     config: { access: 'audit_log.read' },
     schema: {
       summary: 'Read the audit log',
-      description: 'Newest first; the next page begins at `next_cursor`.',
+      description: 'Newest entries first. `next_cursor` is the start of the next page.',
       querystring: AuditLogQuery,
       response: { 200: AuditLogPage },
     },
@@ -26,23 +41,24 @@ export function auditRoutes(app: App, deps: { db: Db }): void {
   app.route({
     method: 'GET',
     url: '/export',
-    // It would read the whole log to answer nothing.
+    // A HEAD request would read the whole log and return no body.
     exposeHeadRoute: false,
-    config: { access: 'audit_log.read' },
+    config: { access: 'audit_log.read', errors: ['overloaded'] },
     schema: {
       summary: 'Export the audit log',
-      description: 'One JSON text a line (NDJSON), newest first, with the filters of the list.',
+      description: `Newest entries first, with the same filters as the list. ${exportDescription} In CSV, \`details\` is JSON.`,
       querystring: Type.Omit(AuditLogQuery, ['size', 'cursor']),
-      produces: ['application/x-ndjson'],
-      response: { 200: { content: { 'application/x-ndjson': { schema: Type.String() } } } },
+      produces: [...exportTypes],
+      response: { 200: exportResponse },
     },
-    handler: async (request, reply) => {
-      const lines = await openExport(deps, request.query);
-      reply.header('content-disposition', 'attachment; filename="audit-log.ndjson"');
-      return reply.type('application/x-ndjson').send(
-        // The declared answer is text; a stream of it is sent as it comes, one batch ahead of a slow reader, not 16.
-        Readable.from(lines, { highWaterMark: 1 }) as never,
-      );
-    },
+    handler: (request, reply) =>
+      sendExport(request, reply, {
+        gates: deps.exports,
+        callerId: deps.callerIdOf(request),
+        fileName: 'audit-log',
+        source: entriesToExport(deps, request.query),
+        objectOf: ({ entry }) => entry,
+        csv: { columns: csvOfEntries.columns, cellsOf: ({ entry }) => csvOfEntries.cellsOf(entry) },
+      }),
   });
 }

@@ -1,140 +1,203 @@
-// Writes the audit log: who did what to which record, from where.
-// It must never fail the operation it records, and never be handed a password, hash or token.
-import type { AuditAction } from '@castellan/contract/audit';
+// Records who did what to which record, and from where, in the audit log.
+// It must never fail the operation that it records. Never pass it a password, hash or token.
+import { type AuditAction, afterCommitActions, boundedActions } from '@castellan/contract/audit';
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
+import { isDatabaseUnavailable } from '../../platform/db/failures.ts';
+import { afterCommit, databaseOf } from '../../platform/db/transaction.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
-import { writeEntry } from './event-writer.ts';
-import { countRefusal } from './refusal-count.ts';
+import type { Db, Tx } from '../../schema/database.ts';
+import { createEventWriter, type EventWriter, type Lane } from './event-writer.ts';
+import { createRepeatCount, type RepeatCount, subjectKey } from './repeat-count.ts';
 import { insertEntries } from './store.ts';
 
 export type AuditEvent = {
   action: AuditAction;
-  /** Null when no user is known. */
+  /** Id of a user or a service account; null when neither is known. */
   actorId: string | null;
-  /** `security_event` unless said otherwise. */
+  /** Default: what the id names now. */
+  actorType?: 'user' | 'service_account';
+  /** Name of a service account. */
+  actorName?: string | null;
+  /** Default: `security_event`. */
   resourceType?: string;
   resourceId?: string;
+  /**
+   * The name of the record at that time. Default: the `name` or `email` in `after`, else in `before`; of a user, the
+   * email that the account has when the entry is written.
+   */
+  resourceName?: string;
   details?: Record<string, unknown>;
-  /** The record before and after a change, null where there is none: the fields that differ are kept. */
+  /**
+   * The record before and after a change; null if it did not or does not exist. Only the fields that differ are kept.
+   */
   before?: Record<string, unknown> | null;
   after?: Record<string, unknown> | null;
 };
 
 type AuditDeps = { db: Db; log: Logger };
-type BoundedDeps = AuditDeps & { limiter: RateLimiter };
+// `event.details` come from `subjectIn`.
+type LeftOut = { client: Client | null; event: AuditEvent; lane: Lane };
+type AuditLog = { writer: EventWriter; repeats: RepeatCount<LeftOut> };
 
-// How long an answer waits for the log before it goes out without (security rule 19: own time-out).
-const MAX_WAIT_MS = 3_000;
-// Longest text value that is kept; what people type into a login form is not ours to store at length.
+// Maximum UTF-16 units of a text value, because public forms could otherwise store long texts.
 const MAX_TEXT_LENGTH = 500;
 
-// How long a change, with the locks it holds, waits for the log's lock; below the time-out of its own statements.
-const MAX_LOCK_WAIT = '1s';
+// How long a change waits for the table while it holds row locks. Two instances may wait one after the other.
+const MAX_LOCK_WAIT = '250ms';
 
-/** After commit or where there is no transaction; on a connection of its own. Resolves always. */
-export const recordEvent = (deps: AuditDeps, client: Client | null, event: AuditEvent): Promise<void> =>
-  record(deps, client, event, 'acts');
+/** One audit log for each database handle. */
+const logs = new WeakMap<Db, AuditLog>();
 
-async function record(
-  deps: AuditDeps,
-  client: Client | null,
-  event: AuditEvent,
-  lane: 'acts' | 'refusals',
-): Promise<void> {
-  const entry = toEntry(client, event);
-  const { promise: timedOut, resolve } = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => resolve('late'), MAX_WAIT_MS);
-  const written = writeEntry(deps.db, entry, lane).catch((error: unknown) => {
-    deps.log.error({ err: error, action: event.action, request_id: client?.requestId }, 'audit entry lost');
-  });
-  if ((await Promise.race([written, timedOut])) === 'late')
-    deps.log.error(
-      { action: event.action, request_id: client?.requestId },
-      'audit entry late: answered without waiting',
-    );
-  clearTimeout(timer);
+/** Opens the audit log of a database. With a limiter, the limits on repeated events count over all instances. */
+export function openAuditLog({ db, log, limiter }: AuditDeps & { limiter: RateLimiter | null }): AuditLog {
+  const writer = createEventWriter(db, log);
+  const report = ({ client, event, lane }: LeftOut, count: number): Promise<void> =>
+    writer.write(toEntry(client, { ...event, details: { ...event.details, more_left_out: count } }), lane);
+  const opened = { writer, repeats: createRepeatCount<LeftOut>(limiter, report) };
+  logs.set(db, opened);
+  return opened;
+}
+
+const auditLogOf = ({ db, log }: AuditDeps): AuditLog =>
+  logs.get(db) ?? openAuditLog({ db, log, limiter: null });
+
+/** Writes the counts of events left out, and the waiting entries. Call it before the pool ends. */
+export async function closeAuditLog(db: Db): Promise<void> {
+  const opened = logs.get(db);
+  if (!opened) return;
+  void opened.repeats.reportAll();
+  await opened.writer.close();
 }
 
 /**
- * As `recordEvent`, for refusals that anybody can provoke: the first of each minute, by action and network, and where
- * there is no room for all the first to be left out.
+ * Records an event on a separate connection. Call it after the commit, or if there is no transaction. Never rejects.
+ * Of an action that one subject can repeat at will (`boundedActions`), writes the first of each minute and counts the
+ * others.
  */
-export const recordBounded = (deps: BoundedDeps, client: Client, event: AuditEvent): Promise<void> =>
-  recordFirst(deps, client, event, networkOf(client.address));
+export const recordEvent = (deps: AuditDeps, client: Client | null, event: AuditEvent): Promise<void> =>
+  isRepeatable(event)
+    ? recordFirst(deps, client, event, 'events')
+    : auditLogOf(deps).writer.write(toEntry(client, event), 'events');
 
-/** A user asked for what he has no right to. As `recordBounded`, by user: no account may fill the log. */
-export const recordDenied = (
-  deps: BoundedDeps,
-  client: Client,
-  user: { user_id: string; email: string },
-  details: Record<string, unknown>,
-): Promise<void> =>
-  recordFirst(
-    deps,
-    client,
-    {
-      action: 'permission_denied',
-      actorId: user.user_id,
-      resourceId: user.user_id,
-      details: { email: user.email, ...details },
-    },
-    user.user_id,
-  );
+/** Records a refusal that anyone can cause: always limited as repeatable events are, and in a smaller queue. */
+export const recordBounded = (deps: AuditDeps, client: Client, event: AuditEvent): Promise<void> =>
+  recordFirst(deps, client, event, 'refusals');
 
-async function recordFirst(deps: BoundedDeps, client: Client, event: AuditEvent, by: string): Promise<void> {
-  const counted = await countRefusal(deps.limiter, `audit|${event.action}|${by}`);
-  if (counted === 'left out') return;
-  const details = counted === 'last' ? { ...event.details, more_left_out: true } : event.details;
-  await record(deps, client, { ...event, ...(details ? { details } : {}) }, 'refusals');
+const bounded: ReadonlySet<AuditAction> = new Set(boundedActions);
+
+const writtenAfterCommit: ReadonlySet<AuditAction> = new Set(afterCommitActions);
+
+/**
+ * Returns whether an event of a change is written after its commit: events of passwords, as the specification requires,
+ * and repeatable events, because counting them takes a separate statement.
+ */
+export const isWrittenAfterCommit = (event: AuditEvent): boolean =>
+  writtenAfterCommit.has(event.action) || isRepeatable(event);
+
+/** Bounded actions that are always written when an administrator does them to another user. */
+const alsoAdministrative: ReadonlySet<AuditAction> = new Set(['session_revoked', 'verification_email_sent']);
+
+/** Returns whether entries of the event may be left out. */
+const isRepeatable = ({ action, actorId, resourceId }: AuditEvent): boolean =>
+  bounded.has(action) && !(alsoAdministrative.has(action) && actorId !== null && actorId !== resourceId);
+
+async function recordFirst(
+  deps: AuditDeps,
+  client: Client | null,
+  event: AuditEvent,
+  lane: Lane,
+): Promise<void> {
+  const { writer, repeats } = auditLogOf(deps);
+  const key = `audit|${event.action}|${subjectOf(client, event)}`;
+  if (await repeats.admits(key)) await writer.write(toEntry(client, event), lane);
+  else await repeats.leaveOut(key, { client, event: { ...event, details: subjectIn(event) }, lane });
 }
 
-/** Inside the transaction of the change, under a savepoint: when it fails the change stands. */
+/** Returns the subject to count by: the user, else the email in the request, else the network. */
+const subjectOf = (client: Client | null, { actorId, details }: AuditEvent): string =>
+  subjectKey(actorId ?? emailIn(details) ?? (client ? networkOf(client.address) : ''));
+
+const emailIn = (details: AuditEvent['details']): string | undefined =>
+  typeof details?.email === 'string' ? details.email : undefined;
+
+const subjectIn = ({ details }: AuditEvent): Record<string, unknown> => {
+  const email = emailIn(details);
+  // Copied, because a slice would keep the whole text in memory.
+  return email === undefined ? {} : { email: structuredClone(email.slice(0, MAX_TEXT_LENGTH)) };
+};
+
+/** Records a change inside its transaction, under a savepoint, so that a failure does not undo the change. */
 export const recordChange = (tx: Tx, log: Logger, client: Client | null, event: AuditEvent): Promise<void> =>
   recordChanges(tx, log, client, [event]);
 
-/** As `recordChange`, for the parts of a bulk change: one statement whatever their number. */
+/**
+ * Records the parts of a bulk change as `recordChange` does, in one statement. While the log cannot be written, the
+ * entries wait in memory and are written after the commit, so that no transaction holds its locks while it waits for
+ * the log.
+ */
 export async function recordChanges(
   tx: Tx,
   log: Logger,
   client: Client | null,
   events: readonly AuditEvent[],
 ): Promise<void> {
-  if (events.length === 0) return;
+  const [first] = events;
+  if (!first) return;
+  const db = databaseOf(tx);
+  const writer = db && auditLogOf({ db, log }).writer;
+  const entries = events.map((event) => toEntry(client, event));
+  const writeLater = (later: EventWriter): void => {
+    const madeAt = performance.now();
+    afterCommit(tx, () => {
+      for (const entry of entries) void later.write({ ...entry, madeAt }, 'events');
+    });
+  };
+  if (writer?.isHeldUp) return writeLater(writer);
   await sql.raw(`savepoint audit; set local lock_timeout = '${MAX_LOCK_WAIT}'`).execute(tx);
   try {
-    await insertEntries(
-      tx,
-      events.map((event) => toEntry(client, event)),
-    );
+    await insertEntries(tx, entries);
     await sql`release savepoint audit; set local lock_timeout to default`.execute(tx);
   } catch (error) {
-    log.error({ err: error, action: events[0]?.action, request_id: client?.requestId }, 'audit entries lost');
+    const isLate = writer !== undefined && isDatabaseUnavailable(error);
+    if (isLate) writer.holdUp(error, first.action);
+    else log.error({ err: error, action: first.action, request_id: client?.requestId }, 'audit entries lost');
     await sql`rollback to savepoint audit`.execute(tx);
+    if (isLate) writeLater(writer);
   }
 }
 
 function toEntry(client: Client | null, event: AuditEvent) {
-  const details = {
+  const details: unknown = JSON.parse(JSON.stringify(detailsOf(client, event), shortened));
+  return {
+    id: newId(),
+    actor_id: event.actorId,
+    actor_type: event.actorType ?? null,
+    actor_name: event.actorName ?? null,
+    action: event.action,
+    resource_type: event.resourceType ?? 'security_event',
+    resource_id: event.resourceId ?? '',
+    resource_name: event.resourceName ?? nameIn(event.after) ?? nameIn(event.before) ?? null,
+    details,
+  };
+}
+
+/** Returns the name of a role, a group or a permission, or the email of a user. */
+const nameIn = (record: AuditEvent['before']): string | undefined =>
+  [record?.name, record?.email].find((value) => typeof value === 'string');
+
+function detailsOf(client: Client | null, event: AuditEvent): Record<string, unknown> {
+  return {
     ...(client ? { address: client.address, request_id: client.requestId } : {}),
     ...event.details,
     ...difference(event.before, event.after),
   };
-  return {
-    id: newId(),
-    actor_id: event.actorId,
-    action: event.action,
-    resource_type: event.resourceType ?? 'security_event',
-    resource_id: event.resourceId ?? '',
-    details: JSON.parse(JSON.stringify(details, shortened)) as unknown,
-  };
 }
 
-// jsonb takes neither NUL nor lone surrogates.
+// jsonb accepts neither NUL nor lone surrogates.
 const shortened = (_key: string, value: unknown): unknown =>
   typeof value === 'string'
     ? value.slice(0, MAX_TEXT_LENGTH).replaceAll('\0', '\uFFFD').toWellFormed()

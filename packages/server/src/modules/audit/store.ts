@@ -1,32 +1,100 @@
 // SQL of audit_logs.
+// `resource_name` is stored with the entry, as `actor_email` is, not read at each list: an auditor needs the name at that
+// time, and deleted or renamed records no longer have it. Roles, groups and permissions are named by whoever records the
+// event, so that this statement, which also writes failed sign-ins, depends on no other table than users.
 import type { AuditLogEntry } from '@castellan/contract/audit';
 import { sql } from 'kysely';
-import type { Db } from '../../database.ts';
-import { isoTime } from '../../platform/db/sql.ts';
+import type { PageKey } from '../../platform/cursors.ts';
+import { isoTime, keyTime } from '../../platform/db/sql.ts';
+import type { Db, Row } from '../../schema/database.ts';
 
-export type NewEntry = {
-  id: string;
-  actor_id: string | null;
-  action: string;
-  resource_type: string;
-  resource_id: string;
-  details: unknown;
+export type NewEntry = Pick<
+  Row<'audit_logs'>,
+  | 'id'
+  | 'actor_id'
+  | 'actor_type'
+  | 'actor_name'
+  | 'action'
+  | 'resource_type'
+  | 'resource_id'
+  | 'resource_name'
+  | 'details'
+> & {
+  /** When it happened, by the monotonic clock of this process, in milliseconds. Default: now. */
+  madeAt?: number;
 };
 
 /**
- * One text whatever their number, so that the statement is prepared once. The actor's address is kept with it. What is
- * there already is left as it is: ids are made once, so a statement whose end nobody learnt can be sent again.
+ * Inserts entries with the current names of their actors and, unless named, of the subjects that they affect. The text of
+ * the statement does not depend on their number, so it is prepared once. Skips ids that exist, so that a statement with an
+ * unknown outcome can be sent again. Timestamps come from the database, minus the age of the entry.
  */
 export async function insertEntries(db: Db, entries: readonly NewEntry[]): Promise<void> {
+  const now = performance.now();
+  const rows = entries.map(({ madeAt = now, ...entry }) => ({
+    ...entry,
+    subject_id: affectedSubject(entry),
+    age_ms: now - madeAt,
+  }));
+  // A user who was deleted with the event is named by its details.
   await sql`
-    insert into audit_logs (id, actor_id, actor_email, action, resource_type, resource_id, details)
-    select id, actor_id, (select u.email from users u where u.id = e.actor_id), action, resource_type, resource_id, details
-    from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
-      as e (id uuid, actor_id uuid, action text, resource_type text, resource_id text, details jsonb)
+    insert into audit_logs (id, actor_id, actor_type, actor_name, actor_email, action, resource_type, resource_id,
+      resource_name, details, "timestamp")
+    select id, actor_id,
+      case when actor_id is not null then coalesce(actor_type,
+        case when exists (select from service_accounts a where a.id = e.actor_id) then 'service_account' else 'user' end)
+      end,
+      coalesce(actor_name, (select a.name from service_accounts a where a.id = e.actor_id)),
+      (select u.email from users u where u.id = e.actor_id), action, resource_type, resource_id,
+      coalesce(resource_name, (select u.email from users u where u.id = e.subject_id),
+        (select a.name from service_accounts a where a.id = e.subject_id),
+        case when subject_id is not null then details ->> 'email' end),
+      details, clock_timestamp() - age_ms * interval '1 millisecond'
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as e (id uuid, actor_id uuid, actor_type text, actor_name text, action text, resource_type text,
+        resource_id text, resource_name text, subject_id uuid, details jsonb, age_ms float8)
     on conflict (id) do nothing`.execute(db);
 }
 
-/** Null: not asked for. Times are ISO 8601. */
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+
+/** Returns the id of the user or service account that the entry affects, if its resource is one. */
+const affectedSubject = ({ resource_type, resource_id }: NewEntry): string | null =>
+  ['user', 'service_account', 'security_event'].includes(resource_type) && UUID.test(resource_id)
+    ? resource_id
+    : null;
+
+type CommitOptions = {
+  /** Fails at once if another transaction locks the table against writers. */
+  nowait: boolean;
+  /** Called before the commit is sent. If it throws, nothing is written. */
+  beforeCommit: () => void;
+};
+
+// The server ends the wait, so that the outcome is known and no statement queues behind an abandoned one.
+const MAX_LOCK_WAIT = '400ms';
+
+/** Inserts entries in a separate transaction. Throws `lock_not_available` (55P03) if a lock takes more than 400 ms. */
+export const commitEntries = (
+  db: Db,
+  entries: readonly NewEntry[],
+  { nowait, beforeCommit }: CommitOptions,
+): Promise<void> =>
+  db.connection().execute(async (connection) => {
+    const lock = nowait ? '; lock table audit_logs in row exclusive mode nowait' : '';
+    try {
+      await sql.raw(`begin; set local lock_timeout = '${MAX_LOCK_WAIT}'${lock}`).execute(connection);
+      await insertEntries(connection, entries);
+      beforeCommit();
+      await sql`commit`.execute(connection);
+    } catch (error) {
+      // Fails only on a broken connection. The pool closes it, which rolls back as well.
+      await sql`rollback`.execute(connection).catch(() => undefined);
+      throw error;
+    }
+  });
+
+/** A null condition is not applied. Times are ISO 8601. */
 export type EntryFilter = {
   actorId: string | null;
   resourceType: string | null;
@@ -39,15 +107,18 @@ export type EntryFilter = {
   to: string | null;
 };
 
-/** Where a page ends. The timestamp is text, because JavaScript's dates lose the microseconds. */
-export type EntryKey = { timestamp: string; id: string };
+// Entries of earlier versions have only what their details tell.
+const resourceName = sql`
+  coalesce(resource_name, case when resource_id <> '' then coalesce(
+    details #>> '{after,name}', details #>> '{before,name}', details #>> '{after,email}', details #>> '{before,email}',
+    details ->> 'email') end)`;
 
 export async function findEntries(
   db: Db,
   filter: EntryFilter,
-  after: EntryKey | null,
+  after: PageKey | null,
   limit: number,
-): Promise<{ entry: AuditLogEntry; key: EntryKey }[]> {
+): Promise<{ entry: AuditLogEntry; key: PageKey }[]> {
   const conditions = [
     filter.actorId === null ? null : sql`actor_id = ${filter.actorId}`,
     filter.resourceType === null ? null : sql`resource_type = ${filter.resourceType}`,
@@ -57,22 +128,25 @@ export async function findEntries(
     filter.failed === null ? null : resultIs(filter.failed, filter.failureActions),
     filter.from === null ? null : sql`"timestamp" >= ${filter.from}::timestamptz`,
     filter.to === null ? null : sql`"timestamp" < ${filter.to}::timestamptz`,
-    after === null ? null : sql`("timestamp", id) < (${after.timestamp}::timestamptz, ${after.id}::uuid)`,
+    after === null ? null : sql`("timestamp", id) < (${after.time}::timestamptz, ${after.id}::uuid)`,
   ].filter((condition) => condition !== null);
   const { rows } = await sql<{ entry: AuditLogEntry; key: string }>`
-    select to_char("timestamp" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as key,
-      json_build_object('id', id, 'actor_id', actor_id, 'actor_email', actor_email, 'action', action,
-        'resource_type', resource_type, 'resource_id', resource_id, 'details', details, 'timestamp', ${isoTime('timestamp')}) as entry
+    select ${keyTime('timestamp')} as key,
+      json_build_object('id', id, 'actor_id', actor_id,
+        'actor_type', case when actor_id is not null then coalesce(actor_type, 'user') end,
+        'actor_name', actor_name, 'actor_email', actor_email, 'action', action,
+        'resource_type', resource_type, 'resource_id', resource_id, 'resource_name', ${resourceName},
+        'details', details, 'timestamp', ${isoTime('timestamp')}) as entry
     from audit_logs ${conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``}
     order by "timestamp" desc, id desc limit ${limit}`.execute(db);
-  return rows.map(({ entry, key }) => ({ entry, key: { timestamp: key, id: entry.id } }));
+  return rows.map(({ entry, key }) => ({ entry, key: { time: key, id: entry.id } }));
 }
 
-// Worded so that rare failures are found by the index of actions.
+// Written so that PostgreSQL finds rare failures with the index on actions.
 const resultIs = (failed: boolean, failureActions: readonly string[]) =>
   failed ? sql`action = any(${failureActions}::text[])` : sql`action <> all(${failureActions}::text[])`;
 
-/** Entries older than `days`, in one bounded statement after another. Answers how many went. */
+/** Deletes entries older than `days`, in batches. Returns their number. */
 export async function deleteOldEntries(db: Db, days: number): Promise<number> {
   const batch = 1_000;
   let total = 0;

@@ -1,8 +1,7 @@
-// Counters against abuse of the public forms, beside their route limits: per e-mail address and per network.
-// An address stands for all its spellings, a network for all its addresses.
+// Limits on the public forms, in addition to their route limits: per canonical email and per network.
 
 import type { Client } from '../../platform/http/client.ts';
-import type { RateLimiter, RateLimitRule } from '../../platform/limits/rate-limit.ts';
+import type { RateLimiter, RateLimitResult, RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 
 export type AbuseDeps = {
@@ -10,23 +9,34 @@ export type AbuseDeps = {
   settings: { registrationAbuseLimit: RateLimitRule | null; accountEmailLimit: RateLimitRule | null };
 };
 
-/** What an account mail is about. Each has a count of its own: nobody can use up another's reset with resends. */
+/** The purpose of an account mail. Each is counted separately, so that resends cannot use up a user's resets. */
 export type MailPurpose = 'verification' | 'reset';
 
-/** Counts one account mail to this address. False when it is one too many. */
-export async function mayMail(deps: AbuseDeps, purpose: MailPurpose, email: string): Promise<boolean> {
+/** Counts one mail to this email and returns the result; null if ACCOUNT_EMAIL_LIMIT is off. */
+export async function countMail(
+  deps: AbuseDeps,
+  purpose: MailPurpose,
+  email: string,
+): Promise<RateLimitResult | null> {
   const rule = deps.settings.accountEmailLimit;
-  return rule === null || (await deps.limiter.hit(`${purpose}-mail|${email}`, rule)).allowed;
+  return rule && deps.limiter.hit(`${purpose}-mail|${email}`, rule);
 }
 
-/** Counts one registration from this client's network and with this address. False when it is one too many. */
-export async function mayRegister(deps: AbuseDeps, client: Client, email: string): Promise<boolean> {
-  const { registrationAbuseLimit, accountEmailLimit } = deps.settings;
-  const ofNetwork =
-    registrationAbuseLimit === null ||
-    (await deps.limiter.hit(`register|net:${networkOf(client.address)}`, registrationAbuseLimit)).allowed;
-  const ofAddress =
-    accountEmailLimit === null ||
-    (await deps.limiter.hit(`register|email:${email}`, accountEmailLimit)).allowed;
-  return ofNetwork && ofAddress;
+/** Counts one mail to this email. Returns false if it exceeds the limit. */
+export const mayMail = async (deps: AbuseDeps, purpose: MailPurpose, email: string): Promise<boolean> =>
+  (await countMail(deps, purpose, email))?.allowed ?? true;
+
+/** Counts one registration attempt from the client's network. Returns false if it exceeds the limit. */
+export async function mayRegisterFrom(deps: AbuseDeps, client: Client): Promise<boolean> {
+  const rule = deps.settings.registrationAbuseLimit;
+  return rule === null || (await deps.limiter.hit(`register|net:${networkOf(client.address)}`, rule)).allowed;
+}
+
+/**
+ * Counts one account that is about to be created with this email. Returns false if it exceeds the limit. Do not call it
+ * for attempts that create no account: with those, a stranger could use up the limit of another person's email.
+ */
+export async function mayCreateAccount(deps: AbuseDeps, email: string): Promise<boolean> {
+  const rule = deps.settings.accountEmailLimit;
+  return rule === null || (await deps.limiter.hit(`register|email:${email}`, rule)).allowed;
 }

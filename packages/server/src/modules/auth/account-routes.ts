@@ -1,10 +1,21 @@
-// HTTP of opening an account and of the links in mails, under /api/v1/auth. The rules stand in the files beside.
-import { EmailBody, RegisterBody, ResetConfirmBody, VerifyEmailBody } from '@castellan/contract/auth';
+// HTTP of registration and of mailed links, under /api/v1/auth. The rules are in the other files of this folder.
+import {
+  CheckLinkBody,
+  DeclineRegistrationBody,
+  EmailBody,
+  LinkStateEnvelope,
+  PasswordPolicyEnvelope,
+  RegisterBody,
+  ResetConfirmBody,
+  VerifyEmailBody,
+} from '@castellan/contract/auth';
 import { MessageEnvelope } from '@castellan/contract/envelope';
 import { UserEnvelope } from '@castellan/contract/users';
 import type { App } from '../../platform/http/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
+import { rulesInForce } from '../passwords/service.ts';
 import type { LoginDeps } from './login.ts';
+import { checkLink, declineRegistration, verifyEmailWithPassword } from './mailed-links.ts';
 import { confirmPasswordReset, requestPasswordReset } from './password-change.ts';
 import { type RegistrationDeps, register, resendVerification, verifyEmail } from './registration.ts';
 
@@ -14,49 +25,115 @@ export type AccountDeps = LoginDeps &
       rateLimitRegister: RateLimitRule | null;
       rateLimitPasswordReset: RateLimitRule | null;
       rateLimitResendVerification: RateLimitRule | null;
+      rateLimitLinkCheck: RateLimitRule | null;
     };
   };
 
-const RESEND_ANSWER = 'If this address has an unverified account, a mail with a link is on its way.';
-const RESET_ANSWER = 'If this address has an active account, a mail with a link is on its way.';
+const RESEND_ANSWER = 'If this email address has an unverified account, a mail with a link is on its way.';
+const RESET_ANSWER = 'If this email address has an active account, a mail with a link is on its way.';
 
-export function accountRoutes(app: App, deps: AccountDeps, bodyLimit: number): void {
+export function accountRoutes(app: App, deps: AccountDeps): void {
   const { settings } = deps;
+
+  const policy = { rules: rulesInForce(deps) };
+
+  app.route({
+    method: 'GET',
+    url: '/password-policy',
+    config: { access: 'public' },
+    schema: {
+      summary: 'Read the password policy',
+      description:
+        'A new password must meet every rule. The first password of an account has no history. A rule that the settings turn off is left out.',
+      response: { 200: PasswordPolicyEnvelope },
+    },
+    handler: () => ({ data: policy, message: 'The password policy.' }),
+  });
 
   app.route({
     method: 'POST',
     url: '/register',
-    bodyLimit,
     config: {
       access: 'public',
       limit: { name: 'register', rule: settings.rateLimitRegister },
       invalidInput: 'invalid_input',
       errors: ['invalid_email', 'password_rejected', 'registration_refused', 'email_taken', 'overloaded'],
     },
-    schema: { summary: 'Open an account', body: RegisterBody, response: { 201: UserEnvelope } },
+    schema: { summary: 'Register an account', body: RegisterBody, response: { 201: UserEnvelope } },
     handler: async (request, reply) => {
       const user = await register(deps, request.client, request.body);
       reply.code(201);
-      return { data: user, message: 'Account opened. Follow the link in the mail to verify the address.' };
+      return {
+        data: user,
+        message: 'Account created. Follow the link in the mail to verify the email address.',
+      };
     },
   });
 
   app.route({
     method: 'POST',
     url: '/verify-email',
-    bodyLimit,
-    config: { access: 'public', errors: ['verification_token_invalid', 'already_verified'] },
-    schema: { summary: 'Confirm an e-mail address', body: VerifyEmailBody, response: { 200: UserEnvelope } },
-    handler: async (request) => ({
-      data: await verifyEmail(deps, request.client, request.body.token),
-      message: 'E-mail address verified. You can sign in now.',
+    config: {
+      access: 'public',
+      errors: [
+        'verification_token_invalid',
+        'already_verified',
+        'password_rejected',
+        'conflict',
+        'rate_limited',
+        'overloaded',
+      ],
+    },
+    schema: { summary: 'Verify an email address', body: VerifyEmailBody, response: { 200: UserEnvelope } },
+    handler: async ({ client, body: { token, new_password } }) => ({
+      data:
+        new_password === undefined
+          ? await verifyEmail(deps, client, token)
+          : await verifyEmailWithPassword(deps, client, token, new_password),
+      message: 'Email address verified. You can sign in now.',
     }),
   });
 
   app.route({
     method: 'POST',
+    url: '/registration/decline',
+    config: {
+      access: 'public',
+      errors: ['verification_token_invalid', 'already_verified', 'registration_not_pending', 'overloaded'],
+    },
+    schema: {
+      summary: 'Decline a registration made by somebody else',
+      description:
+        'Requires the token of the verification mail. Removes the account; its email address can be registered again.',
+      body: DeclineRegistrationBody,
+      response: { 200: MessageEnvelope },
+    },
+    handler: async (request) => {
+      await declineRegistration(deps, request.client, request.body.token);
+      return { message: 'The account was removed.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/links/check',
+    config: { access: 'public', limit: { name: 'link-check', rule: settings.rateLimitLinkCheck } },
+    schema: {
+      summary: 'Check whether a mailed link still works',
+      description:
+        'Does not use the link up. Lets a page report an invalid link before anyone types a password.',
+      body: CheckLinkBody,
+      response: { 200: LinkStateEnvelope },
+    },
+    handler: async (request) => {
+      const data = await checkLink(deps, request.body);
+      return { data, message: data.valid ? 'The link works.' : 'The link does not work.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
     url: '/resend-verification-email',
-    bodyLimit,
     config: {
       access: 'public',
       limit: { name: 'resend-verification', rule: settings.rateLimitResendVerification },
@@ -76,14 +153,13 @@ export function accountRoutes(app: App, deps: AccountDeps, bodyLimit: number): v
   app.route({
     method: 'POST',
     url: '/password-reset/request',
-    bodyLimit,
     config: {
       access: 'public',
       limit: { name: 'password-reset', rule: settings.rateLimitPasswordReset },
       errors: ['invalid_email'],
     },
     schema: {
-      summary: 'Ask for a mail to set a new password',
+      summary: 'Request a password reset mail',
       body: EmailBody,
       response: { 200: MessageEnvelope },
     },
@@ -96,19 +172,18 @@ export function accountRoutes(app: App, deps: AccountDeps, bodyLimit: number): v
   app.route({
     method: 'POST',
     url: '/password-reset/confirm',
-    bodyLimit,
     config: {
       access: 'public',
-      errors: ['reset_token_invalid', 'password_rejected', 'conflict', 'overloaded'],
+      errors: ['reset_token_invalid', 'password_rejected', 'conflict', 'rate_limited', 'overloaded'],
     },
     schema: {
-      summary: 'Set a new password with the mailed token',
+      summary: 'Set a new password with a mailed token',
       body: ResetConfirmBody,
       response: { 200: MessageEnvelope },
     },
     handler: async (request) => {
       await confirmPasswordReset(deps, request.client, request.body);
-      return { message: 'Password set. Every session has ended; sign in with the new password.' };
+      return { message: 'Password set. Every session has ended. Sign in with the new password.' };
     },
   });
 }

@@ -1,5 +1,5 @@
-// Signing in with e-mail and password. It must cost and say the same whether or not the account exists:
-// the same statements, the same hashing, one answer for unknown, wrong and inactive.
+// Signs a user in with email and password. Neither the response nor its timing may reveal whether an account exists:
+// the statements and the hashing are the same, and unknown, wrong and inactive get the same error.
 import type { LoginBody } from '@castellan/contract/auth';
 import type { User } from '@castellan/contract/users';
 import { inTransaction } from '../../platform/db/transaction.ts';
@@ -7,6 +7,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { canonicalEmail, hasMarkupOrControl } from '../../platform/security/email.ts';
 import { recordEvent } from '../audit/service.ts';
+import { beginAttempt, type LockoutDeps } from '../lockout/service.ts';
 import {
   findPasswordHolderByEmail,
   lockEpoch,
@@ -20,13 +21,20 @@ import {
   startSession,
 } from '../sessions/service.ts';
 import { present, readRecord, type UserDeps } from '../users/service.ts';
-import { beginAttempt, type LockoutDeps } from './lockout.ts';
+import type { AccountMail } from './mails.ts';
 
-export type LoginDeps = PasswordDeps & UserDeps & LockoutDeps;
+export type LoginDeps = PasswordDeps & UserDeps & LockoutDeps & { accountMail: AccountMail };
 
-type Reason = 'unknown_user' | 'wrong_password' | 'locked' | 'unverified' | 'inactive' | 'sanitization';
+/** A failed sign-in, as the audit log records it. */
+type Failure = {
+  reason: 'unknown_user' | 'wrong_password' | 'locked' | 'unverified' | 'inactive' | 'sanitization';
+  /** As typed, or canonical if it is an email. */
+  email: string;
+  /** Id of the account; null if there is none. */
+  userId: string | null;
+};
 
-/** Longer than this is no password anybody set. */
+/** Far above the limit of the password policy, in UTF-16 units. */
 const MAX_PASSWORD_LENGTH = 1_000;
 
 export async function login(
@@ -35,46 +43,49 @@ export async function login(
   body: LoginBody,
 ): Promise<SessionTokens & { user: User }> {
   if (hasMarkupOrControl(body.email) || body.password.length > MAX_PASSWORD_LENGTH) {
-    await recordFailure(deps, client, 'sanitization', body.email, null);
+    await recordFailure(deps, client, { reason: 'sanitization', email: body.email, userId: null });
     throw new AppError('sanitization_failed');
   }
   const email = canonicalEmail(body.email);
   if (email === null) {
-    // No account can have it, so there is nothing to count; the work stays the same.
-    await deps.hasher.verify(null, body.password);
-    await recordFailure(deps, client, 'unknown_user', body.email, null);
+    // No account can have this email, so nothing is counted. Hashing keeps the response time the same.
+    await deps.hasher.verify(null, body.password, { signal: client.gone });
+    await recordFailure(deps, client, { reason: 'unknown_user', email: body.email, userId: null });
     throw new AppError('invalid_credentials');
   }
+  const turn = { key: email, signal: client.gone };
   const attempt = await beginAttempt(deps, client, email);
   if ('lockedSeconds' in attempt) {
-    await deps.hasher.verify(null, body.password);
-    await recordFailure(deps, client, 'locked', email, null);
+    const owner = await findPasswordHolderByEmail(deps.db, email);
+    await deps.hasher.verify(null, body.password, turn);
+    await recordFailure(deps, client, { reason: 'locked', email, userId: owner?.user_id ?? null });
     throw new AppError('account_locked', { retryAfterSeconds: attempt.lockedSeconds });
   }
   try {
     const holder = await findPasswordHolderByEmail(deps.db, email);
-    const matches = await deps.hasher.verify(holder?.password_hash ?? null, body.password);
+    const matches = await deps.hasher.verify(holder?.password_hash ?? null, body.password, turn);
     if (!holder || !matches || !holder.is_active) {
       const reason = !holder ? 'unknown_user' : matches ? 'inactive' : 'wrong_password';
       await attempt.fail(holder?.user_id ?? null);
-      await recordFailure(deps, client, reason, email, holder?.user_id ?? null);
+      await recordFailure(deps, client, { reason, email, userId: holder?.user_id ?? null });
       throw new AppError('invalid_credentials');
     }
     await attempt.succeed();
     if (!holder.verified) {
-      await recordFailure(deps, client, 'unverified', email, holder.user_id);
+      await recordFailure(deps, client, { reason: 'unverified', email, userId: holder.user_id });
       throw new AppError('email_not_verified');
     }
     const started = await inTransaction(deps.db, async (tx) => {
       const locked = await lockEpoch(tx, holder.user_id);
-      // The password was replaced, or the account closed, while this one was being verified: it opens nothing.
+      // An administrator may have changed the account while the password was verified. A session must not outlive that.
       if (locked?.password_epoch !== holder.password_epoch || !locked.is_active) return null;
+      if (!locked.verified || locked.email !== email) return null;
       await recordLastLogin(tx, holder.user_id);
       const tokens = await startSession(tx, deps, { id: holder.user_id, now: locked.now }, client);
       return { tokens, record: await readRecord(tx, holder.user_id) };
     });
     if (!started) {
-      await recordFailure(deps, client, 'wrong_password', email, holder.user_id);
+      await recordFailure(deps, client, { reason: 'wrong_password', email, userId: holder.user_id });
       throw new AppError('invalid_credentials');
     }
     const { tokens, record } = started;
@@ -86,24 +97,26 @@ export async function login(
       details: { email, session_id: tokens.sessionId, user_agent: client.userAgent },
     });
     await recordCapRevocations(deps, client, holder.user_id, tokens.revoked);
-    return { ...tokens, user: (await present(deps, record)).user };
+    return { ...tokens, user: (await present(deps, record)).record };
   } finally {
     await attempt.release();
   }
 }
 
-/** A body with text that no operation is given (NUL, ill-formed Unicode) is a sign-in that was tried all the same. */
+/** Records a failed sign-in whose body was refused before the operation ran (NUL characters, ill-formed Unicode). */
 export async function recordUnreadableLogin(deps: LoginDeps, client: Client, body: unknown): Promise<void> {
   const email = typeof body === 'object' && body !== null && 'email' in body ? body.email : '';
-  await recordFailure(deps, client, 'sanitization', typeof email === 'string' ? email : '', null);
+  await recordFailure(deps, client, {
+    reason: 'sanitization',
+    email: typeof email === 'string' ? email : '',
+    userId: null,
+  });
 }
 
 async function recordFailure(
   deps: LoginDeps,
   client: Client,
-  reason: Reason,
-  email: string,
-  userId: string | null,
+  { reason, email, userId }: Failure,
 ): Promise<void> {
   await recordEvent(deps, client, {
     action: 'login_failed',

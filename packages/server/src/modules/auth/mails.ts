@@ -1,101 +1,131 @@
-// The mails about an account: queued inside the transaction that causes them, written when they are sent.
-// Whether an address has an account is found out here, not while a stranger waits for his answer.
+// Queues account mails in the transaction that causes them, and composes them when they are sent.
+// The account is looked up only when the mail is composed, so that response times do not reveal whether it exists.
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
+import { duration } from '../../platform/counted.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
-import { enqueueMailStatement } from '../../platform/mail/outbox.ts';
+import { fillLink, type LinkTemplate, TOKEN_PLACEHOLDER } from '../../platform/mail/link-template.ts';
 import type { Mail } from '../../platform/mail/transport.ts';
-import { issueOneTimeToken } from './one-time-tokens.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
+import type { MailName, MailTemplates, MailValues } from './mail-templates.ts';
+import { issueOneTimeToken, lifetimeMinutes, type Purpose } from './one-time-tokens.ts';
 
 export type MailKind = 'verification' | 'password_reset' | 'account_locked';
 
 export type AccountMail = {
-  /** The mail goes out if and only if the transaction commits; call `wake` after. */
+  /** Queues a mail, which is sent only if the transaction commits. Call `wake` after the commit. */
   enqueue(tx: Tx, kind: MailKind, payload: { email: string }): Promise<void>;
   wake(): void;
 };
 
-type Recipient = { id: string; email: string; first_name: string; is_active: boolean; verified: boolean };
+type Recipient = Pick<Row<'users'>, 'id' | 'email' | 'first_name' | 'is_active' | 'verified' | 'link_epoch'>;
 
 export async function enqueueAccountMail(tx: Tx, kind: MailKind, payload: { email: string }): Promise<void> {
-  const statement = enqueueMailStatement(kind, payload);
-  await sql`insert into outbox (kind, payload) values (${statement.values[0]}, ${statement.values[1]}::jsonb)`.execute(
-    tx,
-  );
+  // With the account's current link epoch: if an administrator raises it before the mail is sent, the mail is dropped.
+  await sql`
+    insert into outbox (kind, payload)
+    select ${kind}, ${JSON.stringify(payload)}::jsonb || jsonb_build_object('link_epoch',
+      coalesce((select link_epoch from users where email = ${payload.email}), 0))`.execute(tx);
 }
 
-/** What the outbox worker sends for a row. Null when nobody is to get it: no such account, or not the state for it. */
-export function createMailComposer(deps: { db: Db; publicUrl: string; lockoutMinutes: number }) {
+export type MailDeps = {
+  db: Db;
+  mailTemplates: MailTemplates;
+  settings: {
+    serviceName: string;
+    publicUrl: string;
+    appUrl: string | undefined;
+    verifyUrl: LinkTemplate | undefined;
+    resetUrl: LinkTemplate | undefined;
+    forgotUrl: string | undefined;
+    lockoutMinutes: number;
+  };
+};
+
+/**
+ * Returns the function that composes the mail of an outbox row. It returns null if no mail must be sent: there is no
+ * account, or its state has changed.
+ */
+export function createMailComposer(deps: MailDeps) {
+  const { settings } = deps;
   return async (kind: string, payload: unknown): Promise<Mail | null> => {
-    const { email } = payload as { email: string };
+    const { email, linkEpoch } = readPayload(payload);
     const { rows } = await sql<Recipient>`
-      select id, email, first_name, is_active, verified from users where email = ${email}`.execute(deps.db);
+      select id, email, first_name, is_active, verified, link_epoch from users where email = ${email}`.execute(
+      deps.db,
+    );
     const user = rows[0];
     if (!user?.is_active) return null;
-    switch (kind as MailKind) {
-      case 'verification':
-        return user.verified
-          ? null
-          : verificationMail(user, await link(deps, 'verify_email', '/verify-email', user));
-      case 'password_reset':
-        return resetMail(user, await link(deps, 'reset_password', '/reset', user));
+    switch (kind) {
+      case 'verification': {
+        if (user.verified || user.link_epoch !== linkEpoch) return null;
+        const link = await issueLink(deps, 'verify_email', user);
+        if (link === null) return null;
+        return write(deps, user, 'verification', {
+          link,
+          link_lifetime: duration(lifetimeMinutes.verify_email),
+        });
+      }
+      case 'password_reset': {
+        if (user.link_epoch !== linkEpoch) return null;
+        const link = await issueLink(deps, 'reset_password', user);
+        if (link === null) return null;
+        return write(deps, user, 'password-reset', {
+          link,
+          link_lifetime: duration(lifetimeMinutes.reset_password),
+        });
+      }
       case 'account_locked':
-        return lockedMail(user, deps.lockoutMinutes, `${deps.publicUrl}/forgot`);
+        return write(deps, user, 'account-locked', {
+          link: settings.forgotUrl ?? `${settings.publicUrl}/forgot`,
+          lock_duration: duration(settings.lockoutMinutes),
+        });
       default:
         throw new Error(`no mail of kind ${kind}`);
     }
   };
 }
 
-async function link(
-  deps: { db: Db; publicUrl: string },
-  purpose: 'verify_email' | 'reset_password',
-  path: string,
-  user: Recipient,
-): Promise<string> {
-  const token = await inTransaction(deps.db, (tx) => issueOneTimeToken(tx, purpose, user));
-  return `${deps.publicUrl}${path}#token=${token}`;
+/** Reads the payload of an outbox row. Throws if it has no email. */
+function readPayload(payload: unknown): { email: string; linkEpoch: number } {
+  if (typeof payload !== 'object' || payload === null) throw new Error('the mail has no payload');
+  if (!('email' in payload) || typeof payload.email !== 'string') throw new Error('the mail has no email');
+  // Rows of an earlier version have no epoch. 0 is the epoch of an account that no administrator has changed.
+  const linkEpoch =
+    'link_epoch' in payload && typeof payload.link_epoch === 'number' ? payload.link_epoch : 0;
+  return { email: payload.email, linkEpoch };
 }
 
-type Paragraph = string | { link: string; label: string };
+/** Returns null if an administrator ended the links of the account after the mail was queued. */
+async function issueLink(
+  { db, settings }: MailDeps,
+  purpose: Purpose,
+  user: Recipient,
+): Promise<string | null> {
+  const ownPage = (path: string): LinkTemplate => `${settings.publicUrl}${path}#token=${TOKEN_PLACEHOLDER}`;
+  const template =
+    purpose === 'verify_email'
+      ? (settings.verifyUrl ?? ownPage('/verify-email'))
+      : (settings.resetUrl ?? ownPage('/reset'));
+  const token = await inTransaction(db, (tx) => issueOneTimeToken(tx, purpose, user));
+  return token === null ? null : fillLink(template, token);
+}
 
-const verificationMail = (user: Recipient, href: string): Mail =>
-  mail(user, 'Confirm your e-mail address', [
-    'please confirm that this address is yours:',
-    { link: href, label: 'Confirm my e-mail address' },
-    'The link works once, for 24 hours. If you did not open an account, do nothing: it will be removed.',
-  ]);
+type SharedValue = 'service_name' | 'app_url' | 'email' | 'first_name';
 
-const resetMail = (user: Recipient, href: string): Mail =>
-  mail(user, 'Set a new password', [
-    'somebody, hopefully you, asked to set a new password for this account:',
-    { link: href, label: 'Set a new password' },
-    'The link works once, for 30 minutes. If it was not you, do nothing: your password stays as it is.',
-  ]);
-
-const lockedMail = (user: Recipient, minutes: number, href: string): Mail =>
-  mail(user, 'Your account is locked for a while', [
-    `signing in to your account failed several times, so it is locked for ${minutes} minutes. You stay signed in where you are.`,
-    'If it was not you, somebody may be guessing your password. A new one ends the lock at once:',
-    { link: href, label: 'Set a new password' },
-  ]);
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-
-function mail(user: Recipient, subject: string, paragraphs: Paragraph[]): Mail {
-  // Anybody can register with any address and any words for a name: those are not for us to deliver.
-  const greeting = user.verified ? `Hello ${user.first_name},` : 'Hello,';
-  const body: Paragraph[] = [greeting, ...paragraphs];
-  const html = body.map((one) =>
-    typeof one === 'string'
-      ? `<p>${escapeHtml(one)}</p>`
-      : `<p><a href="${escapeHtml(one.link)}">${escapeHtml(one.label)}</a></p><p style="color:#555;font-size:.85em">${escapeHtml(one.link)}</p>`,
-  );
-  return {
-    to: user.email,
-    subject,
-    text: `${body.map((one) => (typeof one === 'string' ? one : one.link)).join('\n\n')}\n`,
-    html: `<!doctype html><html lang="en"><body style="font-family:system-ui,sans-serif;max-width:34em">${html.join('')}</body></html>`,
+function write<N extends MailName>(
+  { mailTemplates, settings }: MailDeps,
+  user: Recipient,
+  name: N,
+  own: Omit<MailValues<N>, SharedValue>,
+): Mail {
+  const values = {
+    service_name: settings.serviceName,
+    app_url: settings.appUrl ?? '',
+    email: user.email,
+    // Anyone can register another person's email with any text as the name. The service must not deliver that text.
+    first_name: user.verified ? user.first_name : '',
+    ...own,
   };
+  const { subject, text, html } = mailTemplates[name];
+  return { to: user.email, subject: subject(values), text: text(values), html: html(values) };
 }

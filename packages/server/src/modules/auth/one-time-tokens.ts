@@ -1,26 +1,33 @@
-// The tokens in mailed links: made, found, consumed once. Only their SHA-256 is stored.
-// A purpose is part of every look-up: a token for one never serves another.
+// Issues, finds and consumes the one-time tokens of mailed links. Only their SHA-256 hash is stored.
+// Every lookup includes the purpose, so that a token cannot be used for another one.
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
 import { randomToken } from '../../platform/ids.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
 
-export type Purpose = 'verify_email' | 'reset_password';
+export type Purpose = Row<'one_time_tokens'>['purpose'];
 
-// Long enough to find the mail; a reset is worth more to a thief.
-const lifetimeMinutes: Record<Purpose, number> = { verify_email: 24 * 60, reset_password: 30 };
+// A day is enough to find the mail. A reset link is shorter, because a stolen one gives access to the account.
+export const lifetimeMinutes: Record<Purpose, number> = { verify_email: 24 * 60, reset_password: 30 };
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-/** The token's text; earlier ones of the same user and purpose end with it. */
+/**
+ * Issues a token and ends earlier ones of the same user and purpose. Returns its text; null if the account was deleted
+ * or deactivated, got another email, or had its links ended since `user` was read.
+ */
 export async function issueOneTimeToken(
   tx: Tx,
   purpose: Purpose,
-  user: { id: string; email: string },
-): Promise<string> {
+  user: Pick<Row<'users'>, 'id' | 'email' | 'link_epoch'>,
+): Promise<string | null> {
   const token = randomToken();
-  // The user's row serializes two issues at once: newest only.
-  await sql`select from users where id = ${user.id} for update`.execute(tx);
+  // The row lock serializes parallel calls, so that only the newest token stays valid.
+  const { rows } = await sql`
+    select from users
+    where id = ${user.id} and email = ${user.email} and link_epoch = ${user.link_epoch} and is_active
+    for update`.execute(tx);
+  if (rows.length === 0) return null;
   await endOneTimeTokens(tx, purpose, user.id);
   await sql`
     insert into one_time_tokens (token_hash, purpose, user_id, email, expires_at)
@@ -29,7 +36,10 @@ export async function issueOneTimeToken(
   return token;
 }
 
-/** Whose live token this is; it stays usable. */
+/** Returns the key by which uses of one link take turns in the gate. It does not reveal the token. */
+export const turnKeyOf = (token: string): string => `link ${hashOf(token).toString('base64')}`;
+
+/** Returns the id of the token's user; undefined if the token is invalid. The token stays usable. */
 export async function findTokenOwner(db: Db, purpose: Purpose, token: string): Promise<string | undefined> {
   const { rows } = await sql<{ user_id: string }>`
     select t.user_id from one_time_tokens t join users u on u.id = t.user_id
@@ -38,17 +48,22 @@ export async function findTokenOwner(db: Db, purpose: Purpose, token: string): P
   return rows[0]?.user_id;
 }
 
-/** Atomic: of any number of callers one gets the owner, in the transaction of what the token allows. */
+/**
+ * Uses the token up and returns its user and email; undefined if it is invalid. Of parallel callers only one succeeds.
+ * Call it in the transaction of the change that the token allows.
+ */
 export async function consumeOneTimeToken(
   tx: Tx,
   purpose: Purpose,
   token: string,
 ): Promise<{ user_id: string; email: string } | undefined> {
-  // The user's row first, as everywhere: a sweep or a new link under way is waited for, not met in a deadlock.
+  // Locks the user's row first, as everywhere, to avoid deadlocks with the clean-up and with new links. A used or
+  // expired link locks nothing, so that it cannot be used to block the account.
   const { rows } = await sql<{ user_id: string; email: string }>`
     with owner as materialized (
       select u.id from users u join one_time_tokens t on t.user_id = u.id
-      where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and u.email = t.email and u.is_active
+      where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
+        and u.email = t.email and u.is_active
       for update of u)
     update one_time_tokens set used_at = now()
     where token_hash = ${hashOf(token)} and purpose = ${purpose} and used_at is null and expires_at > now()
@@ -57,7 +72,7 @@ export async function consumeOneTimeToken(
   return rows[0];
 }
 
-/** Ends what is pending; used tokens stay until they expire, so that a second click can be told from a wrong link. */
+/** Deletes unused tokens. Used tokens stay until they expire, so that a second click is told from a wrong link. */
 export async function endOneTimeTokens(tx: Tx, purpose: Purpose, userId: string): Promise<void> {
   await sql`
     delete from one_time_tokens where user_id = ${userId} and purpose = ${purpose} and used_at is null`.execute(
@@ -65,7 +80,7 @@ export async function endOneTimeTokens(tx: Tx, purpose: Purpose, userId: string)
   );
 }
 
-/** True when the token, used or expired, belongs to an account that is verified by now. */
+/** Returns whether the token, even if used or expired, belongs to a verified account. */
 export async function isOfVerifiedUser(db: Db, token: string): Promise<boolean> {
   const { rows } = await sql`
     select from one_time_tokens t join users u on u.id = t.user_id
@@ -73,7 +88,7 @@ export async function isOfVerifiedUser(db: Db, token: string): Promise<boolean> 
   return rows.length > 0;
 }
 
-/** Rows that expired over a day ago. */
+/** Deletes tokens that expired more than a day ago, in batches. Returns their number. */
 export async function deleteExpiredOneTimeTokens(db: Db): Promise<number> {
   const batch = 5_000;
   let total = 0;

@@ -1,56 +1,69 @@
-// Replacing one's password: by the present one, or by a mailed link when it is forgotten.
-// The rules, the history and the end of all sessions are the passwords module's; this decides who is entitled.
+// Replaces a user's password, authorized by the current password or by a mailed link.
+// The password rules, the history and the end of all sessions belong to the passwords module.
 import type { ChangePasswordBody, ResetConfirmBody } from '@castellan/contract/auth';
 import type { User } from '@castellan/contract/users';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
+import { allHandled } from '../../platform/fields.ts';
 import type { Client } from '../../platform/http/client.ts';
+import { overLimit } from '../../platform/http/rate-limits.ts';
+import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
+import { requireEmail } from '../../platform/security/email.ts';
+import type { Tx } from '../../schema/database.ts';
 import { recordBounded, recordEvent } from '../audit/service.ts';
-import type { Actor } from '../authz/guard.ts';
+import type { UserCaller } from '../authz/caller.ts';
+import { beginAttempt, clearAttempts } from '../lockout/service.ts';
 import {
-  clearAttempts,
+  countingRefusals,
   findPasswordHolder,
   findPasswordHolderByEmail,
+  lockEpoch,
+  type PasswordDeps,
   type PasswordHolder,
+  prepareReplacement,
+  type Refusals,
+  replacementEvent,
   replacePassword,
+  unlockEvent,
 } from '../passwords/service.ts';
 import { lockLiveSession, type SessionTokens, startSession } from '../sessions/service.ts';
-import { present, readRecord } from '../users/service.ts';
+import { present, readRecord, type VersionedUser } from '../users/service.ts';
 import { type AbuseDeps, mayMail } from './abuse.ts';
-import { requireEmail } from './email-input.ts';
-import { beginAttempt } from './lockout.ts';
 import type { LoginDeps } from './login.ts';
 import { consumeOneTimeToken, endOneTimeTokens, findTokenOwner } from './one-time-tokens.ts';
 
-/** Every session ends, the caller's too; the answer is a new one. */
+/** Changes the caller's password. Ends every session, including the caller's, and returns a new one. */
 export async function changePassword(
   deps: LoginDeps,
-  client: Client,
-  actor: Actor,
-  body: ChangePasswordBody,
+  { client, principal }: UserCaller,
+  { current_password, new_password: newPassword, ...rest }: ChangePasswordBody,
 ): Promise<SessionTokens & { user: User }> {
-  const holder = await findPasswordHolder(deps.db, actor.user_id);
+  allHandled(rest);
+  const holder = await findPasswordHolder(deps.db, principal.id);
   if (!holder) throw new AppError('token_revoked');
-  await requireCurrentPassword(deps, client, holder, body.current_password);
-  const { tokens, record } = await replacePassword(deps, client, {
+  await requireCurrentPassword(deps, client, holder, current_password);
+  await requireFewChanges(deps, client, holder);
+  const replacement = await prepareReplacement(deps, client, {
     holder,
-    newPassword: body.new_password,
+    newPassword,
     action: 'password_changed',
-    actorId: holder.user_id,
-    // A logout or a deactivation that came in between must not be answered with a new session.
-    entitle: async (tx) => {
-      if (!(await lockLiveSession(tx, holder.user_id, actor.session_id))) throw new AppError('token_revoked');
-    },
-    finish: async (tx, user) => {
-      await endOneTimeTokens(tx, 'reset_password', user.id);
-      const tokens = await startSession(tx, deps, user, client);
-      return { tokens, record: await readRecord(tx, user.id) };
-    },
+    actorId: principal.id,
   });
-  return { ...tokens, user: (await present(deps, record)).user };
+  const { tokens, record, sessionsEnded } = await inTransaction(deps.db, async (tx) => {
+    await lockEpoch(tx, holder.user_id);
+    // If the session ended or the user was deactivated meanwhile, the caller must not get a new session.
+    if (!(await lockLiveSession(tx, holder.user_id, principal.sessionId)))
+      throw new AppError('token_revoked');
+    const { sessionsEnded, now } = await replacePassword(tx, deps, replacement);
+    await endOneTimeTokens(tx, 'reset_password', holder.user_id);
+    const tokens = await startSession(tx, deps, { id: holder.user_id, now }, client);
+    return { tokens, sessionsEnded, record: await readRecord(tx, holder.user_id) };
+  });
+  await recordEvent(deps, client, replacementEvent(replacement, sessionsEnded));
+  return { ...tokens, user: (await present(deps, record)).record };
 }
 
-// The same counter as at login: a stolen session is no place to guess the password from.
+// Uses the counter of sign-ins, so that a stolen session cannot be used to guess the password.
 async function requireCurrentPassword(
   deps: LoginDeps,
   client: Client,
@@ -63,7 +76,8 @@ async function requireCurrentPassword(
     throw new AppError('account_locked', { retryAfterSeconds: attempt.lockedSeconds });
   }
   try {
-    if (await deps.hasher.verify(holder.password_hash, password)) {
+    const turn = { key: holder.email, signal: client.gone };
+    if (await deps.hasher.verify(holder.password_hash, password, turn)) {
       await attempt.succeed();
       return;
     }
@@ -73,6 +87,26 @@ async function requireCurrentPassword(
   }
   await recordRefusal(deps, client, holder, 'wrong_current_password');
   throw new AppError('wrong_current_password');
+}
+
+// Each change hashes up to PASSWORD_HISTORY_COUNT times and leaves an audit entry that is never left out.
+const changesRule: RateLimitRule = { limit: 120, windowSeconds: 3_600 };
+
+/** Counts after the current password was verified, so that a stolen token cannot use up the owner's changes. Throws 429. */
+async function requireFewChanges(
+  deps: LoginDeps,
+  client: Client,
+  { user_id: id, email }: PasswordHolder,
+): Promise<void> {
+  const counted = await deps.limiter.hit(`password-change|${id}`, changesRule);
+  if (counted.allowed) return;
+  await recordBounded(deps, client, {
+    action: 'rate_limited',
+    actorId: id,
+    resourceId: id,
+    details: { email, limit: 'password-change' },
+  });
+  throw overLimit(counted);
 }
 
 const recordRefusal = (
@@ -88,7 +122,7 @@ const recordRefusal = (
     details: { email: holder.email, attempted: 'password_changed', reason },
   });
 
-/** Answers nothing on purpose: the caller says the same sentence to everybody. */
+/** Queues a reset mail. Returns nothing, so that the response is the same whether or not an account exists. */
 export async function requestPasswordReset(
   deps: LoginDeps & AbuseDeps,
   client: Client,
@@ -109,43 +143,85 @@ export async function requestPasswordReset(
   });
 }
 
-/** Throws `reset_token_invalid` or `password_rejected` (400); a refused password leaves the link usable. */
-export async function confirmPasswordReset(
-  deps: LoginDeps,
-  client: Client,
-  body: ResetConfirmBody,
-): Promise<void> {
-  const ownerId = await findTokenOwner(deps.db, 'reset_password', body.token);
-  const holder = ownerId === undefined ? undefined : await findPasswordHolder(deps.db, ownerId);
-  if (!holder) {
-    await recordBounded(deps, client, {
-      action: 'password_refused',
-      actorId: null,
-      details: { attempted: 'password_reset', reason: 'reset_token_invalid' },
-    });
-    throw new AppError('reset_token_invalid');
-  }
-  const wasLocked = await replacePassword(deps, client, {
-    holder,
-    newPassword: body.new_password,
-    action: 'password_reset',
-    actorId: holder.user_id,
-    entitle: async (tx) => {
-      if (!(await consumeOneTimeToken(tx, 'reset_password', body.token)))
-        throw new AppError('reset_token_invalid');
-    },
-    // A reset ends all pending links.
-    finish: async (tx, user) => {
-      await endOneTimeTokens(tx, 'reset_password', user.id);
-      await endOneTimeTokens(tx, 'verify_email', user.id);
-      return clearAttempts(tx, holder.email);
-    },
+/** Counts rejected passwords of all links of one user together, so that a new link does not reset the count. */
+const linkRefusals = ({ user_id: id }: PasswordHolder): Refusals => ({
+  limit: 'link-password',
+  by: [id],
+  actorId: id,
+  userId: id,
+});
+
+/** Records the refusal of a reset link in the audit log. Returns the error to throw. */
+async function resetRefusal(deps: LoginDeps, client: Client): Promise<AppError> {
+  await recordBounded(deps, client, {
+    action: 'password_refused',
+    actorId: null,
+    details: { attempted: 'password_reset', reason: 'reset_token_invalid' },
   });
-  if (wasLocked)
-    await recordEvent(deps, client, {
-      action: 'account_unlocked',
-      actorId: holder.user_id,
-      resourceId: holder.user_id,
-      details: { email: holder.email, reason: 'password_set' },
-    });
+  return new AppError('reset_token_invalid');
 }
+
+/**
+ * Sets a new password with a mailed link. Throws `reset_token_invalid` or `password_rejected` (400), or `rate_limited`
+ * (429) after too many rejected passwords. The link stays usable after a rejected password.
+ */
+export async function confirmPasswordReset(
+  deps: LoginDeps & AbuseDeps,
+  client: Client,
+  { token, new_password: newPassword, ...rest }: ResetConfirmBody,
+): Promise<void> {
+  allHandled(rest);
+  const ownerId = await findTokenOwner(deps.db, 'reset_password', token);
+  const holder = ownerId === undefined ? undefined : await findPasswordHolder(deps.db, ownerId);
+  if (!holder) throw await resetRefusal(deps, client);
+  // Parallel requests with one link take turns, because each of them would check and hash a password.
+  await deps.attemptGate.run(`reset ${holder.user_id}`, client, async () => {
+    if ((await findTokenOwner(deps.db, 'reset_password', token)) === undefined)
+      throw await resetRefusal(deps, client);
+    await setPasswordByLink(deps, client, holder, {
+      newPassword,
+      consume: (tx) => consumeReset(tx, token),
+    }).catch(async (error: unknown) => {
+      // The link became invalid while the password was hashed.
+      const isLinkInvalid = error instanceof AppError && error.code === 'reset_token_invalid';
+      throw isLinkInvalid ? await resetRefusal(deps, client) : error;
+    });
+  });
+}
+
+async function consumeReset(tx: Tx, token: string): Promise<void> {
+  if (!(await consumeOneTimeToken(tx, 'reset_password', token))) throw new AppError('reset_token_invalid');
+}
+
+/**
+ * Sets the password of the user of a link, and ends their sessions, pending links and lock. Calls `consume` while
+ * holding the user's row lock. Returns the user's record. Throws `password_rejected` (400), `rate_limited` (429) after
+ * too many rejected passwords, `conflict`, and the errors of `consume`.
+ */
+export const setPasswordByLink = (
+  deps: PasswordDeps,
+  client: Client,
+  holder: PasswordHolder,
+  { newPassword, consume }: { newPassword: string; consume: (tx: Tx) => Promise<void> },
+): Promise<VersionedUser> =>
+  countingRefusals(deps, client, linkRefusals(holder), async () => {
+    const id = holder.user_id;
+    const replacement = await prepareReplacement(deps, client, {
+      holder,
+      newPassword,
+      action: 'password_reset',
+      actorId: id,
+    });
+    const { record, sessionsEnded, wasLocked } = await inTransaction(deps.db, async (tx) => {
+      await lockEpoch(tx, id);
+      await consume(tx);
+      const { sessionsEnded } = await replacePassword(tx, deps, replacement);
+      await endOneTimeTokens(tx, 'reset_password', id);
+      await endOneTimeTokens(tx, 'verify_email', id);
+      const wasLocked = await clearAttempts(tx, holder.email);
+      return { record: await readRecord(tx, id), sessionsEnded, wasLocked };
+    });
+    await recordEvent(deps, client, replacementEvent(replacement, sessionsEnded));
+    if (wasLocked) await recordEvent(deps, client, unlockEvent(replacement));
+    return record;
+  });

@@ -1,4 +1,4 @@
-// The cookie that carries the refresh token to the operations of /auth, and nowhere else.
+// Sets and clears the cookie that sends the refresh token to the operations under /auth only.
 import type { FastifyReply } from 'fastify';
 
 export const REFRESH_COOKIE = 'refresh_token';

@@ -1,62 +1,73 @@
-// Opening an account: register, confirm the e-mail, ask for the mail again.
-// An account, its default role and its mail are one transaction: all of them or none.
+// Registers accounts, verifies their email and sends the verification mail again.
+// One transaction creates the account, its default role and its mail.
 import type { RegisterBody } from '@castellan/contract/auth';
 import type { User } from '@castellan/contract/users';
 import { brokenConstraint } from '../../platform/db/failures.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
+import { allHandled } from '../../platform/fields.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
+import type { Gate } from '../../platform/limits/gate.ts';
+import { requireEmail } from '../../platform/security/email.ts';
 import { recordBounded, recordEvent } from '../audit/service.ts';
 import { findPasswordHolderByEmail, hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import {
   addRoleByName,
   cleanNames,
-  insertUser,
+  insertRegistration,
   markVerified,
   present,
   readRecord,
   type UserDeps,
   type VersionedUser,
 } from '../users/service.ts';
-import { type AbuseDeps, mayMail, mayRegister } from './abuse.ts';
-import { requireEmail } from './email-input.ts';
+import { type AbuseDeps, mayCreateAccount, mayMail, mayRegisterFrom } from './abuse.ts';
 import type { AccountMail } from './mails.ts';
-import { consumeOneTimeToken, endOneTimeTokens, isOfVerifiedUser } from './one-time-tokens.ts';
+import { consumeOneTimeToken, endOneTimeTokens, isOfVerifiedUser, turnKeyOf } from './one-time-tokens.ts';
 
 export type RegistrationDeps = PasswordDeps &
   UserDeps &
-  AbuseDeps & { accountMail: AccountMail; settings: { defaultRole: string } };
+  AbuseDeps & {
+    accountMail: AccountMail;
+    /** Limits parallel attempts on one account and parallel uses of one mailed link. */
+    attemptGate: Gate;
+    settings: { defaultRole: string };
+  };
 
 export async function register(deps: RegistrationDeps, client: Client, body: RegisterBody): Promise<User> {
-  const email = requireEmail(body.email);
-  const names = cleanNames({ first_name: body.first_name, last_name: body.last_name });
-  if (!(await mayRegister(deps, client, email))) {
-    await recordRefusal(deps, client, email, 'abuse_limit');
-    throw new AppError('registration_refused');
-  }
-  const passwordHash = await hashFirstPassword(deps, body.password, { email, ...names }).catch(
+  const { email: address, password, first_name, last_name, ...rest } = body;
+  allHandled(rest);
+  const email = requireEmail(address);
+  const names = cleanNames({ first_name, last_name });
+  if (!(await mayRegisterFrom(deps, client))) throw await refusal(deps, client, email, 'abuse_limit');
+  const passwordHash = await hashFirstPassword(deps, password, { email, ...names }).catch(
     async (error: unknown) => {
       if (error instanceof AppError && error.code === 'password_rejected')
         await recordRefusal(deps, client, email, 'password_rejected');
       throw error;
     },
   );
+  if (await findPasswordHolderByEmail(deps.db, email))
+    throw await refusal(deps, client, email, 'email_taken');
+  if (!(await mayCreateAccount(deps, email))) throw await refusal(deps, client, email, 'abuse_limit');
   const id = newId();
   let record: VersionedUser;
   try {
     record = await inTransaction(deps.db, async (tx) => {
-      await insertUser(tx, { id, email, ...names, password_hash: passwordHash, verified: false });
+      await insertRegistration(tx, { id, email, ...names, password_hash: passwordHash });
       const role = deps.settings.defaultRole;
       if (role !== '' && !(await addRoleByName(tx, id, role)))
-        deps.log.warn({ role }, 'DEFAULT_ROLE names no role, or a system role: registered without one');
+        deps.log.warn(
+          { role },
+          'DEFAULT_ROLE names a missing role or a system role: the user was registered without a role',
+        );
       await deps.accountMail.enqueue(tx, 'verification', { email });
       return readRecord(tx, id);
     });
   } catch (error) {
     if (brokenConstraint(error) !== 'users_email_key') throw error;
-    await recordRefusal(deps, client, email, 'email_taken');
-    throw new AppError('email_taken');
+    throw await refusal(deps, client, email, 'email_taken');
   }
   deps.accountMail.wake();
   await mayMail(deps, 'verification', email);
@@ -66,7 +77,13 @@ export async function register(deps: RegistrationDeps, client: Client, body: Reg
     resourceId: id,
     details: { email },
   });
-  return (await present(deps, record)).user;
+  await recordEvent(deps, client, {
+    action: 'verification_email_sent',
+    actorId: null,
+    resourceId: id,
+    details: { email, outcome: 'queued' },
+  });
+  return (await present(deps, record)).record;
 }
 
 async function recordRefusal(
@@ -82,33 +99,58 @@ async function recordRefusal(
   });
 }
 
-/** Throws `verification_token_invalid` or `already_verified` (400). */
+/** Records the refusal in the audit log. Returns the error to throw. */
+async function refusal(
+  deps: RegistrationDeps,
+  client: Client,
+  email: string,
+  reason: 'abuse_limit' | 'email_taken',
+): Promise<AppError> {
+  await recordRefusal(deps, client, email, reason);
+  return new AppError(reason === 'email_taken' ? 'email_taken' : 'registration_refused');
+}
+
+/** Verifies the email. Throws `verification_token_invalid` or `already_verified` (400), and GateFullError. */
 export async function verifyEmail(deps: RegistrationDeps, client: Client, token: string): Promise<User> {
-  const verified = await inTransaction(deps.db, async (tx) => {
-    const consumed = await consumeOneTimeToken(tx, 'verify_email', token);
-    if (!consumed || !(await markVerified(tx, consumed.user_id, consumed.email))) return null;
-    await endOneTimeTokens(tx, 'verify_email', consumed.user_id);
-    return readRecord(tx, consumed.user_id);
-  });
-  if (!verified) {
-    const code = (await isOfVerifiedUser(deps.db, token)) ? 'already_verified' : 'verification_token_invalid';
-    await recordBounded(deps, client, {
-      action: 'verification_refused',
-      actorId: null,
-      details: { reason: code },
-    });
-    throw new AppError(code);
-  }
+  const verified = await deps.attemptGate.run(turnKeyOf(token), client, () =>
+    inTransaction(deps.db, async (tx) => {
+      const consumed = await consumeOneTimeToken(tx, 'verify_email', token);
+      if (!consumed || !(await markVerified(tx, consumed.user_id, consumed.email))) return null;
+      await endOneTimeTokens(tx, 'verify_email', consumed.user_id);
+      return readRecord(tx, consumed.user_id);
+    }),
+  );
+  if (!verified) throw await linkRefusal(deps, client, token);
+  return finishVerification(deps, client, verified);
+}
+
+/** Records a committed verification in the audit log. Returns the user. */
+export async function finishVerification(
+  deps: RegistrationDeps,
+  client: Client,
+  verified: VersionedUser,
+): Promise<User> {
   await recordEvent(deps, client, {
     action: 'email_verified',
     actorId: verified.user_id,
     resourceId: verified.user_id,
     details: { email: verified.email },
   });
-  return (await present(deps, verified)).user;
+  return (await present(deps, verified)).record;
 }
 
-/** Answers nothing on purpose: the caller says the same sentence to everybody. */
+/** Records the refusal of a verification link in the audit log. Returns the error to throw. */
+export async function linkRefusal(deps: RegistrationDeps, client: Client, token: string): Promise<AppError> {
+  const code = (await isOfVerifiedUser(deps.db, token)) ? 'already_verified' : 'verification_token_invalid';
+  await recordBounded(deps, client, {
+    action: 'verification_refused',
+    actorId: null,
+    details: { reason: code },
+  });
+  return new AppError(code);
+}
+
+/** Queues the verification mail. Returns nothing, so that the response is the same whether or not an account exists. */
 export async function resendVerification(
   deps: RegistrationDeps,
   client: Client,

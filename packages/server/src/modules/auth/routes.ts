@@ -1,4 +1,4 @@
-// HTTP of signing in and staying in, under /api/v1/auth: shapes, cookies, sentences. The rules stand in the files beside.
+// HTTP of signing in, signing out and refreshing, under /api/v1/auth. The rules are in the other files of this folder.
 import {
   AccessTokenEnvelope,
   ChangePasswordBody,
@@ -16,8 +16,8 @@ import { CSRF_COOKIE, issueCsrfToken } from '../../platform/http/csrf-protection
 import type { App } from '../../platform/http/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Csrf } from '../../platform/security/csrf.ts';
-import { actorOf } from '../authz/guard.ts';
-import { refreshSession } from '../sessions/refresh.ts';
+import { userCallerOf } from '../authz/caller.ts';
+import { type RefreshDeps, refreshSession } from '../sessions/refresh.ts';
 import { logout, logoutEverywhere, type SessionTokens } from '../sessions/service.ts';
 import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
 import { type AccountDeps, accountRoutes } from './account-routes.ts';
@@ -25,24 +25,22 @@ import { login } from './login.ts';
 import { changePassword } from './password-change.ts';
 import { clearRefreshCookie, REFRESH_COOKIE, setRefreshCookie } from './refresh-cookie.ts';
 
-export type AuthDeps = AccountDeps & {
-  csrf: Csrf;
-  settings: {
-    cookieSecure: boolean;
-    rateLimitLogin: RateLimitRule | null;
-    rateLimitNewAccessToken: RateLimitRule | null;
+export type AuthDeps = AccountDeps &
+  RefreshDeps & {
+    csrf: Csrf;
+    settings: {
+      cookieSecure: boolean;
+      rateLimitLogin: RateLimitRule | null;
+      rateLimitNewAccessToken: RateLimitRule | null;
+    };
   };
-};
-
-/** No body of /auth is larger: 64 KiB. */
-const BODY_LIMIT_BYTES = 65_536;
 
 export function authRoutes(app: App, deps: AuthDeps): void {
   const { settings } = deps;
-  const bodyLimit = BODY_LIMIT_BYTES;
+  const isHttps = settings.publicUrl.startsWith('https:');
   const cookie = { secure: settings.cookieSecure, maxAgeSeconds: refreshLifetimeSeconds(settings) };
 
-  /** What login and change_password answer; the cookie goes with it. */
+  /** Sets the refresh cookie and returns the tokens for the response of login and change_password. */
   const signedIn = (reply: FastifyReply, tokens: SessionTokens) => {
     setRefreshCookie(reply, tokens.refreshToken, cookie);
     return {
@@ -58,7 +56,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     config: { access: 'public', cookies: { sets: [CSRF_COOKIE] } },
     schema: { summary: 'Get a CSRF token for this browser', response: { 200: CsrfTokenEnvelope } },
     handler: async (request, reply) => ({
-      data: { csrf_token: issueCsrfToken(deps.csrf, request, reply, request.client.secure) },
+      data: { csrf_token: issueCsrfToken(deps.csrf, request, reply, request.client.secure || isHttps) },
       message: 'Send this token as X-CSRF-Token with every state-changing request.',
     }),
   });
@@ -66,7 +64,6 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   app.route({
     method: 'POST',
     url: '/login',
-    bodyLimit,
     config: {
       access: 'public',
       cookies: { sets: [REFRESH_COOKIE] },
@@ -89,11 +86,15 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   app.route({
     method: 'POST',
     url: '/logout',
-    bodyLimit,
-    config: { access: 'authenticated', cookies: { reads: [REFRESH_COOKIE], sets: [REFRESH_COOKIE] } },
+    config: {
+      access: 'user',
+      endsAccess: true,
+      beforePasswordChange: true,
+      cookies: { reads: [REFRESH_COOKIE], sets: [REFRESH_COOKIE] },
+    },
     schema: { summary: 'End this session', response: { 200: MessageEnvelope } },
     handler: async (request, reply) => {
-      await logout(deps, request.client, actorOf(request), request.cookies[REFRESH_COOKIE]);
+      await logout(deps, userCallerOf(request), request.cookies[REFRESH_COOKIE]);
       clearRefreshCookie(reply, cookie);
       return { message: 'Signed out.' };
     },
@@ -102,11 +103,15 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   app.route({
     method: 'POST',
     url: '/logout/all',
-    bodyLimit,
-    config: { access: 'authenticated', cookies: { sets: [REFRESH_COOKIE] } },
+    config: {
+      access: 'user',
+      endsAccess: true,
+      beforePasswordChange: true,
+      cookies: { sets: [REFRESH_COOKIE] },
+    },
     schema: { summary: 'End every session of this user', response: { 200: MessageEnvelope } },
     handler: async (request, reply) => {
-      await logoutEverywhere(deps, request.client, actorOf(request));
+      await logoutEverywhere(deps, userCallerOf(request));
       clearRefreshCookie(reply, cookie);
       return { message: 'Signed out everywhere.' };
     },
@@ -115,19 +120,27 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   app.route({
     method: 'POST',
     url: '/change_password',
-    bodyLimit,
     config: {
-      access: 'authenticated',
+      access: 'user',
+      endsAccess: true,
+      beforePasswordChange: true,
       cookies: { sets: [REFRESH_COOKIE] },
-      errors: ['wrong_current_password', 'password_rejected', 'account_locked', 'conflict', 'overloaded'],
+      errors: [
+        'wrong_current_password',
+        'password_rejected',
+        'account_locked',
+        'rate_limited',
+        'conflict',
+        'overloaded',
+      ],
     },
     schema: {
-      summary: 'Change the own password',
+      summary: 'Change your password',
       body: ChangePasswordBody,
       response: { 200: LoginEnvelope },
     },
     handler: async (request, reply) => {
-      const { user, ...tokens } = await changePassword(deps, request.client, actorOf(request), request.body);
+      const { user, ...tokens } = await changePassword(deps, userCallerOf(request), request.body);
       return {
         data: { ...signedIn(reply, tokens), user },
         message: 'Password changed. Every other session has ended.',
@@ -138,17 +151,22 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   app.route({
     method: 'POST',
     url: '/refresh',
-    bodyLimit,
-    config: { access: 'public', cookies: { sets: [REFRESH_COOKIE] }, errors: ['refresh_token_invalid'] },
+    config: {
+      access: 'public',
+      cookies: { sets: [REFRESH_COOKIE] },
+      errors: ['refresh_token_invalid', 'rate_limited', 'overloaded'],
+    },
     schema: {
       summary: 'Exchange a refresh token for new tokens',
+      description:
+        '`RATE_LIMIT_REFRESH` limits the exchanges of one session. Beyond that, the response is 429.',
       body: RefreshBody,
       response: { 200: TokenPairEnvelope },
     },
     handler: async (request, reply) => {
       const presented = request.body.refresh_token;
       const tokens = await refreshSession(deps, request.client, presented, { rotate: true });
-      // A browser that sent its cookie's own token must not be left with one that ends soon.
+      // If the body holds the token of the cookie, the cookie must get the new token, because the old one expires soon.
       if (request.cookies[REFRESH_COOKIE] === presented) setRefreshCookie(reply, tokens.refreshToken, cookie);
       return {
         data: {
@@ -164,22 +182,21 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   app.route({
     method: 'POST',
     url: '/new_access_token',
-    bodyLimit,
     config: {
       access: 'public',
       cookies: { reads: [REFRESH_COOKIE] },
       limit: { name: 'new-access-token', rule: settings.rateLimitNewAccessToken },
-      errors: ['refresh_token_invalid'],
+      errors: ['refresh_token_invalid', 'rate_limited', 'overloaded'],
     },
     schema: {
       summary: 'Get an access token with the refresh cookie',
       description:
-        'The cookie is read first; clients that keep no cookies send the refresh token in the body. It is not exchanged.',
+        'The cookie is read first. Clients without cookies send the refresh token in the body. The refresh token stays valid.',
       body: NewAccessTokenBody,
       response: { 200: AccessTokenEnvelope },
     },
     handler: async (request) => {
-      // An empty cookie is none.
+      // An empty cookie counts as no cookie.
       const presented = request.cookies[REFRESH_COOKIE] || request.body?.refresh_token;
       if (!presented) throw new AppError('refresh_token_invalid');
       const { accessToken } = await refreshSession(deps, request.client, presented, { rotate: false });
@@ -190,5 +207,5 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     },
   });
 
-  accountRoutes(app, deps, bodyLimit);
+  accountRoutes(app, deps);
 }

@@ -1,53 +1,107 @@
-// Enforces what each route declares: who may call it. A route that declares nothing does not register.
-// Runs before the body is read, so that no answer depends on a record before the caller is known.
-import { type Access, allPermissions } from '@castellan/contract/permissions';
-import type { FastifyRequest } from 'fastify';
+// Enforces the access that each route declares. A route without a declaration does not register.
+// It runs before the body is read, so that no response depends on a record before the caller is known. Only operations
+// that take credentials in a form read that form first.
+import { performance } from 'node:perf_hooks';
+import { allPermissions } from '@castellan/contract/permissions';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
+import { clientCredentials } from '../../platform/http/client-credentials.ts';
 import type { App } from '../../platform/http/server.ts';
-import { authenticate, type SessionDeps } from '../sessions/service.ts';
-import type { LiveToken } from '../sessions/token-lookup.ts';
+import { isObject } from '../../platform/unknown-values.ts';
+import type { AccessLimit } from './access-limit.ts';
+import { type AuthenticationDeps, findPrincipal } from './authentication.ts';
+import { type Caller, createCaller } from './caller.ts';
 import { mayDo } from './effective.ts';
-import type { Graph, GraphSource } from './graph.ts';
+import { type GraphSource, withGraph } from './graph.ts';
+import type { UserLimit } from './user-limit.ts';
 
-/** The authenticated caller, with what his route demands and the graph that his request is decided by. */
-export type Actor = LiveToken & { access: Access; graph: Graph };
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+const known: ReadonlySet<string> = new Set(['public', 'authenticated', 'user', ...allPermissions]);
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Null on public routes. */
-    actor: Actor | null;
-  }
-}
+// How long the authorization of a request that changes nothing counts. A longer wait is one for the body.
+const READ_AUTHORIZED_MS = 1_000;
 
-const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-const known: ReadonlySet<string> = new Set(['public', 'authenticated', ...allPermissions]);
+type GuardDeps = AuthenticationDeps & {
+  graphSource: GraphSource;
+  userLimit: UserLimit | null;
+  accessLimit: AccessLimit | null;
+};
 
-export function addGuard(app: App, deps: SessionDeps & { graphSource: GraphSource }): void {
-  app.decorateRequest('actor', null);
+export function addGuard(app: App, deps: GuardDeps): void {
+  app.decorateRequest('caller', null);
+  app.decorateRequest('authorizedAt', 0);
   app.addHook('onRoute', (route) => {
     const access = route.config?.access;
     if (access === undefined || !known.has(access))
       throw new Error(`${route.method} ${route.url} declares no access: add config.access`);
+    // A change asks for the permission again, inside its transaction.
+    if (route.config?.orSelf && [route.method].flat().some((method) => !safeMethods.has(method)))
+      throw new Error(`${route.method} ${route.url} changes something: remove config.orSelf`);
   });
-  const judge = async (request: FastifyRequest): Promise<void> => {
+  /**
+   * Sets `request.caller`. Throws 401 or 403. With `counted`, the reply, it counts the request for the limits of its caller.
+   */
+  const authorize = async (request: FastifyRequest, counted?: FastifyReply): Promise<void> => {
     if (request.is404) return;
     const access = request.routeOptions.config.access;
     if (access === undefined || access === 'public') return;
-    const live = await authenticate(deps, request.headers.authorization);
-    const found = deps.graphSource.at(live.authz_version);
-    const graph = found instanceof Promise ? await found : found;
-    request.actor = Object.assign(live, { access, graph });
-    if (access !== 'authenticated' && !mayDo(graph, live, access)) throw new AppError('permission_denied');
+    const {
+      endsAccess = false,
+      accessLimited = false,
+      beforePasswordChange = false,
+    } = request.routeOptions.config;
+    if (counted && !endsAccess) deps.userLimit?.refuseKnown(request, counted);
+    request.authorizedAt = performance.now();
+    const { found, graph } = await withGraph(deps.graphSource, () => findPrincipal(deps, request));
+    const { principal } = found;
+    if (counted && principal.type === 'user') await deps.userLimit?.count(request, counted, principal.record);
+    if (counted && accessLimited) await deps.accessLimit?.count(request.client, principal);
+    request.caller = createCaller(request, principal, { access, graph });
+    if (principal.type === 'user' && principal.record.must_change_password && !beforePasswordChange)
+      throw new AppError('password_change_required');
+    if (!isAboutCaller(request, principal)) requireAccess(request.caller);
   };
-  app.addHook('onRequest', judge);
-  // A body may take half a minute to arrive: a change is judged by the rights that its sender has when it is all here.
+  app.addHook('onRequest', async (request, reply) => {
+    if (!mayBeInForm(request)) await authorize(request, reply);
+  });
+  app.addHook('preValidation', async (request, reply) => {
+    if (!request.routeOptions.config.clientCredentials) return;
+    // A second credential in the form is refused, not ignored.
+    clientCredentials(request);
+    if (mayBeInForm(request)) await authorize(request, reply);
+  });
+  // Waiting for the body or for a turn can take half a minute. The caller's permissions after that wait count.
   app.addHook('preHandler', async (request) => {
-    if (!SAFE_METHODS.has(request.method)) await judge(request);
+    if (request.waitedForTurn || !isRecentRead(request)) await authorize(request);
   });
 }
 
-/** The caller of a route that is not public. */
-export function actorOf(request: FastifyRequest): Actor {
-  if (!request.actor) throw new Error('this route is public: it has no actor');
-  return request.actor;
+/** Returns whether the credentials of the request may be in its body, which is read after the headers. */
+const mayBeInForm = ({ routeOptions, headers }: FastifyRequest): boolean =>
+  routeOptions.config.clientCredentials === true && headers.authorization === undefined;
+
+/** Returns whether the request changes nothing and was authorized a moment ago. */
+function isRecentRead({ method, routeOptions, authorizedAt }: FastifyRequest): boolean {
+  if (safeMethods.has(method)) return true;
+  const { readOnly = false } = routeOptions.config;
+  return readOnly && performance.now() - authorizedAt <= READ_AUTHORIZED_MS;
+}
+
+/** Returns whether the route lets callers ask about themselves, and its path names this one. */
+function isAboutCaller({ routeOptions, params }: FastifyRequest, { type, id }: Caller['principal']): boolean {
+  const { orSelf } = routeOptions.config;
+  if (orSelf?.type !== type || !isObject(params)) return false;
+  const given = params[orSelf.param];
+  return typeof given === 'string' && given.toLowerCase() === id;
+}
+
+/** Permissions of the group `self` are about the account of a person. */
+const isPersonal = (access: Caller['access']): boolean => access === 'user' || access.startsWith('self.');
+
+/** Throws `user_required` or `permission_denied` (403) unless the caller has the access that its route requires. */
+function requireAccess({ access, principal, graph }: Caller): void {
+  if (isPersonal(access) && principal.type !== 'user') throw new AppError('user_required');
+  if (access === 'authenticated' || access === 'user' || access === 'public') return;
+  if (!mayDo(graph, principal.subject, access))
+    throw new AppError('permission_denied', { requiredPermission: access });
 }

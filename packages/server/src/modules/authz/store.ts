@@ -1,22 +1,41 @@
-// SQL that reads the role → permission graph. It writes nothing.
+// SQL that reads the role → permission graph and the log of its changes. It writes nothing: triggers write the log.
+// Call these functions in one repeatable-read transaction, so that their results are consistent.
 import { sql } from 'kysely';
-import type { Db } from '../../database.ts';
+import type { Row, Tx } from '../../schema/database.ts';
+import type { PermissionRow, RoleRow } from './compiled-graph.ts';
 
-type GraphRows = {
-  version: string;
-  roles: { id: string; name: string; description: string; is_system: boolean; permissions: string[] }[];
-  permissions: string[];
-};
+/** Null ids mean that any record may have changed. */
+export type Change = Pick<Row<'authz_changes'>, 'previous_stamp' | 'stamp' | 'role_ids' | 'permission_ids'>;
 
-/** One statement, so one snapshot: the version and the graph belong together. */
-export async function findGraphRows(db: Db): Promise<GraphRows> {
-  const { rows } = await sql<GraphRows>`
-    select (select version::text from authz_version) as version,
-           coalesce((select json_agg(json_build_object(
-             'id', r.id, 'name', r.name, 'description', r.description, 'is_system', r.is_system,
-             'permissions', coalesce((
-               select json_agg(p.name) from role_permissions rp join permissions p on p.id = rp.permission_id
-               where rp.role_id = r.id), '[]'::json))) from roles r), '[]'::json) as roles,
-           coalesce((select json_agg(name) from permissions), '[]'::json) as permissions`.execute(db);
-  return rows[0] as GraphRows;
+/** Returns the current stamp, and the changes after `since`, oldest first; none if the log does not contain `since`. */
+export async function findChanges(
+  tx: Tx,
+  since: string | undefined,
+): Promise<{ stamp: string; changes: Change[] }> {
+  const { rows } = await sql<Change & { now: string; version: string | null }>`
+    select present.stamp as now, c.version, c.previous_stamp, c.stamp, c.role_ids, c.permission_ids
+    from authz_version present
+    left join authz_changes c on c.version > (select version from authz_changes where stamp = ${since ?? null}::uuid)
+    order by c.version`.execute(tx);
+  const [first] = rows;
+  if (!first) throw new Error('authz_version has no row');
+  return { stamp: first.now, changes: rows.filter(({ version }) => version !== null) };
+}
+
+export async function findRoles(tx: Tx, ids: readonly string[] | 'all'): Promise<RoleRow[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<RoleRow>`
+    select r.id, r.name, r.description, r.is_system, string_agg(held.permission_id::text, ',') as permission_ids
+    from roles r left join role_permissions held on held.role_id = r.id
+    where ${ids === 'all' ? sql`true` : sql`r.id = any(${ids}::uuid[])`}
+    group by r.id`.execute(tx);
+  return rows;
+}
+
+export async function findPermissions(tx: Tx, ids: readonly string[] | 'all'): Promise<PermissionRow[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<PermissionRow>`
+    select id, name, lower(name) as lower_name from permissions
+    where ${ids === 'all' ? sql`true` : sql`id = any(${ids}::uuid[])`}`.execute(tx);
+  return rows;
 }

@@ -1,17 +1,30 @@
-// What the dashboard shows to whom. It only reads.
-import type { Dashboard } from '@castellan/contract/dashboard';
-import type { Db } from '../../database.ts';
+// Reads the dashboard, with the content that the caller may see.
+import {
+  type ActivityDay,
+  type AttentionItem,
+  attentionCodes,
+  attentionFilters,
+  type Dashboard,
+} from '@castellan/contract/dashboard';
 import { AppError } from '../../platform/errors.ts';
+import type { Db } from '../../schema/database.ts';
+import type { Caller } from '../authz/caller.ts';
 import { isAdministrator } from '../authz/effective.ts';
-import type { Actor } from '../authz/guard.ts';
-import { countAllUsers, findNewestUsers, findRecentLogins, readStats } from './store.ts';
+import {
+  countAllUsers,
+  countAttention,
+  findNewestUsers,
+  findRecentLogins,
+  readActivity,
+  readStats,
+} from './store.ts';
 
 /** Rows of each of the two lists (decisions: 10 latest logins, 10 newest users). */
 const LIST_LENGTH = 10;
 
-/** Administrators see everything, everybody else how many users there are. */
-export async function readDashboard(deps: { db: Db }, actor: Actor): Promise<Dashboard> {
-  if (isAdministrator(actor.graph, actor)) return readFullDashboard(deps);
+/** Returns the full dashboard for administrators, and only the number of users for everyone else. */
+export async function readDashboard(deps: { db: Db }, caller: Caller): Promise<Dashboard> {
+  if (isAdministrator(caller.graph, caller.principal.subject)) return readFullDashboard(deps);
   return {
     stats: { total_users: await countAllUsers(deps.db) },
     recent_logins: null,
@@ -19,10 +32,39 @@ export async function readDashboard(deps: { db: Db }, actor: Actor): Promise<Das
   };
 }
 
-/** Throws `admin_required` (403). */
-export async function readStatistics(deps: { db: Db }, actor: Actor): Promise<Dashboard> {
-  if (!isAdministrator(actor.graph, actor)) throw new AppError('admin_required');
+/** Returns the full dashboard. Throws `admin_required` (403). */
+export async function readStatistics(deps: { db: Db }, caller: Caller): Promise<Dashboard> {
+  requireAdministrator(caller);
   return readFullDashboard(deps);
+}
+
+/** Returns what happened on each of the latest days, today last. Throws `admin_required` (403). */
+export async function readActivityOf(deps: { db: Db }, caller: Caller, days: number): Promise<ActivityDay[]> {
+  requireAdministrator(caller);
+  return readActivity(deps.db, days);
+}
+
+/** Returns what deserves attention, with the lists that show it. Throws `admin_required` (403). */
+export async function readAttention(
+  deps: { db: Db; settings: { unverifiedAccountHours: number } },
+  caller: Caller,
+): Promise<AttentionItem[]> {
+  requireAdministrator(caller);
+  const within = Number(attentionFilters.unverified_users_near_removal.query.removal_within_hours);
+  const counts = await countAttention(deps.db, deps.settings.unverifiedAccountHours - within);
+  return attentionCodes.map((code) => {
+    const { resource, query } = attentionFilters[code];
+    const path = `/api/v1/${resource}`;
+    return {
+      code,
+      count: counts[code],
+      filter: { path: `${path}?${new URLSearchParams(query)}`, resource: path, query },
+    };
+  });
+}
+
+function requireAdministrator(caller: Caller): void {
+  if (!isAdministrator(caller.graph, caller.principal.subject)) throw new AppError('admin_required');
 }
 
 async function readFullDashboard({ db }: { db: Db }): Promise<Dashboard> {

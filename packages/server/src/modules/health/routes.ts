@@ -1,18 +1,24 @@
-// Probes for whoever supervises the process, and the public keys for whoever checks tokens.
+// HTTP of the health probes, and of the public keys for services that verify tokens.
 import { setTimeout as wait } from 'node:timers/promises';
 import { JsonWebKeySet, Live, Ready } from '@castellan/contract/health';
 import type { Pool } from 'pg';
 import type { App } from '../../platform/http/server.ts';
 import { KEY_SET_MAX_AGE_SECONDS, type KeyRing } from '../sessions/key-ring.ts';
 
-type HealthDeps = { pool: Pool; keyRing: KeyRing; readiness: { ready: boolean; reason: string } };
+type HealthDeps = {
+  pool: Pool;
+  keyRing: KeyRing;
+  readiness: { ready: boolean; reason: string; stopping: boolean };
+};
 
 export function healthRoutes(app: App, deps: HealthDeps): void {
+  const askDatabase = sharedProbe(deps.pool);
+
   app.route({
     method: 'GET',
     url: '/health/live',
     config: { access: 'public' },
-    schema: { summary: 'The process runs', response: { 200: Live } },
+    schema: { summary: 'Check that the process runs', response: { 200: Live } },
     handler: async () => ({ status: 'live' as const }),
   });
 
@@ -21,11 +27,12 @@ export function healthRoutes(app: App, deps: HealthDeps): void {
     url: '/health/ready',
     config: { access: 'public' },
     schema: {
-      summary: 'The service can answer: database reached, schema and keys in place',
+      summary:
+        'Check that the service is ready: database reachable, schema and keys in place, not shutting down',
       response: { 200: Ready, 503: Ready },
     },
     handler: async (_request, reply) => {
-      const reason = deps.readiness.ready ? await databaseFault(deps.pool) : deps.readiness.reason;
+      const reason = await unreadiness(deps, askDatabase);
       if (reason === null) return { status: 'ready' as const };
       reply.code(503).header('retry-after', '2');
       return { status: 'not_ready' as const, reason };
@@ -36,7 +43,7 @@ export function healthRoutes(app: App, deps: HealthDeps): void {
     method: 'GET',
     url: '/.well-known/jwks.json',
     config: { access: 'public' },
-    schema: { summary: 'Public keys of the tokens', response: { 200: JsonWebKeySet } },
+    schema: { summary: 'Read the public signing keys', response: { 200: JsonWebKeySet } },
     handler: async (_request, reply) => {
       reply.header('cache-control', `public, max-age=${KEY_SET_MAX_AGE_SECONDS}`);
       return { keys: [...deps.keyRing.publicJwks()] };
@@ -44,10 +51,34 @@ export function healthRoutes(app: App, deps: HealthDeps): void {
   });
 }
 
-// A server that went silent, or a pool whose connections are all held, must not hold a probe longer than supervisors
-// wait for one: 2 s.
+// No key can be decrypted if the keys were reset under another SECRET_KEY than this instance has.
+const keyFault = (keyRing: KeyRing): string | null =>
+  keyRing.publicJwks().length > 0 ? null : 'no signing key can be opened';
+
+// A server that does not answer, or a pool without a free connection, must not delay a probe for longer than
+// supervisors wait: 2 s.
 const PROBE_MS = 2_000;
 const probe = { text: 'select 1', query_timeout: PROBE_MS };
+
+async function unreadiness(
+  { readiness, keyRing }: HealthDeps,
+  askDatabase: () => Promise<string | null>,
+): Promise<string | null> {
+  if (readiness.stopping) return 'stopping';
+  if (!readiness.ready) return readiness.reason;
+  return (await askDatabase()) ?? keyFault(keyRing);
+}
+
+/** Returns a probe that parallel callers share: at most one statement runs at a time. */
+function sharedProbe(pool: Pool): () => Promise<string | null> {
+  let underWay: Promise<string | null> | undefined;
+  return () => {
+    underWay ??= databaseFault(pool).finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  };
+}
 
 async function databaseFault(pool: Pool): Promise<string | null> {
   const bound = new AbortController();

@@ -1,8 +1,8 @@
-// Asks for the mail with the reset link. The answer is the same whether or not there is such an account.
-import { element, finish, onSubmit, post, tell } from './page.js';
+// Requests the reset mail. The response is the same whether or not the account exists.
+import { element, finish, onSubmit, post, showNotice } from './page.js';
 
 onSubmit(element('forgot'), async () => {
   const answer = await post('password-reset/request', { email: element('email').value });
-  if (answer.ok) finish('Look into your mail', answer.message);
-  else tell('error', answer.detail);
+  if (answer.ok) finish('Check your mail', answer.message);
+  else showNotice('error', answer.detail);
 });

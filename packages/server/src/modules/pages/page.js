@@ -1,25 +1,42 @@
-// What the pages share: the token from the address, calls of the service, and telling the visitor what came of it.
-// It keeps nothing: a token lives in the page's memory only.
+// Shared by the pages: reads the token from the URL, calls the service and shows the result.
+// A token is kept for this tab only, until it is used or invalid.
 
 export const element = (id) => document.getElementById(id);
 
-/** The token of the mailed link, or null; the address bar and the history forget it at once. */
+/**
+ * Returns the token of the mailed link, or null, and removes it from the address bar and the history. After a reload, or
+ * in a tab that the browser discarded, it is found again until `forgetToken`.
+ */
 export function takeToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get('token');
   if (location.hash) history.replaceState(null, '', location.pathname);
-  return token || null;
+  try {
+    if (token) sessionStorage.setItem(location.pathname, token);
+    return token || sessionStorage.getItem(location.pathname);
+  } catch {
+    return token || null; // without storage, only a reload loses the token
+  }
 }
 
-// A second link opened in this tab changes the fragment only: start over with it.
+/** Removes the token. Call it when the token is used or invalid. */
+export function forgetToken() {
+  try {
+    sessionStorage.removeItem(location.pathname);
+  } catch {
+    // Without storage, the token was not kept.
+  }
+}
+
+// Opening a second link in this tab changes only the fragment, so the page must reload.
 addEventListener('hashchange', () => location.reload());
 
-const OFFLINE = {
+const offline = {
   ok: false,
   code: 'offline',
   detail: 'The service cannot be reached. Check your connection and try again.',
 };
 
-/** Answers `{ok, code, detail, errors, message}`; never throws. */
+/** Returns `{ok, code, detail, errors, message, data}`; never throws. */
 export async function post(path, body) {
   try {
     const csrf = await (await fetch('api/v1/auth/csrf-token', { cache: 'no-store' })).json();
@@ -29,14 +46,14 @@ export async function post(path, body) {
       body: JSON.stringify(body),
     });
     const answer = await response.json();
-    if (response.ok) return { ok: true, message: answer.message };
-    return { ok: false, code: answer.code, ...worded(answer, response.headers.get('retry-after')) };
+    if (response.ok) return { ok: true, message: answer.message, data: answer.data };
+    return { ok: false, code: answer.code, ...errorOf(answer, response.headers.get('retry-after')) };
   } catch {
-    return OFFLINE;
+    return offline;
   }
 }
 
-function worded({ code, detail }, retryAfter) {
+function errorOf({ code, detail }, retryAfter) {
   if (code === 'csrf_invalid')
     return { detail: 'Your browser did not keep our cookie. Allow cookies for this site and try again.' };
   if (code === 'rate_limited')
@@ -49,8 +66,8 @@ function duration(seconds) {
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
-/** Shows a notice and moves the focus to it. `list` are single points; all of it is text, never markup. */
-export function tell(kind, text, list = []) {
+/** Shows a notice and moves the focus to it. `list` becomes list items. Everything is inserted as text, never as markup. */
+export function showNotice(kind, text, list = []) {
   const notice = document.createElement('div');
   notice.className = `notice ${kind}`;
   notice.tabIndex = -1;
@@ -66,19 +83,48 @@ export function tell(kind, text, list = []) {
   notice.focus();
 }
 
-/** The end of the visit: a new heading and nothing left to do but to read. */
+/** Shows the final result: a new heading, and the link to the operator's app if APP_URL is set. */
 export function finish(title, text) {
+  forgetToken();
+  showOnly('continue');
   setTitle(title);
-  for (const form of document.forms) form.hidden = true;
-  tell('good', text);
+  showNotice('good', text);
+}
+
+/** Hides all parts of the page below the message, except these. */
+export function showOnly(...ids) {
+  for (const part of document.querySelectorAll('#message ~ :not(noscript)'))
+    part.hidden = !ids.includes(part.id);
 }
 
 export function setTitle(title) {
   element('title').textContent = title;
-  document.title = title;
+  document.title = `${title} · ${element('service').textContent}`;
 }
 
-/** Runs `work` on submit, once at a time; the button tells that it runs. */
+/** Returns the state of the link; null if the service does not respond, in which case the click shows the error. */
+export async function checkLink(purpose, token) {
+  const answer = await post('links/check', { purpose, token });
+  return answer.ok ? answer.data : null;
+}
+
+/** Returns the field for the new password, and connects the checkbox that shows the password. */
+export function passwordField() {
+  const password = element('password');
+  element('show').addEventListener('change', (event) => {
+    password.type = event.target.checked ? 'text' : 'password';
+  });
+  password.addEventListener('input', () => password.removeAttribute('aria-invalid'));
+  return password;
+}
+
+/** Shows the error of a response. Marks the password field as invalid if the password was rejected. */
+export function showRefusal(answer) {
+  if (answer.errors) element('password').setAttribute('aria-invalid', 'true');
+  showNotice('error', answer.detail, answer.errors);
+}
+
+/** Runs `work` on submit, once at a time. The button is disabled for assistive technology while it runs. */
 export function onSubmit(form, work) {
   const button = form.querySelector('button[type=submit]');
   form.addEventListener('submit', async (event) => {

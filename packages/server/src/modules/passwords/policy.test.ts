@@ -1,10 +1,11 @@
-// Tables and properties for the password rules.
-// Must not assert times: that the work is bounded shows in the part of the input that is read.
+// Tests the password rules with tables and properties.
+// It must not measure time: the tests on long inputs show that only a bounded part is read.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { type PasswordRuleCode, passwordRuleCodes } from '@castellan/contract/auth';
 import fc from 'fast-check';
-import { brokenRules, type PasswordRuleCode } from './policy.ts';
+import { brokenRules, passwordRules } from './policy.ts';
 
 const demands = { minLength: 12, minStrength: 3, score: 4 };
 const codes = (password: string, other: Partial<typeof demands> = {}) =>
@@ -48,7 +49,7 @@ describe('whole passwords', () => {
     });
   }
 
-  test('every rule that is broken is reported, once and in order', () => {
+  test('every broken rule is reported once, in order', () => {
     assert.deepEqual(
       codes(`aaaabc${' '.repeat(1_000_000)}`, { score: 0 }),
       order.filter((code) => !['too_short', 'missing_lowercase', 'too_common'].includes(code)),
@@ -81,12 +82,12 @@ describe('length', () => {
     test(`${name}: ${broken[0] ?? 'accepted'}`, () => assert.deepEqual(codes(password), broken));
   }
 
-  test('the minimum is the setting, and its message names it', () => {
+  test('the minimum comes from the setting, and the message contains it', () => {
     assert.deepEqual(codes('aB3$eF7!', { minLength: 8 }), []);
     assert.match(brokenRules('aB3$eF7', { ...demands, minLength: 8 })[0]!.message, /at least 8 characters/);
   });
 
-  test('no code point decomposes into more than four, on which the unread rest of a long input rests', () => {
+  test('no code point decomposes into more than four, as the limit on the part that is read assumes', () => {
     let most = 0;
     for (let point = 0; point <= 0x10ffff; point += 1) {
       most = Math.max(most, Array.from(String.fromCodePoint(point).normalize('NFD')).length);
@@ -94,7 +95,7 @@ describe('length', () => {
     assert.equal(most, 4);
   });
 
-  test('of an input of megabytes only the first 1,024 units are read', () => {
+  test('only the first 1,024 units of a very long input are read', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 1_025, maxLength: 1_500, unit: 'binary' }),
@@ -135,7 +136,7 @@ describe('kinds of characters', () => {
     ['क\u093f', 'missing_special', false],
   ];
   for (const [part, kind, counts] of table) {
-    test(`${JSON.stringify(part)} ${counts ? 'is' : 'is not'} what ${kind} asks for`, () => {
+    test(`${JSON.stringify(part)} ${counts ? 'satisfies' : 'does not satisfy'} ${kind}`, () => {
       assert.equal(codes(part).includes(kind), !counts);
     });
   }
@@ -163,7 +164,7 @@ describe('common passwords', () => {
     ['98217!44', false],
     ['!!!!', false],
     ['', false],
-    // Begins with the listed "198", but a number is not stripped of its own digits.
+    // Begins with the listed "198", but digits are not removed from a number.
     ['198574839203847', false],
     [good, false],
   ];
@@ -217,11 +218,55 @@ describe('runs', () => {
 });
 
 describe('strength', () => {
-  test('a score below the minimum breaks the rule, one that is no number too', () => {
+  test('a score below the minimum, or NaN, breaks the rule', () => {
     assert.deepEqual(codes(good, { score: 3 }), []);
     assert.deepEqual(codes(good, { score: 2 }), ['too_weak']);
     assert.deepEqual(codes(good, { score: Number.NaN }), ['too_weak']);
     assert.deepEqual(codes(good, { score: 0, minStrength: 0 }), []);
+  });
+});
+
+describe('the list of rules', () => {
+  const limits = { minLength: 12, minStrength: 3, historyCount: 5 };
+
+  test('names every rule of the contract once, in the order of refusals, history last', () => {
+    const listed = passwordRules(limits).map(({ code }) => code);
+    assert.deepEqual(listed, [...order, 'reused']);
+    assert.deepEqual(listed.toSorted(), passwordRuleCodes.toSorted());
+  });
+
+  test('has the messages of refusals, for any limits', () => {
+    for (const minLength of [8, 128]) {
+      const messages = new Map(
+        passwordRules({ ...limits, minLength }).map(({ code, message }) => [code, message]),
+      );
+      for (const password of ['', 'x'.repeat(200), 'abc', 'password'])
+        for (const { code, message } of brokenRules(password, { ...demands, minLength, score: 0 }))
+          assert.equal(messages.get(code), message);
+    }
+  });
+
+  test('leaves out the strength rule if the minimum is 0', () => {
+    const listed = passwordRules({ ...limits, minStrength: 0 }).map(({ code }) => code);
+    assert.deepEqual(listed, [...order.filter((code) => code !== 'too_weak'), 'reused']);
+  });
+
+  test('has parameters with which a client decides as the service does', () => {
+    const rules = passwordRules(limits);
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 140 }), (password) => {
+        const text = password.normalize('NFC');
+        const broken = codes(password);
+        for (const { code, parameters } of rules) {
+          const { pattern, min_length, max_length } = parameters;
+          if (pattern !== undefined)
+            assert.equal(broken.includes(code), !new RegExp(pattern, 'u').test(text), code);
+          if (min_length !== undefined) assert.equal(broken.includes(code), [...text].length < min_length);
+          if (max_length !== undefined) assert.equal(broken.includes(code), [...text].length > max_length);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
   });
 });
 
@@ -233,7 +278,7 @@ describe('any input', () => {
     fc.string({ unit: fc.constantFrom('a', 'b', 'c', '1', '2', '3', '!', 'A', '\u0301') }),
   );
 
-  test('never throws, and answers each code at most once, in order, with a sentence', () => {
+  test('never throws, and reports each code at most once, in order, with a sentence', () => {
     fc.assert(
       fc.property(anything, fc.integer({ min: 0, max: 4 }), (password, score) => {
         const broken = brokenRules(password, { ...demands, score });
@@ -247,7 +292,7 @@ describe('any input', () => {
     );
   });
 
-  test('every spelling of one text is judged alike', () => {
+  test('all Unicode spellings of one text break the same rules', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 130 }), (password) => {
         assert.deepEqual(codes(password.normalize('NFD')), codes(password.normalize('NFC')));
@@ -256,7 +301,7 @@ describe('any input', () => {
     );
   });
 
-  test('digits and symbols after a common password leave it common', () => {
+  test('a common password with digits and symbols after it is still common', () => {
     const tail = fc.string({ unit: fc.constantFrom(...'0123456789!?#$ -_'), maxLength: 100 });
     fc.assert(fc.property(tail, (rest) => assert.ok(codes(`Football${rest}`).includes('too_common'))));
   });

@@ -1,92 +1,151 @@
-// The rules a new password must keep, the same on every path that sets one; pure, in time bounded by a constant.
-// Must not compute the strength score (see strength.ts), read settings, or put any part of the password in a message.
+// The rules for a new password, the same for every operation that sets one. They run in bounded time.
+// They must not compute the strength score (see strength.ts), read settings, or put the password in a message.
 
+import type { PasswordRule, PasswordRuleCode } from '@castellan/contract/auth';
 import { dictionary } from '@zxcvbn-ts/language-common';
 
 // spec: Limits, password length. In Unicode code points after NFC.
-export const maxPasswordLength = 128;
+const MAX_PASSWORD_LENGTH = 128;
 
-// In UTF-16 units. A code point takes up to 2 of them and decomposes canonically into up to 4 code points
-// (UAX #15, table of expansion factors), so that whatever is longer than this has over 128 code points after NFC.
-const maxReadLength = maxPasswordLength * 4 * 2;
+// In UTF-16 units. A code point has up to 2 units and decomposes canonically into up to 4 code points (UAX #15, table
+// of expansion factors), so a longer text has more than 128 code points after NFC.
+const maxReadLength = MAX_PASSWORD_LENGTH * 4 * 2;
 
 // 49,233 leaked passwords, lower-case ASCII, most frequent first.
 const commonPasswords: ReadonlySet<string> = new Set(dictionary['passwords-common']);
 const longestCommon = dictionary['passwords-common'].reduce((most, entry) => Math.max(most, entry.length), 0);
 
-export type PasswordRuleCode =
-  | 'too_short'
-  | 'too_long'
-  | 'missing_uppercase'
-  | 'missing_lowercase'
-  | 'missing_digit'
-  | 'missing_special'
-  | 'too_common'
-  | 'sequential_run'
-  | 'repeated_run'
-  | 'too_weak';
+// A run of this many letters, digits or equal characters is refused.
+const RUN_LENGTH = 3;
 
-export interface BrokenRule {
-  code: PasswordRuleCode;
-  message: string;
-}
+const upperCase = /\p{Lu}/u;
+const lowerCase = /\p{Ll}/u;
+const digit = /\p{Nd}/u;
+// Special characters are punctuation, symbols including emoji, and numbers that are not digits.
+// Combining marks belong to their letter. Control characters and unassigned code points are not printable.
+const special = /[\p{P}\p{S}\p{Nl}\p{No}]/u;
 
-export interface PasswordDemands {
+export type BrokenRule = Pick<PasswordRule, 'code' | 'message'>;
+
+export type PolicyLimits = {
   /** PASSWORD_MIN_LENGTH, in Unicode code points after NFC. */
   minLength: number;
   /** PASSWORD_MIN_STRENGTH, 0 to 4. */
   minStrength: number;
+};
+
+export type PasswordDemands = PolicyLimits & {
   /** The password's score, 0 to 4, from the strength meter. */
   score: number;
-}
+};
+
+/** A password in NFC, of which at most `maxReadLength` units are read. */
+type Examined = {
+  text: string;
+  characters: readonly string[];
+  /** The characters in lower case. */
+  folded: readonly string[];
+  isTooLong: boolean;
+};
+
+type Rule = PasswordRule & { isBroken: (password: Examined, score: number) => boolean };
+
+const missing = (code: PasswordRuleCode, pattern: RegExp, message: string): Rule => ({
+  code,
+  message,
+  parameters: { pattern: pattern.source },
+  isBroken: ({ text }) => !pattern.test(text),
+});
+
+/** The rules that no setting changes, in the order in which they are reported. */
+const constantRules: readonly Rule[] = [
+  {
+    code: 'too_long',
+    message: `Use at most ${MAX_PASSWORD_LENGTH} characters.`,
+    parameters: { max_length: MAX_PASSWORD_LENGTH },
+    isBroken: ({ isTooLong }) => isTooLong,
+  },
+  missing('missing_uppercase', upperCase, 'Add an upper-case letter.'),
+  missing('missing_lowercase', lowerCase, 'Add a lower-case letter.'),
+  missing('missing_digit', digit, 'Add a digit.'),
+  missing('missing_special', special, 'Add a special character, such as ! # or ?.'),
+  {
+    code: 'too_common',
+    message:
+      'Choose a less common password: this one is well known, or a well-known one with digits or symbols at its end.',
+    parameters: { list_size: commonPasswords.size },
+    isBroken: ({ folded }) => isCommon(folded),
+  },
+  {
+    code: 'sequential_run',
+    message: 'Avoid three or more letters or digits in sequence, such as abc or 321.',
+    parameters: { run_length: RUN_LENGTH },
+    isBroken: ({ folded }) => hasSequentialRun(folded),
+  },
+  {
+    code: 'repeated_run',
+    message: 'Avoid the same character three or more times in a row.',
+    parameters: { run_length: RUN_LENGTH },
+    isBroken: ({ characters }) => hasRepeatedRun(characters),
+  },
+];
+
+const shortRule = (minLength: number): Rule => ({
+  code: 'too_short',
+  message: `Use at least ${minLength} characters.`,
+  parameters: { min_length: minLength },
+  isBroken: ({ characters }) => characters.length < minLength,
+});
+
+const weakRule = (minStrength: number): Rule => ({
+  code: 'too_weak',
+  message:
+    'Make the password harder to guess: add unrelated words, and leave out your name and email address.',
+  parameters: { min_strength: minStrength },
+  isBroken: (_password, score) => !(score >= minStrength),
+});
+
+/** The message for a password that its user has had before. The history decides, so the service checks it. */
+export const REUSED_MESSAGE = 'Choose a password that you have not used here before.';
+
+/** Every score is at least 0, so a minimum of 0 turns the strength rule off. */
+const rulesOf = ({ minLength, minStrength }: PolicyLimits): Rule[] => [
+  shortRule(minLength),
+  ...constantRules,
+  ...(minStrength > 0 ? [weakRule(minStrength)] : []),
+];
 
 /**
- * Every rule that the password breaks, in a fixed order; empty when it may be used. Never throws.
- * Of a password over 1,024 UTF-16 units (always `too_long`) the rules judge the first 1,024.
+ * Returns every rule in force, in the order in which refusals report them. `historyCount`: PASSWORD_HISTORY_COUNT; the
+ * current password can never be used again.
  */
-export function brokenRules(password: string, demands: PasswordDemands): BrokenRule[] {
+export const passwordRules = (limits: PolicyLimits & { historyCount: number }): PasswordRule[] => [
+  ...rulesOf(limits).map(({ code, message, parameters }) => ({ code, message, parameters })),
+  { code: 'reused', message: REUSED_MESSAGE, parameters: { history_count: limits.historyCount } },
+];
+
+/**
+ * Returns every rule that the password breaks, in a fixed order; empty if the password is allowed. Never throws. Of a
+ * password with more than 1,024 UTF-16 units, which is always `too_long`, it checks the first 1,024.
+ */
+export function brokenRules(password: string, { score, ...limits }: PasswordDemands): BrokenRule[] {
   const text = password.slice(0, maxReadLength).normalize('NFC');
   const characters = Array.from(text);
-  const folded = Array.from(text.toLowerCase());
-  const isTooLong = password.length > maxReadLength || characters.length > maxPasswordLength;
-
-  const verdicts: [broken: boolean, code: PasswordRuleCode, message: string][] = [
-    [characters.length < demands.minLength, 'too_short', `Use at least ${demands.minLength} characters.`],
-    [isTooLong, 'too_long', `Use at most ${maxPasswordLength} characters.`],
-    [!/\p{Lu}/u.test(text), 'missing_uppercase', 'Add an upper-case letter.'],
-    [!/\p{Ll}/u.test(text), 'missing_lowercase', 'Add a lower-case letter.'],
-    [!/\p{Nd}/u.test(text), 'missing_digit', 'Add a digit.'],
-    [!hasSpecial(text), 'missing_special', 'Add a special character, such as ! # or ?.'],
-    [
-      isCommon(folded),
-      'too_common',
-      'Choose a less common password: this is a well-known one, or a well-known one with digits or symbols at its end.',
-    ],
-    [
-      hasSequentialRun(folded),
-      'sequential_run',
-      'Avoid three or more letters or digits in sequence, such as abc or 321.',
-    ],
-    [hasRepeatedRun(characters), 'repeated_run', 'Avoid the same character three or more times in a row.'],
-    [
-      !(demands.score >= demands.minStrength),
-      'too_weak',
-      'Make the password harder to guess: add unrelated words, and leave out your name and e-mail address.',
-    ],
-  ];
-  return verdicts.filter(([broken]) => broken).map(([, code, message]) => ({ code, message }));
-}
-
-// Printable and no letter, digit or space: punctuation, symbols (emoji too), and numbers that are no digits.
-// Combining marks belong to their letter, controls and unassigned code points are not printable.
-function hasSpecial(text: string): boolean {
-  return /[\p{P}\p{S}\p{Nl}\p{No}]/u.test(text);
+  const examined: Examined = {
+    text,
+    characters,
+    folded: Array.from(text.toLowerCase()),
+    isTooLong: password.length > maxReadLength || characters.length > MAX_PASSWORD_LENGTH,
+  };
+  return rulesOf(limits)
+    .filter(({ isBroken }) => isBroken(examined, score))
+    .map(({ code, message }) => ({ code, message }));
 }
 
 /**
- * Whether it is on the list, whole or with any part of its trailing digits and symbols taken off ("trustno1!" by
- * "trustno1", "password2031!" by "password"). What is taken off ends at the last letter; without a letter
- * only symbols are taken off, so that not every number that begins like a listed one counts as common.
+ * Returns whether the list contains the password, whole or without some of its trailing digits and symbols: "trustno1!"
+ * is found as "trustno1", "password2031!" as "password". Removes nothing before the last letter. If there is no letter,
+ * removes only symbols, so that a number is not common because it begins with a listed one.
  */
 function isCommon(folded: readonly string[]): boolean {
   const lastOf = (pattern: RegExp) => folded.findLastIndex((character) => pattern.test(character));
@@ -98,14 +157,14 @@ function isCommon(folded: readonly string[]): boolean {
   return false;
 }
 
-/** Three or more of a to z, or of 0 to 9, each next to the one before in the same direction; z and a do not meet. */
+/** Returns whether `RUN_LENGTH` letters (a to z) or digits are in sequence, up or down. "za" is not a sequence. */
 function hasSequentialRun(folded: readonly string[]): boolean {
   let steps = 0;
   for (let i = 1; i < folded.length; i += 1) {
     const step = stepBetween(folded[i - 1]!, folded[i]!);
     if (step === 0) steps = 0;
     else steps = Math.sign(steps) === step ? steps + step : step;
-    if (Math.abs(steps) === 2) return true;
+    if (Math.abs(steps) === RUN_LENGTH - 1) return true;
   }
   return false;
 }
@@ -118,6 +177,8 @@ function stepBetween(one: string, next: string): -1 | 0 | 1 {
 
 function hasRepeatedRun(characters: readonly string[]): boolean {
   return characters.some(
-    (character, i) => character === characters[i + 1] && character === characters[i + 2],
+    (character, start) =>
+      start + RUN_LENGTH <= characters.length &&
+      characters.slice(start, start + RUN_LENGTH).every((other) => other === character),
   );
 }

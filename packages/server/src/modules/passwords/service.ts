@@ -1,16 +1,15 @@
-// Accepting passwords: the rules for a first one, and the one way in which an existing one is replaced.
+// Checks and hashes first passwords, and contains the only code path that replaces a password.
 // It must not hold a connection or a lock while it hashes or measures strength.
-import type { Db, Tx } from '../../database.ts';
-import { inTransaction } from '../../platform/db/transaction.ts';
+
+import type { PasswordRule } from '@castellan/contract/auth';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/log.ts';
-import type { PasswordHasher } from '../../platform/security/password-hasher.ts';
-import { recordEvent } from '../audit/service.ts';
+import type { HashTurn, PasswordHasher } from '../../platform/security/password-hasher.ts';
+import type { Tx } from '../../schema/database.ts';
+import { type AuditEvent, recordEvent } from '../audit/service.ts';
 import { endAllSessions, type SessionDeps } from '../sessions/service.ts';
-import { clearAttempts } from './lockout-store.ts';
-import { brokenRules } from './policy.ts';
+import { brokenRules, passwordRules, REUSED_MESSAGE } from './policy.ts';
 import {
   findFormerHashes,
   lockEpoch,
@@ -20,7 +19,7 @@ import {
 } from './store.ts';
 import { type StrengthMeter, StrengthUnavailableError } from './strength.ts';
 
-export { clearAttempts } from './lockout-store.ts';
+export { countingRefusals, type Refusals } from './refusal-limit.ts';
 export { findPasswordHolder, findPasswordHolderByEmail, lockEpoch, type PasswordHolder } from './store.ts';
 
 export type PasswordDeps = SessionDeps & {
@@ -29,10 +28,19 @@ export type PasswordDeps = SessionDeps & {
   settings: { passwordMinLength: number; passwordMinStrength: number; passwordHistoryCount: number };
 };
 
+const limitsOf = ({ settings }: Pick<PasswordDeps, 'settings'>) => ({
+  minLength: settings.passwordMinLength,
+  minStrength: settings.passwordMinStrength,
+});
+
+/** Returns the rules in force, in the order in which refusals report them. */
+export const rulesInForce = (deps: Pick<PasswordDeps, 'settings'>): PasswordRule[] =>
+  passwordRules({ ...limitsOf(deps), historyCount: deps.settings.passwordHistoryCount });
+
 type Person = { email: string; first_name: string; last_name: string };
 
-/** Sentences for every broken rule, empty when the password may be used. History is not asked. */
-export async function judgePassword(deps: PasswordDeps, password: string, person: Person): Promise<string[]> {
+/** Returns a sentence for every broken rule; empty if the password is allowed. Does not check the history. */
+async function checkPassword(deps: PasswordDeps, password: string, person: Person): Promise<string[]> {
   const score = await deps.strengthMeter
     .score(password, [person.email, person.first_name, person.last_name])
     .catch((cause: unknown) => {
@@ -40,11 +48,7 @@ export async function judgePassword(deps: PasswordDeps, password: string, person
         ? new AppError('overloaded', { retryAfterSeconds: 1 })
         : cause;
     });
-  return brokenRules(password, {
-    minLength: deps.settings.passwordMinLength,
-    minStrength: deps.settings.passwordMinStrength,
-    score,
-  }).map((rule) => rule.message);
+  return brokenRules(password, { ...limitsOf(deps), score }).map((rule) => rule.message);
 }
 
 const rejection = (errors: string[]): AppError =>
@@ -52,85 +56,111 @@ const rejection = (errors: string[]): AppError =>
     detail: { message: 'The password does not meet the password policy.', errors },
   });
 
-/** The hash of an account's first password. Throws `password_rejected` with every broken rule. */
+/** Returns the hash of an account's first password. Throws `password_rejected` with every broken rule. */
 export async function hashFirstPassword(
   deps: PasswordDeps,
   password: string,
   person: Person,
 ): Promise<string> {
-  const errors = await judgePassword(deps, password, person);
+  const errors = await checkPassword(deps, password, person);
   if (errors.length > 0) throw rejection(errors);
-  return deps.hasher.hash(password);
+  return deps.hasher.hash(password, { key: person.email });
 }
 
-export type Replacement<T> = {
+type ReplacementRequest = {
   holder: PasswordHolder;
   newPassword: string;
   action: 'password_changed' | 'password_reset' | 'password_set_by_admin';
   actorId: string;
-  /** First of all, for rows that are locked together with the user's. A throw undoes everything. */
-  prepare?: (tx: Tx) => Promise<void>;
-  /** Next, under the user's lock: what entitles to the change. A throw undoes everything. */
-  entitle?: (tx: Tx) => Promise<void>;
-  /** Last in the transaction, after every session has ended. `now` is the transaction's time. */
-  finish: (tx: Tx, user: { id: string; now: Date }) => Promise<T>;
 };
 
+/** The hash of an accepted password, for `replacePassword`. */
+export type Replacement = Omit<ReplacementRequest, 'newPassword'> & { hash: string };
+
 /**
- * The one way to replace a password: rules, reuse, end of every session, commit, then the success event
- * (spec: Authentication, 8). Throws `password_rejected` (400), or `conflict` when the password changed meanwhile.
+ * Checks a new password against the rules and the former passwords, and hashes it. Throws `password_rejected` (400)
+ * with every broken rule. Call `replacePassword` in a transaction next, and record `replacementEvent` after its commit;
+ * no other code replaces a password (spec: Authentication, 8).
  */
-export async function replacePassword<T>(
+export async function prepareReplacement(
   deps: PasswordDeps,
   client: Client,
-  change: Replacement<T>,
-): Promise<T> {
-  const { holder } = change;
-  const about = { actorId: change.actorId, resourceId: holder.user_id };
-  const errors = await judgePassword(deps, change.newPassword, holder);
-  if (errors.length === 0 && (await isReused(deps, holder, change.newPassword)))
-    errors.push('Choose a password that you have not used here before.');
+  { newPassword, ...about }: ReplacementRequest,
+): Promise<Replacement> {
+  const { holder, action, actorId } = about;
+  const errors = await checkPassword(deps, newPassword, holder);
+  const turn = { key: holder.email, signal: client.gone };
+  if (errors.length === 0 && (await isReused(deps, holder, newPassword, turn))) errors.push(REUSED_MESSAGE);
   if (errors.length > 0) {
     await recordEvent(deps, client, {
       action: 'password_refused',
-      ...about,
-      details: { email: holder.email, attempted: change.action, broken_rules: errors.length },
+      actorId,
+      resourceId: holder.user_id,
+      details: { email: holder.email, attempted: action, broken_rules: errors.length },
     });
     throw rejection(errors);
   }
-  const hash = await deps.hasher.hash(change.newPassword);
-  const { result, ended } = await inTransaction(deps.db, async (tx) => {
-    await change.prepare?.(tx);
-    const locked = await lockEpoch(tx, holder.user_id);
-    await change.entitle?.(tx);
-    if (!locked || locked.password_epoch !== holder.password_epoch)
-      throw new AppError('conflict', { detail: 'The password was changed a moment ago. Start again.' });
-    await replaceHash(
-      tx,
-      { id: holder.user_id, newHistoryId: newId() },
-      hash,
-      deps.settings.passwordHistoryCount,
-    );
-    const ended = await endAllSessions(tx, holder.user_id, change.action);
-    return { ended, result: await change.finish(tx, { id: holder.user_id, now: locked.now }) };
-  });
-  await recordEvent(deps, client, {
-    action: change.action,
-    ...about,
-    details: { email: holder.email, sessions_ended: ended.length },
-  });
-  return result;
+  return { ...about, hash: await deps.hasher.hash(newPassword, turn) };
 }
 
-// Every hash is tried, so that the time tells nothing about which one matched.
-async function isReused(deps: PasswordDeps, holder: PasswordHolder, password: string): Promise<boolean> {
+/**
+ * Locks the user's row, replaces the password and ends every session of the user. A password that the user chose also
+ * ends `must_change_password`. Returns how many sessions ended, and
+ * the transaction's time. Throws `conflict` if the password was changed meanwhile.
+ */
+export async function replacePassword(
+  tx: Tx,
+  deps: PasswordDeps,
+  { holder, hash, action }: Replacement,
+): Promise<{ sessionsEnded: number; now: Date }> {
+  const locked = await lockEpoch(tx, holder.user_id);
+  if (!locked || locked.password_epoch !== holder.password_epoch)
+    throw new AppError('conflict', { detail: 'The password was changed at the same time. Start again.' });
+  await replaceHash(
+    tx,
+    { id: holder.user_id, newHistoryId: newId(), byUser: action !== 'password_set_by_admin' },
+    hash,
+    deps.settings.passwordHistoryCount,
+  );
+  const { count } = await endAllSessions(tx, holder.user_id, action);
+  return { sessionsEnded: count, now: locked.now };
+}
+
+/** Returns the event of a replaced password. Record it after the commit. */
+export const replacementEvent = (
+  { holder, action, actorId }: Replacement,
+  sessionsEnded: number,
+): AuditEvent => ({
+  action,
+  actorId,
+  resourceId: holder.user_id,
+  details: { email: holder.email, sessions_ended: sessionsEnded },
+});
+
+/** Returns the event of a lock that ended with a new password. Record it after the commit. */
+export const unlockEvent = ({ holder, actorId }: Replacement): AuditEvent => ({
+  action: 'account_unlocked',
+  actorId,
+  resourceId: holder.user_id,
+  details: { email: holder.email, reason: 'password_set' },
+});
+
+// Verifies every hash, so that the time does not reveal which one matched, and one after the other, so that a request
+// has only one entry in the hasher's queue.
+async function isReused(
+  deps: PasswordDeps,
+  holder: PasswordHolder,
+  password: string,
+  turn: HashTurn,
+): Promise<boolean> {
   const former = await findFormerHashes(deps.db, holder.user_id, deps.settings.passwordHistoryCount);
   const hashes = holder.password_hash === null ? former : [holder.password_hash, ...former];
-  const matches = await Promise.all(hashes.map((hash) => deps.hasher.verify(hash, password)));
-  return matches.includes(true);
+  let matches = false;
+  for (const hash of hashes) if (await deps.hasher.verify(hash, password, turn)) matches = true;
+  return matches;
 }
 
-/** After a right password: brings a hash of older parameters up to date. */
+/** Replaces a hash with outdated parameters. Call it after the password has been verified. */
 export async function rehashWhenOld(
   deps: PasswordDeps,
   holder: PasswordHolder,
@@ -141,23 +171,7 @@ export async function rehashWhenOld(
   try {
     await replaceHashInPlace(deps.db, holder.user_id, old, await deps.hasher.hash(password));
   } catch (error) {
-    // The next login tries again; this one has succeeded.
-    deps.log.warn({ err: error }, 'a password hash was not brought up to date');
+    // This sign-in has succeeded nevertheless; the next one tries again.
+    deps.log.warn({ err: error }, 'a password hash could not be updated to the current parameters');
   }
-}
-
-/** Ends the lock on signing in and forgets the failures; an event when there was a lock. Answers whether there was. */
-export async function clearLock(
-  deps: { db: Db; log: Logger },
-  client: Client,
-  about: { actorId: string; userId: string; email: string; reason: 'password_set' | 'administrator' },
-): Promise<boolean> {
-  if (!(await clearAttempts(deps.db, about.email))) return false;
-  await recordEvent(deps, client, {
-    action: 'account_unlocked',
-    actorId: about.actorId,
-    resourceId: about.userId,
-    details: { email: about.email, reason: about.reason },
-  });
-  return true;
 }

@@ -1,15 +1,13 @@
-// SQL of password_history and of the password columns of users. Nobody else writes those columns.
+// SQL of password_history and of the password columns of users. No other file updates those columns.
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
 
-export type PasswordHolder = {
-  user_id: string;
-  email: string;
-  first_name: string;
-  last_name: string;
-  password_hash: string | null;
-  password_epoch: number;
-};
+type User = Row<'users'>;
+export type PasswordHolder = Pick<
+  User,
+  'email' | 'first_name' | 'last_name' | 'password_hash' | 'password_epoch'
+> & { user_id: User['id'] };
+type CredentialHolder = PasswordHolder & Pick<User, 'is_active' | 'verified'>;
 
 const columns = sql`id as user_id, email, first_name, last_name, password_hash, password_epoch`;
 
@@ -18,17 +16,17 @@ export async function findPasswordHolder(db: Db, userId: string): Promise<Passwo
   return rows[0];
 }
 
-/** Also what a login has to look at once the password has been verified. */
+/** Returns also the flags that a sign-in checks after the password. */
 export async function findPasswordHolderByEmail(
   db: Db,
   email: string,
-): Promise<(PasswordHolder & { is_active: boolean; verified: boolean }) | undefined> {
-  const { rows } = await sql<PasswordHolder & { is_active: boolean; verified: boolean }>`
+): Promise<CredentialHolder | undefined> {
+  const { rows } = await sql<CredentialHolder>`
     select ${columns}, is_active, verified from users where email = ${email}`.execute(db);
   return rows[0];
 }
 
-/** Hashes of the last `count` former passwords, newest first. */
+/** Returns the hashes of the last `count` former passwords, newest first. */
 export async function findFormerHashes(db: Db, userId: string, count: number): Promise<string[]> {
   const rows = await db
     .selectFrom('password_history')
@@ -41,20 +39,26 @@ export async function findFormerHashes(db: Db, userId: string, count: number): P
   return rows.map((row) => row.password_hash);
 }
 
-/** Locks the user's row. Undefined when the user is gone; `now` is the transaction's time. */
-export async function lockEpoch(
-  tx: Tx,
-  userId: string,
-): Promise<{ password_epoch: number; is_active: boolean; now: Date } | undefined> {
-  const { rows } = await sql<{ password_epoch: number; is_active: boolean; now: Date }>`
-    select password_epoch, is_active, now() as now from users where id = ${userId} for update`.execute(tx);
+export type LockedHolder = Pick<User, 'email' | 'password_epoch' | 'is_active' | 'verified'> & {
+  /** The transaction's time. */
+  now: Date;
+};
+
+/** Locks the user's row. Returns undefined if there is no such user. */
+export async function lockEpoch(tx: Tx, userId: string): Promise<LockedHolder | undefined> {
+  const { rows } = await sql<LockedHolder>`
+    select email, password_epoch, is_active, verified, now() as now from users where id = ${userId}
+    for update`.execute(tx);
   return rows[0];
 }
 
-/** Moves the present hash into the history, which keeps `historyCount`, and raises the epoch. */
+/**
+ * Moves the current hash into the history, which keeps `historyCount` hashes, and raises the password epoch. `byUser`:
+ * the user chose the new password, so they need not change it any more.
+ */
 export async function replaceHash(
   tx: Tx,
-  user: { id: string; newHistoryId: string },
+  user: { id: string; newHistoryId: string; byUser: boolean },
   hash: string,
   historyCount: number,
 ): Promise<void> {
@@ -69,11 +73,12 @@ export async function replaceHash(
     tx,
   );
   await sql`
-    update users set password_hash = ${hash}, password_epoch = password_epoch + 1, updated_at = now()
+    update users set password_hash = ${hash}, password_epoch = password_epoch + 1, updated_at = now(),
+      must_change_password = must_change_password and not ${user.byUser}::boolean
     where id = ${user.id}`.execute(tx);
 }
 
-/** The same password under newer parameters: neither history nor epoch changes. */
+/** Stores a new hash of the same password. Changes neither the history nor the password epoch. */
 export async function replaceHashInPlace(
   db: Db,
   userId: string,

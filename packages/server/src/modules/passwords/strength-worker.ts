@@ -1,5 +1,5 @@
-// The thread that holds the dictionaries and scores one password at a time for strength.ts.
-// Must not be imported: it is started as a worker thread, and says "ready" before it takes the first request.
+// The worker thread of strength.ts: it loads the dictionaries and scores one password at a time.
+// It must not be imported. It sends "ready" before it accepts the first request.
 
 import { parentPort } from 'node:worker_threads';
 import { ZxcvbnFactory } from '@zxcvbn-ts/core';

@@ -1,5 +1,5 @@
-// Holds the strength meter to its scores and to its bounds: time, queue, a lost worker, the life of the process.
-// Must not rely on how fast the machine is: faults come from small worker scripts that hang, die or wait.
+// Tests the scores of the strength meter and its limits: timeouts, queue, crashed workers, exit of the process.
+// It must not depend on the speed of the machine: small worker scripts that hang, crash or wait cause the faults.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -15,11 +15,11 @@ function workerScript(body: string): URL {
   return new URL(`data:text/javascript,${encodeURIComponent(script)}`);
 }
 
-// Scores 4, except that it hangs on "hang", and ends on "die".
+// Scores 4, but hangs on "hang" and crashes on "die".
 const faulty = workerScript(`
   port.on('message', ({ password }) => {
     if (password === 'hang') for (;;);
-    if (password === 'die') throw new Error('died of it');
+    if (password === 'die') throw new Error('crashed');
     port.postMessage(4);
   });
   port.postMessage('ready');
@@ -47,7 +47,7 @@ describe('scores', () => {
   after(() => meter.close());
 
   for (const password of ['QaRegisterPass!47', 'ReplacementPassword!42', 'Vexing#Quartz82Lime']) {
-    test(`${password} is strong enough, and keeps every rule`, async () => {
+    test(`${password} is strong enough and breaks no rule`, async () => {
       const score = await meter.score(password, person);
       assert.ok(score >= 3, `scored ${score}`);
       assert.deepEqual(brokenRules(password, { minLength: 12, minStrength: 3, score }), []);
@@ -55,7 +55,7 @@ describe('scores', () => {
   }
 
   for (const password of ['password', 'Short1!', 'SecurePassword123!']) {
-    test(`${password} breaks a rule with its real score`, async () => {
+    test(`${password} breaks a rule at its real score`, async () => {
       const score = await meter.score(password, person);
       assert.notDeepEqual(brokenRules(password, { minLength: 12, minStrength: 3, score }), []);
     });
@@ -75,18 +75,18 @@ describe('scores', () => {
     ['second name', 'Zoltanbergquex1!', ['me@mail.example', 'Mary Zoltanbergquex']],
   ];
   for (const [part, password, userInputs] of own) {
-    test(`the user's own ${part} is no strong password for this user`, async () => {
+    test(`a password that contains the user's own ${part} is weak for this user`, async () => {
       assert.ok((await meter.score(password, [])) >= 3);
       assert.ok((await meter.score(password, userInputs)) < 3);
     });
   }
 
-  test('only the first 64 characters count, spelled either way', async () => {
+  test('only the first 64 characters count, composed or decomposed', async () => {
     assert.ok((await meter.score(`${'ab'.repeat(32)}Vexing#Quartz82Lime`, [])) < 3);
     assert.equal(await meter.score('e\u0301'.repeat(64), []), await meter.score('\u00e9'.repeat(64), []));
   });
 
-  test('inputs of megabytes, odd words and broken surrogates are answered', async () => {
+  test('very long inputs, property names and lone surrogates get a score', async () => {
     const endless = 'a.b@'.repeat(1_000_000);
     await meter.score(endless, [
       endless,
@@ -100,7 +100,7 @@ describe('scores', () => {
     assert.ok((await meter.score('__proto__constructor\ud800', ['__proto__'])) >= 0);
   });
 
-  test('calls at once are each answered with their own score', async () => {
+  test('parallel calls each get their own score', async () => {
     const passwords = ['password', 'Vexing#Quartz82Lime', 'qwertyuiop', 'ReplacementPassword!42'];
     const alone: number[] = [];
     for (const password of passwords) alone.push(await meter.score(password, []));
@@ -109,7 +109,7 @@ describe('scores', () => {
 });
 
 describe('faults', () => {
-  test('a password on which time runs out scores 0; the others are scored by a new worker', async () => {
+  test('a password that times out scores 0, and a new worker scores the others', async () => {
     await withMeter({ worker: faulty, timeoutMs: 500 }, async (meter, lost) => {
       const passwords = ['fine', 'hang', 'fine', 'hang', 'fine'];
       const scores = await Promise.all(passwords.map((password) => meter.score(password, [])));
@@ -118,11 +118,11 @@ describe('faults', () => {
     });
   });
 
-  test('a password that ends the worker scores 0; the others are scored by a new worker', async () => {
+  test('a password that crashes the worker scores 0, and a new worker scores the others', async () => {
     await withMeter({ worker: faulty, timeoutMs: 60_000 }, async (meter, lost) => {
       const scores = await Promise.all(['fine', 'die', 'fine'].map((password) => meter.score(password, [])));
       assert.deepEqual(scores, [4, 0, 4]);
-      assert.deepEqual(lost, ['died of it']);
+      assert.deepEqual(lost, ['crashed']);
     });
   });
 
@@ -131,7 +131,7 @@ describe('faults', () => {
     ['ends', 'process.exit(0)'],
     ['hangs', 'for (;;);'],
   ] as const) {
-    test(`a worker that ${name} at its start fails every waiting call and is tried again by the next`, async () => {
+    test(`a worker that ${name} at its start fails every waiting call, and the next call starts a new one`, async () => {
       await withMeter({ worker: workerScript(body), startTimeoutMs: 500 }, async (meter, lost) => {
         const calls = [meter.score('a', []), meter.score('b', [])];
         for (const call of calls) await assert.rejects(call, isUnavailable);
@@ -141,7 +141,7 @@ describe('faults', () => {
     });
   }
 
-  test('beyond the queue a call is refused at once', async () => {
+  test('a call is refused at once if the queue is full', async () => {
     await withMeter({ worker: faulty, maxQueue: 2 }, async (meter) => {
       const accepted = [meter.score('a', []), meter.score('b', [])];
       await assert.rejects(meter.score('c', []), isUnavailable);
@@ -150,7 +150,7 @@ describe('faults', () => {
     });
   });
 
-  test('closing refuses what still waits and whatever comes later', async () => {
+  test('closing refuses waiting and later calls', async () => {
     const meter = createStrengthMeter({ worker: faulty, timeoutMs: 60_000 });
     await meter.score('fine', []);
     const calls = [meter.score('hang', []), meter.score('fine', [])].map((call) =>
@@ -163,7 +163,7 @@ describe('faults', () => {
   });
 });
 
-test('an idle worker does not keep the process alive, a waiting call does', async () => {
+test('a waiting call keeps the process alive, an idle worker does not', async () => {
   const program = `
     const { createStrengthMeter } = await import(${JSON.stringify(new URL('./strength.ts', import.meta.url).href)});
     process.stdout.write(String(await createStrengthMeter().score('Vexing#Quartz82Lime', [])));

@@ -1,66 +1,67 @@
-// How hard a password is to guess, by zxcvbn in one worker thread, with every cost bounded.
-// Must not judge on the caller's thread: a score takes milliseconds to tenths of a second of pure computation.
+// Scores how hard a password is to guess, with zxcvbn in one worker thread and with bounded costs.
+// It must not compute on the caller's thread: a score takes from a few milliseconds to 0.2 s of CPU time.
 
 import { Worker } from 'node:worker_threads';
 
 export type StrengthScore = 0 | 1 | 2 | 3 | 4;
 
-export interface StrengthRequest {
+export type StrengthRequest = {
   password: string;
   userInputs: readonly string[];
-}
+};
 
-export interface StrengthMeter {
+export type StrengthMeter = {
   /**
-   * The score from 0 to 4 of the first 64 characters (UTF-16 units, after NFC). What is written in `userInputs`
-   * (e-mail address, names) and its parts count as the first guesses of an attacker.
-   * A password on which the worker runs out of time or dies scores 0: what cannot be judged counts as weakest.
-   * Throws StrengthUnavailableError when the worker does not start, the queue is full, or the meter is closed.
+   * Returns the score, 0 to 4, of the first 64 UTF-16 units after NFC. The texts in `userInputs` (email, names) and
+   * their parts count as the first guesses of an attacker. A password that times out or crashes the worker scores 0.
+   * Throws StrengthUnavailableError if the worker does not start, the queue is full, or the meter is closed.
    */
   score(password: string, userInputs: readonly string[]): Promise<StrengthScore>;
-  /** Ends the worker; calls still waiting throw StrengthUnavailableError. */
+  /** Ends the worker. Waiting calls throw StrengthUnavailableError. */
   close(): Promise<void>;
-}
+};
 
-export interface StrengthMeterOptions {
-  /** Milliseconds for one password. Default 3,000: fifteen times the slowest input found. */
+export type StrengthMeterOptions = {
+  /** Timeout for one password in milliseconds. Default: 3,000, fifteen times the slowest input found. */
   timeoutMs?: number;
-  /** Milliseconds for the worker to load its dictionaries. Default 15,000; measured 0.2 s on an idle machine. */
+  /** Timeout for loading the dictionaries in milliseconds. Default: 15,000; measured 0.2 s on an idle machine. */
   startTimeoutMs?: number;
-  /** Calls that may wait. Default 50: a third of a second at the usual 6 ms each, ten seconds at the slowest. */
+  /** Maximum waiting calls. Default: 50, which take 0.3 s at the usual 6 ms each and 10 s at the slowest. */
   maxQueue?: number;
   /** The worker's module. Default: strength-worker.ts. */
   worker?: URL;
-  /** Told when the worker was lost: 'timeout' or the error that ended it. */
+  /** Called when the worker is lost, with 'timeout' or the error that ended it. */
   onWorkerLost?: (reason: 'timeout' | Error) => void;
-}
+};
 
-/** The meter cannot answer now, whatever the password. Answer 503. */
+/** The meter is unavailable for any password. Respond with 503. */
 export class StrengthUnavailableError extends Error {
   override readonly name = 'StrengthUnavailableError';
 }
 
-// In UTF-16 units: what keeps the slowest password at 0.2 s (measured, with hostile user inputs).
-const judgedLength = 64;
-// Normalizing shrinks a text to no less than a quarter (UAX #15), and costs the square of a run of combining marks.
-const unnormalizedLength = judgedLength * 4;
+// In UTF-16 units. Keeps the slowest password at 0.2 s (measured, with hostile user inputs).
+const SCORED_LENGTH = 64;
+// NFC shrinks a text to a quarter at most (UAX #15). Its time grows with the square of a run of combining marks.
+const unnormalizedLength = SCORED_LENGTH * 4;
 
-// An e-mail address and a few names, whole and in parts; an address has at most 254 characters (RFC 5321).
-const maxUserInputs = 8;
-const maxUserInputLength = 254;
-const maxUserWords = 40;
+// An email and a few names, whole and in parts. An email has at most 254 characters (RFC 5321).
+const MAX_USER_INPUTS = 8;
+const MAX_USER_INPUT_LENGTH = 254;
+const MAX_USER_WORDS = 40;
 
-// Measured: 35 MB when ready, and 20 MB less after some hundred passwords than without these limits, at the same speed.
-// A worker that wants more ends alone, not with the process.
+// Measured: the worker uses 35 MB when ready. After a few hundred passwords, the limits save 20 MB at the same speed.
+// A worker that exceeds them ends without ending the process.
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 
-interface Call {
+type Call = {
   request: StrengthRequest;
   resolve: (score: StrengthScore) => void;
   reject: (error: Error) => void;
-}
+};
 
-/** Starts no worker before the first call. The worker keeps the process alive only while a call waits for it. */
+/**
+ * Returns a meter that starts its worker at the first call. The worker keeps the process alive only while a call waits.
+ */
 export function createStrengthMeter(options: StrengthMeterOptions = {}): StrengthMeter {
   const timeoutMs = options.timeoutMs ?? 3_000;
   const startTimeoutMs = options.startTimeoutMs ?? 15_000;
@@ -75,7 +76,7 @@ export function createStrengthMeter(options: StrengthMeterOptions = {}): Strengt
   let timer: NodeJS.Timeout | undefined;
 
   function start(): Worker {
-    // Neither the process's secrets nor its flags (an --eval's would keep a file from starting) concern the worker.
+    // The worker needs neither the secrets in the environment nor the process's flags; --eval would prevent its start.
     const started = new Worker(url, { env: {}, execArgv: [], resourceLimits });
     let fault: Error | undefined;
     started.on('message', (message: 'ready' | StrengthScore) => {
@@ -118,7 +119,7 @@ export function createStrengthMeter(options: StrengthMeterOptions = {}): Strengt
     return Promise.resolve(discarded?.terminate());
   }
 
-  // One password at a time is in the worker, so that only the one that breaks it suffers.
+  // The worker gets one password at a time, so that a password that crashes it affects no other.
   function advance(): void {
     if (running !== undefined) return;
     if (waiting.length === 0) {
@@ -139,8 +140,8 @@ export function createStrengthMeter(options: StrengthMeterOptions = {}): Strengt
         if (isClosed) throw new StrengthUnavailableError('the strength meter is closed');
         if (waiting.length >= maxQueue)
           throw new StrengthUnavailableError('too many passwords wait for their score');
-        const judged = password.slice(0, unnormalizedLength).normalize('NFC').slice(0, judgedLength);
-        waiting.push({ request: { password: judged, userInputs: userWords(userInputs) }, resolve, reject });
+        const scored = password.slice(0, unnormalizedLength).normalize('NFC').slice(0, SCORED_LENGTH);
+        waiting.push({ request: { password: scored, userInputs: userWords(userInputs) }, resolve, reject });
         advance();
       }),
 
@@ -155,14 +156,14 @@ export function createStrengthMeter(options: StrengthMeterOptions = {}): Strengt
   };
 }
 
-/** The inputs, the local part of an address, and every word in them (names, domain labels); the whole ones first. */
+/** Returns the inputs, the local parts of emails, and every word in them (names, domain labels), whole inputs first. */
 function userWords(userInputs: readonly string[]): string[] {
   const inputs = userInputs
-    .slice(0, maxUserInputs)
-    .map((input) => input.slice(0, maxUserInputLength).normalize('NFC').toLowerCase());
+    .slice(0, MAX_USER_INPUTS)
+    .map((input) => input.slice(0, MAX_USER_INPUT_LENGTH).normalize('NFC').toLowerCase());
   const localParts = inputs.map((input) => input.slice(0, Math.max(0, input.lastIndexOf('@'))));
   const words = inputs.flatMap((input) => input.split(/[^\p{L}\p{M}\p{N}]+/u));
-  const all = [...inputs, ...localParts, ...words].map((word) => word.slice(0, judgedLength));
-  // A single character is no guess worth counting.
-  return [...new Set(all)].filter((word) => word.length > 1).slice(0, maxUserWords);
+  const all = [...inputs, ...localParts, ...words].map((word) => word.slice(0, SCORED_LENGTH));
+  // A single character is too short to matter.
+  return [...new Set(all)].filter((word) => word.length > 1).slice(0, MAX_USER_WORDS);
 }

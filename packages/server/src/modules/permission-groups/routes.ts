@@ -8,34 +8,29 @@ import {
   UpdatePermissionGroupBody,
 } from '@castellan/contract/permission-records';
 import Type from 'typebox';
-import { readIfMatch, sendEtag } from '../../platform/http/record-version.ts';
+import { creation } from '../../platform/http/idempotency.ts';
+import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
-import { actorOf } from '../authz/guard.ts';
-import {
-  createPermissionGroup,
-  deletePermissionGroup,
-  getPermissionGroup,
-  listPermissionGroups,
-  type PermissionGroupDeps,
-  updatePermissionGroup,
-} from './service.ts';
+import { callerOf } from '../authz/caller.ts';
+import type { GroupDeps } from '../group-trees/service.ts';
+import { permissionGroups, readPermissionGroup } from './service.ts';
 
 const PermissionGroupEnvelope = DataEnvelope(PermissionGroup);
 
-export function permissionGroupRoutes(app: App, deps: PermissionGroupDeps): void {
+export function permissionGroupRoutes(app: App, deps: GroupDeps): void {
   app.route({
     method: 'GET',
     url: '',
     config: { access: 'permission_group.read' },
     schema: {
       summary: 'List permission groups',
-      description: 'Pages over root groups; each carries everything below it.',
+      description: 'Paginates over root groups. Each group includes its descendants.',
       querystring: PageQuery,
       response: { 200: ListEnvelope(PermissionGroup) },
     },
     handler: async (request) => ({
-      ...(await listPermissionGroups(deps, request.query)),
-      message: 'Permission groups, by name.',
+      ...(await permissionGroups.list(deps, request.query)),
+      message: 'Permission groups, sorted by name.',
     }),
   });
 
@@ -49,7 +44,7 @@ export function permissionGroupRoutes(app: App, deps: PermissionGroupDeps): void
       response: { 200: PermissionGroupEnvelope },
     },
     handler: async (request, reply) => {
-      const { record, version } = await getPermissionGroup(deps, request.params.group_id);
+      const { record, version } = await permissionGroups.read(deps.db, request.params.group_id);
       sendEtag(reply, version);
       return { data: record, message: 'The permission group.' };
     },
@@ -72,15 +67,14 @@ export function permissionGroupRoutes(app: App, deps: PermissionGroupDeps): void
       response: { 201: PermissionGroupEnvelope },
     },
     handler: async (request, reply) => {
-      const { record, version } = await createPermissionGroup(
-        deps,
-        request.client,
-        actorOf(request),
-        request.body,
+      const { settle, answer } = creation(
+        request,
+        reply,
+        ({ record }: Versioned<PermissionGroup>) => ({ data: record, message: 'Permission group created.' }),
+        ({ version }) => version,
       );
-      sendEtag(reply, version);
-      reply.code(201);
-      return { data: record, message: 'Permission group created.' };
+      const input = readPermissionGroup(request.body);
+      return answer(await permissionGroups.create(deps, callerOf(request), input, settle));
     },
   });
 
@@ -93,21 +87,15 @@ export function permissionGroupRoutes(app: App, deps: PermissionGroupDeps): void
     },
     schema: {
       summary: 'Change a permission group',
-      description: 'Renaming a group renames its permissions; who does it must hold them.',
+      description: 'Renaming a group renames its permissions and requires all of them.',
       params: PermissionGroupParams,
       body: UpdatePermissionGroupBody,
       response: { 200: PermissionGroupEnvelope },
     },
     handler: async (request, reply) => {
       const { group_id } = request.params;
-      const { record, version } = await updatePermissionGroup(
-        deps,
-        request.client,
-        actorOf(request),
-        group_id,
-        request.body,
-        readIfMatch(request),
-      );
+      const input = readPermissionGroup(request.body);
+      const { record, version } = await permissionGroups.update(deps, callerOf(request), group_id, input);
       sendEtag(reply, version);
       return { data: record, message: 'Permission group updated.' };
     },
@@ -126,13 +114,7 @@ export function permissionGroupRoutes(app: App, deps: PermissionGroupDeps): void
       response: { 204: Type.Null() },
     },
     handler: async (request, reply) => {
-      await deletePermissionGroup(
-        deps,
-        request.client,
-        actorOf(request),
-        request.params.group_id,
-        readIfMatch(request),
-      );
+      await permissionGroups.remove(deps, callerOf(request), request.params.group_id);
       reply.code(204);
       return null;
     },

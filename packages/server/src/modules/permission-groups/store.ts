@@ -1,30 +1,32 @@
 // SQL of permission_groups.
 import type { Permission } from '@castellan/contract/permission-records';
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
 import { isoTime, lockUntilCommit } from '../../platform/db/sql.ts';
 import { MAX_TREE_DEPTH } from '../../platform/db/trees.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
+import type { Entitled } from '../authz/change.ts';
 import { permissionJson } from '../permissions/presentation.ts';
 
-export type GroupRow = {
-  id: string;
-  name: string;
-  description: string;
-  parent_id: string | null;
-  permission_group_id: string | null;
+type Group = Row<'permission_groups'>;
+/** Times are ISO 8601 strings. */
+export type GroupRow = Pick<
+  Group,
+  'id' | 'name' | 'description' | 'parent_id' | 'created_by_id' | 'version'
+> & {
+  permission_group_id: Group['parent_id'];
   permissions: Permission[];
   created_at: string;
   updated_at: string;
-  created_by_id: string | null;
-  version: number;
 };
 
-/** First in every transaction that makes, moves or deletes a group: what one checks about the tree stays true. */
+/**
+ * Locks the tree. Call it first in every transaction that creates, moves or deletes a group, so that checks stay true.
+ */
 export async function lockTree(tx: Tx): Promise<void> {
   await lockUntilCommit('permission_groups').execute(tx);
 }
 
-/** These groups and everything below them, by name. One statement whatever their number. */
+/** Returns the groups and all their descendants, sorted by name, in one statement. */
 export async function findSubtrees(db: Db, ids: readonly string[]): Promise<GroupRow[]> {
   const { rows } = await sql<GroupRow>`
     with recursive tree as (
@@ -41,22 +43,15 @@ export async function findSubtrees(db: Db, ids: readonly string[]): Promise<Grou
   return rows;
 }
 
-export async function insertGroup(
-  tx: Tx,
-  group: { id: string; name: string; description: string; parent_id: string | null; created_by_id: string },
-): Promise<void> {
-  await tx.insertInto('permission_groups').values(group).execute();
-}
-
 export async function findPermissions(tx: Tx, groupId: string): Promise<{ id: string; name: string }[]> {
   const { rows } = await sql<{ id: string; name: string }>`
     select id, name from permissions where group_id = ${groupId}`.execute(tx);
   return rows;
 }
 
-/** `old.action` becomes `new.action`. The new names must be free, of the group's own old names too. */
+/** Renames `old.action` to `new.action`. The new names must be free, also among the old names of this group. */
 export async function renamePermissions(
-  tx: Tx,
+  { tx }: Entitled,
   group: { id: string; name: string },
   newName: string,
 ): Promise<void> {
@@ -65,7 +60,10 @@ export async function renamePermissions(
     where group_id = ${group.id}`.execute(tx);
 }
 
-/** Whether a permission would take the present name of another one: the group `a` holds `a.b` and `b`, and becomes `a.a`. */
+/**
+ * Returns whether a permission would get the current name of another one in the group. Example: the group `a` with
+ * `a.a.b` and `a.b` becomes `a.a`.
+ */
 export async function crossesOwnNames(
   tx: Tx,
   group: { id: string; name: string },
@@ -79,13 +77,9 @@ export async function crossesOwnNames(
   return rows[0]?.crosses ?? true;
 }
 
-export async function countMembers(tx: Tx, id: string): Promise<{ children: number; permissions: number }> {
-  const { rows } = await sql<{ children: number; permissions: number }>`
+export async function countMembers(tx: Tx, id: string): Promise<{ children: number; members: number }> {
+  const { rows } = await sql<{ children: number; members: number }>`
     select (select count(*)::integer from permission_groups where parent_id = ${id}) as children,
-           (select count(*)::integer from permissions where group_id = ${id}) as permissions`.execute(tx);
-  return rows[0] as { children: number; permissions: number };
-}
-
-export async function deleteGroupRow(tx: Tx, id: string): Promise<void> {
-  await sql`delete from permission_groups where id = ${id}`.execute(tx);
+           (select count(*)::integer from permissions where group_id = ${id}) as members`.execute(tx);
+  return rows[0] ?? { children: 0, members: 0 };
 }

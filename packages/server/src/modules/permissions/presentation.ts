@@ -1,8 +1,8 @@
-// A permission record as JSON, made by the database: other stores embed it in their own rows.
+// SQL that builds a permission record as JSON. Other stores embed it in their own rows.
 import { type RawBuilder, sql } from 'kysely';
 import { isoTime } from '../../platform/db/sql.ts';
 
-/** For `permissions p join permission_groups pg on pg.id = p.group_id`. */
+/** Requires `permissions p join permission_groups pg on pg.id = p.group_id` in the statement. */
 export const permissionJson: RawBuilder<unknown> = sql`json_build_object(
   'id', p.id, 'name', p.name, 'description', p.description, 'group_id', p.group_id,
   'group', json_build_object('id', pg.id, 'name', pg.name),

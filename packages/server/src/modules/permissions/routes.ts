@@ -2,13 +2,15 @@
 import { PageQueryWith } from '@castellan/contract/common';
 import {
   CreatePermissionBody,
+  type Permission,
   PermissionEnvelope,
   PermissionListEnvelope,
   PermissionListQuery,
   PermissionParams,
 } from '@castellan/contract/permission-records';
+import { creation } from '../../platform/http/idempotency.ts';
 import type { App } from '../../platform/http/server.ts';
-import { actorOf } from '../authz/guard.ts';
+import { callerOf } from '../authz/caller.ts';
 import {
   createPermission,
   deletePermission,
@@ -29,7 +31,7 @@ export function permissionRoutes(app: App, deps: PermissionDeps): void {
     },
     handler: async (request) => ({
       ...(await listPermissions(deps, request.query)),
-      message: 'Permissions, by name.',
+      message: 'Permissions, sorted by name.',
     }),
   });
 
@@ -58,9 +60,13 @@ export function permissionRoutes(app: App, deps: PermissionDeps): void {
       response: { 201: PermissionEnvelope },
     },
     handler: async (request, reply) => {
-      const data = await createPermission(deps, request.client, actorOf(request), request.body);
-      reply.code(201);
-      return { data, message: 'Permission created.' };
+      const { settle, answer } = creation(
+        request,
+        reply,
+        (data: Permission) => ({ data, message: 'Permission created.' }),
+        () => null,
+      );
+      return answer(await createPermission(deps, callerOf(request), request.body, settle));
     },
   });
 
@@ -74,7 +80,7 @@ export function permissionRoutes(app: App, deps: PermissionDeps): void {
       response: { 200: PermissionEnvelope },
     },
     handler: async (request) => ({
-      data: await deletePermission(deps, request.client, actorOf(request), request.params.permission_id),
+      data: await deletePermission(deps, callerOf(request), request.params.permission_id),
       message: 'Permission deleted.',
     }),
   });

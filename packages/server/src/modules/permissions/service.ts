@@ -1,18 +1,17 @@
-// Rules of permissions: named after their group, deleted only when nobody needs them.
+// Rules of permissions: their names begin with their group, and permissions in use cannot be deleted.
 import type { PageQuery, Pagination } from '@castellan/contract/common';
 import type { CreatePermissionBody, Permission } from '@castellan/contract/permission-records';
 import { allPermissions } from '@castellan/contract/permissions';
-import type { Db } from '../../database.ts';
-import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Client } from '../../platform/http/client.ts';
-import { paginationOf } from '../../platform/http/pages.ts';
+import { allHandled } from '../../platform/fields.ts';
+import type { Settle } from '../../platform/http/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
+import { paginationOf } from '../../platform/pages.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
-import { recordChange } from '../audit/service.ts';
-import { requireStillEntitled } from '../authz/delegation.ts';
-import type { Actor } from '../authz/guard.ts';
+import type { Db } from '../../schema/database.ts';
+import { authorIdOf, type Caller } from '../authz/caller.ts';
+import { change, type Locking } from '../authz/change.ts';
 import {
   countPermissions,
   deletePermissionRow,
@@ -22,15 +21,17 @@ import {
   listPermissions as listRecords,
   lockGroupName,
   lockPermission,
+  type PermissionFilter,
+  readPermission,
 } from './store.ts';
 
 export type PermissionDeps = { db: Db; log: Logger };
 
-/** Longest name with its prefix, characters (the database's CHECK says the same). */
+/** Maximum characters of a name with its prefix. The database repeats it as a CHECK constraint. */
 export const MAX_PERMISSION_NAME_LENGTH = 100;
 
-/** The permissions that the service itself checks: without them nobody could administer it. */
-const needed: ReadonlySet<string> = new Set(allPermissions);
+/** The built-in permissions, without which nobody could administer the service. */
+const builtIn: ReadonlySet<string> = new Set(allPermissions);
 
 export async function getPermission(deps: PermissionDeps, id: string): Promise<Permission> {
   const permission = await findPermission(deps.db, id);
@@ -38,52 +39,59 @@ export async function getPermission(deps: PermissionDeps, id: string): Promise<P
   return permission;
 }
 
-/** By name. */
+/** Returns one page of permissions, sorted by name. */
 export async function listPermissions(
   deps: PermissionDeps,
-  query: PageQuery & { group_id?: string },
+  query: PageQuery & { group_id?: string; roles?: 'none'; is_builtin?: boolean },
 ): Promise<{ data: Permission[]; pagination: Pagination }> {
-  const groupId = query.group_id ?? null;
+  const { group_id, roles, is_builtin } = query;
+  const filter: PermissionFilter = {
+    ...(group_id === undefined ? {} : { groupId: group_id }),
+    ...(roles === undefined ? {} : { inNoRole: true }),
+    ...(is_builtin === undefined ? {} : { isBuiltin: is_builtin }),
+  };
   const [total, data] = await Promise.all([
-    countPermissions(deps.db, groupId),
-    listRecords(deps.db, groupId, query),
+    countPermissions(deps.db, filter),
+    listRecords(deps.db, filter, query),
   ]);
   return { data, pagination: paginationOf(query, total) };
 }
 
 export async function createPermission(
   deps: PermissionDeps,
-  client: Client,
-  actor: Actor,
+  caller: Caller,
   body: CreatePermissionBody,
+  settle: Settle<Permission>,
 ): Promise<Permission> {
-  const action = cleanAction(body.name);
-  const description = cleanDescription(body.description ?? '');
-  const groupId = body.group_id.toLowerCase();
+  const { name: given, description: text = '', group_id, ...rest } = body;
+  allHandled(rest);
+  const action = cleanAction(given);
+  const description = cleanDescription(text);
+  const groupId = group_id.toLowerCase();
   const id = newId();
-  return inTransaction(deps.db, async (tx) => {
-    const group = await lockGroupName(tx, groupId);
-    await requireStillEntitled(tx, actor);
+  const create = async (locking: Locking) => {
+    const group = await lockGroupName(locking.tx, groupId);
+    const entitled = await locking.entitle();
     if (group === undefined) throw new AppError('permission_group_not_found');
     const name = permissionName(group, action);
-    await insertPermission(tx, { id, name, description, group_id: groupId, created_by_id: actor.user_id });
-    await recordChange(tx, deps.log, client, {
+    const fields = { name, description, group_id: groupId };
+    await insertPermission(entitled, { id, ...fields, created_by_id: authorIdOf(caller) });
+    return entitled.done(await readPermission(locking.tx, id), {
       action: 'permission_created',
-      actorId: actor.user_id,
       resourceType: 'permission',
       resourceId: id,
       before: null,
-      after: { name, description, group_id: groupId },
+      after: fields,
     });
-    return (await findPermission(tx, id)) as Permission;
-  });
+  };
+  return change(deps, caller, create, settle);
 }
 
-/** The action alone: no white space, no dot at either end. */
+/** Returns the normalized action of a name. Throws `validation_failed` for white space, or a dot at either end. */
 function cleanAction(value: string): string {
   const action = cleanName(value, MAX_PERMISSION_NAME_LENGTH);
   if (!/\s/u.test(action) && !/^\.|\.$/.test(action)) return action;
-  const message = 'must have no white space and no dot at either end';
+  const message = 'must not contain white space, or start or end with a dot';
   throw new AppError('validation_failed', {
     detail: `name ${message}.`,
     errors: [{ field: 'name', code: 'invalid_action', message }],
@@ -93,7 +101,7 @@ function cleanAction(value: string): string {
 function permissionName(group: string, action: string): string {
   const name = `${group}.${action}`;
   if ([...name].length <= MAX_PERMISSION_NAME_LENGTH) return name;
-  const message = `must have at most ${MAX_PERMISSION_NAME_LENGTH} characters together with "${group}." before it`;
+  const message = `must have at most ${MAX_PERMISSION_NAME_LENGTH} characters, including the prefix "${group}."`;
   throw new AppError('validation_failed', {
     detail: `name ${message}.`,
     errors: [{ field: 'name', code: 'too_long', message }],
@@ -102,32 +110,30 @@ function permissionName(group: string, action: string): string {
 
 export async function deletePermission(
   deps: PermissionDeps,
-  client: Client,
-  actor: Actor,
+  caller: Caller,
   id: string,
 ): Promise<Permission> {
-  return inTransaction(deps.db, async (tx) => {
+  return change(deps, caller, async (locking) => {
+    const { tx } = locking;
     const permission = (await lockPermission(tx, id)) ? await findPermission(tx, id) : undefined;
-    await requireStillEntitled(tx, actor);
+    const entitled = await locking.entitle();
     if (!permission) throw new AppError('permission_not_found');
-    if (needed.has(permission.name))
+    if (builtIn.has(permission.name.toLowerCase()))
       throw new AppError('permission_in_use', {
-        detail: 'The service itself checks this permission; it cannot be deleted.',
+        detail: 'This is a built-in permission. It cannot be deleted.',
       });
     const holders = await findHolders(tx, id);
     if (holders.length > 0)
       throw new AppError('permission_in_use', {
-        detail: `The permission belongs to ${holders.length} roles (${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ', …' : ''}). Remove it there first.`,
+        detail: `The permission belongs to ${holders.length} roles (${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ', …' : ''}). Remove it from them first.`,
       });
-    await deletePermissionRow(tx, id, permission.group_id);
-    await recordChange(tx, deps.log, client, {
+    await deletePermissionRow(entitled, id, permission.group_id);
+    return entitled.done(permission, {
       action: 'permission_deleted',
-      actorId: actor.user_id,
       resourceType: 'permission',
       resourceId: id,
       before: { name: permission.name, description: permission.description, group_id: permission.group_id },
       after: null,
     });
-    return permission;
   });
 }

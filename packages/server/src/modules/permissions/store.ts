@@ -1,9 +1,11 @@
 // SQL of permissions.
 import type { PageQuery } from '@castellan/contract/common';
 import type { Permission } from '@castellan/contract/permission-records';
-import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
-import { offsetOf } from '../../platform/http/pages.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { offsetOf } from '../../platform/pages.ts';
+import { isInNoRole } from '../../schema/attention.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
+import type { Entitled } from '../authz/change.ts';
 import { permissionJson } from './presentation.ts';
 
 const source = sql`permissions p join permission_groups pg on pg.id = p.group_id`;
@@ -14,26 +16,44 @@ export async function findPermission(db: Db, id: string): Promise<Permission | u
   return rows[0]?.permission;
 }
 
-const inGroup = (groupId: string | null) => (groupId === null ? sql`true` : sql`p.group_id = ${groupId}`);
+/** Returns a permission that the transaction has locked or created. */
+export async function readPermission(tx: Tx, id: string): Promise<Permission> {
+  const permission = await findPermission(tx, id);
+  if (!permission) throw new Error('a permission that this transaction has locked is missing');
+  return permission;
+}
 
-export async function countPermissions(db: Db, groupId: string | null): Promise<number> {
+/** A missing condition is not applied. */
+export type PermissionFilter = { groupId?: string; inNoRole?: true; isBuiltin?: boolean };
+
+function matching({ groupId, inNoRole, isBuiltin }: PermissionFilter): RawBuilder<unknown> {
+  const conditions: RawBuilder<unknown>[] = [sql`true`];
+  if (groupId !== undefined) conditions.push(sql`p.group_id = ${groupId}`);
+  if (inNoRole) conditions.push(isInNoRole);
+  if (isBuiltin !== undefined) conditions.push(sql`p.is_builtin = ${isBuiltin}`);
+  return sql.join(conditions, sql` and `);
+}
+
+export async function countPermissions(db: Db, filter: PermissionFilter): Promise<number> {
   const { rows } = await sql<{ total: number }>`
-    select count(*)::integer as total from permissions p where ${inGroup(groupId)}`.execute(db);
+    select count(*)::integer as total from permissions p where ${matching(filter)}`.execute(db);
   return rows[0]?.total ?? 0;
 }
 
 export async function listPermissions(
   db: Db,
-  groupId: string | null,
+  filter: PermissionFilter,
   page: PageQuery,
 ): Promise<Permission[]> {
   const { rows } = await sql<{ permission: Permission }>`
-    select ${permissionJson} as permission from ${source} where ${inGroup(groupId)}
+    select ${permissionJson} as permission from ${source} where ${matching(filter)}
     order by lower(p.name), p.id limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows.map((row) => row.permission);
 }
 
-/** The group keeps its name until the transaction ends. */
+/**
+ * Locks the group and returns its name, which cannot change until the transaction ends; undefined if it does not exist.
+ */
 export async function lockGroupName(tx: Tx, groupId: string): Promise<string | undefined> {
   const { rows } = await sql<{
     name: string;
@@ -41,10 +61,12 @@ export async function lockGroupName(tx: Tx, groupId: string): Promise<string | u
   return rows[0]?.name;
 }
 
-/** System roles hold every permission, so they get the new one at once: they are locked before the first write. */
+/** Inserts a permission and grants it to the system roles, which hold every permission. Locks these roles first. */
 export async function insertPermission(
-  tx: Tx,
-  permission: { id: string; name: string; description: string; group_id: string; created_by_id: string },
+  { tx }: Entitled,
+  permission: Pick<Row<'permissions'>, 'id' | 'name' | 'description' | 'group_id'> & {
+    created_by_id: string | null;
+  },
 ): Promise<void> {
   await sql`select from roles where is_system order by id for key share`.execute(tx);
   await tx.insertInto('permissions').values(permission).execute();
@@ -59,9 +81,9 @@ async function touchGroup(tx: Tx, groupId: string): Promise<void> {
   await sql`update permission_groups set updated_at = now() where id = ${groupId}`.execute(tx);
 }
 
-/** The row stays locked until the transaction ends; no role can take the permission meanwhile. */
+/** Locks the permission until the transaction ends, so that no role can get it. Returns whether it exists. */
 export async function lockPermission(tx: Tx, id: string): Promise<boolean> {
-  // The group first, as where a group is renamed; a permission never changes its group.
+  // Locks the group first, in the same order as renaming a group. A permission never changes its group.
   await sql`
     select from permission_groups where id = (select group_id from permissions where id = ${id})
     for no key update`.execute(tx);
@@ -69,7 +91,7 @@ export async function lockPermission(tx: Tx, id: string): Promise<boolean> {
   return rows.length === 1;
 }
 
-/** Names of the roles that hold it, system roles left out: they hold every permission by themselves. */
+/** Returns the names of the roles that hold the permission, except system roles, which hold every permission. */
 export async function findHolders(tx: Tx, id: string): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select r.name from role_permissions rp join roles r on r.id = rp.role_id
@@ -77,8 +99,8 @@ export async function findHolders(tx: Tx, id: string): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** With the links of system roles. */
-export async function deletePermissionRow(tx: Tx, id: string, groupId: string): Promise<void> {
+/** Deletes a permission and its links to system roles. */
+export async function deletePermissionRow({ tx }: Entitled, id: string, groupId: string): Promise<void> {
   await touchGroup(tx, groupId);
   await sql`delete from role_permissions where permission_id = ${id}`.execute(tx);
   await sql`delete from permissions where id = ${id}`.execute(tx);

@@ -1,54 +1,54 @@
-// Many role groups at once: all of them or none, and the answer names the row that stood in the way.
+// Creates or deletes many role groups, all or none. An error names the item that caused it.
 import type { BulkRoleGroup, RoleGroup } from '@castellan/contract/role-groups';
-import type { Tx } from '../../database.ts';
-import { inTransaction } from '../../platform/db/transaction.ts';
-import { fieldsOf, lockNodes } from '../../platform/db/tree-rows.ts';
 import { MAX_TREE_DEPTH } from '../../platform/db/trees.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Client } from '../../platform/http/client.ts';
+import { allHandled } from '../../platform/fields.ts';
+import type { Settle } from '../../platform/http/idempotency.ts';
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
 import { newId } from '../../platform/ids.ts';
-import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
-import { requireStillEntitled } from '../authz/delegation.ts';
-import type { Actor } from '../authz/guard.ts';
-import { lockGroupTree } from '../roles/service.ts';
-import { MAX_GROUP_NAME_LENGTH, type RoleGroupDeps, readGroups, recordGroups, TABLE } from './record.ts';
+import { cleanDescription } from '../../platform/security/record-text.ts';
+import type { Tx } from '../../schema/database.ts';
+import { authorIdOf, type Caller } from '../authz/caller.ts';
+import { change, type Entry, isNonEmpty, type Locking } from '../authz/change.ts';
 import {
-  deleteGroupRows,
-  findDepths,
-  findOccupied,
-  findTakenNames,
-  insertGroups,
+  deleteNodes,
+  fieldsOf,
+  type GroupDeps,
+  insertNodes,
+  lockNodes,
   type NewGroup,
-} from './store.ts';
+} from '../group-trees/service.ts';
+import { lockGroupTree } from '../roles/service.ts';
+import { cleanGroupName, readGroups, roleGroups, TABLE } from './record.ts';
+import { findDepths, findOccupied, findTakenNames } from './store.ts';
 
-/** A parent is an existing group's id (`parent_id`) or the name of an earlier item (`parent`). */
+/**
+ * Creates role groups. A parent is the id of an existing group (`parent_id`) or the name of an earlier item (`parent`).
+ */
 export async function createRoleGroups(
-  deps: RoleGroupDeps,
-  client: Client,
-  actor: Actor,
+  deps: GroupDeps,
+  caller: Caller,
   items: readonly BulkRoleGroup[],
+  settle: Settle<RoleGroup[]>,
 ): Promise<RoleGroup[]> {
-  const groups = planGroups(items, actor.user_id);
-  return inTransaction(deps.db, async (tx) => {
+  const groups = planGroups(items, authorIdOf(caller));
+  const create = async (locking: Locking) => {
+    const { tx } = locking;
     await lockGroupTree(tx);
     await requireFreeNames(tx, groups);
     await requireParents(tx, groups);
-    await requireStillEntitled(tx, actor);
-    await insertGroups(tx, groups);
-    await recordGroups(
+    const entitled = await locking.entitle();
+    await insertNodes(entitled, TABLE, groups);
+    const created = await readGroups(
       tx,
-      deps,
-      client,
-      actor,
-      'role_group_created',
-      groups.map((group) => ({ id: group.id, before: null, after: fieldsOf(group) })),
+      groups.map(({ id }) => id),
     );
-    return readGroups(
-      tx,
-      groups.map((group) => group.id),
+    const entries: readonly Entry[] = groups.map((group) =>
+      roleGroups.entry('role_group_created', group.id, { before: null, after: fieldsOf(group) }),
     );
-  });
+    return isNonEmpty(entries) ? entitled.done(created, ...entries) : entitled.unchanged(created);
+  };
+  return change(deps, caller, create, settle);
 }
 
 const refuse = (
@@ -62,26 +62,28 @@ const refuse = (
     errors: [{ field: `groups.${index}.${field}`, code, message }],
   });
 
-function planGroups(items: readonly BulkRoleGroup[], createdBy: string): NewGroup[] {
+function planGroups(items: readonly BulkRoleGroup[], createdBy: string | null): NewGroup[] {
   const idsByName = new Map<string, string>();
   return items.map((item, index) => {
-    const name = cleanName(item.name, MAX_GROUP_NAME_LENGTH, `groups.${index}.name`);
-    if (item.parent !== undefined && item.parent_id != null)
-      throw refuse('validation_failed', index, 'parent', 'and parent_id exclude each other');
+    const { name: given, description = '', parent, parent_id, ...rest } = item;
+    allHandled(rest);
+    const name = cleanGroupName(given, `groups.${index}.name`);
+    if (parent !== undefined && parent_id != null)
+      throw refuse('validation_failed', index, 'parent', 'cannot be combined with parent_id');
     const parentId =
-      item.parent === undefined
-        ? (item.parent_id?.toLowerCase() ?? null)
-        : idsByName.get(item.parent.trim().normalize('NFC').toLowerCase());
+      parent === undefined
+        ? (parent_id?.toLowerCase() ?? null)
+        : idsByName.get(parent.trim().normalize('NFC').toLowerCase());
     if (parentId === undefined)
-      throw refuse('validation_failed', index, 'parent', 'names no earlier item of this request');
+      throw refuse('validation_failed', index, 'parent', 'must name an earlier item of this request');
     const key = name.toLowerCase();
-    if (idsByName.has(key)) throw refuse('name_taken', index, 'name', 'stands twice in this request');
+    if (idsByName.has(key)) throw refuse('name_taken', index, 'name', 'appears twice in this request');
     const id = newId();
     idsByName.set(key, id);
     return {
       id,
       name,
-      description: cleanDescription(item.description ?? '', `groups.${index}.description`),
+      description: cleanDescription(description, `groups.${index}.description`),
       parent_id: parentId,
       created_by_id: createdBy,
     };
@@ -96,20 +98,21 @@ async function requireFreeNames(tx: Tx, groups: readonly NewGroup[]): Promise<vo
     ),
   );
   const index = groups.findIndex((group) => taken.has(group.name));
-  if (index >= 0) throw refuse('name_taken', index, 'name', 'is taken already');
+  if (index >= 0) throw refuse('name_taken', index, 'name', 'is already taken');
 }
 
-/** Existing parents are there, and no chain of new groups below one gets too deep. */
+/** Requires that existing parents are found, and that no chain of new groups is too deep. */
 async function requireParents(tx: Tx, groups: readonly NewGroup[]): Promise<void> {
-  const fresh = new Map(groups.map((group) => [group.id, group]));
+  const added = new Map(groups.map((group) => [group.id, group]));
   const existing = canonicalIds(
     groups.flatMap((group) =>
-      group.parent_id !== null && !fresh.has(group.parent_id) ? [group.parent_id] : [],
+      group.parent_id !== null && !added.has(group.parent_id) ? [group.parent_id] : [],
     ),
   );
   const found = new Set((await lockNodes(tx, TABLE, existing)).map((row) => row.id));
-  const orphan = groups.findIndex(({ parent_id: id }) => id !== null && !fresh.has(id) && !found.has(id));
-  if (orphan >= 0) throw refuse('role_group_not_found', orphan, 'parent_id', 'names no role group');
+  const orphan = groups.findIndex(({ parent_id: id }) => id !== null && !added.has(id) && !found.has(id));
+  if (orphan >= 0)
+    throw refuse('role_group_not_found', orphan, 'parent_id', 'must be the id of a role group');
   const depths = await findDepths(tx, existing);
   for (const [index, group] of groups.entries()) {
     // Parents come earlier, so their depth is known.
@@ -125,15 +128,18 @@ async function requireParents(tx: Tx, groups: readonly NewGroup[]): Promise<void
   }
 }
 
-/** Parents may go together with their children; a child or role left outside of the list stands in the way. */
+/**
+ * Deletes role groups, which may include parents and their children. Returns their number. Throws `group_in_use` if a
+ * group has roles, or a child group outside the list.
+ */
 export async function deleteRoleGroups(
-  deps: RoleGroupDeps,
-  client: Client,
-  actor: Actor,
+  deps: GroupDeps,
+  caller: Caller,
   groupIds: readonly string[],
 ): Promise<number> {
   const ids = canonicalIds(groupIds);
-  return inTransaction(deps.db, async (tx) => {
+  return change(deps, caller, async (locking) => {
+    const { tx } = locking;
     await lockGroupTree(tx);
     const groups = await lockNodes(tx, TABLE, ids);
     requireAllFound(
@@ -142,26 +148,21 @@ export async function deleteRoleGroups(
       ids,
       groups.map((group) => group.id),
     );
-    await requireStillEntitled(tx, actor);
+    const entitled = await locking.entitle();
     const occupied = await findOccupied(tx, ids);
     if (occupied.length > 0)
       throw new AppError('group_in_use', {
-        detail: `Nothing was deleted: ${occupied.length} of the groups still have children outside of the list or roles.`,
+        detail: `Nothing was deleted: ${occupied.length} of the groups still have roles, or child groups outside the list.`,
         errors: occupied.slice(0, 20).map((one) => ({
           field: 'group_ids',
           code: 'group_in_use',
-          message: `"${one.name}" (${one.id}) has ${one.children} child groups outside of the list and ${one.roles} roles`,
+          message: `"${one.name}" (${one.id}) has ${one.children} child groups outside the list and ${one.roles} roles`,
         })),
       });
-    await deleteGroupRows(tx, ids);
-    await recordGroups(
-      tx,
-      deps,
-      client,
-      actor,
-      'role_group_deleted',
-      groups.map((group) => ({ id: group.id, before: fieldsOf(group), after: null })),
+    await deleteNodes(entitled, TABLE, ids);
+    const entries: readonly Entry[] = groups.map((group) =>
+      roleGroups.entry('role_group_deleted', group.id, { before: fieldsOf(group), after: null }),
     );
-    return groups.length;
+    return isNonEmpty(entries) ? entitled.done(groups.length, ...entries) : entitled.unchanged(0);
   });
 }

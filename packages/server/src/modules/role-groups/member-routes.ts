@@ -1,9 +1,10 @@
-// HTTP of /api/v1/role-groups: many groups at once, and the roles of a group.
+// HTTP of /api/v1/role-groups: bulk operations, and the roles of a group.
 import {
   BulkCreateRoleGroupsBody,
   BulkDeleteRoleGroupsBody,
   CloneRoleGroupBody,
   DeletedCountEnvelope,
+  type RoleGroup,
   RoleGroupEnvelope,
   RoleGroupParams,
   RoleGroupsEnvelope,
@@ -11,33 +12,40 @@ import {
   SyncEnvelope,
 } from '@castellan/contract/role-groups';
 import { AppError } from '../../platform/errors.ts';
-import { readIfMatch, sendEtag } from '../../platform/http/record-version.ts';
+import { bulkBody } from '../../platform/http/body-limits.ts';
+import { creation } from '../../platform/http/idempotency.ts';
+import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
-import { actorOf } from '../authz/guard.ts';
+import { callerOf } from '../authz/caller.ts';
+import type { GroupDeps } from '../group-trees/service.ts';
 import { createRoleGroups, deleteRoleGroups } from './bulk.ts';
 import { changeGroupRoles, cloneRoleGroup, syncRoles } from './roles-of-group.ts';
-import type { RoleGroupDeps } from './service.ts';
 
-export function roleGroupMemberRoutes(app: App, deps: RoleGroupDeps): void {
+export function roleGroupMemberRoutes(app: App, deps: GroupDeps): void {
   app.route({
     method: 'POST',
     url: '/bulk',
     config: {
       access: 'role_group.create',
+      body: bulkBody,
       idempotent: true,
       errors: ['role_group_not_found', 'name_taken', 'hierarchy_too_deep'],
     },
     schema: {
       summary: 'Create several role groups, all or none',
-      description: 'An item may lie below an earlier one of the request: name it as `parent`.',
+      description: 'An item can be a child of an earlier item of the request: name that item in `parent`.',
       body: BulkCreateRoleGroupsBody,
       response: { 201: RoleGroupsEnvelope },
     },
     handler: async (request, reply) => {
       const items = Array.isArray(request.body) ? request.body : request.body.groups;
-      const data = await createRoleGroups(deps, request.client, actorOf(request), items);
-      reply.code(201);
-      return { data, message: `${data.length} role groups created.` };
+      const { settle, answer } = creation(
+        request,
+        reply,
+        (data: RoleGroup[]) => ({ data, message: `${data.length} role groups created.` }),
+        () => null,
+      );
+      return answer(await createRoleGroups(deps, callerOf(request), items, settle));
     },
   });
 
@@ -52,7 +60,7 @@ export function roleGroupMemberRoutes(app: App, deps: RoleGroupDeps): void {
     },
     handler: async (request) => {
       const ids = Array.isArray(request.body) ? request.body : request.body.group_ids;
-      const deleted = await deleteRoleGroups(deps, request.client, actorOf(request), ids);
+      const deleted = await deleteRoleGroups(deps, callerOf(request), ids);
       return { data: { deleted }, message: `${deleted} role groups deleted.` };
     },
   });
@@ -66,7 +74,7 @@ export function roleGroupMemberRoutes(app: App, deps: RoleGroupDeps): void {
     url: '/:group_id/roles',
     config: { access: 'role_group.update', errors: [...linkErrors, 'circular_dependency'] },
     schema: {
-      summary: 'Add roles to a group',
+      summary: 'Add roles to a role group',
       params: RoleGroupParams,
       body: RoleIdsBody,
       response: { 200: RoleGroupEnvelope },
@@ -75,11 +83,9 @@ export function roleGroupMemberRoutes(app: App, deps: RoleGroupDeps): void {
       const change = { add: roleIdsOf(request.body) };
       const { record, version } = await changeGroupRoles(
         deps,
-        request.client,
-        actorOf(request),
+        callerOf(request),
         request.params.group_id,
         change,
-        readIfMatch(request),
       );
       sendEtag(reply, version);
       return { data: record, message: 'Roles added.' };
@@ -91,7 +97,7 @@ export function roleGroupMemberRoutes(app: App, deps: RoleGroupDeps): void {
     url: '/:group_id/roles',
     config: { access: 'role_group.update', errors: [...linkErrors] },
     schema: {
-      summary: 'Take roles out of a group',
+      summary: 'Remove roles from a role group',
       params: RoleGroupParams,
       body: RoleIdsBody,
       response: { 200: RoleGroupEnvelope },
@@ -100,11 +106,9 @@ export function roleGroupMemberRoutes(app: App, deps: RoleGroupDeps): void {
       const change = { remove: roleIdsOf(request.body) };
       const { record, version } = await changeGroupRoles(
         deps,
-        request.client,
-        actorOf(request),
+        callerOf(request),
         request.params.group_id,
         change,
-        readIfMatch(request),
       );
       sendEtag(reply, version);
       return { data: record, message: 'Roles removed.' };
@@ -116,7 +120,7 @@ export function roleGroupMemberRoutes(app: App, deps: RoleGroupDeps): void {
     url: '/:group_id/clone',
     config: { access: 'role_group.create', idempotent: true, errors: ['role_group_not_found', 'name_taken'] },
     schema: {
-      summary: 'Copy a group with its roles under a new name',
+      summary: 'Clone a role group with its roles',
       params: RoleGroupParams,
       body: CloneRoleGroupBody,
       response: { 201: RoleGroupEnvelope },
@@ -128,16 +132,15 @@ export function roleGroupMemberRoutes(app: App, deps: RoleGroupDeps): void {
           detail: 'name is required.',
           errors: [{ field: 'name', code: 'required', message: 'is required' }],
         });
-      const { record, version } = await cloneRoleGroup(
-        deps,
-        request.client,
-        actorOf(request),
-        request.params.group_id,
-        newName,
+      const { settle, answer } = creation(
+        request,
+        reply,
+        ({ record }: Versioned<RoleGroup>) => ({ data: record, message: 'Role group cloned.' }),
+        ({ version }) => version,
       );
-      sendEtag(reply, version);
-      reply.code(201);
-      return { data: record, message: 'Role group cloned.' };
+      const { group_id } = request.params;
+      const wanted = { originalId: group_id, name: newName };
+      return answer(await cloneRoleGroup(deps, callerOf(request), wanted, settle));
     },
   });
 
@@ -147,8 +150,8 @@ export function roleGroupMemberRoutes(app: App, deps: RoleGroupDeps): void {
     config: { access: 'role_group.update' },
     schema: { summary: "Repair links from each role's role_group_id", response: { 200: SyncEnvelope } },
     handler: async (request) => {
-      const data = await syncRoles(deps, request.client, actorOf(request));
-      return { data, message: `${data.created} links created, ${data.skipped} were there.` };
+      const data = await syncRoles(deps, callerOf(request));
+      return { data, message: `${data.created} links created, ${data.skipped} already existed.` };
     },
   });
 }

@@ -1,83 +1,81 @@
-// The roles of a group: adding and taking out, copying them with the group, and repairing the links.
-// Which links there may be is the business of the roles module.
-import { inTransaction } from '../../platform/db/transaction.ts';
-import { fieldsOf } from '../../platform/db/tree-rows.ts';
-import type { Client } from '../../platform/http/client.ts';
+// Adds roles to a group and removes them, clones a group with its roles, and repairs links.
+// The roles module decides which links are allowed.
+import type { RoleGroup } from '@castellan/contract/role-groups';
+import type { Settle } from '../../platform/http/idempotency.ts';
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
+import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
-import { cleanName } from '../../platform/security/record-text.ts';
-import { requireStillEntitled } from '../authz/delegation.ts';
-import type { Actor } from '../authz/guard.ts';
+import { authorIdOf, type Caller } from '../authz/caller.ts';
+import { change, type Locking } from '../authz/change.ts';
+import { fieldsOf, type GroupDeps, insertNodes } from '../group-trees/service.ts';
 import { copyLinks, linkRoles, lockGroupTree, lockRoles, syncLinks, unlinkRoles } from '../roles/service.ts';
-import {
-  type Group,
-  MAX_GROUP_NAME_LENGTH,
-  type RoleGroupDeps,
-  readGroup,
-  recordGroup,
-  requireGroup,
-} from './record.ts';
-import { findRoleNames, insertGroups } from './store.ts';
+import { cleanGroupName, roleGroups, TABLE } from './record.ts';
+import { findRoleNames } from './store.ts';
 
-/** Adding a role that is there, or taking out one that is not, changes nothing and is no error. */
+type Group = Versioned<RoleGroup>;
+
+/**
+ * Adds or removes roles of a group. Adding a linked role or removing an unlinked one changes nothing and is no error.
+ */
 export async function changeGroupRoles(
-  deps: RoleGroupDeps,
-  client: Client,
-  actor: Actor,
+  deps: GroupDeps,
+  caller: Caller,
   id: string,
-  change: { add: readonly string[] } | { remove: readonly string[] },
-  ifMatch: readonly number[] | null,
+  wanted: { add: readonly string[] } | { remove: readonly string[] },
 ): Promise<Group> {
-  const ids = canonicalIds('add' in change ? change.add : change.remove);
-  return inTransaction(deps.db, async (tx) => {
+  const ids = canonicalIds('add' in wanted ? wanted.add : wanted.remove);
+  return change(deps, caller, async (locking) => {
+    const { tx } = locking;
     await lockGroupTree(tx);
-    const group = await requireGroup(tx, id, ifMatch);
+    const group = await roleGroups.requireGroup(tx, id, caller.ifMatch);
     requireAllFound('role_not_found', 'role_ids', ids, await lockRoles(tx, ids));
-    await requireStillEntitled(tx, actor);
+    const entitled = await locking.entitle();
     const before = await findRoleNames(tx, group.id);
     const changed =
-      'add' in change ? await linkRoles(tx, group.id, ids) : await unlinkRoles(tx, group.id, ids);
-    if (changed > 0) {
-      const links = { before: { roles: before }, after: { roles: await findRoleNames(tx, group.id) } };
-      await recordGroup(tx, deps, client, actor, 'role_group_roles_changed', group.id, links);
-    }
-    return (await readGroup(tx, group.id)) as Group;
+      'add' in wanted ? await linkRoles(entitled, group.id, ids) : await unlinkRoles(entitled, group.id, ids);
+    const record = await roleGroups.read(tx, group.id);
+    if (changed === 0) return entitled.unchanged(record);
+    const links = { before: { roles: before }, after: { roles: await findRoleNames(tx, group.id) } };
+    const entry = roleGroups.entry('role_group_roles_changed', group.id, {
+      resourceName: group.name,
+      ...links,
+    });
+    return entitled.done(record, entry);
   });
 }
 
-/** The clone has the original's parent, description and roles, not its children. */
+/** Clones a group under another name, with its parent, description and roles, but without its child groups. */
 export async function cloneRoleGroup(
-  deps: RoleGroupDeps,
-  client: Client,
-  actor: Actor,
-  id: string,
-  newName: string,
+  deps: GroupDeps,
+  caller: Caller,
+  wanted: { originalId: string; name: string },
+  settle: Settle<Group>,
 ): Promise<Group> {
-  const name = cleanName(newName, MAX_GROUP_NAME_LENGTH);
-  return inTransaction(deps.db, async (tx) => {
+  const name = cleanGroupName(wanted.name);
+  const clone = async (locking: Locking) => {
+    const { tx } = locking;
     await lockGroupTree(tx);
-    const original = await requireGroup(tx, id, null);
-    const clone = { ...fieldsOf(original), id: newId(), name, created_by_id: actor.user_id };
-    await requireStillEntitled(tx, actor);
-    await insertGroups(tx, [clone]);
-    const roles = await copyLinks(tx, original.id, clone.id);
-    const change = { before: null, after: { ...fieldsOf(clone), cloned_from: original.id, roles } };
-    await recordGroup(tx, deps, client, actor, 'role_group_cloned', clone.id, change);
-    return (await readGroup(tx, clone.id)) as Group;
-  });
+    const original = await roleGroups.requireGroup(tx, wanted.originalId);
+    const created = { ...fieldsOf(original), id: newId(), name, created_by_id: authorIdOf(caller) };
+    const entitled = await locking.entitle();
+    await insertNodes(entitled, TABLE, [created]);
+    const roles = await copyLinks(entitled, original.id, created.id);
+    const after = { ...fieldsOf(created), cloned_from: original.id, roles };
+    const cloned = roleGroups.entry('role_group_cloned', created.id, { before: null, after });
+    return entitled.done(await roleGroups.read(tx, created.id), cloned);
+  };
+  return change(deps, caller, clone, settle);
 }
 
-/** Repairs links from each role's `role_group_id`. A second run finds nothing to create. */
+/** Creates the missing links of each role's `role_group_id`. A second call creates none. */
 export async function syncRoles(
-  deps: RoleGroupDeps,
-  client: Client,
-  actor: Actor,
+  deps: GroupDeps,
+  caller: Caller,
 ): Promise<{ created: number; skipped: number }> {
-  return inTransaction(deps.db, async (tx) => {
-    await lockGroupTree(tx);
-    await requireStillEntitled(tx, actor);
-    const result = await syncLinks(tx);
-    await recordGroup(tx, deps, client, actor, 'role_groups_synced', '', { details: result });
-    return result;
+  return change(deps, caller, async (locking) => {
+    await lockGroupTree(locking.tx);
+    const entitled = await locking.entitle();
+    const result = await syncLinks(entitled);
+    return entitled.done(result, roleGroups.entry('role_groups_synced', '', { details: result }));
   });
 }

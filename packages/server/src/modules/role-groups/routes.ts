@@ -1,7 +1,8 @@
-// HTTP of /api/v1/role-groups: reading, and single groups. The rest stands in member-routes.ts.
+// HTTP of /api/v1/role-groups: lists and single groups. Other operations are in member-routes.ts.
 import { PageQuery } from '@castellan/contract/common';
 import {
   CreateRoleGroupBody,
+  type RoleGroup,
   RoleGroupEnvelope,
   RoleGroupListEnvelope,
   RoleGroupParams,
@@ -9,17 +10,12 @@ import {
   UpdateRoleGroupBody,
 } from '@castellan/contract/role-groups';
 import Type from 'typebox';
-import { readIfMatch, sendEtag } from '../../platform/http/record-version.ts';
+import { creation } from '../../platform/http/idempotency.ts';
+import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
-import { actorOf } from '../authz/guard.ts';
-import {
-  createRoleGroup,
-  deleteRoleGroup,
-  getRoleGroup,
-  listRoleGroups,
-  type RoleGroupDeps,
-  updateRoleGroup,
-} from './service.ts';
+import { callerOf } from '../authz/caller.ts';
+import type { GroupDeps } from '../group-trees/service.ts';
+import { getRoleGroup, readRoleGroup, roleGroups } from './service.ts';
 
 const placeErrors = [
   'role_group_not_found',
@@ -28,20 +24,20 @@ const placeErrors = [
   'circular_dependency',
 ] as const;
 
-export function roleGroupRoutes(app: App, deps: RoleGroupDeps): void {
+export function roleGroupRoutes(app: App, deps: GroupDeps): void {
   app.route({
     method: 'GET',
     url: '',
     config: { access: 'role_group.read' },
     schema: {
       summary: 'List role groups',
-      description: 'Pages over root groups; each carries everything below it.',
+      description: 'Paginates over root groups. Each group includes its descendants.',
       querystring: PageQuery,
       response: { 200: RoleGroupListEnvelope },
     },
     handler: async (request) => ({
-      ...(await listRoleGroups(deps, request.query)),
-      message: 'Role groups, by name.',
+      ...(await roleGroups.list(deps, request.query)),
+      message: 'Role groups, sorted by name.',
     }),
   });
 
@@ -50,7 +46,7 @@ export function roleGroupRoutes(app: App, deps: RoleGroupDeps): void {
     url: '/:group_id',
     config: { access: 'role_group.read', errors: ['role_group_not_found'] },
     schema: {
-      summary: 'Read a role group with everything below it',
+      summary: 'Read a role group with its descendants',
       params: RoleGroupParams,
       querystring: RoleGroupQuery,
       response: { 200: RoleGroupEnvelope },
@@ -76,10 +72,13 @@ export function roleGroupRoutes(app: App, deps: RoleGroupDeps): void {
       response: { 201: RoleGroupEnvelope },
     },
     handler: async (request, reply) => {
-      const { record, version } = await createRoleGroup(deps, request.client, actorOf(request), request.body);
-      sendEtag(reply, version);
-      reply.code(201);
-      return { data: record, message: 'Role group created.' };
+      const { settle, answer } = creation(
+        request,
+        reply,
+        ({ record }: Versioned<RoleGroup>) => ({ data: record, message: 'Role group created.' }),
+        ({ version }) => version,
+      );
+      return answer(await roleGroups.create(deps, callerOf(request), readRoleGroup(request.body), settle));
     },
   });
 
@@ -95,14 +94,8 @@ export function roleGroupRoutes(app: App, deps: RoleGroupDeps): void {
     },
     handler: async (request, reply) => {
       const { group_id } = request.params;
-      const { record, version } = await updateRoleGroup(
-        deps,
-        request.client,
-        actorOf(request),
-        group_id,
-        request.body,
-        readIfMatch(request),
-      );
+      const input = readRoleGroup(request.body);
+      const { record, version } = await roleGroups.update(deps, callerOf(request), group_id, input);
       sendEtag(reply, version);
       return { data: record, message: 'Role group updated.' };
     },
@@ -117,13 +110,7 @@ export function roleGroupRoutes(app: App, deps: RoleGroupDeps): void {
     },
     schema: { summary: 'Delete a role group', params: RoleGroupParams, response: { 204: Type.Null() } },
     handler: async (request, reply) => {
-      await deleteRoleGroup(
-        deps,
-        request.client,
-        actorOf(request),
-        request.params.group_id,
-        readIfMatch(request),
-      );
+      await roleGroups.remove(deps, callerOf(request), request.params.group_id);
       reply.code(204);
       return null;
     },

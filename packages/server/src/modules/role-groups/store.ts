@@ -1,23 +1,22 @@
 // SQL of role_groups. Links to roles belong to the roles module.
 import type { RoleGroup } from '@castellan/contract/role-groups';
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
 import { isoTime } from '../../platform/db/sql.ts';
 import { MAX_TREE_DEPTH } from '../../platform/db/trees.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
 
-export type GroupRow = {
-  id: string;
-  name: string;
-  description: string;
-  parent_id: string | null;
+/** Times are ISO 8601 strings. */
+export type GroupRow = Pick<
+  Row<'role_groups'>,
+  'id' | 'name' | 'description' | 'parent_id' | 'created_by_id' | 'version'
+> & {
   roles: RoleGroup['roles'];
   created_at: string;
   updated_at: string;
-  created_by_id: string | null;
-  version: number;
 };
 
-/** These groups and everything below them, by name, each with its direct roles. One statement whatever their number. */
+/** Returns the groups and all their descendants, sorted by name, each with its direct roles, in one statement. */
 export async function findSubtrees(db: Db, ids: readonly string[]): Promise<GroupRow[]> {
   const { rows } = await sql<GroupRow>`
     with recursive tree as (
@@ -36,24 +35,7 @@ export async function findSubtrees(db: Db, ids: readonly string[]): Promise<Grou
   return rows;
 }
 
-export type NewGroup = {
-  id: string;
-  name: string;
-  description: string;
-  parent_id: string | null;
-  created_by_id: string;
-};
-
-/** A parent may be among the groups: foreign keys are checked when the statement ends. */
-export async function insertGroups(tx: Tx, groups: readonly NewGroup[]): Promise<void> {
-  await sql`
-    insert into role_groups (id, name, description, parent_id, created_by_id)
-    select id, name, description, parent_id, created_by_id
-    from jsonb_to_recordset(${JSON.stringify(groups)}::jsonb)
-      as g (id uuid, name text, description text, parent_id uuid, created_by_id uuid)`.execute(tx);
-}
-
-/** Those of the names that are taken already; compared without regard to case. */
+/** Returns those of the names that are already taken, ignoring case. */
 export async function findTakenNames(tx: Tx, names: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select n.name from unnest(${names}::text[]) as n (name)
@@ -61,7 +43,7 @@ export async function findTakenNames(tx: Tx, names: readonly string[]): Promise<
   return rows.map((row) => row.name);
 }
 
-/** Names of the roles that are linked to a group, sorted. */
+/** Returns the names of the roles of a group, sorted. */
 export async function findRoleNames(tx: Tx, id: string): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select r.name from role_group_roles l join roles r on r.id = l.role_id
@@ -69,7 +51,7 @@ export async function findRoleNames(tx: Tx, id: string): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** Children that are not themselves among the ids, and linked roles, by group; only groups that have any. */
+/** Returns the groups that have roles, or children that are not among the ids, with the numbers of both. */
 export async function findOccupied(
   tx: Tx,
   ids: readonly string[],
@@ -82,20 +64,13 @@ export async function findOccupied(
   return rows.filter((row) => row.children > 0 || row.roles > 0);
 }
 
-/** Together, so that parents and children among them may go in any order. */
-export async function deleteGroupRows(tx: Tx, ids: readonly string[]): Promise<void> {
-  await sql`update role_groups set parent_id = null where parent_id = any(${ids}::uuid[]) and id = any(${ids}::uuid[])`.execute(
-    tx,
-  );
-  await sql`delete from role_groups where id = any(${ids}::uuid[])`.execute(tx);
+export async function countMembers(tx: Tx, id: string): Promise<{ children: number; members: number }> {
+  const [group] = await findOccupied(tx, [id]);
+  return { children: group?.children ?? 0, members: group?.roles ?? 0 };
 }
 
-/** Whether a group and one above or below it would share a role after `id` hangs under `parentId`: that role's name. */
-export async function findSharedRole(
-  tx: Tx,
-  id: string,
-  parentId: string,
-): Promise<{ role: string; group: string } | undefined> {
+/** Throws `circular_dependency` if moving `id` below `parentId` would link a role to a group and to its ancestor. */
+export async function requireNoSharedRole(tx: Tx, id: string, parentId: string): Promise<void> {
   const { rows } = await sql<{ role: string; group: string }>`
     with recursive up as (
       select id, parent_id, 1 as depth from role_groups where id = ${parentId}
@@ -112,10 +87,14 @@ export async function findSharedRole(
     where above.role_group_id in (select id from up) and below.role_group_id in (select id from down) limit 1`.execute(
     tx,
   );
-  return rows[0];
+  const [shared] = rows;
+  if (shared)
+    throw new AppError('circular_dependency', {
+      detail: `The role "${shared.role}" belongs to "${shared.group}" and to a group that would become its descendant. Remove it from one of them first.`,
+    });
 }
 
-/** How many levels each of these groups and those above it make. */
+/** Returns the depth of each group by id; a root group has depth 1. */
 export async function findDepths(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await sql<{ start: string; depth: number }>`
     with recursive up as (

@@ -1,25 +1,39 @@
-// Which role belongs to which role groups: the link table and `role_group_id`, kept in agreement.
-// A role is never linked to a group and to an ancestor or descendant of it.
+// Links roles to role groups, and keeps the link table and `role_group_id` consistent.
+// A role is never linked both to a group and to an ancestor or descendant of it.
 import { sql } from 'kysely';
-import type { Tx } from '../../database.ts';
 import { lockUntilCommit } from '../../platform/db/sql.ts';
 import { MAX_TREE_DEPTH } from '../../platform/db/trees.ts';
 import { AppError } from '../../platform/errors.ts';
+import { requireAllFound } from '../../platform/http/ids.ts';
+import type { Tx } from '../../schema/database.ts';
+import type { Entitled } from '../authz/change.ts';
 
-/** First in every transaction that moves a group or links a role: what one of them checks stays true until it ends. */
+/** Locks the tree. Call it first in every transaction that moves a group or links a role, so that checks stay true. */
 export async function lockGroupTree(tx: Tx): Promise<void> {
   await lockUntilCommit('role_groups').execute(tx);
 }
 
-/** Those of the ids that name a role group; they stay until the transaction ends. */
-export async function lockGroups(tx: Tx, ids: readonly string[]): Promise<string[]> {
+/** Locks the role groups against deletion until the transaction ends. Returns the ids found. */
+async function lockGroups(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from role_groups where id = any(${ids}::uuid[]) order by id for key share`.execute(tx);
   return rows.map((row) => row.id);
 }
 
-/** Under `lockGroupTree`. A link that is there already stays. Throws `circular_dependency`. Answers how many are new. */
-export async function linkRoles(tx: Tx, groupId: string, roleIds: readonly string[]): Promise<number> {
+/** Locks a role group against deletion. Throws `role_group_not_found`. */
+export async function requireGroup(tx: Tx, groupId: string): Promise<void> {
+  requireAllFound('role_group_not_found', 'role_group_id', [groupId], await lockGroups(tx, [groupId]));
+}
+
+/**
+ * Links roles to a group and keeps existing links. Call it under `lockGroupTree`. Returns the number of new links.
+ * Throws `circular_dependency`.
+ */
+export async function linkRoles(
+  { tx }: Entitled,
+  groupId: string,
+  roleIds: readonly string[],
+): Promise<number> {
   if (roleIds.length === 0) return 0;
   const { rows: related } = await sql<{ role: string; other: string }>`
     with recursive up as (
@@ -39,16 +53,22 @@ export async function linkRoles(tx: Tx, groupId: string, roleIds: readonly strin
     where l.role_id = any(${roleIds}::uuid[]) limit 1`.execute(tx);
   if (related[0])
     throw new AppError('circular_dependency', {
-      detail: `The role "${related[0].role}" belongs to "${related[0].other}", which lies above or below this group. Take it out there first.`,
+      detail: `The role "${related[0].role}" belongs to "${related[0].other}", an ancestor or descendant of this group. Remove it from that group first.`,
     });
   const result = await sql`
     insert into role_group_roles (role_group_id, role_id) select ${groupId}, unnest(${roleIds}::uuid[])
     on conflict do nothing`.execute(tx);
-  return touched(tx, groupId, Number(result.numAffectedRows ?? 0));
+  const created = Number(result.numAffectedRows ?? 0);
+  if (created > 0) await touchGroup(tx, groupId);
+  return created;
 }
 
-/** Takes roles out of a group; a `role_group_id` that names it is cleared. Answers how many links went. */
-export async function unlinkRoles(tx: Tx, groupId: string, roleIds: readonly string[]): Promise<number> {
+/** Removes roles from a group, and clears a `role_group_id` that names it. Returns the number of removed links. */
+export async function unlinkRoles(
+  { tx }: Entitled,
+  groupId: string,
+  roleIds: readonly string[],
+): Promise<number> {
   if (roleIds.length === 0) return 0;
   await sql`
     update roles set role_group_id = null, updated_at = now()
@@ -57,37 +77,39 @@ export async function unlinkRoles(tx: Tx, groupId: string, roleIds: readonly str
     delete from role_group_roles where role_group_id = ${groupId} and role_id = any(${roleIds}::uuid[])`.execute(
     tx,
   );
-  return touched(tx, groupId, Number(result.numAffectedRows ?? 0));
+  const removed = Number(result.numAffectedRows ?? 0);
+  if (removed > 0) await touchGroup(tx, groupId);
+  return removed;
 }
 
-// A group counts as changed when its links change: its ETag must not promise yesterday's roles.
-async function touched(tx: Tx, groupId: string, changes: number): Promise<number> {
-  if (changes > 0) await sql`update role_groups set updated_at = now() where id = ${groupId}`.execute(tx);
-  return changes;
+// A change of its links is a change of the group, so its ETag must change.
+async function touchGroup(tx: Tx, groupId: string): Promise<void> {
+  await sql`update role_groups set updated_at = now() where id = ${groupId}`.execute(tx);
 }
 
-/** Before a role goes: the groups that it leaves change. */
-export async function touchGroupsOf(tx: Tx, roleId: string): Promise<void> {
+/** Marks the groups of a role as changed. Call it before deleting the role. */
+export async function touchGroupsOf({ tx }: Entitled, roleId: string): Promise<void> {
   await sql`
     update role_groups set updated_at = now()
     where id in (select role_group_id from role_group_roles where role_id = ${roleId})`.execute(tx);
 }
 
-/** Under `lockGroupTree`: sets a role's own group and moves the link that goes with it. */
+/** Sets the `role_group_id` of a role and moves the link that belongs to it. Call it under `lockGroupTree`. */
 export async function moveRole(
-  tx: Tx,
+  entitled: Entitled,
   roleId: string,
   from: string | null,
   to: string | null,
 ): Promise<void> {
-  if (from !== null && from !== to) await unlinkRoles(tx, from, [roleId]);
+  const { tx } = entitled;
+  if (from !== null && from !== to) await unlinkRoles(entitled, from, [roleId]);
   if (from !== to)
     await sql`update roles set role_group_id = ${to}, updated_at = now() where id = ${roleId}`.execute(tx);
-  // Also where it was: a link that got lost comes back.
-  if (to !== null) await linkRoles(tx, to, [roleId]);
+  // Also if the group stays the same, which repairs a missing link.
+  if (to !== null) await linkRoles(entitled, to, [roleId]);
 }
 
-/** Those of the ids that name a role; they stay until the transaction ends. */
+/** Locks the roles until the transaction ends. Returns the ids found. */
 export async function lockRoles(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from roles where id = any(${ids}::uuid[]) order by id for no key update`.execute(tx);
@@ -95,10 +117,10 @@ export async function lockRoles(tx: Tx, ids: readonly string[]): Promise<string[
 }
 
 /**
- * Links every role that is linked to `from` to the new group `to` as well, which lies at the same place in the tree.
- * A role that is being deleted is left out: the lock waits for it.
+ * Links every role of the group `from` also to the new group `to`, which has the same parent. Waits for roles that are
+ * being deleted, and leaves them out. Returns the number of links.
  */
-export async function copyLinks(tx: Tx, from: string, to: string): Promise<number> {
+export async function copyLinks({ tx }: Entitled, from: string, to: string): Promise<number> {
   const result = await sql`
     insert into role_group_roles (role_group_id, role_id)
     select ${to}, r.id from role_group_roles l join roles r on r.id = l.role_id
@@ -107,10 +129,10 @@ export async function copyLinks(tx: Tx, from: string, to: string): Promise<numbe
 }
 
 /**
- * Makes the links that `role_group_id` speaks of. Links that are there count as skipped, and so does one that would put
- * a role into a group and into another above or below it.
+ * Creates the missing links of each role's `role_group_id`. `skipped` counts existing links, and links that would put a
+ * role into a group and into an ancestor or descendant of it.
  */
-export async function syncLinks(tx: Tx): Promise<{ created: number; skipped: number }> {
+export async function syncLinks({ tx }: Entitled): Promise<{ created: number; skipped: number }> {
   const { rows } = await sql<{ created: number; total: number }>`
     with recursive above as (
       select id, parent_id as ancestor, 1 as depth from role_groups where parent_id is not null
@@ -133,6 +155,6 @@ export async function syncLinks(tx: Tx): Promise<{ created: number; skipped: num
     )
     select (select count(*)::integer from made) as created,
            (select count(*)::integer from grouped) as total`.execute(tx);
-  const { created, total } = rows[0] as { created: number; total: number };
+  const { created, total } = rows[0] ?? { created: 0, total: 0 };
   return { created, skipped: total - created };
 }

@@ -1,17 +1,17 @@
-// A role as its service handles it: found and locked, shown without its version, written to the audit log.
+// Shared by the services of roles: finds and locks a role, presents it, and describes it for the audit log.
 // It must not change a role.
 import type { Role } from '@castellan/contract/roles';
-import type { Db, Tx } from '../../database.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Client } from '../../platform/http/client.ts';
 import { requireVersion, type Versioned } from '../../platform/http/record-version.ts';
-import type { Logger } from '../../platform/log.ts';
-import { type AuditEvent, recordChange } from '../audit/service.ts';
-import type { Actor } from '../authz/guard.ts';
+import type { Entry, Locking } from '../authz/change.ts';
+import type { PreviewDeps } from '../authz/preview.ts';
 import { lockRole, type RoleRecord } from './store.ts';
 
-/** `defaultRole`: the name by which registrations find their role. */
-export type RoleDeps = { db: Db; log: Logger; settings: { defaultRole: string } };
+/** `defaultRole` is the name of the role that registered users get. */
+export type RoleDeps = PreviewDeps & { settings: { defaultRole: string } };
+
+/** Maximum characters of a name (decisions: 1 to 250). */
+export const MAX_NAME_LENGTH = 250;
 
 export const withoutVersion = ({ version: _version, ...role }: RoleRecord): Role => role;
 export const versionedRole = (role: RoleRecord): Versioned<Role> => ({
@@ -19,38 +19,26 @@ export const versionedRole = (role: RoleRecord): Versioned<Role> => ({
   version: role.version,
 });
 
-/** Locked until the transaction ends. Throws 404, then 412. */
-export async function requireRole(
-  tx: Tx,
-  id: string,
-  ifMatch: readonly number[] | null,
-): Promise<RoleRecord> {
+/** Locks a role until the transaction ends and returns it. Throws 404, then 412. */
+export async function requireRole({ tx, caller }: Locking, id: string): Promise<RoleRecord> {
   const role = await lockRole(tx, id);
   if (!role) throw new AppError('role_not_found');
-  await requireVersion(ifMatch, role.version, () => withoutVersion(role));
+  await requireVersion(caller.ifMatch, role.version, () => withoutVersion(role));
   return role;
 }
 
 export const permissionNamesOf = (role: RoleRecord): string[] =>
   role.permissions.map((permission) => permission.name);
 
-/** For the audit log, which keeps the fields that differ between two of them. */
-export const snapshotOf = (role: RoleRecord) => ({
-  name: role.name,
-  description: role.description,
-  role_group_id: role.role_group_id,
-  permissions: permissionNamesOf(role),
-});
-
-export async function recordRole(
-  tx: Tx,
-  deps: RoleDeps,
-  client: Client,
-  actor: Actor,
-  action: AuditEvent['action'],
-  id: string,
-  change: Pick<AuditEvent, 'before' | 'after'>,
-): Promise<void> {
-  const about = { action, actorId: actor.user_id, resourceType: 'role', resourceId: id };
-  await recordChange(tx, deps.log, client, { ...about, ...change });
+/** Returns the fields for the audit log, which keeps those that differ between two snapshots. */
+export function snapshotOf(role: RoleRecord) {
+  const { id, is_system, version, created_at, updated_at, created_by_id, ...fields } = role;
+  return { ...fields, permissions: permissionNamesOf(role) };
 }
+
+/** Returns the audit entry of a change of a role, which is named as in `role`. */
+export const roleEntry = (
+  action: Entry['action'],
+  role: Pick<RoleRecord, 'id' | 'name'>,
+  change: Pick<Entry, 'before' | 'after'>,
+): Entry => ({ action, resourceType: 'role', resourceId: role.id, resourceName: role.name, ...change });

@@ -1,4 +1,5 @@
 // HTTP of /api/v1/roles.
+import { AccessPreviewEnvelope, DryRunQuery, OrPreview } from '@castellan/contract/access-changes';
 import { PageQueryWith } from '@castellan/contract/common';
 import {
   AllRolesEnvelope,
@@ -6,6 +7,7 @@ import {
   OptionalPermissionIdsBody,
   PermissionIdsBody,
   PermissionIdsQuery,
+  type Role,
   RoleEnvelope,
   RoleListEnvelope,
   RoleListQuery,
@@ -16,9 +18,10 @@ import {
 } from '@castellan/contract/roles';
 import Type from 'typebox';
 import { AppError } from '../../platform/errors.ts';
-import { readIfMatch, sendEtag } from '../../platform/http/record-version.ts';
+import { creation } from '../../platform/http/idempotency.ts';
+import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
-import { actorOf } from '../authz/guard.ts';
+import { callerOf } from '../authz/caller.ts';
 import {
   changePermissions,
   createRole,
@@ -26,6 +29,10 @@ import {
   getRole,
   listAllRoles,
   listRoles,
+  previewPermissions,
+  previewRoleCreation,
+  previewRoleDeletion,
+  previewRoleUpdate,
   type RoleDeps,
   updateRole,
 } from './service.ts';
@@ -43,7 +50,10 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
       querystring: PageQueryWith(RoleListQuery.properties),
       response: { 200: RoleListEnvelope },
     },
-    handler: async (request) => ({ ...(await listRoles(deps, request.query)), message: 'Roles, by name.' }),
+    handler: async (request) => ({
+      ...(await listRoles(deps, request.query)),
+      message: 'Roles, sorted by name.',
+    }),
   });
 
   app.route({
@@ -51,7 +61,7 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     url: '/list',
     config: { access: 'role.read' },
     schema: { summary: 'List all roles', response: { 200: AllRolesEnvelope } },
-    handler: async () => ({ data: await listAllRoles(deps), message: 'All roles, by name.' }),
+    handler: async () => ({ data: await listAllRoles(deps), message: 'All roles, sorted by name.' }),
   });
 
   app.route({
@@ -74,12 +84,21 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
       idempotent: true,
       errors: ['name_taken', 'permission_not_found', 'role_group_not_found', 'privilege_escalation'],
     },
-    schema: { summary: 'Create a role', body: CreateRoleBody, response: { 201: RoleEnvelope } },
+    schema: {
+      summary: 'Create a role',
+      querystring: DryRunQuery,
+      body: CreateRoleBody,
+      response: { 200: AccessPreviewEnvelope, 201: RoleEnvelope },
+    },
     handler: async (request, reply) => {
-      const { record, version } = await createRole(deps, request.client, actorOf(request), request.body);
-      sendEtag(reply, version);
-      reply.code(201);
-      return { data: record, message: 'Role created.' };
+      if (request.query.dry_run) return previewRoleCreation(deps, callerOf(request), request.body);
+      const { settle, answer } = creation(
+        request,
+        reply,
+        ({ record }: Versioned<Role>) => ({ data: record, message: 'Role created.' }),
+        ({ version }) => version,
+      );
+      return answer(await createRole(deps, callerOf(request), request.body, settle));
     },
   });
 
@@ -103,19 +122,14 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     schema: {
       summary: 'Change a role',
       params: RoleParams,
+      querystring: DryRunQuery,
       body: UpdateRoleBody,
-      response: { 200: RoleEnvelope },
+      response: { 200: OrPreview(RoleEnvelope) },
     },
     handler: async (request, reply) => {
       const { role_id } = request.params;
-      const { record, version } = await updateRole(
-        deps,
-        request.client,
-        actorOf(request),
-        role_id,
-        request.body,
-        readIfMatch(request),
-      );
+      if (request.query.dry_run) return previewRoleUpdate(deps, callerOf(request), role_id, request.body);
+      const { record, version } = await updateRole(deps, callerOf(request), role_id, request.body);
       sendEtag(reply, version);
       return { data: record, message: 'Role updated.' };
     },
@@ -128,9 +142,16 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
       access: 'role.delete',
       errors: ['role_not_found', 'role_in_use', 'system_role', 'precondition_failed'],
     },
-    schema: { summary: 'Delete a role', params: RoleParams, response: { 204: Type.Null() } },
+    schema: {
+      summary: 'Delete a role',
+      params: RoleParams,
+      querystring: DryRunQuery,
+      response: { 200: AccessPreviewEnvelope, 204: Type.Null() },
+    },
     handler: async (request, reply) => {
-      await deleteRole(deps, request.client, actorOf(request), request.params.role_id, readIfMatch(request));
+      const { role_id } = request.params;
+      if (request.query.dry_run) return previewRoleDeletion(deps, callerOf(request), role_id);
+      await deleteRole(deps, callerOf(request), role_id);
       reply.code(204);
       return null;
     },
@@ -150,19 +171,15 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     schema: {
       summary: 'Replace all permissions of a role',
       params: RoleParams,
+      querystring: DryRunQuery,
       body: PermissionIdsBody,
-      response: { 200: RolePermissionsEnvelope },
+      response: { 200: OrPreview(RolePermissionsEnvelope) },
     },
     handler: async (request, reply) => {
+      const { role_id } = request.params;
       const change = { replace: idsOf(request.body) };
-      const { record, version } = await changePermissions(
-        deps,
-        request.client,
-        actorOf(request),
-        request.params.role_id,
-        change,
-        readIfMatch(request),
-      );
+      if (request.query.dry_run) return previewPermissions(deps, callerOf(request), role_id, change);
+      const { record, version } = await changePermissions(deps, callerOf(request), role_id, change);
       sendEtag(reply, version);
       return { data: record, message: 'Permissions replaced.' };
     },
@@ -173,28 +190,23 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     url: '/:role_id/permissions',
     config: { access: 'role.update', errors: [...permissionErrors, 'validation_failed'] },
     schema: {
-      summary: 'Take permissions from a role',
-      description: 'Ids stand in the query, in the body, or in both: then they are united.',
+      summary: 'Remove permissions from a role',
+      description: 'Send the ids in the query, in the body, or in both; ids from both are combined.',
       params: RoleParams,
       querystring: PermissionIdsQuery,
       body: OptionalPermissionIdsBody,
-      response: { 200: RolePermissionsEnvelope },
+      response: { 200: OrPreview(RolePermissionsEnvelope) },
     },
     handler: async (request, reply) => {
+      const { role_id } = request.params;
       const remove = [...idsOf(request.body), ...(request.query.permission_ids ?? [])];
       if (remove.length === 0)
         throw new AppError('validation_failed', {
           detail: 'permission_ids is required, in the query or in the body.',
           errors: [{ field: 'permission_ids', code: 'required', message: 'is required' }],
         });
-      const { record, version } = await changePermissions(
-        deps,
-        request.client,
-        actorOf(request),
-        request.params.role_id,
-        { remove },
-        readIfMatch(request),
-      );
+      if (request.query.dry_run) return previewPermissions(deps, callerOf(request), role_id, { remove });
+      const { record, version } = await changePermissions(deps, callerOf(request), role_id, { remove });
       sendEtag(reply, version);
       return { data: record, message: 'Permissions removed.' };
     },
@@ -205,20 +217,16 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     url: '/:role_id/permissions/:permission_id',
     config: { access: 'role.update', errors: [...permissionErrors] },
     schema: {
-      summary: 'Take one permission from a role',
+      summary: 'Remove one permission from a role',
       params: RolePermissionParams,
-      response: { 200: RolePermissionsEnvelope },
+      querystring: DryRunQuery,
+      response: { 200: OrPreview(RolePermissionsEnvelope) },
     },
     handler: async (request, reply) => {
-      const change = { remove: [request.params.permission_id] };
-      const { record, version } = await changePermissions(
-        deps,
-        request.client,
-        actorOf(request),
-        request.params.role_id,
-        change,
-        readIfMatch(request),
-      );
+      const { role_id, permission_id } = request.params;
+      const change = { remove: [permission_id] };
+      if (request.query.dry_run) return previewPermissions(deps, callerOf(request), role_id, change);
+      const { record, version } = await changePermissions(deps, callerOf(request), role_id, change);
       sendEtag(reply, version);
       return { data: record, message: 'Permission removed.' };
     },

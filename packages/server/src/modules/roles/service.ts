@@ -1,48 +1,48 @@
-// Rules of roles: who may make and change them, and what a system role withstands.
-// Its permissions stand in role-permissions.ts, its groups in group-links.ts.
+// Reads, creates and deletes roles. Changes of a role are in updating.ts, of its permissions in role-permissions.ts, of
+// its groups in group-links.ts.
+import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { PageQuery, Pagination } from '@castellan/contract/common';
-import type { CreateRoleBody, Role, UpdateRoleBody } from '@castellan/contract/roles';
-import type { Tx } from '../../database.ts';
+import type { CreateRoleBody, Role, RoleListQuery } from '@castellan/contract/roles';
+import { counted } from '../../platform/counted.ts';
 import { wildcardToLike } from '../../platform/db/sql.ts';
-import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Client } from '../../platform/http/client.ts';
-import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
-import { paginationOf } from '../../platform/http/pages.ts';
+import { allHandled } from '../../platform/fields.ts';
+import type { Settle } from '../../platform/http/idempotency.ts';
+import { canonicalIds } from '../../platform/http/ids.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
+import { paginationOf } from '../../platform/pages.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
-import { requireMayGrantRoles, requireStillEntitled } from '../authz/delegation.ts';
-import type { Actor } from '../authz/guard.ts';
-import { linkRoles, lockGroups, lockGroupTree, moveRole, touchGroupsOf } from './group-links.ts';
+import { authorIdOf, type Caller } from '../authz/caller.ts';
+import { change, type Run } from '../authz/change.ts';
+import { preview } from '../authz/preview.ts';
+import { linkRoles, lockGroupTree, requireGroup, touchGroupsOf } from './group-links.ts';
+import { requireGrantable } from './permission-plans.ts';
 import {
+  MAX_NAME_LENGTH,
   type RoleDeps,
-  recordRole,
   requireRole,
+  roleEntry,
   snapshotOf,
   versionedRole,
   withoutVersion,
 } from './record.ts';
-import { carryOut, planPermissions, requireGrantable } from './role-permissions.ts';
 import {
   addPermissions,
+  countHoldersOfRole,
   countRoles,
-  countUsersOfRole,
   deleteRoleRow,
   findRole,
   insertRole,
   listRoles as listRecords,
-  lockRoleNames,
-  type RoleRecord,
-  updateRoleFields,
+  type RoleFilter,
+  readRole,
 } from './store.ts';
 
 export { copyLinks, linkRoles, lockGroupTree, lockRoles, syncLinks, unlinkRoles } from './group-links.ts';
 export type { RoleDeps } from './record.ts';
-export { changePermissions } from './role-permissions.ts';
-
-/** Longest name, characters (decisions: 1 to 250). */
-const MAX_NAME_LENGTH = 250;
+export { changePermissions, previewPermissions } from './role-permissions.ts';
+export { previewRoleUpdate, updateRole } from './updating.ts';
 
 export async function getRole(deps: RoleDeps, id: string): Promise<Versioned<Role>> {
   const role = await findRole(deps.db, id);
@@ -50,133 +50,101 @@ export async function getRole(deps: RoleDeps, id: string): Promise<Versioned<Rol
   return versionedRole(role);
 }
 
-/** By name. `*` in the pattern stands for any characters; without one the match is exact. */
+/**
+ * Returns one page of roles, sorted by name. `*` in the pattern matches any characters; without it the match is exact.
+ */
 export async function listRoles(
   deps: RoleDeps,
-  query: PageQuery & { name_pattern?: string },
+  query: PageQuery & RoleListQuery,
 ): Promise<{ data: Role[]; pagination: Pagination }> {
-  const pattern =
-    query.name_pattern === undefined ? null : wildcardToLike(query.name_pattern.normalize('NFC'));
+  const { name_pattern, holders, permissions } = query;
+  const filter: RoleFilter = {
+    ...(name_pattern === undefined ? {} : { likePattern: wildcardToLike(name_pattern.normalize('NFC')) }),
+    ...(holders === undefined ? {} : { withoutHolders: true }),
+    ...(permissions === undefined ? {} : { withoutPermissions: true }),
+  };
   const [total, roles] = await Promise.all([
-    countRoles(deps.db, pattern),
-    listRecords(deps.db, pattern, query),
+    countRoles(deps.db, filter),
+    listRecords(deps.db, filter, query),
   ]);
   return { data: roles.map(withoutVersion), pagination: paginationOf(query, total) };
 }
 
 export async function listAllRoles(deps: RoleDeps): Promise<Role[]> {
-  return (await listRecords(deps.db, null, null)).map(withoutVersion);
+  return (await listRecords(deps.db, {}, null)).map(withoutVersion);
 }
 
-export async function createRole(
+export const createRole = async (
   deps: RoleDeps,
-  client: Client,
-  actor: Actor,
+  caller: Caller,
   body: CreateRoleBody,
-): Promise<Versioned<Role>> {
-  const name = cleanName(body.name, MAX_NAME_LENGTH);
-  const description = cleanDescription(body.description ?? '');
-  const permissionIds = canonicalIds(body.permission_ids ?? []);
-  const groupId = body.role_group_id?.toLowerCase() ?? null;
+  settle: Settle<Versioned<Role>>,
+): Promise<Versioned<Role>> => change(deps, caller, creating(caller, body), settle);
+
+export const previewRoleCreation = async (
+  deps: RoleDeps,
+  caller: Caller,
+  body: CreateRoleBody,
+): Promise<AccessPreviewEnvelope> => preview(deps, caller, { resourceType: 'role' }, creating(caller, body));
+
+function creating(caller: Caller, body: CreateRoleBody): Run<Versioned<Role>> {
+  const { name: given, description: text = '', permission_ids = [], role_group_id = null, ...rest } = body;
+  allHandled(rest);
+  const name = cleanName(given, MAX_NAME_LENGTH);
+  const description = cleanDescription(text);
+  const permissionIds = canonicalIds(permission_ids);
+  const groupId = role_group_id?.toLowerCase() ?? null;
   const id = newId();
-  return inTransaction(deps.db, async (tx) => {
+  return async (locking) => {
+    const { tx } = locking;
     if (groupId !== null) {
       await lockGroupTree(tx);
       await requireGroup(tx, groupId);
     }
-    await requireGrantable(tx, actor, permissionIds);
-    await insertRole(tx, { id, name, description, role_group_id: groupId, created_by_id: actor.user_id });
-    await addPermissions(tx, id, permissionIds);
-    if (groupId !== null) await linkRoles(tx, groupId, [id]);
-    const role = (await findRole(tx, id)) as RoleRecord;
-    await recordRole(tx, deps, client, actor, 'role_created', id, { before: null, after: snapshotOf(role) });
-    return versionedRole(role);
-  });
+    const entitled = await requireGrantable(locking, permissionIds);
+    const created_by_id = authorIdOf(caller);
+    await insertRole(entitled, { id, name, description, role_group_id: groupId, created_by_id });
+    await addPermissions(
+      entitled,
+      permissionIds.map((permissionId) => ({ roleId: id, permissionId })),
+    );
+    if (groupId !== null) await linkRoles(entitled, groupId, [id]);
+    const role = await readRole(tx, id);
+    const entry = roleEntry('role_created', role, { before: null, after: snapshotOf(role) });
+    return entitled.done(versionedRole(role), entry);
+  };
 }
 
-export async function updateRole(
+export const deleteRole = (deps: RoleDeps, caller: Caller, id: string): Promise<void> =>
+  change(deps, caller, deleting(id));
+
+export const previewRoleDeletion = (
   deps: RoleDeps,
-  client: Client,
-  actor: Actor,
+  caller: Caller,
   id: string,
-  body: UpdateRoleBody,
-  ifMatch: readonly number[] | null,
-): Promise<Versioned<Role>> {
-  const name = body.name === undefined ? undefined : cleanName(body.name, MAX_NAME_LENGTH);
-  const description = body.description === undefined ? undefined : cleanDescription(body.description);
-  const groupId = body.role_group_id === undefined ? undefined : (body.role_group_id?.toLowerCase() ?? null);
-  return inTransaction(deps.db, async (tx) => {
-    if (groupId !== undefined) await lockGroupTree(tx);
-    const before = await requireRole(tx, id, ifMatch);
-    if (before.is_system && name !== undefined && name !== before.name)
-      throw new AppError('system_role', { detail: 'The name of a system role cannot be changed.' });
-    if (name !== undefined) await requireMayRename(tx, deps, actor, before, name);
-    if (groupId) await requireGroup(tx, groupId);
-    // Every lock before the first write: a write holds up all other changes of roles.
-    if (name !== undefined && name !== before.name) await lockRoleNames(tx);
-    if (!body.permission_ids) await requireStillEntitled(tx, actor);
-    const permissions =
-      body.permission_ids && (await planPermissions(tx, actor, before, { replace: body.permission_ids }));
-    if (groupId !== undefined) await moveRole(tx, id, before.role_group_id, groupId);
-    await updateRoleFields(tx, id, {
-      name: name ?? before.name,
-      description: description ?? before.description,
-    });
-    if (permissions) await carryOut(tx, id, permissions);
-    const after = (await findRole(tx, id)) as RoleRecord;
-    const change = { before: snapshotOf(before), after: snapshotOf(after) };
-    await recordRole(tx, deps, client, actor, 'role_updated', id, change);
-    if (permissions && permissions.added.length + permissions.removed.length > 0)
-      await recordRole(tx, deps, client, actor, 'role_permissions_changed', id, {
-        before: { permissions: change.before.permissions },
-        after: { permissions: change.after.permissions },
-      });
-    return versionedRole(after);
-  });
-}
+): Promise<AccessPreviewEnvelope> =>
+  preview(deps, caller, { resourceType: 'role', resourceId: id }, deleting(id));
 
-// Registrations give the role of this name to everybody: whoever takes the name hands out what the role holds.
-async function requireMayRename(
-  tx: Tx,
-  deps: RoleDeps,
-  actor: Actor,
-  role: RoleRecord,
-  name: string,
-): Promise<void> {
-  const isDefault = (one: string): boolean => one.toLowerCase() === deps.settings.defaultRole.toLowerCase();
-  if (isDefault(role.name) === isDefault(name)) return;
-  if (isDefault(role.name))
-    throw new AppError('conflict', {
-      detail: 'New accounts get this role by its name (DEFAULT_ROLE). Change that setting first.',
-    });
-  await requireMayGrantRoles(tx, actor, [role.id]);
-}
-
-export async function deleteRole(
-  deps: RoleDeps,
-  client: Client,
-  actor: Actor,
-  id: string,
-  ifMatch: readonly number[] | null,
-): Promise<void> {
-  await inTransaction(deps.db, async (tx) => {
-    // First, as in every change of a group: the groups that the role leaves change with it.
+// A role with holders or permissions cannot be deleted, so a deletion changes nobody's access.
+const deleting =
+  (id: string): Run<void> =>
+  async (locking) => {
+    const { tx } = locking;
+    // Locked first, as in every change of a group, because the deletion changes the groups of the role.
     await lockGroupTree(tx);
-    const role = await requireRole(tx, id, ifMatch);
-    await requireStillEntitled(tx, actor);
+    const role = await requireRole(locking, id);
+    const entitled = await locking.entitle();
     if (role.is_system) throw new AppError('system_role', { detail: 'A system role cannot be deleted.' });
-    const users = await countUsersOfRole(tx, id);
+    const { users, accounts } = await countHoldersOfRole(tx, id);
     const permissions = role.permissions.length;
-    if (users > 0 || permissions > 0)
+    if (users + accounts + permissions > 0)
       throw new AppError('role_in_use', {
-        detail: `The role has ${permissions} permissions and ${users} users. Remove them first.`,
+        detail: `The role has ${counted(permissions, 'permission')}, ${counted(users, 'user')} and ${counted(accounts, 'service account')}. Remove them first.`,
       });
-    await touchGroupsOf(tx, id);
-    await deleteRoleRow(tx, id);
-    await recordRole(tx, deps, client, actor, 'role_deleted', id, { before: snapshotOf(role), after: null });
-  });
-}
-
-async function requireGroup(tx: Tx, groupId: string): Promise<void> {
-  requireAllFound('role_group_not_found', 'role_group_id', [groupId], await lockGroups(tx, [groupId]));
-}
+    await touchGroupsOf(entitled, id);
+    await deleteRoleRow(entitled, id);
+    return entitled.done(
+      undefined,
+      roleEntry('role_deleted', role, { before: snapshotOf(role), after: null }),
+    );
+  };

@@ -1,10 +1,12 @@
 // SQL of roles and role_permissions.
 import type { PageQuery } from '@castellan/contract/common';
 import type { Role } from '@castellan/contract/roles';
-import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
-import { isoTime, lockUntilCommit } from '../../platform/db/sql.ts';
-import { offsetOf } from '../../platform/http/pages.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { isoTime, lockUntilCommit, onlyRow } from '../../platform/db/sql.ts';
+import { offsetOf } from '../../platform/pages.ts';
+import { isWithoutHolders, isWithoutPermissions } from '../../schema/attention.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
+import type { Entitled } from '../authz/change.ts';
 import { permissionJson } from '../permissions/presentation.ts';
 
 export type RoleRecord = Role & { version: number };
@@ -22,91 +24,106 @@ export async function findRole(db: Db, id: string): Promise<RoleRecord | undefin
   return rows[0];
 }
 
-/** The row stays locked until the transaction ends. */
+/** Returns the roles in no particular order. Leaves out unknown ids. */
+export async function findRoles(tx: Tx, ids: readonly string[]): Promise<RoleRecord[]> {
+  const { rows } = await sql<RoleRecord>`
+    select ${roleColumns} from roles r where r.id = any(${ids}::uuid[])`.execute(tx);
+  return rows;
+}
+
+/** Returns a role that the transaction has locked or created. */
+export async function readRole(tx: Tx, id: string): Promise<RoleRecord> {
+  const role = await findRole(tx, id);
+  if (!role) throw new Error('a role that this transaction has locked is missing');
+  return role;
+}
+
+/** Locks a role until the transaction ends and returns it; undefined if it does not exist. */
 export async function lockRole(tx: Tx, id: string): Promise<RoleRecord | undefined> {
   const { rows } = await sql`select from roles where id = ${id} for update`.execute(tx);
-  // A statement of its own: it sees what was committed while this one waited.
+  // A separate statement, so that it sees what was committed while the first one waited.
   return rows.length === 0 ? undefined : findRole(tx, id);
 }
 
-// Names compare without regard to case; a pattern has been made a LIKE pattern before.
-const matching = (likePattern: string | null) =>
-  likePattern === null ? sql`true` : sql`lower(r.name) like lower(${likePattern})`;
+/** A missing condition is not applied. */
+export type RoleFilter = {
+  /** Wildcards are those of LIKE. */
+  likePattern?: string;
+  withoutHolders?: true;
+  withoutPermissions?: true;
+};
 
-export async function countRoles(db: Db, likePattern: string | null): Promise<number> {
+function matching({ likePattern, withoutHolders, withoutPermissions }: RoleFilter): RawBuilder<unknown> {
+  const conditions: RawBuilder<unknown>[] = [sql`true`];
+  // Names are compared ignoring case.
+  if (likePattern !== undefined) conditions.push(sql`lower(r.name) like lower(${likePattern})`);
+  if (withoutHolders) conditions.push(isWithoutHolders);
+  if (withoutPermissions) conditions.push(isWithoutPermissions);
+  return sql.join(conditions, sql` and `);
+}
+
+export async function countRoles(db: Db, filter: RoleFilter): Promise<number> {
   const { rows } = await sql<{ total: number }>`
-    select count(*)::integer as total from roles r where ${matching(likePattern)}`.execute(db);
+    select count(*)::integer as total from roles r where ${matching(filter)}`.execute(db);
   return rows[0]?.total ?? 0;
 }
 
-export async function listRoles(
-  db: Db,
-  likePattern: string | null,
-  page: PageQuery | null,
-): Promise<RoleRecord[]> {
+export async function listRoles(db: Db, filter: RoleFilter, page: PageQuery | null): Promise<RoleRecord[]> {
   const { rows } = await sql<RoleRecord>`
-    select ${roleColumns} from roles r where ${matching(likePattern)} order by lower(r.name), r.id
+    select ${roleColumns} from roles r where ${matching(filter)} order by lower(r.name), r.id
     ${page === null ? sql`` : sql`limit ${page.size} offset ${offsetOf(page)}`}`.execute(db);
   return rows;
 }
 
 export async function insertRole(
-  tx: Tx,
-  role: {
-    id: string;
-    name: string;
-    description: string;
-    role_group_id: string | null;
-    created_by_id: string;
+  { tx }: Entitled,
+  role: Pick<Row<'roles'>, 'id' | 'name' | 'description' | 'role_group_id'> & {
+    created_by_id: string | null;
   },
 ): Promise<void> {
   await tx.insertInto('roles').values(role).execute();
 }
 
-/** Two changes of names, crosswise, would wait for each other: they take turns instead. */
+/**
+ * Locks changes of role names until the transaction ends. Two transactions that swap names would deadlock otherwise.
+ */
 export async function lockRoleNames(tx: Tx): Promise<void> {
   await lockUntilCommit('roles.name').execute(tx);
 }
 
 export async function updateRoleFields(
-  tx: Tx,
+  { tx }: Entitled,
   id: string,
-  fields: { name: string; description: string },
+  fields: Pick<Row<'roles'>, 'name' | 'description'>,
 ): Promise<void> {
   await sql`
     update roles set name = ${fields.name}, description = ${fields.description}, updated_at = now()
     where id = ${id}`.execute(tx);
 }
 
-/** The record counts as changed when its links change. */
-export async function touchRole(tx: Tx, id: string): Promise<void> {
-  await sql`update roles set updated_at = now() where id = ${id}`.execute(tx);
+/** Marks roles as changed, because their permissions changed. */
+export async function touchRoles({ tx }: Entitled, ids: readonly string[]): Promise<void> {
+  await sql`update roles set updated_at = now() where id = any(${ids}::uuid[])`.execute(tx);
 }
 
-export async function addPermissions(
-  tx: Tx,
-  roleId: string,
-  permissionIds: readonly string[],
-): Promise<void> {
-  if (permissionIds.length === 0) return;
-  await sql`
-    insert into role_permissions (role_id, permission_id) select ${roleId}, unnest(${permissionIds}::uuid[])
-    on conflict do nothing`.execute(tx);
-}
+export type PermissionLink = { roleId: string; permissionId: string };
 
-export async function removePermissions(
-  tx: Tx,
-  roleId: string,
-  permissionIds: readonly string[],
-): Promise<void> {
-  if (permissionIds.length === 0) return;
-  await sql`
-    delete from role_permissions where role_id = ${roleId} and permission_id = any(${permissionIds}::uuid[])`.execute(
+const columnsOf = (links: readonly PermissionLink[]) =>
+  sql`select * from unnest(${links.map((link) => link.roleId)}::uuid[], ${links.map((link) => link.permissionId)}::uuid[])`;
+
+export async function addPermissions({ tx }: Entitled, links: readonly PermissionLink[]): Promise<void> {
+  if (links.length === 0) return;
+  await sql`insert into role_permissions (role_id, permission_id) ${columnsOf(links)} on conflict do nothing`.execute(
     tx,
   );
 }
 
-/** Those of the ids that name a permission; they cannot be deleted before the transaction ends. */
+export async function removePermissions({ tx }: Entitled, links: readonly PermissionLink[]): Promise<void> {
+  if (links.length === 0) return;
+  await sql`delete from role_permissions where (role_id, permission_id) in (${columnsOf(links)})`.execute(tx);
+}
+
+/** Locks the permissions against deletion until the transaction ends. Returns the ids found. */
 export async function lockPermissions(tx: Tx, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const { rows } = await sql<{ id: string }>`
@@ -114,12 +131,13 @@ export async function lockPermissions(tx: Tx, ids: readonly string[]): Promise<s
   return rows.map((row) => row.id);
 }
 
-export async function countUsersOfRole(tx: Tx, id: string): Promise<number> {
-  const { rows } = await sql<{ users: number }>`
-    select count(*)::integer as users from user_roles where role_id = ${id}`.execute(tx);
-  return rows[0]?.users ?? 0;
+export async function countHoldersOfRole(tx: Tx, id: string): Promise<{ users: number; accounts: number }> {
+  const { rows } = await sql<{ users: number; accounts: number }>`
+    select (select count(*)::integer from user_roles where role_id = ${id}) as users,
+      (select count(*)::integer from service_account_roles where role_id = ${id}) as accounts`.execute(tx);
+  return onlyRow({ rows });
 }
 
-export async function deleteRoleRow(tx: Tx, id: string): Promise<void> {
+export async function deleteRoleRow({ tx }: Entitled, id: string): Promise<void> {
   await sql`delete from roles where id = ${id}`.execute(tx);
 }

@@ -1,22 +1,27 @@
-// What a new database starts with: the permissions that the service checks, three roles, their groups, one superuser.
-// Safe at every start: it adds what is missing, keeps `Admin` complete and changes nothing else.
-import { permissionCatalogue } from '@castellan/contract/permissions';
-import type { Tx } from '../../database.ts';
+// Seeds the database at every start: built-in permissions; in a new database also roles, their groups and a superuser.
+// It adds missing records and keeps `Admin` complete. The only other change: it renames a customer's permission if a
+// new built-in permission needs its name (docs/decisions/0005-names-of-new-permissions.md).
+import { type Permission, permissionCatalogue } from '@castellan/contract/permissions';
 import { newId, randomToken } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Tx } from '../../schema/database.ts';
+import { recordChange } from '../audit/service.ts';
 import { addSigningKey } from '../sessions/key-ring.ts';
 import {
   addAllPermissions,
   addPermissions,
-  ensurePermission,
-  ensurePermissionGroup,
+  ensurePermissionGroups,
+  ensurePermissions,
   ensureRole,
   ensureRoleGroup,
+  freeName,
   hasAnySigningKey,
   hasAnyUser,
   insertSuperuser,
+  namesInUse,
 } from './store.ts';
 
-const groupDescriptions: Record<keyof typeof permissionCatalogue, string> = {
+const groupDescriptions: Readonly<Record<string, string>> = {
   user: 'Reading a user, giving roles to one',
   users: 'Managing user accounts',
   self: 'The own account',
@@ -25,9 +30,25 @@ const groupDescriptions: Record<keyof typeof permissionCatalogue, string> = {
   permission_group: 'Managing permission groups',
   permission: 'Managing permissions',
   audit_log: 'The audit log',
+  access: 'Decisions and explanations about others, and changes of access',
+  service_account: 'Managing service accounts and their API keys',
+  settings: 'The settings of the service',
+  session: 'The sessions of all users',
+  token: 'Checking access tokens and API keys',
+} satisfies Record<keyof typeof permissionCatalogue, string>;
+
+type SeedRole = {
+  name: string;
+  isSystem: boolean;
+  group: string;
+  description: string;
+  /** Those that the catalogue does not have are left out. */
+  permissions: readonly string[];
+  /** The permission with which the role came: the start that adds it to a database creates the role, too. */
+  since?: Permission;
 };
 
-const roles = [
+const roles: readonly SeedRole[] = [
   {
     name: 'Admin',
     isSystem: true,
@@ -57,31 +78,37 @@ const roles = [
     description: 'Takes care of the own account',
     permissions: ['self.update_profile'],
   },
-] as const;
+  {
+    name: 'Service',
+    isSystem: false,
+    group: 'Standard',
+    description: 'Asks for decisions, as a service account',
+    permissions: ['access.check', 'token.introspect'],
+    since: 'access.check',
+  },
+];
 
 export type FirstSuperuser = { email: string; passwordHash: string };
 
-/** True while nobody has an account: then the caller makes the first superuser's password hash, outside of the transaction. */
+/** Tells the caller whether to hash a password for the first superuser, which must happen outside the transaction. */
 export { hasAnyUser };
 
-/** A password for the first superuser: 144 random bits, and a character of each kind. */
+/** Returns a password for the first superuser: 144 random bits, and a character of each required kind. */
 export const makePassword = (): string => `${randomToken().slice(0, 24)}aB7!`;
 
-/** In one transaction, under the advisory lock of the start. Answers whether the superuser was made. */
-export async function seed(tx: Tx, secretKey: Buffer, superuser: FirstSuperuser | null): Promise<boolean> {
-  for (const [group, actions] of Object.entries(permissionCatalogue)) {
-    const groupId = await ensurePermissionGroup(
-      tx,
-      newId(),
-      group,
-      groupDescriptions[group as keyof typeof permissionCatalogue],
-    );
-    for (const action of actions) await ensurePermission(tx, newId(), `${group}.${action}`, groupId);
-  }
+/** Seeds the database. Call it under the advisory lock of the start. Returns whether it created the superuser. */
+export async function seed(
+  tx: Tx,
+  log: Logger,
+  secretKey: Buffer,
+  superuser: FirstSuperuser | null,
+): Promise<boolean> {
+  const added = await seedPermissions(tx, log);
   const isNew = !(await hasAnyUser(tx));
   for (const role of roles) {
-    // What an administrator deleted or renamed later does not come back; `Admin` cannot be either.
-    if (!isNew && !role.isSystem) continue;
+    // A role that an administrator deleted or renamed is not created again. `Admin` can be neither deleted nor renamed.
+    const isDue = isNew || role.isSystem || (role.since !== undefined && added.has(role.since));
+    if (!isDue) continue;
     const groupId = await ensureRoleGroup(tx, newId(), role.group);
     const { id, created } = await ensureRole(tx, {
       id: newId(),
@@ -97,4 +124,49 @@ export async function seed(tx: Tx, secretKey: Buffer, superuser: FirstSuperuser 
   if (!superuser || !isNew) return false;
   await insertSuperuser(tx, newId(), superuser.email, superuser.passwordHash);
   return true;
+}
+
+/**
+ * Adds the missing permissions and their groups. Returns the names of the added permissions. A start that finds all of
+ * them sends three statements.
+ */
+async function seedPermissions(tx: Tx, log: Logger): Promise<Set<string>> {
+  const groups = Object.keys(permissionCatalogue);
+  const permissions = Object.entries(permissionCatalogue).flatMap(([group, actions]) =>
+    actions.map((action) => ({ group, name: `${group}.${action}` })),
+  );
+  const names = permissions.map(({ name }) => name);
+  await ensurePermissionGroups(tx, {
+    ids: groups.map(newId),
+    names: groups,
+    descriptions: groups.map((group) => groupDescriptions[group] ?? ''),
+  });
+  for (const name of await namesInUse(tx, names)) await renameConflicting(tx, log, name);
+  return ensurePermissions(tx, {
+    ids: names.map(newId),
+    names,
+    groups: permissions.map(({ group }) => group),
+  });
+}
+
+/**
+ * Renames a customer's permission that has the name of a built-in one. Its holders were granted the customer's
+ * permission, so they must not get the built-in one.
+ */
+async function renameConflicting(tx: Tx, log: Logger, name: string): Promise<void> {
+  const renamed = await freeName(tx, name);
+  if (!renamed) return;
+  const { id, from, to } = renamed;
+  log.warn(
+    { permission_id: id, from, to },
+    'a new built-in permission has this name: your permission was renamed, and its roles keep it',
+  );
+  await recordChange(tx, log, null, {
+    action: 'permission_renamed',
+    actorId: null,
+    resourceType: 'permission',
+    resourceId: id,
+    before: { name: from },
+    after: { name: to },
+  });
 }

@@ -1,34 +1,75 @@
-// SQL of the seed: the one place beside their modules that inserts into these tables, before anybody can.
+// SQL of the seed. Apart from the modules that own these tables, it is the only code that inserts into them.
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
+import type { Db, Tx } from '../../schema/database.ts';
 
-const idOf = async (
-  tx: Tx,
-  table: 'permission_groups' | 'role_groups' | 'roles',
-  name: string,
-): Promise<string> => {
+const idOf = async (tx: Tx, table: 'role_groups' | 'roles', name: string): Promise<string> => {
   const { rows } = await sql<{
     id: string;
   }>`select id from ${sql.table(table)} where lower(name) = lower(${name})`.execute(tx);
-  return (rows[0] as { id: string }).id;
+  const [row] = rows;
+  if (!row) throw new Error(`the seed has no record "${name}" in ${table}`);
+  return row.id;
 };
 
-export async function ensurePermissionGroup(
+/** Inserts the missing groups. The arrays of `groups` belong together by their positions. */
+export async function ensurePermissionGroups(
   tx: Tx,
-  id: string,
-  name: string,
-  description: string,
-): Promise<string> {
+  groups: { ids: readonly string[]; names: readonly string[]; descriptions: readonly string[] },
+): Promise<void> {
   await sql`
-    insert into permission_groups (id, name, description) values (${id}, ${name}, ${description})
+    insert into permission_groups (id, name, description)
+    select * from unnest(${groups.ids}::uuid[], ${groups.names}::text[], ${groups.descriptions}::text[])
     on conflict (lower(name)) do nothing`.execute(tx);
-  return idOf(tx, 'permission_groups', name);
 }
 
-export async function ensurePermission(tx: Tx, id: string, name: string, groupId: string): Promise<void> {
-  await sql`
-    insert into permissions (id, name, group_id) values (${id}, ${name}, ${groupId})
-    on conflict (lower(name)) do nothing`.execute(tx);
+/**
+ * Inserts the missing built-in permissions, each into the group of this name, and returns their names. The arrays belong
+ * together by their positions. Call `namesInUse` first: a customer's permission may have a name.
+ */
+export async function ensurePermissions(
+  tx: Tx,
+  permissions: { ids: readonly string[]; names: readonly string[]; groups: readonly string[] },
+): Promise<Set<string>> {
+  const { rows } = await sql<{ name: string }>`
+    insert into permissions (id, name, group_id, is_builtin)
+    select new.id, new.name, g.id, true
+    from unnest(${permissions.ids}::uuid[], ${permissions.names}::text[], ${permissions.groups}::text[])
+      as new (id, name, group_name)
+    join permission_groups g on lower(g.name) = lower(new.group_name)
+    on conflict (lower(name)) do nothing
+    returning name`.execute(tx);
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** Returns those of the names that a customer's permission has, in any case. */
+export async function namesInUse(tx: Tx, names: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select new.name from unnest(${names}::text[]) as new (name)
+    join permissions p on lower(p.name) = lower(new.name) and not p.is_builtin`.execute(tx);
+  return rows.map(({ name }) => name);
+}
+
+export type RenamedPermission = { id: string; from: string; to: string };
+
+/**
+ * Renames the customer's permission of this name, in any case, to the first free one of `<name>-custom`,
+ * `<name>-custom-2`, and so on. Its roles keep it. Returns undefined if no customer's permission has the name.
+ */
+export async function freeName(tx: Tx, name: string): Promise<RenamedPermission | undefined> {
+  const { rows } = await sql<RenamedPermission>`
+    with theirs as (
+      select id, name from permissions where lower(name) = lower(${name}) and not is_builtin for update
+    ), free as (
+      select theirs.name || suffix as name
+      from theirs, (select 1 as number, '-custom' as suffix
+        union all select n, '-custom-' || n from generate_series(2, 100) n) as suffixes
+      where not exists (select from permissions p where lower(p.name) = lower(theirs.name || suffix))
+      order by number limit 1
+    )
+    update permissions p set name = free.name, updated_at = now()
+    from theirs, free where p.id = theirs.id
+    returning p.id, theirs.name as from, p.name as to`.execute(tx);
+  return rows[0];
 }
 
 export async function ensureRoleGroup(tx: Tx, id: string, name: string): Promise<string> {

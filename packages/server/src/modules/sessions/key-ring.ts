@@ -1,7 +1,6 @@
-// The signing keys of this deployment, kept in the database and known to every instance.
-// A new key signs only after every instance publishes it and cached key sets have had time to learn it.
+// The signing keys, which are stored in the database and loaded by every instance.
+// A new key signs only after every instance publishes it and cached key sets have been refreshed.
 import type { KeyObject } from 'node:crypto';
-import type { Db, Tx } from '../../database.ts';
 import { createSigner } from '../../platform/security/jwt.ts';
 import {
   generateSigningKey,
@@ -10,6 +9,7 @@ import {
   type PublicJwk,
   sealPrivateKey,
 } from '../../platform/security/signing-keys.ts';
+import type { Db, Tx } from '../../schema/database.ts';
 import { findSigningKeys, insertSigningKey } from './key-store.ts';
 
 type Signer = ReturnType<typeof createSigner>;
@@ -18,27 +18,35 @@ type Key = {
   publicJwk: PublicJwk;
   publicKey: KeyObject;
   signer: Signer;
-  /** On the clock of `performance.now()`, which nobody sets. */
+  /** By the monotonic clock `performance.now()`, in milliseconds. */
   signsFrom: number;
 };
 
 export type KeyRing = {
-  /** Reads the keys again; throws when SECRET_KEY does not open them. */
+  /**
+   * Reloads the keys and drops deleted ones. Throws `SealedKeyError` if SECRET_KEY does not decrypt a key; the other
+   * keys are loaded nevertheless.
+   */
   load(): Promise<void>;
-  /** The newest key that may sign now. Throws before the first load. */
+  /** Returns the newest key that may sign now. Throws if no key is loaded. */
   current(): { id: string; signer: Signer };
-  /** A key that may have signed earlier; undefined once it is retired. */
+  /** Returns a key that may have signed earlier; undefined if it is retired or revoked. */
   find(keyId: string): { id: string; signer: Signer } | undefined;
   publicKeys(): ReadonlyMap<string, KeyObject>;
   publicJwks(): readonly PublicJwk[];
 };
 
-/** How long other services may cache the key set, seconds. */
-export const KEY_SET_MAX_AGE_SECONDS = 300;
-/** How often an instance reads the keys again, seconds: it knows and publishes a new one after this. */
-export const KEY_RELOAD_SECONDS = 60;
-/** How long after it is made a key signs: by then every instance publishes it and no cache is older. */
-export const KEY_DELAY_SECONDS = KEY_SET_MAX_AGE_SECONDS + 2 * KEY_RELOAD_SECONDS;
+/** How long other services may cache the key set, and thus trust a revoked key, in seconds. */
+export const KEY_SET_MAX_AGE_SECONDS = 60;
+/** How often an instance reloads the keys, in seconds. */
+export const KEY_RELOAD_SECONDS = 2;
+/** Seconds until every instance has loaded a change of the keys: two reload intervals, and the time of a read. */
+export const KEY_SPREAD_SECONDS = 5;
+/**
+ * Seconds between the creation of a key and its first signature. By then every cached key set contains the key, even in
+ * libraries that cache for five minutes regardless of the response headers.
+ */
+export const KEY_DELAY_SECONDS = 420;
 
 export function createKeyRing(deps: { db: Db; secretKey: Buffer }): KeyRing {
   let keys: Key[] = [];
@@ -48,15 +56,22 @@ export function createKeyRing(deps: { db: Db; secretKey: Buffer }): KeyRing {
       const rows = await findSigningKeys(deps.db);
       const now = performance.now();
       const known = new Map(keys.map((key) => [key.id, key]));
-      keys = rows.map((row) => ({
-        ...(known.get(row.key_id) ?? openKey(row, deps.secretKey)),
-        signsFrom: now + row.waits_ms,
-      }));
+      const opened: Key[] = [];
+      let fault: unknown;
+      for (const row of rows)
+        try {
+          const key = known.get(row.key_id) ?? openKey(row, deps.secretKey);
+          opened.push({ ...key, signsFrom: now + row.waits_ms });
+        } catch (error) {
+          fault = error;
+        }
+      keys = opened;
       publicKeys = new Map(keys.map((key) => [key.id, key.publicKey]));
+      if (fault !== undefined) throw fault;
     },
     current() {
       const now = performance.now();
-      // Newest first. Where every key still waits (a clock that was set back), the oldest one signs.
+      // Keys are sorted newest first. If all of them are pending because a clock was set back, the oldest one signs.
       const key = keys.find((one) => one.signsFrom <= now) ?? keys.at(-1);
       if (!key) throw new Error('no signing key is loaded');
       return key;
@@ -71,11 +86,10 @@ function openKey(
   row: Awaited<ReturnType<typeof findSigningKeys>>[number],
   secretKey: Buffer,
 ): Omit<Key, 'signsFrom'> {
-  const publicJwk = row.public_jwk as PublicJwk;
   return {
     id: row.key_id,
-    publicJwk,
-    publicKey: importPublicJwk(publicJwk),
+    publicJwk: row.public_jwk,
+    publicKey: importPublicJwk(row.public_jwk),
     signer: createSigner({
       kid: row.key_id,
       privateKey: openPrivateKey(secretKey, row.key_id, row.private_key_sealed),
@@ -83,7 +97,7 @@ function openKey(
   };
 }
 
-/** Makes a key that signs after `delaySeconds`. Answers its id. */
+/** Creates a key that signs after `delaySeconds`. Returns its id. */
 export async function addSigningKey(tx: Tx, secretKey: Buffer, delaySeconds: number): Promise<string> {
   const { kid, publicJwk, privateDer } = generateSigningKey();
   await insertSigningKey(tx, {

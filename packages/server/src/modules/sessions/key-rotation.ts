@@ -1,31 +1,42 @@
-// Replaces the key that signs tokens. It deletes none: the clean-up does, once no token of an old key can live.
-import type { Db } from '../../database.ts';
+// Replaces the key that signs tokens. The clean-up deletes the old key once all of its tokens have expired.
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Db } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
-import { addSigningKey, KEY_DELAY_SECONDS } from './key-ring.ts';
-import { findSigningKeys } from './key-store.ts';
+import { addSigningKey, KEY_DELAY_SECONDS, KEY_SPREAD_SECONDS } from './key-ring.ts';
+import { deleteKeysAfter, findSigningKeys, lockSigningKeys, settleSigningKey } from './key-store.ts';
+
+export type KeyDeps = { db: Db; log: Logger; secretKey: Buffer };
 
 /**
- * The new key is published within a minute. It signs after KEY_DELAY_SECONDS, when every cached key set has it, or at
- * once, when tokens of the present key should end sooner than caches.
+ * Creates a key that signs after KEY_DELAY_SECONDS, when every cached key set contains it. With `atOnce` it signs after
+ * KEY_SPREAD_SECONDS, when every instance has it; keys of earlier rotations that would sign later are then deleted and
+ * their ids returned in `dropped`.
  */
 export function rotateSigningKey(
-  deps: { db: Db; log: Logger; secretKey: Buffer },
+  deps: KeyDeps,
   options: { atOnce: boolean },
-): Promise<{ keyId: string; signsFrom: Date }> {
-  const delaySeconds = options.atOnce ? 0 : KEY_DELAY_SECONDS;
+): Promise<{ keyId: string; signsFrom: Date; dropped: string[] }> {
+  const delaySeconds = options.atOnce ? KEY_SPREAD_SECONDS : KEY_DELAY_SECONDS;
   return inTransaction(deps.db, async (tx) => {
+    await lockSigningKeys(tx);
+    // The current key signs until the new one does, and is never dropped.
+    await settleSigningKey(tx);
     const keyId = await addSigningKey(tx, deps.secretKey, delaySeconds);
+    const dropped = options.atOnce ? await deleteKeysAfter(tx, keyId) : [];
     const made = (await findSigningKeys(tx)).find((key) => key.key_id === keyId);
-    if (!made) throw new Error('the new signing key is not there');
+    if (!made) throw new Error('the new signing key is missing');
     await recordChange(tx, deps.log, null, {
       action: 'signing_key_rotated',
       actorId: null,
       resourceType: 'signing_key',
       resourceId: keyId,
-      details: { signs_from: made.signs_from.toISOString(), via: 'command_line' },
+      details: {
+        signs_from: made.signs_from.toISOString(),
+        via: 'command_line',
+        ...(dropped.length > 0 ? { dropped } : {}),
+      },
     });
-    return { keyId, signsFrom: made.signs_from };
+    return { keyId, signsFrom: made.signs_from, dropped };
   });
 }

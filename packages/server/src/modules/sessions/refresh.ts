@@ -1,25 +1,31 @@
-// Exchanges a refresh token: rotating on the body path, for an access token alone on the cookie path.
-// A refusal that must last (a revoked session) is committed first and thrown afterwards.
-import type { Tx } from '../../database.ts';
+// Exchanges a refresh token. A token from the body is rotated; a token from the cookie only gets a new access token.
+// If a refusal revokes the session, the transaction commits before the error is thrown.
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
+import type { Gate } from '../../platform/limits/gate.ts';
+import { rateLimitHeaders } from '../../platform/limits/rate-limit.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
-import { peekClaims, tokenHash } from '../../platform/security/jwt.ts';
+import { peekClaims, readSigned, tokenHash } from '../../platform/security/jwt.ts';
+import type { Tx } from '../../schema/database.ts';
 import { recordBounded, recordEvent } from '../audit/service.ts';
-import type { SessionDeps } from './service.ts';
 import {
-  findRefreshToken,
-  findTokenByJti,
-  insertTokens,
-  lockSessionOfRefreshToken,
+  findListedToken,
+  findSuccessor,
+  type ListedToken,
+  lockSession,
   markRotated,
-  type RefreshToken,
-  revokeSessions,
-  type SessionOfToken,
+  revokeSessionOfUnlisted,
   touchSession,
-} from './store.ts';
+} from './refresh-store.ts';
+import type { SessionDeps } from './service.ts';
+import { insertTokens, revokeSessions } from './store.ts';
 import { createToken, rewriteToken } from './tokens.ts';
+
+export type RefreshDeps = SessionDeps & {
+  /** Limits parallel exchanges of one session, because each would hold a connection while waiting for the row lock. */
+  exchangeGate: Gate;
+};
 
 type Refused = {
   refused: 'unknown' | 'refresh_origin_network_mismatch' | 'refresh_token_reuse';
@@ -27,20 +33,24 @@ type Refused = {
   details: Record<string, unknown>;
 };
 type Refreshed = { userId: string; sessionId: string; accessToken: string; refreshToken: string };
+type Presented = { userId: string; text: string; hash: Buffer };
+/** A presented token of a session. With `rotate` false the token stays as it is. */
+type Exchange = Presented & { sessionId: string; rotate: boolean };
 
-/** `rotate` false leaves the refresh token as it is and answers it again. Throws `refresh_token_invalid` (401). */
+const unknownToken: Refused = { refused: 'unknown', userId: null, details: {} };
+
+/**
+ * Returns new tokens of the session; with `rotate` false it returns the same refresh token. Throws
+ * `refresh_token_invalid` (401), `rate_limited` (429) if the session exceeds RATE_LIMIT_REFRESH, and GateFullError if
+ * too many exchanges wait.
+ */
 export async function refreshSession(
-  deps: SessionDeps,
+  deps: RefreshDeps,
   client: Client,
   refreshToken: string,
   options: { rotate: boolean },
 ): Promise<Refreshed> {
-  const claims = peekClaims(refreshToken);
-  const outcome: Refreshed | Refused = claims
-    ? await inTransaction(deps.db, (tx) =>
-        exchange(tx, deps, client, claims.sub, refreshToken, options.rotate),
-      )
-    : { refused: 'unknown', userId: null, details: {} };
+  const outcome = await judge(deps, client, refreshToken, options.rotate);
   if ('refused' in outcome) {
     await recordRefusal(deps, client, outcome);
     throw new AppError('refresh_token_invalid');
@@ -54,67 +64,122 @@ export async function refreshSession(
   return outcome;
 }
 
+async function judge(
+  deps: RefreshDeps,
+  client: Client,
+  refreshToken: string,
+  rotate: boolean,
+): Promise<Refreshed | Refused> {
+  const claims = peekClaims(refreshToken);
+  if (!claims) return unknownToken;
+  const presented = { userId: claims.sub, text: refreshToken, hash: tokenHash(refreshToken) };
+  const listed = await findListed(deps, deps.db, presented);
+  if (!listed) return judgeUnlisted(deps, client, presented);
+  const { session_id: sessionId, reused } = listed;
+  // Only a token on the allowlist gets here, so nobody else can block a session or use up its limit.
+  const outcome = await deps.exchangeGate.run(sessionId, client, async () => {
+    if (!reused) await countExchange(deps, client, presented.userId, sessionId);
+    return inTransaction(deps.db, (tx) => exchange(tx, deps, client, { ...presented, sessionId, rotate }));
+  });
+  return outcome ?? judgeUnlisted(deps, client, presented);
+}
+
+const findListed = (
+  deps: SessionDeps,
+  db: SessionDeps['db'],
+  { userId, hash }: Presented,
+): Promise<ListedToken | undefined> => findListedToken(db, userId, hash, deps.settings.refreshReuseSeconds);
+
+/**
+ * Ends the session if a token without a row was signed by this service: the token was exchanged before and its row was
+ * removed. Checks only the signature, because the issuer differs if PUBLIC_URL was changed.
+ */
+async function judgeUnlisted(deps: RefreshDeps, client: Client, { text, hash }: Presented): Promise<Refused> {
+  const refused = 'refresh_token_reuse';
+  const signed = readSigned(text, 'refresh', deps.keyRing.publicKeys());
+  if (!signed.ok) return unknownToken;
+  const { claims } = signed;
+  const revoked = await deps.exchangeGate.run(claims.sid, client, () =>
+    revokeSessionOfUnlisted(deps.db, claims, hash, refused),
+  );
+  return revoked ? { refused, userId: claims.sub, details: { session_id: claims.sid } } : unknownToken;
+}
+
+async function countExchange(
+  deps: SessionDeps,
+  client: Client,
+  userId: string,
+  sessionId: string,
+): Promise<void> {
+  const rule = deps.settings.rateLimitRefresh;
+  if (!rule) return;
+  const result = await deps.limiter.hit(`refresh|session:${sessionId}`, rule);
+  if (result.allowed) return;
+  await recordBounded(deps, client, {
+    action: 'rate_limited',
+    actorId: userId,
+    resourceId: userId,
+    details: { limit: 'refresh', session_id: sessionId },
+  });
+  throw new AppError('rate_limited', {
+    retryAfterSeconds: result.resetSeconds,
+    headers: rateLimitHeaders(result),
+  });
+}
+
+/** Returns undefined if the token is no longer on the allowlist. */
 async function exchange(
   tx: Tx,
   deps: SessionDeps,
   client: Client,
-  userId: string,
-  refreshToken: string,
-  rotate: boolean,
-): Promise<Refreshed | Refused> {
-  const hash = tokenHash(refreshToken);
-  const session = await lockSessionOfRefreshToken(tx, userId, hash);
-  const token = session && (await findRefreshToken(tx, userId, hash, deps.settings.refreshReuseSeconds));
-  if (!session || !token) return { refused: 'unknown', userId: null, details: {} };
-
-  const fault = faultOf(deps, client, session, token);
+  presented: Exchange,
+): Promise<Refreshed | Refused | undefined> {
+  const { userId, text, hash, sessionId, rotate } = presented;
+  await lockSession(tx, sessionId);
+  // Read again under the lock: a parallel exchange may have been faster, or the session may have ended.
+  const token = await findListed(deps, tx, presented);
+  if (!token) return undefined;
+  const fault = faultOf(deps, client, userId, token);
   if (fault) {
-    await revokeSessions(tx, userId, { ids: [session.session_id] }, fault.refused);
+    await revokeSessions(tx, userId, [sessionId], fault.refused);
     return fault;
   }
-  const about = { userId, sessionId: session.session_id, now: session.now };
+  const about = { userId, sessionId, now: token.now };
   const access = createToken(deps, 'access', about);
-  await insertTokens(tx, userId, session.session_id, [access.row]);
-  const answer = { userId, sessionId: session.session_id, accessToken: access.text };
-  if (!rotate) {
-    await touchSession(tx, session.session_id, null);
-    return { ...answer, refreshToken };
+  const answer = { userId, sessionId, accessToken: access.text };
+  if (rotate && !token.exchanged) {
+    const successor = createToken(deps, 'refresh', about);
+    await insertTokens(tx, userId, sessionId, [access.row, successor.row]);
+    const { refreshReuseSeconds } = deps.settings;
+    await markRotated(tx, { userId, tokenHash: hash }, successor.row.jti, refreshReuseSeconds);
+    await touchSession(tx, sessionId, successor.row.expires_at);
+    return { ...answer, refreshToken: successor.text };
   }
-  if (token.successor_jti !== null) {
-    const successor = await findTokenByJti(tx, userId, token.successor_jti);
-    const text =
-      successor && rewriteToken(deps, 'refresh', { ...about, jti: token.successor_jti, ...successor });
-    if (text === undefined)
-      return { refused: 'unknown', userId, details: { session_id: session.session_id } };
-    await touchSession(tx, session.session_id, null);
-    return { ...answer, refreshToken: text };
-  }
-  const successor = createToken(deps, 'refresh', about);
-  await insertTokens(tx, userId, session.session_id, [successor.row]);
-  await markRotated(tx, userId, hash, successor.row.jti);
-  await touchSession(tx, session.session_id, successor.row.expires_at);
-  return { ...answer, refreshToken: successor.text };
+  const refreshToken = rotate ? await writeSuccessorAgain(tx, deps, { userId, sessionId, hash }) : text;
+  if (refreshToken === undefined) return { refused: 'unknown', userId, details: { session_id: sessionId } };
+  await insertTokens(tx, userId, sessionId, [access.row]);
+  await touchSession(tx, sessionId, null);
+  return { ...answer, refreshToken };
 }
 
-function faultOf(
+async function writeSuccessorAgain(
+  tx: Tx,
   deps: SessionDeps,
-  client: Client,
-  session: SessionOfToken,
-  token: RefreshToken,
-): Refused | null {
-  const origin = session.origin_address;
+  { hash, ...about }: { userId: string; sessionId: string; hash: Buffer },
+): Promise<string | undefined> {
+  const successor = await findSuccessor(tx, about.userId, hash);
+  return successor && rewriteToken(deps, 'refresh', { ...about, ...successor });
+}
+
+function faultOf(deps: SessionDeps, client: Client, userId: string, token: ListedToken): Refused | null {
+  const { session_id, origin_address: origin } = token;
   if (deps.settings.validateTokenIp && origin !== null && networkOf(origin) !== networkOf(client.address))
     return {
       refused: 'refresh_origin_network_mismatch',
-      userId: session.user_id,
-      details: { session_id: session.session_id, origin_address: origin },
+      userId,
+      details: { session_id, origin_address: origin },
     };
-  if (token.reused)
-    return {
-      refused: 'refresh_token_reuse',
-      userId: session.user_id,
-      details: { session_id: session.session_id },
-    };
+  if (token.reused) return { refused: 'refresh_token_reuse', userId, details: { session_id } };
   return null;
 }
 

@@ -1,32 +1,35 @@
-// Sessions and their tokens: start, prove, list, end. Refreshing stands in refresh.ts.
-// A token counts only while its row is on the allowlist; a signature alone opens nothing.
+// Starts, authenticates, lists and ends sessions. Refreshing is in refresh.ts.
+// A token is valid only while its row is on the allowlist; a valid signature is not enough.
 
 import type { ErrorCode } from '@castellan/contract/errors';
 import type { Session } from '@castellan/contract/sessions';
-import type { Db, Tx } from '../../database.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
-import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
+import type { RateLimiter, RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
 import { peekClaims, tokenHash, verify } from '../../platform/security/jwt.ts';
+import type { Db, Tx } from '../../schema/database.ts';
 import { recordEvent } from '../audit/service.ts';
 import type { KeyRing } from './key-ring.ts';
 import {
+  type EndedSessions,
+  endEpochs,
   findSessionIdByRefreshToken,
   findSessionsBeyond,
   insertSession,
   insertTokens,
+  type LiveSession,
   listLiveSessions,
+  lockOwner,
   revokeSessions,
-  revokeSessionsOfUsers,
 } from './store.ts';
 import type { LiveToken, TokenLookup } from './token-lookup.ts';
 import { accessAudience, createToken, type TokenSettings } from './tokens.ts';
 
-export { lockLiveSession, recordLastLogin } from './store.ts';
+export { lockLiveSession, recordLastLogin, revokeLiveSessions } from './store.ts';
 
 export type SessionDeps = {
   db: Db;
@@ -39,14 +42,15 @@ export type SessionDeps = {
     concurrentSessionLimit: number;
     refreshReuseSeconds: number;
     validateTokenIp: boolean;
+    rateLimitRefresh: RateLimitRule | null;
   };
 };
 
 export type SessionTokens = { sessionId: string; accessToken: string; refreshToken: string };
 
 /**
- * A new session of a user whose row the caller has locked, with both its tokens. Over the cap the oldest go.
- * `now` is the transaction's time. Answers also the ids that went.
+ * Starts a session with both its tokens, and ends the oldest sessions beyond CONCURRENT_SESSION_LIMIT. The caller must
+ * have locked the user's row. `user.now` is the transaction's time. `revoked` holds the ids of the ended sessions.
  */
 export async function startSession(
   tx: Tx,
@@ -68,12 +72,11 @@ export async function startSession(
   await insertTokens(tx, user.id, sessionId, [access.row, refresh.row]);
   const limit = deps.settings.concurrentSessionLimit;
   const beyond = limit > 0 ? await findSessionsBeyond(tx, user.id, limit, sessionId) : [];
-  const revoked =
-    beyond.length > 0 ? await revokeSessions(tx, user.id, { ids: beyond }, 'session_limit') : [];
+  const revoked = beyond.length > 0 ? await revokeSessions(tx, user.id, beyond, 'session_limit') : [];
   return { sessionId, accessToken: access.text, refreshToken: refresh.text, revoked };
 }
 
-/** After the commit of `startSession`: one event for each session that the cap ended. */
+/** Records one event for each session that the limit ended. Call it after the commit of `startSession`. */
 export async function recordCapRevocations(
   deps: SessionDeps,
   client: Client,
@@ -89,10 +92,14 @@ export async function recordCapRevocations(
     });
 }
 
-/** Who sends this access token. Throws 401 with the code that tells missing, invalid, expired and revoked apart. */
+/** Returns the token of an Authorization header (RFC 6750, section 2.1); undefined when it holds none. */
+export const bearerToken = (authorization: string | undefined): string | undefined =>
+  authorization === undefined ? undefined : /^bearer +([^\s]+)$/i.exec(authorization)?.[1];
+
+/** Returns the live token and its user. Throws 401: `token_missing`, `_invalid`, `_expired` or `_revoked`. */
 export async function authenticate(deps: SessionDeps, authorization: string | undefined): Promise<LiveToken> {
   if (authorization === undefined) throw new AppError('token_missing');
-  const token = /^bearer +([^\s]+)$/i.exec(authorization)?.[1];
+  const token = bearerToken(authorization);
   if (token === undefined) throw new AppError('token_invalid');
   const claims = peekClaims(token);
   const live = claims ? await deps.tokenLookup(claims.sub, tokenHash(token)) : undefined;
@@ -100,8 +107,8 @@ export async function authenticate(deps: SessionDeps, authorization: string | un
   return live;
 }
 
-// Only here, off the hot path, is a signature worth its 150 µs: to tell the owner what became of his token.
-function refusalOf(deps: SessionDeps, token: string): ErrorCode {
+/** Returns why a token that is not live is refused. Verifying a signature takes 150 µs, so only refusals do it. */
+export function refusalOf(deps: SessionDeps, token: string): ErrorCode {
   const verified = verify(token, 'access', deps.keyRing.publicKeys(), {
     issuer: deps.settings.publicUrl,
     audience: accessAudience(deps.settings),
@@ -111,81 +118,112 @@ function refusalOf(deps: SessionDeps, token: string): ErrorCode {
   return verified.reason === 'expired' ? 'token_expired' : 'token_invalid';
 }
 
-/** The sessions' owner is `userId`; the session `currentId` is marked. Newest first. */
+/** Returns the user's live sessions, newest first. Marks the session `currentId` as current. */
 export async function listSessions(
   deps: SessionDeps,
   userId: string,
   currentId: string | null,
 ): Promise<Session[]> {
   const rows = await listLiveSessions(deps.db, userId);
-  return rows.map((row) => ({
-    id: row.id,
-    origin_address: row.origin_address,
-    user_agent: row.user_agent,
-    created_at: row.created_at.toISOString(),
-    last_used_at: row.last_used_at.toISOString(),
-    expires_at: row.expires_at.toISOString(),
-    current: row.id === currentId,
-  }));
+  return rows.map((row) => toSession(row, currentId));
 }
 
-/** 404 when the user has no such live session. `entitle` is the first in the transaction. */
-export async function revokeSession(
-  deps: SessionDeps,
-  client: Client,
-  actorId: string,
-  userId: string,
-  sessionId: string,
-  entitle?: (tx: Tx) => Promise<unknown>,
-): Promise<void> {
-  const revoked = await inTransaction(deps.db, async (tx) => {
-    await entitle?.(tx);
-    return revokeSessions(tx, userId, { ids: [sessionId] }, 'revoked');
-  });
+/** Converts a row to the session in the API. */
+export const toSession = (row: LiveSession, currentId: string | null): Session => ({
+  id: row.id,
+  origin_address: row.origin_address,
+  user_agent: row.user_agent,
+  created_at: row.created_at.toISOString(),
+  last_used_at: row.last_used_at.toISOString(),
+  expires_at: row.expires_at.toISOString(),
+  current: row.id === currentId,
+});
+
+/** The parts of a caller that operations on their own sessions need. */
+type SessionOwner = { client: Client; principal: { id: string; email: string; sessionId: string } };
+
+/** Ends one live session. Returns its audit event without the actor. Throws `session_not_found`. */
+export async function revokeSession(tx: Tx, userId: string, sessionId: string) {
+  await lockOwner(tx, userId);
+  const revoked = await revokeSessions(tx, userId, [sessionId], 'revoked');
   if (revoked.length === 0) throw new AppError('session_not_found');
-  await recordEvent(deps, client, {
+  return {
     action: 'session_revoked',
-    actorId,
     resourceId: userId,
     details: { session_id: sessionId, reason: 'revoked' },
-  });
+  } as const;
 }
 
-/** Ends the session of the refresh cookie when it is one of this user's, else the session of the access token. */
+/** Ends one of the user's own sessions. Throws `session_not_found` if the user has no such live session. */
+export async function revokeOwnSession(
+  deps: SessionDeps,
+  { client, principal }: SessionOwner,
+  sessionId: string,
+): Promise<void> {
+  const event = await inTransaction(deps.db, (tx) => revokeSession(tx, principal.id, sessionId));
+  await recordEvent(deps, client, { ...event, actorId: principal.id });
+}
+
+/** Ends the session of the refresh cookie if it belongs to the user, otherwise the session of the access token. */
 export async function logout(
   deps: SessionDeps,
-  client: Client,
-  live: LiveToken,
+  { client, principal }: SessionOwner,
   refreshCookie: string | undefined,
 ): Promise<void> {
   const fromCookie =
     refreshCookie === undefined
       ? undefined
-      : await findSessionIdByRefreshToken(deps.db, live.user_id, tokenHash(refreshCookie));
-  const sessionId = fromCookie ?? live.session_id;
-  await inTransaction(deps.db, (tx) => revokeSessions(tx, live.user_id, { ids: [sessionId] }, 'logout'));
+      : await findSessionIdByRefreshToken(deps.db, principal.id, tokenHash(refreshCookie));
+  const sessionId = fromCookie ?? principal.sessionId;
+  await inTransaction(deps.db, async (tx) => {
+    await lockOwner(tx, principal.id);
+    await revokeSessions(tx, principal.id, [sessionId], 'logout');
+  });
   await recordEvent(deps, client, {
     action: 'logout',
-    actorId: live.user_id,
-    resourceId: live.user_id,
-    details: { email: live.email, session_id: sessionId },
+    actorId: principal.id,
+    resourceId: principal.id,
+    details: { email: principal.email, session_id: sessionId },
   });
 }
 
-export async function logoutEverywhere(deps: SessionDeps, client: Client, live: LiveToken): Promise<void> {
-  const revoked = await inTransaction(deps.db, (tx) => endAllSessions(tx, live.user_id, 'logout_all'));
+export async function logoutEverywhere(
+  deps: SessionDeps,
+  { client, principal }: SessionOwner,
+): Promise<void> {
+  const ended = await inTransaction(deps.db, async (tx) => {
+    await lockOwner(tx, principal.id);
+    return endAllSessions(tx, principal.id, 'logout_all');
+  });
   await recordEvent(deps, client, {
     action: 'logout_all',
-    actorId: live.user_id,
-    resourceId: live.user_id,
-    details: { email: live.email, sessions: revoked.length },
+    actorId: principal.id,
+    resourceId: principal.id,
+    details: { email: principal.email, sessions: ended.count },
   });
 }
 
-/** Inside the change that makes them void: a new password, a deactivation. Answers the ids of those that were live. */
-export const endAllSessions = (tx: Tx, userId: string, reason: string): Promise<string[]> =>
-  revokeSessions(tx, userId, 'all', reason);
+/**
+ * Ends every session of a user in the transaction of the change that requires it, such as a new password or a
+ * deactivation. The caller must have locked the user's row. Returns how many were live, and the newest 100 ids.
+ */
+export async function endAllSessions(
+  tx: Tx,
+  userId: string,
+  reason: string,
+): Promise<Pick<EndedSessions, 'count' | 'ids'>> {
+  const [ended] = await endEpochs(tx, [userId], reason);
+  return ended ?? { count: 0, ids: [] };
+}
 
-/** The same for several users, in two statements. Answers the users of those that were live, one entry a session. */
-export const endSessionsOfUsers = (tx: Tx, userIds: readonly string[], reason: string): Promise<string[]> =>
-  userIds.length === 0 ? Promise.resolve([]) : revokeSessionsOfUsers(tx, userIds, reason);
+/**
+ * Ends every session of several users, as `endAllSessions`, in one statement. Returns how many were live, by user id.
+ */
+export async function endSessionsOfUsers(
+  tx: Tx,
+  userIds: readonly string[],
+  reason: string,
+): Promise<ReadonlyMap<string, number>> {
+  const ended = userIds.length === 0 ? [] : await endEpochs(tx, userIds, reason);
+  return new Map(ended.map(({ user_id, count }) => [user_id, count]));
+}

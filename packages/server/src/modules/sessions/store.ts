@@ -1,29 +1,19 @@
-// SQL of sessions and session_tokens. Times are the database's.
-// Whoever adds a token to a session holds that session's row lock; whoever adds a session holds the user's.
+// SQL that starts, ends and lists sessions. Times come from the database; `is_live_session` defines which are live.
+// It must not delete rows: ended-rows.ts does. A transaction that adds a session must hold the user's row lock.
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
-import type { TokenKind } from '../../platform/security/jwt.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
+import { isOfTrustedKey } from './revoked-keys.ts';
 
-export type NewToken = {
-  token_hash: Buffer;
-  kind: TokenKind;
-  jti: string;
-  key_id: string;
-  issued_at: Date;
-  expires_at: Date;
-};
+export type NewToken = Pick<
+  Row<'session_tokens'>,
+  'token_hash' | 'kind' | 'jti' | 'key_id' | 'issued_at' | 'expires_at'
+>;
 
 export async function insertSession(
   tx: Tx,
-  session: {
-    id: string;
-    user_id: string;
-    origin_address: string;
-    user_agent: string | null;
-    expires_at: Date;
-  },
+  session: Pick<Row<'sessions'>, 'id' | 'user_id' | 'user_agent' | 'expires_at'> & { origin_address: string },
 ): Promise<void> {
-  // clock_timestamp(): a login that waited for the user's lock is younger than the one it waited for.
+  // clock_timestamp(), because a sign-in that waited for the user's row lock must be newer than the one it waited for.
   await sql`
     insert into sessions (id, user_id, origin_address, user_agent, created_at, last_used_at, expires_at)
     values (${session.id}, ${session.user_id}, ${session.origin_address}, ${session.user_agent},
@@ -42,7 +32,7 @@ export async function insertTokens(
     .execute();
 }
 
-/** Live sessions beyond the newest `limit`, oldest last; `keep` always counts as the newest. */
+/** Returns the ids of live sessions beyond the newest `limit`, oldest last. `keep` counts as the newest. */
 export async function findSessionsBeyond(
   tx: Tx,
   userId: string,
@@ -50,191 +40,177 @@ export async function findSessionsBeyond(
   keep: string,
 ): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    select id from sessions
-    where user_id = ${userId} and revoked_at is null and expires_at > now()
-    order by id = ${keep} desc, created_at desc, id desc
+    select s.id from sessions s join users u on u.id = s.user_id
+    where s.user_id = ${userId} and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+    order by s.id = ${keep} desc, s.created_at desc, s.id desc
     offset ${limit}`.execute(tx);
   return rows.map((row) => row.id);
 }
 
-/** Answers the ids of those that were live. Locks them; a token that a parallel refresh adds is removed as well. */
+/**
+ * Locks the user's row, so that of two transactions that end the same session only one counts it. Returns the email of
+ * the user; undefined if there is none.
+ */
+export async function lockOwner(tx: Tx, userId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ email: string }>`
+    select email from users where id = ${userId} for no key update`.execute(tx);
+  return rows[0]?.email;
+}
+
+/** Ends these sessions of the user and returns the ids of those that were live. Their tokens are removed later. */
 export async function revokeSessions(
   tx: Tx,
   userId: string,
-  which: { ids: string[] } | 'all',
+  ids: readonly string[],
   reason: string,
 ): Promise<string[]> {
-  const { rows } = await sql<{ id: string; live: boolean }>`
-    update sessions set revoked_at = clock_timestamp(), revoked_reason = ${reason}
-    where user_id = ${userId} and revoked_at is null
-      ${which === 'all' ? sql`` : sql`and id = any(${which.ids}::uuid[])`}
-    returning id, expires_at > now() as live`.execute(tx);
-  // A statement of its own: it sees what was committed while the update waited for a row.
-  await sql`delete from session_tokens where user_id = ${userId} and session_id = any(${rows.map((row) => row.id)}::uuid[])`.execute(
-    tx,
-  );
-  return rows.filter((row) => row.live).map((row) => row.id);
+  const { rows } = await sql<{ id: string }>`
+    with ended as (
+      update sessions s set revoked_at = clock_timestamp(), revoked_reason = ${reason}
+      from users u
+      where s.id = any(${ids}::uuid[]) and s.user_id = ${userId} and u.id = s.user_id
+        and s.revoked_at is null and s.epoch = u.session_epoch
+      returning s.id, s.expires_at > now() as live
+    ), noted as (
+      insert into session_ends (user_id, session_id, reason) select ${userId}, id, ${reason} from ended
+    )
+    select id from ended where live`.execute(tx);
+  return rows.map((row) => row.id);
 }
 
-/** As `revokeSessions` for all sessions of several users. Answers whose live sessions these were, one entry each. */
-export async function revokeSessionsOfUsers(
+/**
+ * Ends those of these sessions that are live and, with `unusedSince`, were last used before that time. The rows of their
+ * users must be locked. Returns what ended, by user.
+ */
+export async function revokeLiveSessions(
+  tx: Tx,
+  ids: readonly string[],
+  reason: string,
+  unusedSince: string | null,
+): Promise<EndedSessions[]> {
+  // A refresh that holds a session's row is waited for, and then `last_used_at` is compared again.
+  const { rows } = await sql<EndedSessions>`
+    with ended as (
+      update sessions s set revoked_at = clock_timestamp(), revoked_reason = ${reason}
+      from users u
+      where s.id = any(${ids}::uuid[]) and u.id = s.user_id
+        and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+        and (${unusedSince}::timestamptz is null or s.last_used_at < ${unusedSince}::timestamptz)
+      returning s.id, s.user_id, s.created_at
+    ), noted as (
+      insert into session_ends (user_id, session_id, reason) select user_id, id, ${reason} from ended
+    )
+    select user_id, count(*)::integer as count,
+      (array_agg(id order by created_at desc, id desc))[1:${sql.lit(MAX_LISTED)}] as ids
+    from ended group by user_id`.execute(tx);
+  return rows;
+}
+
+export type EndedSessions = {
+  user_id: string;
+  /** Live sessions that ended. */
+  count: number;
+  /** The newest of them, at most `MAX_LISTED`. */
+  ids: string[];
+};
+
+/** Maximum ids of ended sessions in one audit entry. */
+const MAX_LISTED = 100;
+
+/**
+ * Ends every session of the users with a new epoch: one small write per user, however many sessions they have. The
+ * users' rows must have been locked in an earlier statement; otherwise the counts may be stale.
+ */
+export async function endEpochs(
   tx: Tx,
   userIds: readonly string[],
   reason: string,
-): Promise<string[]> {
-  const { rows } = await sql<{ id: string; user_id: string; live: boolean }>`
-    update sessions set revoked_at = clock_timestamp(), revoked_reason = ${reason}
-    where user_id = any(${userIds}::uuid[]) and revoked_at is null
-    returning id, user_id, expires_at > now() as live`.execute(tx);
-  await sql`
-    delete from session_tokens
-    where user_id = any(${userIds}::uuid[]) and session_id = any(${rows.map((row) => row.id)}::uuid[])`.execute(
-    tx,
-  );
-  return rows.filter((row) => row.live).map((row) => row.user_id);
+): Promise<EndedSessions[]> {
+  const wereLive = sql`
+    from sessions s where s.user_id = begun.id and s.epoch = begun.session_epoch - 1
+      and s.revoked_at is null and s.expires_at > now()`;
+  const { rows } = await sql<EndedSessions>`
+    with begun as (
+      update users set session_epoch = session_epoch + 1 where id = any(${userIds}::uuid[])
+      returning id, session_epoch
+    ), ended as (
+      select id as user_id, session_epoch, (select count(*)::integer ${wereLive}) as count,
+             array(select s.id ${wereLive} order by s.created_at desc, s.id desc limit ${MAX_LISTED}) as ids
+      from begun
+    ), noted as (
+      insert into session_ends (user_id, before_epoch, reason)
+      select user_id, session_epoch, ${reason} from ended where count > 0
+    )
+    select user_id, count, ids from ended where count > 0`.execute(tx);
+  return rows;
 }
 
-export type SessionOfToken = {
-  session_id: string;
-  user_id: string;
-  origin_address: string | null;
-  now: Date;
-};
-
-/** The live session that a refresh token belongs to, its row locked; the user must still be allowed in. */
-export async function lockSessionOfRefreshToken(
-  tx: Tx,
-  userId: string,
-  tokenHash: Buffer,
-): Promise<SessionOfToken | undefined> {
-  const { rows } = await sql<SessionOfToken>`
-    select s.id as session_id, s.user_id, s.origin_address, now() as now
-    from session_tokens t
-    join sessions s on s.id = t.session_id
-    join users u on u.id = s.user_id
-    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and t.kind = 'refresh'
-      and s.revoked_at is null and s.expires_at > now() and u.is_active
-    for update of s`.execute(tx);
-  return rows[0];
-}
-
-export type RefreshToken = {
-  expires_at: Date;
-  successor_jti: string | null;
-  /** Exchanged longer ago than the reuse interval. */
-  reused: boolean;
-};
-
-/** A statement of its own, after the lock: it sees what the holder before wrote. */
-export async function findRefreshToken(
-  tx: Tx,
-  userId: string,
-  tokenHash: Buffer,
-  reuseSeconds: number,
-): Promise<RefreshToken | undefined> {
-  const { rows } = await sql<RefreshToken>`
-    select expires_at, successor_jti,
-           coalesce(rotated_at <= clock_timestamp() - make_interval(secs => ${reuseSeconds}), false) as reused
-    from session_tokens
-    where user_id = ${userId} and token_hash = ${tokenHash} and kind = 'refresh' and expires_at > now()`.execute(
-    tx,
-  );
-  return rows[0];
-}
-
-export const findTokenByJti = (
-  tx: Tx,
-  userId: string,
-  jti: string,
-): Promise<{ token_hash: Buffer; key_id: string; issued_at: Date; expires_at: Date } | undefined> =>
-  tx
-    .selectFrom('session_tokens')
-    .select(['token_hash', 'key_id', 'issued_at', 'expires_at'])
-    .where('user_id', '=', userId)
-    .where('jti', '=', jti)
-    .executeTakeFirst();
-
-export async function markRotated(
-  tx: Tx,
-  userId: string,
-  tokenHash: Buffer,
-  successorJti: string,
-): Promise<void> {
-  await sql`
-    update session_tokens set rotated_at = clock_timestamp(), successor_jti = ${successorJti}
-    where user_id = ${userId} and token_hash = ${tokenHash}`.execute(tx);
-}
-
-/** `expiresAt` null leaves the end as it is. */
-export async function touchSession(tx: Tx, sessionId: string, expiresAt: Date | null): Promise<void> {
-  await sql`
-    update sessions set last_used_at = clock_timestamp(), expires_at = coalesce(${expiresAt}, expires_at)
-    where id = ${sessionId}`.execute(tx);
-}
-
-/** True when this session is live and its user may be here; both stay so until the transaction ends. */
+/**
+ * Locks the session and returns whether it is live. It stays live while the transaction also holds the user's row lock.
+ */
 export async function lockLiveSession(tx: Tx, userId: string, sessionId: string): Promise<boolean> {
   const { rows } = await sql`
     select from sessions s join users u on u.id = s.user_id
-    where s.id = ${sessionId} and s.user_id = ${userId} and s.revoked_at is null and s.expires_at > now() and u.is_active
-    for update of s`.execute(tx);
+    where s.id = ${sessionId} and s.user_id = ${userId} and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+    for no key update of s`.execute(tx);
   return rows.length === 1;
 }
 
-/** The session that a live refresh token of this user names. */
+/** Returns the id of the live session of a refresh token of this user. */
 export async function findSessionIdByRefreshToken(
   db: Db,
   userId: string,
   tokenHash: Buffer,
 ): Promise<string | undefined> {
   const { rows } = await sql<{ session_id: string }>`
-    select t.session_id from session_tokens t join sessions s on s.id = t.session_id
+    select t.session_id
+    from session_tokens t join sessions s on s.id = t.session_id join users u on u.id = s.user_id
     where t.user_id = ${userId} and t.token_hash = ${tokenHash} and t.kind = 'refresh' and t.expires_at > now()
-      and s.revoked_at is null`.execute(db);
+      and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)`.execute(db);
   return rows[0]?.session_id;
 }
 
-export const listLiveSessions = (db: Db, userId: string) =>
-  db
-    .selectFrom('sessions')
-    .select(['id', 'origin_address', 'user_agent', 'created_at', 'last_used_at', 'expires_at'])
-    .where('user_id', '=', userId)
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '>', sql<Date>`now()`)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .execute();
-
-// Rows a clean-up statement removes at most, so that it holds few locks and little time.
-const BATCH = 5_000;
-
-/** Expired tokens, and sessions that ended over `keepDays` ago (kept so long for those who ask what happened). */
-export async function deleteDeadSessions(
+/** Returns the kind and the session of a token of this user that is on the allowlist, if its session is live. */
+export async function findLiveToken(
   db: Db,
-  keepDays: number,
-): Promise<{ tokens: number; sessions: number }> {
-  let tokens = 0;
-  let sessions = 0;
-  for (let deleted = BATCH; deleted === BATCH; tokens += deleted) {
-    const result = await sql`
-      delete from session_tokens where (user_id, token_hash) in (
-        select user_id, token_hash from session_tokens where expires_at < now() limit ${BATCH} for update skip locked)`.execute(
-      db,
-    );
-    deleted = Number(result.numAffectedRows ?? 0);
-  }
-  for (let deleted = BATCH; deleted === BATCH; sessions += deleted) {
-    const result = await sql`
-      delete from sessions where id in (
-        select id from sessions
-        where least(expires_at, coalesce(revoked_at, expires_at)) < now() - make_interval(days => ${keepDays})
-        limit ${BATCH} for update skip locked)`.execute(db);
-    deleted = Number(result.numAffectedRows ?? 0);
-  }
-  return { tokens, sessions };
+  userId: string,
+  tokenHash: Buffer,
+): Promise<Pick<Row<'session_tokens'>, 'kind' | 'session_id'> | undefined> {
+  const { rows } = await sql<Pick<Row<'session_tokens'>, 'kind' | 'session_id'>>`
+    select t.kind, t.session_id
+    from session_tokens t join sessions s on s.id = t.session_id join users u on u.id = s.user_id
+    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and t.expires_at > now()
+      and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${sql.raw(isOfTrustedKey)}`.execute(
+    db,
+  );
+  return rows[0];
 }
 
-/** The user's latest successful login, for the dashboard. */
+/** Ends one access token of this user, and returns whether it had not expired. The clean-up removes its row. */
+export async function expireAccessToken(db: Db, userId: string, tokenHash: Buffer): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    update session_tokens set expires_at = now()
+    where user_id = ${userId} and token_hash = ${tokenHash} and kind = 'access' and expires_at > now()`.execute(
+    db,
+  );
+  return numAffectedRows > 0n;
+}
+
+export type LiveSession = Pick<
+  Row<'sessions'>,
+  'id' | 'origin_address' | 'user_agent' | 'created_at' | 'last_used_at' | 'expires_at'
+>;
+
+export async function listLiveSessions(db: Db, userId: string): Promise<LiveSession[]> {
+  const { rows } = await sql<LiveSession>`
+    select s.id, s.origin_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at
+    from sessions s join users u on u.id = s.user_id
+    where s.user_id = ${userId} and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+    order by s.created_at desc, s.id desc`.execute(db);
+  return rows;
+}
+
+/** Records the time of the user's latest sign-in, for the dashboard. */
 export async function recordLastLogin(tx: Tx, userId: string): Promise<void> {
   await sql`
     insert into last_logins (user_id, logged_in_at) values (${userId}, clock_timestamp())

@@ -1,15 +1,15 @@
-// What stands in a token, and how one is made for a session.
-// It must not touch the database: a token becomes live when its row is written.
+// Builds the claims of a token and signs it for a session.
+// It must not use the database: a token becomes live when its row is written.
 import { newId } from '../../platform/ids.ts';
-import { type TokenClaims, type TokenKind, tokenHash } from '../../platform/security/jwt.ts';
+import { type SessionClaims, type TokenKind, tokenHash } from '../../platform/security/jwt.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { NewToken } from './store.ts';
 
 export type TokenSettings = { publicUrl: string; accessTokenMinutes: number; refreshTokenDays: number };
 
 export const accessAudience = (settings: { publicUrl: string }): string => settings.publicUrl;
-/** No service but this one is meant by a refresh token. */
-export const refreshAudience = (settings: { publicUrl: string }): string =>
+/** Only this service accepts refresh tokens. */
+const refreshAudience = (settings: { publicUrl: string }): string =>
   `${settings.publicUrl}/api/v1/auth/refresh`;
 
 export const refreshLifetimeSeconds = (settings: TokenSettings): number =>
@@ -17,7 +17,9 @@ export const refreshLifetimeSeconds = (settings: TokenSettings): number =>
 
 type About = { userId: string; sessionId: string; now: Date };
 
-/** A fresh token and the allowlist row that makes it count. JWT times are whole seconds, and so are the row's. */
+/**
+ * Returns a new token and the allowlist row that makes it valid. Times are whole seconds, in the JWT and in the row.
+ */
 export function createToken(
   deps: { keyRing: KeyRing; settings: TokenSettings },
   kind: TokenKind,
@@ -39,8 +41,8 @@ export function createToken(
 }
 
 /**
- * Writes a token again, byte for byte, from what its row keeps. Undefined when it cannot: its key has been retired, or
- * an instance with another PUBLIC_URL wrote it. A text that differs would be on no list.
+ * Signs a token again from its row and returns the same text, byte for byte. Returns undefined if the key is retired or
+ * the token was signed under another PUBLIC_URL: a different text would not be on the allowlist.
  */
 export function rewriteToken(
   deps: { keyRing: KeyRing; settings: TokenSettings },
@@ -63,7 +65,7 @@ function claimsOf(
   settings: TokenSettings,
   kind: TokenKind,
   token: { userId: string; sessionId: string; jti: string; issued_at: Date; expires_at: Date },
-): TokenClaims {
+): SessionClaims {
   const issuedAt = token.issued_at.getTime() / 1_000;
   return {
     iss: settings.publicUrl,

@@ -1,141 +1,226 @@
-// Accounts as administrators make and change them: create, update, many at once.
+// Creates users and changes one or many of them, for administrators.
+import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { BulkUpdateUsersBody, CreateUserBody, UpdateUserBody, User } from '@castellan/contract/users';
-import type { Tx } from '../../database.ts';
 import { brokenConstraint } from '../../platform/db/failures.ts';
-import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Client } from '../../platform/http/client.ts';
+import { allHandled } from '../../platform/fields.ts';
+import type { Settle } from '../../platform/http/idempotency.ts';
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
+import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
-import { recordChange } from '../audit/service.ts';
-import { requireMayGrantRoles, requireStillEntitled } from '../authz/delegation.ts';
-import type { Actor } from '../authz/guard.ts';
+import type { RateLimitResult } from '../../platform/limits/rate-limit.ts';
+import { requireEmail } from '../../platform/security/email.ts';
+import type { Tx } from '../../schema/database.ts';
+import { lockRoles } from '../authz/assignment.ts';
+import type { Caller } from '../authz/caller.ts';
+import { change, type Locking, type Run, rehearseChange } from '../authz/change.ts';
+import { requireMayGrantRoles } from '../authz/delegation.ts';
+import { type PreviewDeps, preview } from '../authz/preview.ts';
+import { clearAttempts } from '../lockout/service.ts';
 import {
-  clearLock,
+  countingRefusals,
   findPasswordHolder,
   hashFirstPassword,
   type PasswordDeps,
+  prepareReplacement,
+  replacementEvent,
   replacePassword,
+  unlockEvent,
 } from '../passwords/service.ts';
-import { cleanChange, readBulkChanges, requireEmail } from './change-input.ts';
-import { addRoleLinks, lockRoles } from './change-store.ts';
-import { carryOut, type Plan, planChanges, type UserChange } from './changes.ts';
+import { cleanChange, readBulkChanges } from './change-input.ts';
+import { planChanges, type UserChange } from './change-plans.ts';
+import { addRoleLinks } from './change-store.ts';
+import { carryOut, write } from './changes.ts';
+import { cleanNames } from './names.ts';
 import type { VersionedUser } from './presentation.ts';
-import { cleanNames, present, type UserDeps, type VersionedAnswer } from './service.ts';
-import { findUserById, insertUser } from './store.ts';
+import { present, readRecord, type UserDeps } from './service.ts';
+import { insertUser } from './store.ts';
 
 export type UserAdminDeps = UserDeps &
-  PasswordDeps & {
+  PasswordDeps &
+  PreviewDeps & {
+    settings: { unverifiedAccountHours: number };
     accountMail: {
       enqueue(tx: Tx, kind: 'verification', payload: { email: string }): Promise<void>;
       wake(): void;
+      /** Counts one verification mail to this email and returns the result; null if there is no limit. */
+      count(email: string): Promise<RateLimitResult | null>;
     };
   };
 
-/** Verified from the start. Throws 400, 404 (role), 403 (roles that may more than the caller), 409 (e-mail). */
+/**
+ * Creates a verified user. Throws 400, 404 (role), 403 (a role grants permissions that the caller lacks), 409 (email).
+ */
 export async function createUser(
   deps: UserAdminDeps,
-  client: Client,
-  actor: Actor,
+  caller: Caller,
   body: CreateUserBody,
-): Promise<VersionedAnswer> {
-  const email = requireEmail(body.email);
-  const names = cleanNames({ first_name: body.first_name, last_name: body.last_name });
-  const roleIds = canonicalIds(body.role_id ?? []);
-  const passwordHash = await hashFirstPassword(deps, body.password, { email, ...names });
+  settle: Settle<Versioned<User>>,
+): Promise<Versioned<User>> {
+  const {
+    email: address,
+    password,
+    first_name,
+    last_name,
+    role_id = [],
+    must_change_password = false,
+    ...rest
+  } = body;
+  allHandled(rest);
+  const email = requireEmail(address);
+  const names = cleanNames({ first_name, last_name });
+  const roleIds = canonicalIds(role_id);
+  const passwordHash = await hashFirstPassword(deps, password, { email, ...names });
   const id = newId();
-  try {
-    const record = await inTransaction(deps.db, async (tx) => {
-      const roles = await lockRoles(tx, roleIds);
-      requireAllFound(
-        'role_not_found',
-        'role_id',
-        roleIds,
-        roles.map((role) => role.id),
-      );
-      await requireStillEntitled(tx, actor);
-      await requireMayGrantRoles(tx, actor, roleIds);
-      await insertUser(tx, { id, email, ...names, password_hash: passwordHash, verified: true });
-      await addRoleLinks(
-        tx,
-        roleIds.map((roleId) => ({ userId: id, roleId })),
-      );
-      await recordChange(tx, deps.log, client, {
-        action: 'user_created',
-        actorId: actor.user_id,
-        resourceType: 'user',
-        resourceId: id,
-        before: null,
-        after: { email, ...names, verified: true, roles: roles.map((role) => role.name).sort() },
-      });
-      return (await findUserById(tx, id)) as VersionedUser;
+  const create = async (locking: Locking) => {
+    const { tx } = locking;
+    const roles = await lockRoles(tx, roleIds);
+    requireAllFound(
+      'role_not_found',
+      'role_id',
+      roleIds,
+      roles.map((role) => role.id),
+    );
+    const entitled = await locking.entitle();
+    await requireMayGrantRoles(entitled, roleIds);
+    await insertUser(entitled, { id, email, ...names, password_hash: passwordHash, must_change_password });
+    await addRoleLinks(
+      entitled,
+      roleIds.map((roleId) => ({ userId: id, roleId })),
+    );
+    return entitled.done(await present(deps, await readRecord(tx, id)), {
+      action: 'user_created',
+      resourceType: 'user',
+      resourceId: id,
+      before: null,
+      after: {
+        email,
+        ...names,
+        verified: true,
+        must_change_password,
+        roles: roles.map((role) => role.name).sort(),
+      },
     });
-    return await present(deps, record);
+  };
+  try {
+    return await change(deps, caller, create, settle);
   } catch (error) {
     if (brokenConstraint(error) !== 'users_email_key') throw error;
     throw new AppError('email_taken', {
-      errors: [{ field: 'email', code: 'email_taken', message: 'another account has this address' }],
+      errors: [{ field: 'email', code: 'email_taken', message: 'belongs to another account' }],
     });
   }
 }
 
-/** Nothing to change is no change. Throws 400, 404, 412, 403, 409. */
+const changing =
+  (wanted: readonly UserChange[], idsField?: string): Run<VersionedUser[]> =>
+  async (locking) =>
+    carryOut(await planChanges(locking, wanted, idsField));
+
+// A stolen session must not be enough to guess or replace its user's password.
+function refuseOwnPassword(caller: Caller, id: string, password: string | undefined): void {
+  if (password !== undefined && id === caller.principal.id) throw new AppError('use_change_password');
+}
+
+/**
+ * Changes a user. Writes nothing if every field already has its value. Throws 400, 404, 412, 403, 409; with a password
+ * also 429 and `password_rejected`, after all other checks.
+ */
 export async function updateUser(
   deps: UserAdminDeps,
-  client: Client,
-  actor: Actor,
+  caller: Caller,
   id: string,
   { password, ...input }: UpdateUserBody,
-  ifMatch: readonly number[] | null,
-): Promise<VersionedAnswer> {
-  const change = { ...cleanChange(id, input), setsPassword: password !== undefined };
-  const plan = (tx: Tx): Promise<Plan> => planChanges(tx, actor, [change], { ifMatch });
+): Promise<Versioned<User>> {
+  refuseOwnPassword(caller, id, password);
+  const wanted = { ...cleanChange(id, input), setsPassword: password !== undefined };
   const users =
     password === undefined
-      ? await inTransaction(deps.db, async (tx) => carryOut(tx, deps, client, actor, await plan(tx)))
-      : await updateWithPassword(deps, client, actor, change, password, plan);
-  return present(deps, users[0] as VersionedUser);
+      ? await change(deps, caller, changing([wanted]))
+      : await updateWithPassword(deps, caller, wanted, password);
+  return present(deps, requireOne(users));
+}
+
+/**
+ * Previews a change of a user. A password in the body is neither hashed nor compared with the policy, and no rejected one
+ * is counted: the preview tells only whether the caller may set a password.
+ */
+export async function previewUserUpdate(
+  deps: UserAdminDeps,
+  caller: Caller,
+  id: string,
+  { password, ...input }: UpdateUserBody,
+): Promise<AccessPreviewEnvelope> {
+  const run = changing([{ ...cleanChange(id, input), setsPassword: password !== undefined }]);
+  return preview(deps, caller, { resourceType: 'user', resourceId: id }, async (locking) => {
+    refuseOwnPassword(caller, id, password);
+    return run(locking);
+  });
+}
+
+function requireOne(users: readonly VersionedUser[]): VersionedUser {
+  const [user] = users;
+  if (!user) throw new AppError('user_not_found');
+  return user;
 }
 
 async function updateWithPassword(
   deps: UserAdminDeps,
-  client: Client,
-  actor: Actor,
-  { id, fields }: UserChange,
-  password: string,
-  plan: (tx: Tx) => Promise<Plan>,
+  caller: Caller,
+  wanted: UserChange,
+  newPassword: string,
 ): Promise<VersionedUser[]> {
-  // Refused before the password is looked at: whether it was used before is nobody's business who may not set it.
-  await inTransaction(deps.db, plan);
+  const { client, principal } = caller;
+  const { id, fields } = wanted;
+  // All other checks run first, so that no later error reveals whether the password was accepted.
+  await rehearseChange(deps, caller, changing([wanted]));
   const holder = await findPasswordHolder(deps.db, id);
   if (!holder) throw new AppError('user_not_found');
   const { email = holder.email, first_name = holder.first_name, last_name = holder.last_name } = fields;
-  let agreed!: Plan;
-  const users = await replacePassword(deps, client, {
-    holder: { ...holder, email, first_name, last_name },
-    newPassword: password,
-    action: 'password_set_by_admin',
-    actorId: actor.user_id,
-    prepare: async (tx) => {
-      agreed = await plan(tx);
-    },
-    finish: (tx) => carryOut(tx, deps, client, actor, agreed),
+  const refusals = {
+    limit: 'admin-password',
+    by: [principal.id, id],
+    actorId: principal.id,
+    userId: id,
+  } as const;
+  return countingRefusals(deps, client, refusals, async () => {
+    const replacement = await prepareReplacement(deps, client, {
+      holder: { ...holder, email, first_name, last_name },
+      newPassword,
+      action: 'password_set_by_admin',
+      actorId: principal.id,
+    });
+    return change(deps, caller, async (locking) => {
+      const plan = await planChanges(locking, [wanted]);
+      const { sessionsEnded } = await replacePassword(locking.tx, deps, replacement);
+      const { users, entries } = await write(plan);
+      // Last: sign-ins with this email wait for it.
+      const wasLocked = await clearAttempts(locking.tx, email);
+      const unlocked = wasLocked ? [unlockEvent(replacement)] : [];
+      return plan.entitled.done(users, replacementEvent(replacement, sessionsEnded), ...unlocked, ...entries);
+    });
   });
-  await clearLock(deps, client, { actorId: actor.user_id, userId: id, email, reason: 'password_set' });
-  return users;
 }
 
-/** All of them or none, in the order of the request. Refusals name the users at fault. */
+/**
+ * Changes all of the users or none. Returns them in the order of the request. Errors name the users that caused them.
+ */
 export async function updateUsers(
   deps: UserAdminDeps,
-  client: Client,
-  actor: Actor,
+  caller: Caller,
   body: BulkUpdateUsersBody,
 ): Promise<User[]> {
   const { changes, idsField } = readBulkChanges(body);
-  const records = await inTransaction(deps.db, async (tx) =>
-    carryOut(tx, deps, client, actor, await planChanges(tx, actor, changes, { idsField })),
-  );
+  const records = await change(deps, caller, changing(changes, idsField));
   const answers = await Promise.all(records.map((record) => present(deps, record)));
-  return answers.map((answer) => answer.user);
+  return answers.map(({ record }) => record);
+}
+
+export async function previewUserUpdates(
+  deps: UserAdminDeps,
+  caller: Caller,
+  body: BulkUpdateUsersBody,
+): Promise<AccessPreviewEnvelope> {
+  const { changes, idsField } = readBulkChanges(body);
+  return preview(deps, caller, { resourceType: 'user' }, changing(changes, idsField));
 }

@@ -1,19 +1,22 @@
-// SQL of the records that a user made: they lose their author with him, so whoever deletes him locks them, in the order
-// of everybody else: groups, then the user, then roles and permissions. It must not change them.
+// SQL of the records that a user created, which stay without an author when the user is deleted. The deletion locks
+// them first, in the usual order: groups, then the user, then roles and permissions. It must not change them.
 import { sql } from 'kysely';
-import type { Tx } from '../../database.ts';
+import type { Tx } from '../../schema/database.ts';
 
-export async function hasMadeRecords(tx: Tx, userId: string): Promise<boolean> {
-  const { rows } = await sql<{ made: boolean }>`
+export async function hasCreatedRecords(tx: Tx, userId: string): Promise<boolean> {
+  const { rows } = await sql<{ has_created: boolean }>`
     select exists (select from role_groups where created_by_id = ${userId})
       or exists (select from permission_groups where created_by_id = ${userId})
       or exists (select from roles where created_by_id = ${userId})
-      or exists (select from permissions where created_by_id = ${userId}) as made`.execute(tx);
-  return rows[0]?.made ?? false;
+      or exists (select from permissions where created_by_id = ${userId})
+      or exists (select from service_accounts where created_by_id = ${userId}) as has_created`.execute(tx);
+  return rows[0]?.has_created ?? false;
 }
 
-/** Under the locks of both trees, before the user's row. */
-export async function lockGroupsMadeBy(tx: Tx, userId: string): Promise<void> {
+/**
+ * Locks the user's role groups and permission groups. Call it under the locks of both trees, before locking the user.
+ */
+export async function lockGroupsCreatedBy(tx: Tx, userId: string): Promise<void> {
   await sql`select from role_groups where created_by_id = ${userId} order by id for no key update`.execute(
     tx,
   );
@@ -22,8 +25,11 @@ export async function lockGroupsMadeBy(tx: Tx, userId: string): Promise<void> {
   );
 }
 
-/** After the user's row. */
-export async function lockGrantsMadeBy(tx: Tx, userId: string): Promise<void> {
+/** Locks the service accounts, roles and permissions that the user created. Call it after locking the user's row. */
+export async function lockGrantsCreatedBy(tx: Tx, userId: string): Promise<void> {
+  await sql`select from service_accounts where created_by_id = ${userId} order by id for no key update`.execute(
+    tx,
+  );
   await sql`select from roles where created_by_id = ${userId} order by id for no key update`.execute(tx);
   await sql`select from permissions where created_by_id = ${userId} order by id for no key update`.execute(
     tx,

@@ -1,56 +1,60 @@
-// Deleting a user. Audit entries keep the id of who did what; records the user made stay without an author.
+// Deletes users. Audit entries keep the user's id, and the records that the user created stay without an author.
+import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { User } from '@castellan/contract/users';
-import { inTransaction } from '../../platform/db/transaction.ts';
+import { counted } from '../../platform/counted.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Client } from '../../platform/http/client.ts';
 import { requireVersion } from '../../platform/http/record-version.ts';
-import { recordChange } from '../audit/service.ts';
-import type { Actor } from '../authz/guard.ts';
+import type { Caller } from '../authz/caller.ts';
+import { change, type Run } from '../authz/change.ts';
+import { type PreviewDeps, preview } from '../authz/preview.ts';
 import { lockPermissionGroupTree } from '../permission-groups/service.ts';
 import { lockGroupTree } from '../roles/service.ts';
-import { hasMadeRecords, lockGrantsMadeBy, lockGroupsMadeBy } from './authored-store.ts';
-import { toUser } from './presentation.ts';
+import { hasCreatedRecords, lockGrantsCreatedBy, lockGroupsCreatedBy } from './authored-store.ts';
+import { toUser, type VersionedUser } from './presentation.ts';
+import { requireMayActOn, requireSuperuserWithout } from './protection.ts';
 import { present, type UserDeps } from './service.ts';
-import { requireMayActOn, requireSuperuserWithout } from './standing.ts';
 import { deleteUserRow } from './store.ts';
 
-/** Answers the user as it was. Throws, in this order, 401, 403, 404, 403, 412, 409 (roles), 409 (last superuser). */
-export async function deleteUser(
-  deps: UserDeps,
-  client: Client,
-  actor: Actor,
+/**
+ * Deletes a user. Returns the deleted record. Throws, in order, 401, 403, 404, 403, 412, 409 (roles, last superuser).
+ */
+export async function deleteUser(deps: UserDeps, caller: Caller, id: string): Promise<User> {
+  const deleted = await change(deps, caller, deleting(id));
+  return (await present(deps, deleted)).record;
+}
+
+export const previewUserDeletion = (
+  deps: PreviewDeps,
+  caller: Caller,
   id: string,
-  ifMatch: readonly number[] | null,
-): Promise<User> {
-  const deleted = await inTransaction(deps.db, async (tx) => {
-    // Before any lock: a record that he makes meanwhile costs at worst a deadlock, which is retried with it in view.
-    const isAuthor = await hasMadeRecords(tx, id);
+): Promise<AccessPreviewEnvelope> =>
+  preview(deps, caller, { resourceType: 'user', resourceId: id }, deleting(id));
+
+const deleting =
+  (id: string): Run<VersionedUser> =>
+  async (locking) => {
+    const { caller } = locking;
+    const { tx } = locking;
+    // Read before any lock. A record that the user creates meanwhile causes at worst a deadlock, and the retry sees it.
+    const isAuthor = await hasCreatedRecords(tx, id);
     if (isAuthor) {
       await lockGroupTree(tx);
       await lockPermissionGroupTree(tx);
-      await lockGroupsMadeBy(tx, id);
+      await lockGroupsCreatedBy(tx, id);
     }
-    const user = await requireMayActOn(tx, actor, id);
-    if (id === actor.user_id) throw new AppError('self_delete');
-    await requireVersion(ifMatch, user.version, () => toUser(user, actor.graph));
+    const { entitled, user } = await requireMayActOn(locking, id);
+    if (id === caller.principal.id) throw new AppError('self_delete');
+    await requireVersion(caller.ifMatch, user.version, () => toUser(user, caller.graph));
     const roles = user.role_ids.length;
     if (roles > 0)
       throw new AppError('user_has_roles', {
-        detail: `The user has ${roles} ${roles === 1 ? 'role' : 'roles'} assigned. Remove the roles first.`,
+        detail: `The user has ${counted(roles, 'role')} assigned. Remove the roles first.`,
       });
-    if (isAuthor) await lockGrantsMadeBy(tx, id);
-    await deleteUserRow(tx, id);
+    if (isAuthor) await lockGrantsCreatedBy(tx, id);
+    await deleteUserRow(entitled, id);
     await requireSuperuserWithout(tx, user);
-    const { email, first_name, last_name, is_active, is_superuser, verified } = user;
-    await recordChange(tx, deps.log, client, {
-      action: 'user_deleted',
-      actorId: actor.user_id,
-      resourceType: 'user',
-      resourceId: id,
-      before: { email, first_name, last_name, is_active, is_superuser, verified },
-      after: null,
-    });
-    return user;
-  });
-  return (await present(deps, deleted)).user;
-}
+    const { user_id, role_ids, authz_stamp, version, created_at, updated_at, ...before } = user;
+    return entitled
+      .done(user, { action: 'user_deleted', resourceType: 'user', resourceId: id, before, after: null })
+      .withDelta({ subjects: [{ id, is_deleted: true }] });
+  };

@@ -1,44 +1,33 @@
-// A user record as the API shows it, and the columns that it takes. Whatever is not named here never leaves.
+// Converts a user row to the record in the API. It contains only the columns in `userFields` of the contract.
 import type { User } from '@castellan/contract/users';
-import { sql } from 'kysely';
+import { type UserRow, userFieldNames } from '../../schema/user-record.ts';
 import { permissionsOf, rolesOf } from '../authz/effective.ts';
 import type { Graph } from '../authz/graph.ts';
 
-export type UserRecord = {
-  user_id: string;
-  email: string;
-  first_name: string;
-  last_name: string;
-  is_active: boolean;
-  is_superuser: boolean;
-  verified: boolean;
-  created_at: Date;
-  updated_at: Date;
-  role_ids: readonly string[];
-};
+export type UserRecord = Omit<UserRow, 'version' | 'authz_stamp'>;
 
-/** With the version that its ETag tells, and that of the role → permission graph in the same snapshot. */
-export type VersionedUser = UserRecord & { version: number; authz_version: string };
+/** Includes the version for the ETag, and the stamp of the role → permission graph in the same snapshot. */
+export type VersionedUser = UserRow;
 
-/** Of `users u`. */
-export const userColumns = sql`
-  u.id as user_id, u.email, u.first_name, u.last_name, u.is_active, u.is_superuser, u.verified, u.created_at,
-  u.updated_at, u.version,
-  array(select r.role_id from user_roles r where r.user_id = u.id) as role_ids,
-  (select version from authz_version) as authz_version`;
+/** Times are ISO 8601 strings. */
+type Shown<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] };
+
+type Fields = Shown<Pick<UserRow, (typeof userFieldNames)[number]>>;
 
 export function toUser(record: UserRecord, graph: Graph): User {
+  const fields: Record<string, unknown> = {};
+  for (const name of userFieldNames) {
+    const value = record[name];
+    fields[name] = value instanceof Date ? value.toISOString() : value;
+  }
+  // The loop has set every field, which the compiler cannot follow.
+  const { created_at, updated_at, ...own } = fields as Fields;
   return {
     id: record.user_id,
-    email: record.email,
-    first_name: record.first_name,
-    last_name: record.last_name,
-    is_active: record.is_active,
-    is_superuser: record.is_superuser,
-    verified: record.verified,
+    ...own,
     roles: rolesOf(graph, record).map(({ id, name, description }) => ({ id, name, description })),
     permissions: [...permissionsOf(graph, record)],
-    created_at: record.created_at.toISOString(),
-    updated_at: record.updated_at.toISOString(),
+    created_at,
+    updated_at,
   };
 }

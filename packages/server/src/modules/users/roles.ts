@@ -1,32 +1,43 @@
-// Which roles a user has: replaced as a whole, or taken away one by one.
-import { inTransaction } from '../../platform/db/transaction.ts';
-import type { Client } from '../../platform/http/client.ts';
-import type { Actor } from '../authz/guard.ts';
-import { carryOut, planChanges, type RoleChange } from './changes.ts';
+// Replaces or removes the roles of a user.
+import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
+import type { User } from '@castellan/contract/users';
+import { AppError } from '../../platform/errors.ts';
+import type { Versioned } from '../../platform/http/record-version.ts';
+import type { RoleChange } from '../authz/assignment.ts';
+import type { Caller } from '../authz/caller.ts';
+import { change, type Run } from '../authz/change.ts';
+import { type PreviewDeps, preview } from '../authz/preview.ts';
+import { planChanges } from './change-plans.ts';
+import { carryOut } from './changes.ts';
 import type { VersionedUser } from './presentation.ts';
-import { present, type UserDeps, type VersionedAnswer } from './service.ts';
+import { present, type UserDeps } from './service.ts';
 
 /**
- * Ids are canonical. Taking away a role that the user does not have changes nothing. Throws 404 (user, or ids that name
- * no role), 412, 403.
+ * Changes the roles of a user; ids are canonical. Removing a role that the user does not have changes nothing. Throws
+ * 404 (user or role), 412, 403.
  */
 export async function changeRoles(
   deps: UserDeps,
-  client: Client,
-  actor: Actor,
+  caller: Caller,
   id: string,
   roles: RoleChange,
-  ifMatch: readonly number[] | null,
-): Promise<VersionedAnswer> {
-  const at = (field: string) => (field === 'role_id' ? 'role_ids' : field);
-  const [record] = await inTransaction(deps.db, async (tx) =>
-    carryOut(
-      tx,
-      deps,
-      client,
-      actor,
-      await planChanges(tx, actor, [{ id, fields: {}, roles, at }], { ifMatch }),
-    ),
-  );
-  return present(deps, record as VersionedUser);
+): Promise<Versioned<User>> {
+  const [record] = await change(deps, caller, changing(id, roles));
+  if (!record) throw new AppError('user_not_found');
+  return present(deps, record);
 }
+
+export const previewRoles = (
+  deps: PreviewDeps,
+  caller: Caller,
+  id: string,
+  roles: RoleChange,
+): Promise<AccessPreviewEnvelope> =>
+  preview(deps, caller, { resourceType: 'user', resourceId: id }, changing(id, roles));
+
+const changing =
+  (id: string, roles: RoleChange): Run<VersionedUser[]> =>
+  async (locking) => {
+    const at = (field: string) => (field === 'role_id' ? 'role_ids' : field);
+    return carryOut(await planChanges(locking, [{ id, fields: {}, roles, at }]));
+  };

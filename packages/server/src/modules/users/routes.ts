@@ -1,9 +1,11 @@
-// HTTP of /api/v1/users: lists, single records, and changes of them. What hangs on a user stands in access-routes.ts.
+// HTTP of /api/v1/users: lists and records. A user's roles, sessions and lock are in account-security-routes.ts.
+import { DryRunQuery, OrPreview } from '@castellan/contract/access-changes';
 import {
   BulkUpdateUsersBody,
   CreateUserBody,
   UpdateMeBody,
   UpdateUserBody,
+  type User,
   UserByCreationQuery,
   UserEnvelope,
   UserListEnvelope,
@@ -11,15 +13,25 @@ import {
   UserParams,
   UsersEnvelope,
 } from '@castellan/contract/users';
-import { readIfMatch, sendEtag } from '../../platform/http/record-version.ts';
+import { bulkBody } from '../../platform/http/body-limits.ts';
+import { creation } from '../../platform/http/idempotency.ts';
+import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
-import { actorOf } from '../authz/guard.ts';
-import { accessRoutes } from './access-routes.ts';
-import { createUser, type UserAdminDeps, updateUser, updateUsers } from './administration.ts';
-import { deleteUser } from './deletion.ts';
-import { listUsers } from './listing.ts';
+import { callerOf, userCallerOf } from '../authz/caller.ts';
+import { accessRoutes } from './account-security-routes.ts';
+import {
+  createUser,
+  previewUserUpdate,
+  previewUserUpdates,
+  type UserAdminDeps,
+  updateUser,
+  updateUsers,
+} from './administration.ts';
+import { deleteUser, previewUserDeletion } from './deletion.ts';
+import { listUsers } from './list.ts';
 import { toUser } from './presentation.ts';
-import { getVersionedUser, updateMe } from './service.ts';
+import { updateMe } from './profile.ts';
+import { getVersionedUser } from './service.ts';
 
 export function userRoutes(app: App, deps: UserAdminDeps): void {
   listRoutes(app, deps);
@@ -58,13 +70,13 @@ function listRoutes(app: App, deps: UserAdminDeps): void {
     url: '/order_by_created_at',
     config: { access: 'users.read' },
     schema: {
-      summary: 'List users by creation',
+      summary: 'List users by creation time',
       querystring: UserByCreationQuery,
       response: { 200: UserListEnvelope },
     },
     handler: async (request) => ({
       data: await listUsers(deps, request.query),
-      message: 'Users, by the time of their creation.',
+      message: 'Users, sorted by creation time.',
     }),
   });
 }
@@ -73,13 +85,13 @@ function ownRoutes(app: App, deps: UserAdminDeps): void {
   app.route({
     method: 'GET',
     url: '/me',
-    config: { access: 'authenticated' },
-    schema: { summary: 'Read the own account', response: { 200: UserEnvelope } },
-    // The guard's own statement has read the record already.
+    config: { access: 'user', turn: false, beforePasswordChange: true },
+    schema: { summary: 'Read your account', response: { 200: UserEnvelope } },
+    // The guard has already read the record with the token.
     handler: async (request, reply) => {
-      const actor = actorOf(request);
-      sendEtag(reply, actor.version);
-      return { data: toUser(actor, actor.graph), message: 'Your account.' };
+      const { principal, graph } = userCallerOf(request);
+      sendEtag(reply, principal.record.version);
+      return { data: toUser(principal.record, graph), message: 'Your account.' };
     },
   });
 
@@ -91,18 +103,11 @@ function ownRoutes(app: App, deps: UserAdminDeps): void {
       invalidInput: 'invalid_input',
       errors: ['field_not_allowed', 'precondition_failed'],
     },
-    schema: { summary: 'Change the own names', body: UpdateMeBody, response: { 200: UserEnvelope } },
+    schema: { summary: 'Change your names', body: UpdateMeBody, response: { 200: UserEnvelope } },
     handler: async (request, reply) => {
-      const actor = actorOf(request);
-      const { user, version } = await updateMe(
-        deps,
-        request.client,
-        actor,
-        request.body,
-        readIfMatch(request),
-      );
+      const { record, version } = await updateMe(deps, userCallerOf(request), request.body);
       sendEtag(reply, version);
-      return { data: user, message: 'Profile updated.' };
+      return { data: record, message: 'Profile updated.' };
     },
   });
 }
@@ -124,9 +129,9 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
     config: { access: 'users.read', errors: ['user_not_found'] },
     schema: { summary: 'Read a user', params: UserParams, response: { 200: UserEnvelope } },
     handler: async (request, reply) => {
-      const { user, version } = await getVersionedUser(deps, request.params.user_id);
+      const { record, version } = await getVersionedUser(deps, request.params.user_id);
       sendEtag(reply, version);
-      return { data: user, message: 'The user.' };
+      return { data: record, message: 'The user.' };
     },
   });
 
@@ -141,10 +146,13 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
     },
     schema: { summary: 'Create a verified user', body: CreateUserBody, response: { 201: UserEnvelope } },
     handler: async (request, reply) => {
-      const { user, version } = await createUser(deps, request.client, actorOf(request), request.body);
-      sendEtag(reply, version);
-      reply.code(201);
-      return { data: user, message: 'User created.' };
+      const { settle, answer } = creation(
+        request,
+        reply,
+        ({ record }: Versioned<User>) => ({ data: record, message: 'User created.' }),
+        ({ version }) => version,
+      );
+      return answer(await createUser(deps, callerOf(request), request.body, settle));
     },
   });
 
@@ -153,19 +161,25 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
     url: '/bulk-update',
     config: {
       access: 'users.update',
+      body: bulkBody,
       invalidInput: 'invalid_input',
       errors: [...changeErrors, 'password_in_bulk'],
     },
     schema: {
-      summary: 'Change many users at once',
-      description: 'All of them or none. A refusal names in `errors` the users at fault and why.',
+      summary: 'Change several users, all or none',
+      description:
+        'Changes all of the users or none. If one change is refused, `errors` names the users and the reasons.',
+      querystring: DryRunQuery,
       body: BulkUpdateUsersBody,
-      response: { 200: UsersEnvelope },
+      response: { 200: OrPreview(UsersEnvelope) },
     },
-    handler: async (request) => ({
-      data: await updateUsers(deps, request.client, actorOf(request), request.body),
-      message: 'Users updated.',
-    }),
+    handler: async (request) =>
+      request.query.dry_run
+        ? previewUserUpdates(deps, callerOf(request), request.body)
+        : {
+            data: await updateUsers(deps, callerOf(request), request.body),
+            message: 'Users updated.',
+          },
   });
 
   app.route({
@@ -174,28 +188,30 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
     config: {
       access: 'users.update',
       invalidInput: 'invalid_input',
-      errors: [...changeErrors, 'password_rejected', 'conflict', 'precondition_failed'],
+      errors: [
+        ...changeErrors,
+        'use_change_password',
+        'password_rejected',
+        'rate_limited',
+        'conflict',
+        'precondition_failed',
+      ],
     },
     schema: {
       summary: 'Change a user',
-      description: 'A new password, or `is_active` false, ends every session of the user at once.',
+      description:
+        'A new password, a new email, `is_active` false and `verified` false end every session of the user at once. These changes, and any other change of `is_active` or `verified`, also end mailed links. Change your own password with `change_password`. After 10 rejected passwords for one user within an hour, the response is 429. With `dry_run`, a password is neither hashed nor compared with the policy.',
       params: UserParams,
+      querystring: DryRunQuery,
       body: UpdateUserBody,
-      response: { 200: UserEnvelope },
+      response: { 200: OrPreview(UserEnvelope) },
     },
     handler: async (request, reply) => {
       const { user_id } = request.params;
-      const ifMatch = readIfMatch(request);
-      const { user, version } = await updateUser(
-        deps,
-        request.client,
-        actorOf(request),
-        user_id,
-        request.body,
-        ifMatch,
-      );
+      if (request.query.dry_run) return previewUserUpdate(deps, callerOf(request), user_id, request.body);
+      const { record, version } = await updateUser(deps, callerOf(request), user_id, request.body);
       sendEtag(reply, version);
-      return { data: user, message: 'User updated.' };
+      return { data: record, message: 'User updated.' };
     },
   });
 
@@ -208,19 +224,22 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
         'user_not_found',
         'self_delete',
         'superuser_required',
+        'privilege_escalation',
         'user_has_roles',
         'last_superuser',
         'precondition_failed',
       ],
     },
     schema: {
-      summary: 'Delete a user without roles',
+      summary: 'Delete a user',
       params: UserParams,
-      response: { 200: UserEnvelope },
+      querystring: DryRunQuery,
+      response: { 200: OrPreview(UserEnvelope) },
     },
     handler: async (request) => {
       const { user_id } = request.params;
-      const user = await deleteUser(deps, request.client, actorOf(request), user_id, readIfMatch(request));
+      if (request.query.dry_run) return previewUserDeletion(deps, callerOf(request), user_id);
+      const user = await deleteUser(deps, callerOf(request), user_id);
       return { data: user, message: 'User deleted.' };
     },
   });

@@ -1,50 +1,58 @@
 // SQL of users and user_roles. Password columns belong to the passwords module.
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../database.ts';
-import { userColumns, type VersionedUser } from './presentation.ts';
+import { isRemovedAfter } from '../../schema/attention.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
+import { userColumns } from '../../schema/user-record.ts';
+import type { Entitled } from '../authz/change.ts';
+import type { VersionedUser } from './presentation.ts';
 
 export async function findUserById(db: Db, id: string): Promise<VersionedUser | undefined> {
   return (await findUsersByIds(db, [id]))[0];
 }
 
-/** In no particular order; ids that name nobody are left out. */
+/** Returns the users in no particular order. Leaves out unknown ids. */
 export async function findUsersByIds(db: Db, ids: readonly string[]): Promise<VersionedUser[]> {
   const { rows } = await sql<VersionedUser>`
-    select ${userColumns} from users u where u.id = any(${ids}::uuid[])`.execute(db);
+    select ${sql.raw(userColumns)} from users u where u.id = any(${ids}::uuid[])`.execute(db);
   return rows;
 }
 
-/** The rows stay locked until the transaction ends; two who lock several never wait for each other in a circle. */
-export async function lockUsers(tx: Tx, ids: readonly string[]): Promise<VersionedUser[]> {
-  // Not `for update`: whoever makes records without a pause, and so is referred to all the time, would keep others from
-  // taking his rights.
-  await sql`select from users where id = any(${ids}::uuid[]) order by id for no key update`.execute(tx);
-  // A statement of its own: it sees what was committed while the first one waited.
-  return findUsersByIds(tx, ids);
-}
-
-/** The row stays locked until the transaction ends. */
+/** Locks the user's row until the transaction ends. Returns whether the user exists. */
 export async function lockUser(tx: Tx, id: string): Promise<boolean> {
   const { rows } = await sql`select from users where id = ${id} for update`.execute(tx);
   return rows.length === 1;
 }
 
+type NewUser = Pick<Row<'users'>, 'id' | 'email' | 'first_name' | 'last_name'> & { password_hash: string };
+
+/** Inserts a verified user for an administrator. */
 export async function insertUser(
-  tx: Tx,
-  user: {
-    id: string;
-    email: string;
-    first_name: string;
-    last_name: string;
-    password_hash: string;
-    verified: boolean;
-    is_superuser?: boolean;
-  },
+  { tx }: Entitled,
+  user: NewUser & Pick<Row<'users'>, 'must_change_password'>,
 ): Promise<void> {
-  await tx.insertInto('users').values(user).execute();
+  await tx
+    .insertInto('users')
+    .values({ ...user, verified: true })
+    .execute();
 }
 
-/** False when there is no role of this name. Names compare without regard to case. */
+/** Inserts a user who registers. The clean-up removes the account if it is not verified. */
+export async function insertRegistration(tx: Tx, user: NewUser): Promise<void> {
+  await tx
+    .insertInto('users')
+    .values({ ...user, verified: false, pending_registration: true })
+    .execute();
+}
+
+/** Inserts a superuser for the command line. */
+export async function insertSuperuser(tx: Tx, user: NewUser): Promise<void> {
+  await tx
+    .insertInto('users')
+    .values({ ...user, verified: true, is_superuser: true })
+    .execute();
+}
+
+/** Assigns a role by its name, in any case. Returns false if there is no such role, or it is a system role. */
 export async function addRoleByName(tx: Tx, userId: string, roleName: string): Promise<boolean> {
   const result = await sql`
     insert into user_roles (user_id, role_id) select ${userId}, id from roles where lower(name) = lower(${roleName}) and not is_system`.execute(
@@ -53,8 +61,15 @@ export async function addRoleByName(tx: Tx, userId: string, roleName: string): P
   return result.numAffectedRows === 1n;
 }
 
+/** Returns whether `addRoleByName` would find this role. */
+export async function isAssignableRole(db: Db, roleName: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from roles where lower(name) = lower(${roleName}) and not is_system`.execute(db);
+  return rows.length === 1;
+}
+
 export async function updateNames(
-  tx: Tx,
+  { tx }: Entitled,
   id: string,
   names: { first_name?: string | undefined; last_name?: string | undefined },
 ): Promise<void> {
@@ -64,7 +79,9 @@ export async function updateNames(
     where id = ${id}`.execute(tx);
 }
 
-/** False when it was verified already or the address has changed since the link was mailed. */
+/**
+ * Marks the email as verified. Returns false if it already was, or if the email has changed since the link was mailed.
+ */
 export async function markVerified(tx: Tx, id: string, email: string): Promise<boolean> {
   const result = await sql`
     update users set verified = true, updated_at = now() where id = ${id} and email = ${email} and not verified`.execute(
@@ -73,28 +90,45 @@ export async function markVerified(tx: Tx, id: string, email: string): Promise<b
   return result.numAffectedRows === 1n;
 }
 
-/** Up to `limit` accounts that nobody verified within `hours`; the condition is judged again under each row's lock. */
-export async function deleteUnverified(
-  tx: Tx,
-  hours: number,
-  limit: number,
-): Promise<{ id: string; email: string; created_at: Date }[]> {
-  const stale = sql`is_active and not is_superuser and not verified and created_at < now() - make_interval(secs => ${hours * 3_600})`;
+type Registration = Pick<Row<'users'>, 'id' | 'email' | 'created_at'>;
+
+/**
+ * Deletes up to `limit` registered accounts that were not verified within `hours`, and returns them. Checks the
+ * condition again after locking each row.
+ */
+export async function deleteUnverified(tx: Tx, hours: number, limit: number): Promise<Registration[]> {
   const { rows: locked } = await sql<{ id: string }>`
-    select id from users where ${stale} order by created_at limit ${limit} for update skip locked`.execute(
-    tx,
-  );
+    select u.id from users u where ${isRemovedAfter(hours)} order by u.created_at limit ${limit}
+    for update skip locked`.execute(tx);
   const ids = locked.map((row) => row.id);
   if (ids.length === 0) return [];
   await sql`delete from user_roles where user_id = any(${ids}::uuid[])`.execute(tx);
-  const { rows } = await sql<{ id: string; email: string; created_at: Date }>`
-    delete from users where id = any(${ids}::uuid[]) and ${stale} returning id, email, created_at`.execute(
-    tx,
-  );
+  const { rows } = await sql<Registration>`
+    delete from users u where u.id = any(${ids}::uuid[]) and ${isRemovedAfter(hours)}
+    returning u.id, u.email, u.created_at`.execute(tx);
   return rows;
 }
 
-/** Sessions, tokens and former passwords go with it; roles still assigned refuse it. */
-export async function deleteUserRow(tx: Tx, id: string): Promise<void> {
+// An account is not pending if its email was ever verified, or if an administrator created it.
+const isPending = sql`pending_registration and is_active and not is_superuser`;
+
+export async function isPendingRegistration(db: Db | Tx, id: string): Promise<boolean> {
+  const { rows } = await sql`select from users where id = ${id} and ${isPending}`.execute(db);
+  return rows.length === 1;
+}
+
+/** Deletes a pending registration whose row is locked. Returns false if the account is not a pending registration. */
+export async function deletePendingRegistration(tx: Tx, id: string): Promise<boolean> {
+  if (!(await isPendingRegistration(tx, id))) return false;
+  await sql`delete from user_roles where user_id = ${id}`.execute(tx);
+  await sql`delete from users where id = ${id}`.execute(tx);
+  return true;
+}
+
+/**
+ * Deletes the user with former passwords and links; the clean-up deletes sessions and tokens later. Fails if the user
+ * still has roles.
+ */
+export async function deleteUserRow({ tx }: Entitled, id: string): Promise<void> {
   await sql`delete from users where id = ${id}`.execute(tx);
 }

@@ -1,13 +1,13 @@
-// SQL about superusers: making one, and whether one remains.
+// SQL that creates superusers and checks whether one remains.
 import { sql } from 'kysely';
-import type { Tx } from '../../database.ts';
 import { lockUntilCommit } from '../../platform/db/sql.ts';
+import type { Row, Tx } from '../../schema/database.ts';
 
-type Standing = { user_id: string; is_superuser: boolean; is_active: boolean; verified: boolean };
+type SuperuserState = Pick<Row<'users'>, 'is_superuser' | 'is_active' | 'verified'> & { user_id: string };
 
-/** The row stays locked until the transaction ends. */
-export async function lockUserByEmail(tx: Tx, email: string): Promise<Standing | undefined> {
-  const { rows } = await sql<Standing>`
+/** Locks the user's row until the transaction ends. Returns undefined if there is no such user. */
+export async function lockUserByEmail(tx: Tx, email: string): Promise<SuperuserState | undefined> {
+  const { rows } = await sql<SuperuserState>`
     select id as user_id, is_superuser, is_active, verified from users where email = ${email} for update`.execute(
     tx,
   );
@@ -22,18 +22,18 @@ export async function raiseToSuperuser(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * After a change that takes a superuser away: whether somebody is left who can sign in as one. The answer holds until
- * the transaction ends, because whoever takes another one away waits here. Locks of user rows come before.
+ * Returns whether a superuser who can sign in remains. Call it after a change that removes a superuser, with the users'
+ * rows locked. The result holds until the transaction ends, because other such transactions wait for the same lock.
  */
 export async function isSuperuserLeft(tx: Tx): Promise<boolean> {
   await lockUntilCommit('users.is_superuser').execute(tx);
-  // A statement of its own: it sees what was committed while the lock was waited for.
+  // A separate statement, so that it sees what was committed while this one waited for the lock.
   const { rows } = await sql<{ left: boolean }>`
     select exists (select from users where is_superuser and is_active and verified) as "left"`.execute(tx);
   return rows[0]?.left ?? false;
 }
 
-/** As the seed's superuser has it, for those who count holders of the role. */
+/** Assigns the role Admin, which the superuser of the seed has too, so that lists of its holders are complete. */
 export async function addAdminRole(tx: Tx, id: string): Promise<void> {
   await sql`
     insert into user_roles (user_id, role_id) select ${id}, id from roles where is_system and lower(name) = 'admin'`.execute(

@@ -1,20 +1,20 @@
-// Superusers made by whoever runs the service, from the command line. No request reaches this.
+// Creates and promotes superusers for the command line. No request can reach this code.
 
-import type { Db } from '../../database.ts';
 import { brokenConstraint } from '../../platform/db/failures.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Db } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
 import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
-import { cleanNames } from './service.ts';
-import { insertUser } from './store.ts';
+import { cleanNames } from './names.ts';
+import { insertSuperuser } from './store.ts';
 import { addAdminRole, lockUserByEmail, raiseToSuperuser } from './superuser-store.ts';
 
 /**
- * Active, verified, with role Admin. `email` is canonical. Throws `invalid_input` (names), `password_rejected` with
- * every broken rule, `email_taken`.
+ * Creates an active, verified superuser with the role Admin. `email` is canonical. Throws `invalid_input` (names),
+ * `password_rejected` with every broken rule, `email_taken`.
  */
 export async function createSuperuser(
   deps: PasswordDeps,
@@ -26,14 +26,7 @@ export async function createSuperuser(
   const id = newId();
   try {
     await inTransaction(deps.db, async (tx) => {
-      await insertUser(tx, {
-        id,
-        email,
-        ...names,
-        password_hash: passwordHash,
-        verified: true,
-        is_superuser: true,
-      });
+      await insertSuperuser(tx, { id, email, ...names, password_hash: passwordHash });
       await addAdminRole(tx, id);
       await recordChange(tx, deps.log, null, {
         action: 'user_created',
@@ -49,7 +42,10 @@ export async function createSuperuser(
   }
 }
 
-/** Makes the account of this canonical address an active, verified superuser. Null: no account; false: it was one. */
+/**
+ * Makes the account of this canonical email an active, verified superuser. Returns null if there is no account, false
+ * if it already was one.
+ */
 export function promoteToSuperuser(deps: { db: Db; log: Logger }, email: string): Promise<boolean | null> {
   return inTransaction(deps.db, async (tx) => {
     const user = await lockUserByEmail(tx, email);

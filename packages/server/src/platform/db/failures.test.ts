@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { after, describe, test } from 'node:test';
+import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
-import { createScratchDatabase } from '../../../test/scratch-database.ts';
 import { createLog } from '../log.ts';
-import { brokenConstraint, isDatabaseUnavailable } from './failures.ts';
+import { brokenConstraint, isDatabaseUnavailable, isRefused } from './failures.ts';
 import { createPool } from './pool.ts';
 
 const database = await createScratchDatabase();
@@ -15,7 +15,7 @@ after(async () => {
   await database.drop();
 });
 
-/** What the driver throws for this statement. */
+/** Returns what the driver throws for a statement. */
 async function failureOf(statement: string): Promise<unknown> {
   return pool.query(statement).then(
     () => assert.fail(`${statement} succeeded`),
@@ -43,7 +43,7 @@ describe('the database is unavailable', () => {
     assert.equal(isDatabaseUnavailable(error), true, String(error));
   });
 
-  test('when whoever listens says nothing', async (t) => {
+  test('when the server never answers', async (t) => {
     const silent = createServer((socket) => socket.on('error', () => {}));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     t.after(() => void silent.close());
@@ -51,7 +51,7 @@ describe('the database is unavailable', () => {
     assert.equal(isDatabaseUnavailable(await connectFailure(`postgres://a@127.0.0.1:${port}/b`)), true);
   });
 
-  test('when it ends the connection in the middle of a statement', async () => {
+  test('when it closes the connection during a statement', async () => {
     assert.equal(
       isDatabaseUnavailable(await failureOf('select pg_terminate_backend(pg_backend_pid())')),
       true,
@@ -71,7 +71,7 @@ describe('the database is unavailable', () => {
     holder.release();
   });
 
-  test('when every connection of the pool stays taken', async () => {
+  test('when every connection of the pool stays in use', async () => {
     const narrow = new pg.Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 100 });
     const taken = await narrow.connect();
     const error = await narrow.query('select 1').catch((failure: unknown) => failure);
@@ -80,7 +80,7 @@ describe('the database is unavailable', () => {
     await narrow.end();
   });
 
-  test('when it lets nobody in for now', async (t) => {
+  test('when it accepts no connections for now', async (t) => {
     const closed = await createScratchDatabase();
     const allow = (allowed: boolean) =>
       pool.query('update pg_database set datallowconn = $1 where datname = $2', [
@@ -106,21 +106,21 @@ describe('the database is unavailable', () => {
 });
 
 describe('the database is not unavailable', () => {
-  test('when a statement is at fault', async () => {
+  test('when the statement is wrong', async () => {
     for (const statement of [
       'selct 1',
       'select * from nothing_there',
       'select 1 / 0',
       `select 'x'::uuid`,
       'rollback to savepoint none',
-      // Both are 55000, as a database that lets nobody in.
+      // Both are 55000, like a database that accepts no connections.
       `create temporary sequence s; select currval('s')`,
       'create temporary view v as select distinct 1 as a; delete from v',
     ])
       assert.equal(isDatabaseUnavailable(await failureOf(statement)), false, statement);
   });
 
-  test('when the same words or codes come from elsewhere', () => {
+  test('when another source has the same message or code', () => {
     const strangers: unknown[] = [
       undefined,
       null,
@@ -136,8 +136,24 @@ describe('the database is not unavailable', () => {
   });
 });
 
+describe('a statement is refused', () => {
+  test('when the server says so', async () => {
+    for (const statement of ['select 1 / 0', `set statement_timeout = 20; select pg_sleep(5)`])
+      assert.equal(isRefused(await failureOf(statement)), true, statement);
+  });
+
+  test('not when the connection ended or timed out: it may have run', async () => {
+    const cut = await failureOf('select pg_terminate_backend(pg_backend_pid())');
+    assert.equal(isRefused(cut), false, String(cut));
+    const impatient = new pg.Pool({ connectionString: database.url, max: 1, query_timeout: 50 });
+    const silence = await impatient.query('select pg_sleep(1)').catch((error: unknown) => error);
+    assert.equal(isRefused(silence), false, String(silence));
+    await impatient.end();
+  });
+});
+
 describe('a broken constraint', () => {
-  test('is told by its name, whatever its kind', async () => {
+  test('is reported by its name, for each kind', async () => {
     await pool.query(`
       create table parents (id integer constraint parents_pkey primary key);
       create table children (
@@ -158,7 +174,7 @@ describe('a broken constraint', () => {
     );
   });
 
-  test('is not seen in other failures', async () => {
+  test('is not reported for other failures', async () => {
     assert.equal(brokenConstraint(await failureOf('select 1 / 0')), undefined);
     for (const other of [undefined, null, 'text', new Error('plain')])
       assert.equal(brokenConstraint(other), undefined);

@@ -1,14 +1,16 @@
-// Reads what PostgreSQL and its driver throw: which failures mean "not reachable now", and which constraint broke.
+// Classifies errors of PostgreSQL and its driver: database unavailable, connection lost, statement refused, constraint.
 
-// SQLSTATE classes: 08 connection, 57P0x shutdown and start-up, 53 out of resources; 25006 is a standby
-// that was promoted away; 57014 a statement cut by its time-out, 55P03 a lock not had in time.
-// 40001 and 40P01 are transactions that lost against others at every attempt.
-const UNAVAILABLE_STATE = /^(08|57P0|53)|^(25006|57014|55P03|40001|40P01)$/;
-// 55000 is a database that lets nobody in for now, but many a broken statement as well: the function of PostgreSQL that
-// says so tells them apart (src/backend/utils/init/postinit.c, 15 to 18), in every language of the server.
-const isClosedDatabase = (code: string, routine: unknown): boolean =>
+import { errorCode, errorField } from '../unknown-values.ts';
+
+// SQLSTATE: 08 connection, 57P0x shutdown and startup, 53 out of resources, 25006 a server that became a standby,
+// 57014 statement timeout, 55P03 lock timeout, 25P03 and 25P04 a connection that was ended because its transaction took
+// too long, 40001 and 40P01 a transaction that conflicted with others at every attempt.
+const UNAVAILABLE_STATE = /^(08|57P0|53)|^(25006|25P03|25P04|57014|55P03|40001|40P01)$/;
+// 55000 means that the database accepts no connections for now, but many failed statements have it as well. The name of
+// the C function distinguishes them in every language (src/backend/utils/init/postinit.c, PostgreSQL 15 to 18).
+const isClosedDatabase = (code: string, routine: string | undefined): boolean =>
   code === '55000' && routine === 'CheckMyDatabase';
-const UNAVAILABLE_SYSTEM = new Set([
+const unavailableSystem = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ENOENT',
@@ -19,36 +21,45 @@ const UNAVAILABLE_SYSTEM = new Set([
   'EHOSTUNREACH',
   'EACCES',
 ]);
-// node-postgres speaks of these without a code; the last is our own, for an answer that takes too long.
+// Errors of node-postgres that have no code. The last one is thrown by limits/rate-limit.ts.
 const UNAVAILABLE_TEXT =
   /Connection terminated|timeout exceeded when trying to connect|^timeout expired$|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|no answer from the rate limit store/;
 
-/** The database cannot answer now; the same request may succeed in a moment. */
+/** Whether the database is unavailable, so that the same request may succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
-  const { code, syscall, routine } = error as { code?: unknown; syscall?: unknown; routine?: unknown };
-  if (typeof code === 'string') {
+  const code = errorCode(error);
+  if (code !== undefined) {
     if (/^[0-9A-Z]{5}$/.test(code) && 'severity' in error)
-      return UNAVAILABLE_STATE.test(code) || isClosedDatabase(code, routine);
-    if (UNAVAILABLE_SYSTEM.has(code))
-      return syscall === 'connect' || syscall === 'read' || syscall === 'write' || syscall === 'getaddrinfo';
+      return UNAVAILABLE_STATE.test(code) || isClosedDatabase(code, errorField(error, 'routine'));
+    if (unavailableSystem.has(code))
+      return ['connect', 'read', 'write', 'getaddrinfo'].includes(errorField(error, 'syscall') ?? '');
   }
   return UNAVAILABLE_TEXT.test(error.message);
 }
 
-/** The connection ended under the statement, which may or may not have been done; another connection may be good. */
+/** Whether the connection ended during the statement, which may have run or not. Another connection may work. */
 export function isConnectionLost(error: unknown): boolean {
-  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
-  if (code === 'ECONNRESET' || code === 'EPIPE') return syscall === 'read' || syscall === 'write';
-  if (typeof code === 'string') return /^(08|57P01|57P02)/.test(code);
+  const code = errorCode(error);
+  if (code === 'ECONNRESET' || code === 'EPIPE')
+    return ['read', 'write'].includes(errorField(error, 'syscall') ?? '');
+  if (code !== undefined) return /^(08|57P01|57P02|25P03|25P04)/.test(code);
   return error instanceof Error && /Connection terminated/.test(error.message);
 }
 
-/** Name of the unique or foreign-key constraint that refused the statement. */
+/**
+ * Whether the server refused the statement, so that it had no effect. False without a response, and for errors of a
+ * pooler or a damaged server (57P, 58, XX): the commit may have succeeded.
+ */
+export const isRefused = (error: unknown): boolean =>
+  error instanceof Error &&
+  'severity' in error &&
+  !isConnectionLost(error) &&
+  !/^(57P|58|XX)/.test(errorCode(error) ?? '');
+
+/** Returns the name of the constraint that the statement violated (unique, foreign key or CHECK), else undefined. */
 export function brokenConstraint(error: unknown): string | undefined {
-  const { code, constraint } = (error ?? {}) as { code?: string; constraint?: string };
-  return code === '23505' || code === '23503' || code === '23514' || code === '23001'
-    ? constraint
-    : undefined;
+  const isBroken = ['23505', '23503', '23514', '23001'].includes(errorCode(error) ?? '');
+  return isBroken ? errorField(error, 'constraint') : undefined;
 }

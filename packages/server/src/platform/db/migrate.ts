@@ -1,33 +1,113 @@
-// Brings a database to the newest schema: the files of `packages/server/migrations`, each in order, once.
-// It must hold the caller's advisory lock, because several instances may start at once.
+// Brings a database to the newest schema: runs each file of `packages/server/migrations` once, in order.
+// Call it under the start lock, in one transaction with everything else that the new schema needs.
+import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { type Kysely, sql } from 'kysely';
+import { type QueryExecutorProvider, sql, type Transaction } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
+
+export type MigrationFile = { name: string; text: string; checksum: string };
 
 const folder = new URL('../../../migrations/', import.meta.url);
 
-async function readMigrations(): Promise<Record<string, Migration>> {
-  const migrations: Record<string, Migration> = {};
-  for (const file of (await readdir(folder)).filter((name) => name.endsWith('.sql'))) {
-    const text = await readFile(new URL(file, folder), 'utf8');
-    migrations[file.replace(/\.sql$/, '')] = {
-      up: async (db) => {
-        await sql.raw(text).execute(db);
-      },
-    };
-  }
-  return migrations;
+/** Returns the migrations of this version, in order. `checksum`: SHA-256 of the file, in hexadecimal. */
+export async function readMigrations(): Promise<MigrationFile[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
+  return Promise.all(
+    names.map(async (file) => {
+      const text = await readFile(new URL(file, folder), 'utf8');
+      return {
+        name: file.replace(/\.sql$/, ''),
+        text,
+        checksum: createHash('sha256').update(text).digest('hex'),
+      };
+    }),
+  );
 }
 
-/** Answers the names of the migrations that ran now. All of them run in one transaction: all or nothing. */
-export async function migrate(db: Kysely<unknown>): Promise<string[]> {
+export type SchemaHistory = {
+  /** Ran on this database but unknown to this version: a newer version has used the database. */
+  unknown: string[];
+  /** Ran on this database with another text than this version's. */
+  changed: string[];
+  /** Ran on this database before checksums were recorded. */
+  unrecorded: MigrationFile[];
+  /** Did not run on this database yet. */
+  missing: MigrationFile[];
+};
+
+/** Compares the migrations that ran on this database with the files of this version. Writes nothing. */
+export async function compareHistory(
+  db: QueryExecutorProvider,
+  files: readonly MigrationFile[],
+): Promise<SchemaHistory> {
+  const applied = await appliedMigrations(db);
+  const ran = new Set(applied.map(({ name }) => name));
+  const byName = new Map(files.map((file) => [file.name, file]));
+  const known = applied.flatMap(({ name, checksum }) => {
+    const file = byName.get(name);
+    return file ? [{ file, checksum }] : [];
+  });
+  return {
+    unknown: applied.filter(({ name }) => !byName.has(name)).map(({ name }) => name),
+    changed: known
+      .filter(({ file, checksum }) => checksum !== null && checksum !== file.checksum)
+      .map(({ file }) => file.name),
+    unrecorded: known.filter(({ checksum }) => checksum === null).map(({ file }) => file),
+    missing: files.filter(({ name }) => !ran.has(name)),
+  };
+}
+
+async function appliedMigrations(
+  db: QueryExecutorProvider,
+): Promise<{ name: string; checksum: string | null }[]> {
+  const { rows: found } = await sql<{ migrations: boolean; checksums: boolean }>`
+    select to_regclass('schema_migrations') is not null as migrations,
+           to_regclass('schema_checksums') is not null as checksums`.execute(db);
+  if (!found[0]?.migrations) return [];
+  const checksum = found[0].checksums
+    ? sql`(select checksum from schema_checksums c where c.name = m.name)`
+    : sql`null::text`;
+  const { rows } = await sql<{ name: string; checksum: string | null }>`
+    select m.name, ${checksum} as checksum from schema_migrations m order by m.name`.execute(db);
+  return rows;
+}
+
+/**
+ * Runs the missing migrations of `files` and records their checksums and those of `unrecorded`. Returns the names of the
+ * migrations that ran. It describes the whole schema to itself first, so call it only if something is missing.
+ */
+export async function migrate<T>(
+  tx: Transaction<T>,
+  files: readonly MigrationFile[],
+  unrecorded: readonly MigrationFile[],
+): Promise<string[]> {
+  await sql`
+    create table if not exists schema_checksums (
+      name text constraint schema_checksums_name_pkey primary key,
+      checksum text not null
+    )`.execute(tx);
+  await recordChecksums(tx, unrecorded);
   const migrator = new Migrator({
-    db,
-    provider: { getMigrations: readMigrations },
+    db: tx,
+    provider: {
+      getMigrations: async () => Object.fromEntries(files.map((file) => [file.name, toMigration(file)])),
+    },
     migrationTableName: 'schema_migrations',
     migrationLockTableName: 'schema_migrations_lock',
   });
   const { error, results } = await migrator.migrateToLatest();
   if (error) throw error;
   return (results ?? []).map((result) => result.migrationName);
+}
+
+const toMigration = (file: MigrationFile): Migration => ({
+  up: async (db) => {
+    await sql.raw(file.text).execute(db);
+    await recordChecksums(db, [file]);
+  },
+});
+
+async function recordChecksums(db: QueryExecutorProvider, files: readonly MigrationFile[]): Promise<void> {
+  for (const { name, checksum } of files)
+    await sql`insert into schema_checksums (name, checksum) values (${name}, ${checksum})`.execute(db);
 }

@@ -1,26 +1,40 @@
-// Connections to PostgreSQL: one pool, and a Kysely on top of it whose statements are prepared by name.
+// Creates connection pools to PostgreSQL, and a Kysely on a pool that prepares its statements by name.
 // It must not know a table.
 import { createHash } from 'node:crypto';
-import { Kysely, PostgresDialect } from 'kysely';
+import {
+  Kysely,
+  type PostgresCursor,
+  PostgresDialect,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+} from 'kysely';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
+import { errorCode } from '../unknown-values.ts';
 import { isConnectionLost } from './failures.ts';
 
 export type PoolSettings = {
   connection: string | { host: string; port: number; user: string; database: string };
   maxConnections: number;
   applicationName?: string;
-  /** For migrations, which may rightly take long: no statement or lock time-out. */
+  /** No statement timeout: for migrations, which may take long. The lock timeout stays. */
   unbounded?: boolean;
 };
 
-// A dead statement must not hold a request longer than a client waits: 10 s; a lock queue half of that;
-// a transaction that its process forgot, 15 s.
+// A statement must not block a request longer than clients wait (10 s), a lock half of that. 15 s end a transaction
+// that its process has abandoned.
 const STATEMENT_TIMEOUT_MS = 10_000;
 const LOCK_TIMEOUT_MS = 5_000;
 const IDLE_TRANSACTION_TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 
+/**
+ * Returns the number of an instance's connections that are reserved for what every request needs: token lookups, the
+ * permission graph, probes. At most three statements of lookups run at once (token-lookup.ts), so more would be idle.
+ */
+export const reservedConnections = (total: number): number => Math.min(3, Math.max(1, Math.floor(total / 5)));
+
+/** Creates a pool. Opens no connection yet. */
 export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
   const target =
     typeof settings.connection === 'string' ? { connectionString: settings.connection } : settings.connection;
@@ -31,32 +45,35 @@ export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    // Our statements are short; compiling one costs more than it saves (lists of users: 1.2 to 1.7 times faster without).
+    keepAliveInitialDelayMillis: 10_000,
+    // The statements are short: JIT compilation costs more than it saves (lists of users are 1.2 to 1.7 times faster
+    // without).
     options: '-c jit=off',
+    lock_timeout: LOCK_TIMEOUT_MS,
     ...(settings.unbounded
       ? {}
       : {
-          // A server that went away without a word: the client gives up a little after the server would have.
+          // For a server that vanished without closing the connection: the client gives up shortly after the server
+          // would.
           query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
           statement_timeout: STATEMENT_TIMEOUT_MS,
-          lock_timeout: LOCK_TIMEOUT_MS,
           idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
         }),
   });
-  // Without these two, a cut connection ends the process (node-postgres 2762). The pool repeats what the connection of
-  // its own says, with all of the connection in it.
+  // Without these two listeners, a lost connection ends the process (node-postgres 2762). The pool repeats the error of
+  // the connection, with the whole client object in it, so only the latter is logged.
   pool.on('error', () => undefined);
   pool.on('connect', (client) =>
     client.on('error', (error) => {
-      // Connections close a little after the pool has ended; a server that stops by then cuts them, and nobody cares.
+      // Connections close shortly after the pool has ended. If the server stops in between, the error does not matter.
       if (!pool.ending) log.warn({ err: error }, 'database connection lost');
     }),
   );
   return pool;
 }
 
-// Each name is a plan held by every connection. Our own statements are a few hundred; past the bound,
-// texts that vary (filters) go unnamed instead of filling the server's memory.
+// Each name is a prepared statement on every connection. There are a few hundred fixed texts; beyond the limit, varying
+// texts (filters) get no name, so that they do not fill the server's memory.
 const MAX_STATEMENT_NAMES = 1_000;
 const statementNames = new Map<string, string>();
 
@@ -69,64 +86,61 @@ function statementName(text: string): string | undefined {
   return name;
 }
 
-type NamedClient = {
-  query(text: string, values?: readonly unknown[]): Promise<never>;
-  release(destroy?: boolean): void;
-  readonly processID?: number;
-};
-
-// A server that gave no answer in time will give none to the next statement either, a rollback for one: it is not
-// asked again, and such a connection is closed.
-const isSilent = (error: unknown): boolean =>
+// A server that did not answer in time will not answer the next statement either, such as a rollback. No further
+// statement is sent, and the connection is closed.
+const isSilent = (error: unknown): error is Error =>
   error instanceof Error && error.message === 'Query read timeout';
 
-// SQLSTATE read_only_sql_transaction: after a failover an old connection may be to a server that takes no writes any
-// more, and stay so; a new one leads to the server that does.
-const isReadOnly = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === '25006';
+// SQLSTATE read_only_sql_transaction: after a failover, an old connection may lead to a server that accepts no writes
+// any more. A new connection leads to the right server.
+const isReadOnly = (error: unknown): boolean => errorCode(error) === '25006';
 
-// The pool learns of the end of a connection a little later than the statement that it took with it: whoever asks again
-// in between would be given the same one.
+// The pool notices a lost connection slightly later than the statement that failed. A retry in between would get the
+// same connection, so it is closed on release.
 const isSpent = (error: unknown): boolean => isReadOnly(error) || isConnectionLost(error);
 
-const wrapped = new WeakMap<pg.PoolClient, NamedClient>();
+const wrapped = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
-// Kysely sends (text, values); a statement with values becomes a named one: 2 to 5 times cheaper.
-function withNames(client: pg.PoolClient): NamedClient {
+// Names the statements that have values, which makes them 2 to 5 times cheaper: Kysely sends only (text, values).
+function withNames(client: pg.PoolClient): PostgresPoolClient {
   const known = wrapped.get(client);
   if (known) return known;
   let silent: Error | undefined;
   let spent = false;
-  const named: NamedClient = {
-    query: (text, values) => {
-      if (silent) return Promise.reject(silent);
-      const name = values?.length ? statementName(text) : undefined;
-      const answer = client.query(
-        name === undefined
-          ? { text, values: values as unknown[] }
-          : { name, text, values: values as unknown[] },
-      ) as unknown as Promise<never>;
-      return answer.catch((error: unknown) => {
-        if (isSilent(error)) silent = error as Error;
-        if (isSpent(error)) spent = true;
-        throw error;
-      });
-    },
+
+  function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+  function query(text: string | PostgresCursor<unknown>, values: readonly unknown[] = []): unknown {
+    if (typeof text !== 'string') throw new TypeError('no cursor is configured');
+    if (silent) return Promise.reject(silent);
+    const name = values.length > 0 ? statementName(text) : undefined;
+    const answer = client.query(
+      name === undefined ? { text, values: [...values] } : { name, text, values: [...values] },
+    );
+    return answer.catch((error: unknown) => {
+      if (isSilent(error)) silent = error;
+      if (isSpent(error)) spent = true;
+      throw error;
+    });
+  }
+
+  const named: PostgresPoolClient = {
+    query,
     release: (destroy) => client.release(destroy || silent !== undefined || spent),
     get processID() {
-      return (client as unknown as { processID?: number }).processID ?? 0;
+      return 'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
     },
   };
   wrapped.set(client, named);
   return named;
 }
 
-/** The pool stays the caller's: end it, not the Kysely. */
+/** Creates a Kysely on the pool. The caller ends the pool; destroying the Kysely does not. */
 export function createKysely<T>(pool: pg.Pool): Kysely<T> {
   return new Kysely<T>({
     dialect: new PostgresDialect({
       pool: {
-        connect: async () => withNames(await pool.connect()) as never,
+        connect: async () => withNames(await pool.connect()),
         end: async () => {},
         options: {},
       },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import { createScratchDatabase } from '../../../test/scratch-database.ts';
 import { escapeLike, isoTime, lockUntilCommit, wildcardToLike } from './sql.ts';
 
 let db: Kysely<never>;
@@ -73,7 +73,7 @@ test('a time is ISO 8601 in UTC with milliseconds, whatever the time zone of the
   });
 });
 
-test('whoever takes a lock keeps others of the same name out until it commits, and nobody else', async () => {
+test('a lock excludes other holders of the same name until the commit, and no other names', async () => {
   await db.transaction().execute(async (holder) => {
     await lockUntilCommit('one').execute(holder);
     await db.transaction().execute(async (other) => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { type Kysely, sql } from 'kysely';
-import { createScratchDatabase } from '../../../test/scratch-database.ts';
 import { createLog } from '../log.ts';
 import { createKysely, createPool } from './pool.ts';
-import { inTransaction } from './transaction.ts';
+import { inTransaction, rehearse } from './transaction.ts';
 
 type Tables = { accounts: { id: number; amount: number } };
 
@@ -26,7 +26,7 @@ async function newAccount(): Promise<number> {
 const amountOf = async (id: number): Promise<number> =>
   (await pool.query('select amount from accounts where id = $1', [id])).rows[0].amount;
 
-test('the changes of one run stay, and its value is the answer', async () => {
+test('a successful run is committed, and its value returned', async () => {
   const id = await newAccount();
   const answer = await inTransaction(db, async (tx) => {
     await tx.updateTable('accounts').set({ amount: 7 }).where('id', '=', id).execute();
@@ -36,7 +36,7 @@ test('the changes of one run stay, and its value is the answer', async () => {
   assert.equal(await amountOf(id), 7);
 });
 
-test('an error takes every change back and reaches the caller as it is', async () => {
+test('an error rolls back every change and reaches the caller unchanged', async () => {
   const id = await newAccount();
   const planted = new Error('planted');
   let runs = 0;
@@ -52,7 +52,21 @@ test('an error takes every change back and reaches the caller as it is', async (
   assert.equal(await amountOf(id), 0);
 });
 
-test('what PostgreSQL asks to be retried runs again, up to four times in all', async () => {
+test('a rehearsal rolls back every change, and returns or throws what its function does', async () => {
+  const id = await newAccount();
+  let runs = 0;
+  const result = await rehearse(db, async (tx) => {
+    runs += 1;
+    await tx.updateTable('accounts').set({ amount: 7 }).where('id', '=', id).execute();
+    return 'result';
+  });
+  assert.deepEqual([result, runs, await amountOf(id)], ['result', 1, 0]);
+  const planted = new Error('planted');
+  const failing = async (): Promise<never> => Promise.reject(planted);
+  await assert.rejects(rehearse(db, failing), (error) => error === planted);
+});
+
+test('a retryable error runs the function again, up to four times in all', async () => {
   for (const state of ['40001', '40P01']) {
     const id = await newAccount();
     let runs = 0;
@@ -88,7 +102,7 @@ test('other failures of the database are not retried', async () => {
   assert.equal(runs, 1);
 });
 
-test('two transactions that lock each other out both succeed', async () => {
+test('two deadlocked transactions both succeed', async () => {
   const [one, two] = [await newAccount(), await newAccount()];
   const bothHold = Promise.withResolvers<void>();
   let holding = 0;
@@ -115,7 +129,7 @@ test('50 parallel increments lose none', async () => {
   assert.equal(await amountOf(id), 50);
 });
 
-test('a transaction that failed gives its connection back', async () => {
+test('a failed transaction releases its connection', async () => {
   await Promise.all(
     Array.from({ length: 60 }, () =>
       inTransaction(db, () => Promise.reject(new Error('planted'))).catch(() => {}),

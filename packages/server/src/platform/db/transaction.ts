@@ -1,23 +1,69 @@
-// Transactions that survive what PostgreSQL asks to be retried.
-// The function given may run several times: it must touch nothing but the transaction.
+// Runs transactions, and repeats them if PostgreSQL asks for a retry.
+// The given function may run several times: it must not change anything outside the transaction.
 import type { Kysely, Transaction } from 'kysely';
+import { errorCode } from '../unknown-values.ts';
 
-// serialization_failure and deadlock_detected: the server says "again".
-const RETRYABLE = new Set(['40001', '40P01']);
+// serialization_failure and deadlock_detected: PostgreSQL asks for a retry.
+const retryable = new Set(['40001', '40P01']);
 const MAX_ATTEMPTS = 4;
 
-const sqlState = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+type Origin = { db: object; followUps: (() => void)[] };
+const origins = new WeakMap<object, Origin>();
 
+class Rehearsed<R> extends Error {
+  readonly result: R;
+  constructor(result: R) {
+    super('rehearsed');
+    this.result = result;
+  }
+}
+
+/**
+ * Runs the function, rolls back, and returns its result. Throws what the function throws, so that the caller gets the
+ * refusal of a real run.
+ */
+export async function rehearse<D, R>(db: Kysely<D>, run: (tx: Transaction<D>) => Promise<R>): Promise<R> {
+  let rehearsed: Rehearsed<R> | undefined;
+  try {
+    await inTransaction(db, async (tx) => {
+      rehearsed = new Rehearsed(await run(tx));
+      throw rehearsed;
+    });
+  } catch (error) {
+    if (rehearsed === undefined || error !== rehearsed) throw error;
+  }
+  if (rehearsed === undefined) throw new Error('a rehearsal ended without a result');
+  return rehearsed.result;
+}
+
+/** Runs the function in a transaction, with up to three retries, and then what `afterCommit` registered. */
 export async function inTransaction<D, R>(
   db: Kysely<D>,
   run: (tx: Transaction<D>) => Promise<R>,
 ): Promise<R> {
   for (let attempt = 1; ; attempt += 1) {
+    const origin: Origin = { db, followUps: [] };
     try {
-      return await db.transaction().execute(run);
+      const result = await db.transaction().execute((tx) => {
+        origins.set(tx, origin);
+        return run(tx);
+      });
+      for (const followUp of origin.followUps) followUp();
+      return result;
     } catch (error) {
-      if (attempt >= MAX_ATTEMPTS || !RETRYABLE.has(sqlState(error) ?? '')) throw error;
+      if (attempt >= MAX_ATTEMPTS || !retryable.has(errorCode(error) ?? '')) throw error;
     }
   }
+}
+
+/** Returns the database that the transaction was opened on; undefined unless `inTransaction` opened it. */
+export const databaseOf = <D>(tx: Transaction<D>): Kysely<D> | undefined =>
+  origins.get(tx)?.db as Kysely<D> | undefined;
+
+/**
+ * Calls `followUp` after this attempt has committed, never otherwise. Ignored unless `inTransaction` opened the
+ * transaction.
+ */
+export function afterCommit<D>(tx: Transaction<D>, followUp: () => void): void {
+  origins.get(tx)?.followUps.push(followUp);
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import { createScratchDatabase } from '../../../test/scratch-database.ts';
 import { judgeMove, MAX_TREE_DEPTH, type MoveVerdict, nest, requireMove } from './trees.ts';
 
 let db: Kysely<never>;
@@ -15,7 +15,8 @@ before(async () => {
   });
   drop = database.drop;
   await sql`create table nodes (id text primary key, parent_id text)`.execute(db);
-  // `c1` to `c32` is a chain as deep as allowed, `d1` to `d16` one of half the depth; `lone` is alone.
+  // `c1` to `c32` is a chain of the maximum depth, `d1` to `d16` one of half the depth; `lone` has neither parent nor
+  // children.
   await sql`
     insert into nodes
     select 'c' || n, case when n > 1 then 'c' || n - 1 end from generate_series(1, ${MAX_TREE_DEPTH}::int) n
@@ -44,7 +45,7 @@ const verdicts: [id: string | null, parent: string, verdict: MoveVerdict][] = [
   ['d1', 'c16', 'ok'],
   ['d1', 'c17', 'too_deep'],
   ['d2', 'c17', 'ok'],
-  // A circle that somebody made in the database does not make the question run forever.
+  // A cycle in the database must not make the query run forever.
   ['lone', 'ring1', 'too_deep'],
   ['ring1', 'ring2', 'cycle'],
 ];
@@ -53,7 +54,7 @@ for (const [id, parent, verdict] of verdicts)
     assert.equal(await db.transaction().execute((tx) => judgeMove(tx, 'nodes', id, parent)), verdict);
   });
 
-test('a move that may not be is refused with its code', async () => {
+test('a forbidden move is refused with its code', async () => {
   await db.transaction().execute(async (tx) => {
     await requireMove(tx, 'nodes', 'lone', 'c31');
     await assert.rejects(requireMove(tx, 'nodes', 'c1', 'c2'), { code: 'circular_dependency' });
@@ -63,7 +64,7 @@ test('a move that may not be is refused with its code', async () => {
 
 const node = (id: string, parent_id: string | null = null) => ({ id, parent_id });
 
-test('rows nest below their parents in the order they came, wherever the parent stands', () => {
+test('rows nest below their parents in their order, wherever the parent is', () => {
   const trees = nest([node('b', 'a'), node('c', 'b'), node('a'), node('d', 'a'), node('e')], 'children');
   assert.deepEqual(trees, [
     {
@@ -77,12 +78,12 @@ test('rows nest below their parents in the order they came, wherever the parent 
   ]);
 });
 
-test('a row whose parent is not among them is a root of its own', () => {
+test('a row whose parent is missing is a root', () => {
   assert.deepEqual(nest([node('b', 'elsewhere')], 'groups'), [{ ...node('b', 'elsewhere'), groups: [] }]);
   assert.deepEqual(nest([], 'groups'), []);
 });
 
-test('a chain of 100,000 rows nests without exhausting the stack', () => {
+test('a chain of 100,000 rows nests without a stack overflow', () => {
   const rows = Array.from({ length: 100_000 }, (_, index) =>
     node(`${index}`, index > 0 ? `${index - 1}` : null),
   );

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { answerBrokenRequest } from './broken-requests.ts';
 
-/** Collects what is written to it, as a socket whose other end reads everything. */
+/** A socket that collects what is written to it. */
 function newSocket(): { socket: Socket; written: () => string } {
   const chunks: Buffer[] = [];
   const socket = new Duplex({
@@ -24,7 +24,7 @@ for (const [code, status, name] of [
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large', 'headers_too_large'],
   ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout', 'request_timeout'],
 ] as const)
-  test(`${code} is answered ${status}, whole, and the connection ends`, () => {
+  test(`${code} is answered with a complete ${status}, and the connection closes`, () => {
     const { socket, written } = newSocket();
     answerBrokenRequest(failure(code), socket);
     const [head = '', body = ''] = written().split('\r\n\r\n');
@@ -39,7 +39,7 @@ for (const [code, status, name] of [
     assert.equal(socket.writableEnded, true);
   });
 
-test('whoever has gone gets nothing', () => {
+test('a disconnected client gets nothing', () => {
   const { socket, written } = newSocket();
   answerBrokenRequest(failure('ECONNRESET'), socket);
   assert.equal(written(), '');
@@ -48,7 +48,7 @@ test('whoever has gone gets nothing', () => {
   assert.equal(written(), '');
 });
 
-test('a socket that can take no answer is let go of, and so is a peer that never closes', (t) => {
+test('a socket that is not writable is destroyed, and so is one whose client never closes', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (const ended of [true, false]) {
     const { socket } = newSocket();

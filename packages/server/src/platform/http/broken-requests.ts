@@ -1,5 +1,5 @@
-// Answers what never became a request: malformed HTTP, oversized headers, senders that were too slow.
-// It must not answer in the place of a request that came before on the same connection.
+// Answers messages that never became a request: malformed HTTP, oversized headers, slow senders.
+// It must not answer before the earlier requests of the same connection are answered.
 
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,21 +15,22 @@ const codes: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** How long a peer may take to read the last answer and to close: destroying at once could take it from him. */
+/** Time for the client to read the last response and to close. Destroying at once could discard that response. */
 const LINGER_MS = 2_000;
 
-/** Broken connections with answers to come. */
+/** Broken connections with responses still to be sent. */
 const waiting = new WeakSet<Socket>();
-/** Broken connections whose last answer is written. */
+/** Broken connections whose last response is written. */
 const leaving = new WeakSet<Socket>();
 
+/** Answers a message that the parser refused, after the earlier requests, and closes the connection. */
 export function answerBrokenRequest(failure: NodeJS.ErrnoException, socket: Socket): void {
   if (failure.code === 'ECONNRESET' || socket.destroyed) return;
   const exchanges = exchangesOf(socket);
   const earlier = exchanges.findLast(({ request, response }) => request.complete && !response.closed);
-  // Answers come in the order of the requests.
+  // Responses must be sent in the order of the requests.
   if (earlier) {
-    // What comes behind a broken request breaks as well, and is part of it.
+    // Everything after a broken request fails to parse as well and gets no response of its own.
     if (waiting.has(socket)) return;
     waiting.add(socket);
     earlier.response.once('close', () => {
@@ -38,19 +39,19 @@ export function answerBrokenRequest(failure: NodeJS.ErrnoException, socket: Sock
     });
     return;
   }
-  // A request whose body broke off may have been answered already, for its headers alone.
+  // A request whose body was cut off may already have a response, based on its headers.
   const answered = exchanges.some(({ request, response }) => !request.complete && response.headersSent);
   leave(socket, answered ? '' : answerTo(failure));
 }
 
-/** Whoever asked for a tunnel gets no answer from Node, and a socket that nobody looks after. */
+/** Refuses a CONNECT request. Node sends no response to it and handles no event of its socket. */
 export function refuseTunnel(socket: Socket): void {
   socket.on('error', () => socket.destroy());
   socket.resume();
   answerBrokenRequest(new Error('no tunnel'), socket);
 }
 
-/** Ends the connection behind whatever was written to it. */
+/** Closes the connection after everything that was written to it. */
 function leave(socket: Socket, last: string): void {
   if (leaving.has(socket)) return;
   leaving.add(socket);

@@ -1,20 +1,22 @@
-// Who is at the other end of a request, as far as the transport can tell.
-// It must not decide anything: it only carries.
+// What the transport knows about the client of a request.
+// It must not decide anything: it only carries values.
 
 export type Client = {
   requestId: string;
-  /** Canonical text of the address that limits, events and origin checks use. */
+  /** The client's IP address in canonical text, for rate limits, audit entries and network checks. */
   address: string;
-  /** Cut to what the database keeps; null when the client sent none. */
+  /** Cut to the length of the database column; null when the client sent none. */
   userAgent: string | null;
-  /** It came over https, here or at a trusted proxy. */
+  /** Whether the request came over https, here or at a trusted proxy. */
   secure: boolean;
+  /** Aborts when the connection closes before the response is sent. Work should not start after that. */
+  readonly gone: AbortSignal;
 };
 
-/** Longest user agent that is kept, in code units (the database's CHECK says the same). */
-export const MAX_USER_AGENT_LENGTH = 400;
+/** Longest stored user agent, in UTF-16 code units. The CHECK of the column has the same limit. */
+const MAX_USER_AGENT_LENGTH = 400;
 
-// What may come back in X-Request-ID and stand in a log line: no spaces, quotes or control characters.
+// Safe in X-Request-ID and in a log line: no spaces, quotes or control characters.
 const SANE_REQUEST_ID = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
 export const isSaneRequestId = (value: unknown): value is string =>

@@ -1,9 +1,10 @@
-// Reads the cookies of requests. It must not choose between two of one name: a neighbouring site may have set either.
+// Reads the cookies of requests. It must not choose between two cookies of one name: another site of the same domain
+// may have set either.
 import cookie from '@fastify/cookie';
 import type { FastifyRequest } from 'fastify';
 import type { App } from './server.ts';
 
-/** A cookie of `unique` that comes twice with different values counts as none. */
+/** Adds `request.cookies`. A cookie in `unique` that comes twice with different values counts as missing. */
 export async function addCookies(app: App, unique: readonly string[]): Promise<void> {
   await app.register(cookie);
   app.addHook('onRequest', async (request) => {
@@ -21,7 +22,7 @@ const valuesOf = (header: string, name: string): Set<string> =>
       .filter((pair) => pair.slice(0, pair.indexOf('=')).trim() === name),
   );
 
-/** Every value that this name comes with, in the order in which they come, each once. */
+/** Returns the distinct values of a cookie, in the order of the header. */
 export function cookieValues(request: FastifyRequest, name: string): string[] {
   const values = (request.headers.cookie ?? '')
     .split(';')

@@ -1,14 +1,14 @@
-// Lets pages of the listed origins, and of no others, call the API with cookies.
-// It must not reflect an origin that is not listed character by character.
+// Allows pages of the listed origins to call the API with cookies.
+// It must not reflect an origin unless the list contains it character by character.
 import type { App } from './server.ts';
 
 const METHODS = 'GET, POST, PUT, DELETE';
 const EXPOSED_HEADERS =
   'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, etag, idempotency-replayed';
-/** How long a browser may keep a preflight's answer.. */
+/** How long a browser may cache the response to a preflight. */
 const MAX_AGE_SECONDS = 600;
 
-/** Without an origin nothing is added: OPTIONS is then a method like any other. */
+/** Adds nothing if no origin is listed: OPTIONS is then a method like any other. */
 export function addCors(
   app: App,
   options: { origins: readonly string[]; requestHeaders: readonly string[] },

@@ -1,5 +1,5 @@
-// Refuses every state-changing request whose CSRF token was not made for the browser that sends it.
-// On by default for every route; only a route that accepts no cookie may switch it off.
+// Refuses state-changing requests whose CSRF token was not issued to the browser that sends them.
+// It applies to every route by default; only a route that accepts no cookie may disable it.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import type { Csrf } from '../security/csrf.ts';
@@ -8,17 +8,21 @@ import type { App } from './server.ts';
 
 export const CSRF_COOKIE = 'csrf_token';
 export const CSRF_HEADER = 'x-csrf-token';
-const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** `onRefused` runs before the answer. */
-export function addCsrfProtection(
-  app: App,
-  csrf: Csrf,
-  onRefused: (request: FastifyRequest) => Promise<void>,
-): void {
+type CsrfOptions = {
+  /** Returns whether the request presents a credential that no browser sends by itself. */
+  isExempt: (request: FastifyRequest) => boolean;
+  /** Runs before the refusal is sent. */
+  onRefused: (request: FastifyRequest) => Promise<void>;
+};
+
+/** Adds the check to every route. On a public route no credential exempts from it. */
+export function addCsrfProtection(app: App, csrf: Csrf, { isExempt, onRefused }: CsrfOptions): void {
   app.addHook('onRequest', async (request) => {
-    if (SAFE_METHODS.has(request.method) || request.is404 || request.routeOptions.config.csrf === false)
+    if (safeMethods.has(request.method) || request.is404 || request.routeOptions.config.csrf === false)
       return;
+    if (request.routeOptions.config.access !== 'public' && isExempt(request)) return;
     const header = request.headers[CSRF_HEADER];
     const token = typeof header === 'string' ? header : undefined;
     if (signedCookies(csrf, request).some(({ browserId }) => csrf.verifyToken(browserId, token))) return;
@@ -27,7 +31,10 @@ export function addCsrfProtection(
   });
 }
 
-/** Answers a token for the browser that asks. A valid cookie is kept, so that the tokens of its other tabs stay good. */
+/**
+ * Returns a token for the calling browser and sets its cookie. Keeps a valid cookie, so that tokens of other tabs stay
+ * valid.
+ */
 export function issueCsrfToken(
   csrf: Csrf,
   request: FastifyRequest,
@@ -37,13 +44,16 @@ export function issueCsrfToken(
   // Browsers send cookies of longer paths first (RFC 6265, 5.4), and ours has the shortest.
   const known = signedCookies(csrf, request).at(-1);
   const cookie = known?.cookie ?? csrf.issueBrowserId();
+  const browserId = known?.browserId ?? csrf.readBrowserId(cookie);
+  if (browserId === null) throw new Error('the CSRF cookie just issued does not verify');
   reply.setCookie(CSRF_COOKIE, cookie, { path: '/', httpOnly: true, sameSite: 'lax', secure });
-  return csrf.issueToken(known?.browserId ?? (csrf.readBrowserId(cookie) as string));
+  return csrf.issueToken(browserId);
 }
 
 /**
- * Usually one; a neighbouring site may have set more of the name, which must not shut the browser out. Those that we did
- * not sign count as none; one that we signed for somebody else is good with his token only, as it is when it comes alone.
+ * Returns the cookies that we signed, usually one. Another site of the domain may have set more with the same name,
+ * which must not block the browser. A cookie that we signed for another browser is valid only with that browser's
+ * token.
  */
 function signedCookies(csrf: Csrf, request: FastifyRequest): { cookie: string; browserId: string }[] {
   return cookieValues(request, CSRF_COOKIE).flatMap((cookie) => {

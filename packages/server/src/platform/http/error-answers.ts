@@ -1,15 +1,20 @@
-// Turns whatever was thrown into the error body of the contract.
-// The cause of a 500 goes to the log under the request id, never into the answer.
+// Turns anything that was thrown into the error body of the contract.
+// The cause of a 500 is logged with the request id and never sent.
 
 import { STATUS_CODES } from 'node:http';
 import type { ErrorBody } from '@castellan/contract/envelope';
-import type { ErrorCode } from '@castellan/contract/errors';
+import { type ErrorCode, statusOf } from '@castellan/contract/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { brokenConstraint, isDatabaseUnavailable } from '../db/failures.ts';
 import { AppError } from '../errors.ts';
+import { GateFullError } from '../limits/gate.ts';
 import { HasherBusyError } from '../security/password-hasher.ts';
+import { errorCode, isObject } from '../unknown-values.ts';
+import { inUnits } from './body-limits.ts';
+import type { ErrorShape } from './error-shape.ts';
+import { ClientGoneError } from './gone.ts';
 
-// What Fastify and its parsers throw by themselves, as codes of ours.
+// Errors that Fastify and its parsers throw → our error codes.
 const frameworkCodes: Record<string, ErrorCode> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'malformed_json',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'malformed_json',
@@ -21,37 +26,36 @@ const frameworkCodes: Record<string, ErrorCode> = {
   FST_ERR_HANDLER_TIMEOUT: 'overloaded',
 };
 
-/** `constraintCodes`: what a broken constraint of the database means to a caller, by its name. */
-export function toAppError(
-  error: unknown,
-  constraintCodes: Readonly<Record<string, ErrorCode>> = {},
-): AppError {
+/** Returns the error to send. `constraintCodes`: name of a database constraint → the code for its violation. */
+function toAppError(error: unknown, constraintCodes: Readonly<Record<string, ErrorCode>> = {}): AppError {
   if (error instanceof AppError) return error;
   const constraint = constraintCodes[brokenConstraint(error) ?? ''];
   if (constraint) return new AppError(constraint);
-  if (error instanceof HasherBusyError)
+  if (error instanceof GateFullError || error instanceof HasherBusyError)
     return new AppError('overloaded', { retryAfterSeconds: error.retryAfterSeconds });
+  if (error instanceof ClientGoneError) return new AppError('client_gone');
   if (isDatabaseUnavailable(error)) return new AppError('database_unavailable', { retryAfterSeconds: 2 });
-  const { code, statusCode } = error as { code?: string; statusCode?: number };
-  const known = frameworkCodes[code ?? ''];
+  const known = frameworkCodes[errorCode(error) ?? ''];
   if (known) return new AppError(known);
-  // The JSON parser's own refusals (a `__proto__` key, for one) carry a status and no code.
-  if (statusCode === 400)
+  // Some errors of the JSON parser, such as the one for a `__proto__` key, have a status and no code.
+  if (isObject(error) && error.statusCode === 400)
     return new AppError(error instanceof SyntaxError ? 'malformed_json' : 'malformed_request');
   return new AppError('internal_error');
 }
 
+/** Returns the error body of the contract. */
 export function errorBody(error: AppError, requestId: string): ErrorBody {
   return {
     detail: error.extras.detail ?? error.message,
     code: error.code,
     request_id: requestId,
     ...(error.extras.errors ? { errors: error.extras.errors } : {}),
-    ...(error.extras.current ? { current: error.extras.current as Record<string, unknown> } : {}),
+    ...(error.extras.requiredPermission ? { required_permission: error.extras.requiredPermission } : {}),
+    ...(error.extras.current ? { current: error.extras.current } : {}),
   };
 }
 
-/** RFC 9457: the same facts for clients that ask for `application/problem+json`. */
+/** Returns the error body of RFC 9457, for clients that accept `application/problem+json`. */
 function problemBody(error: AppError, body: ErrorBody, publicUrl: string): Record<string, unknown> {
   const { detail, ...rest } = body;
   return {
@@ -69,16 +73,23 @@ export function createErrorHandler(options: {
   constraintCodes: Readonly<Record<string, ErrorCode>>;
 }) {
   return function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const error = toAppError(thrown, options.constraintCodes);
+    const error = asDeclared(toAppError(thrown, options.constraintCodes), request);
     request.refusal = error.code;
-    if (error.status >= 500) request.log.error({ err: thrown }, 'request failed');
+    // A full gate is not a failure of the service, and a flood must not fill the log. The access log has the code.
+    if (error.status >= 500 && !(thrown instanceof GateFullError))
+      request.log.error({ err: thrown }, 'request failed');
     if (error.status === 401) reply.header('www-authenticate', wwwAuthenticate(error));
     if (error.extras.retryAfterSeconds !== undefined)
       reply.header('retry-after', String(Math.max(1, Math.ceil(error.extras.retryAfterSeconds))));
     for (const [name, value] of Object.entries(error.extras.headers ?? {})) reply.header(name, value);
+    const shape = request.routeOptions?.config?.errorShape;
+    if (shape) {
+      answerInShape(shape, error, request, reply);
+      return;
+    }
     const body = errorBody(error, request.id);
     const wantsProblem = String(request.headers.accept ?? '').includes('application/problem+json');
-    // A string bypasses the route's response serializers, which know the success shapes.
+    // A string bypasses the response serializers of the route, which fit only successful responses.
     reply
       .code(error.status)
       .type(wantsProblem ? 'application/problem+json' : 'application/json; charset=utf-8')
@@ -86,6 +97,32 @@ export function createErrorHandler(options: {
   };
 }
 
-/** RFC 6750: no error code when no token came, `invalid_token` when a wrong one did. */
+function answerInShape(
+  shape: ErrorShape,
+  error: AppError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const code = shape.codeOf(error.code);
+  reply
+    .code(statusOf(code))
+    .headers(shape.headersOf(code, request))
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(shape.bodyOf(code, error)));
+}
+
+/** Adds the limit to the refusal of a large body, which the parser does not name. Uses the codes of the route. */
+function asDeclared(error: AppError, { routeOptions }: FastifyRequest): AppError {
+  if (error.code === 'body_too_large' && error.extras.detail === undefined)
+    return new AppError(error.code, {
+      detail: `The request body is larger than ${inUnits(routeOptions.bodyLimit)}.`,
+    });
+  const { otherMedia } = routeOptions.config;
+  if (error.code === 'unsupported_media_type' && otherMedia !== undefined)
+    return new AppError(otherMedia, { ...error.extras, detail: error.message });
+  return error;
+}
+
+/** Returns WWW-Authenticate (RFC 6750): without an error when no token was sent, else with `invalid_token`. */
 const wwwAuthenticate = (error: AppError): string =>
   error.code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"';

@@ -1,18 +1,24 @@
-// Ids that came in a request: one spelling, each once, and the ones that name nothing.
+// Checks the ids of a request: one spelling, each once, all existing.
 import type { ErrorCode } from '@castellan/contract/errors';
 import { AppError } from '../errors.ts';
 
-/** Lower case, each once, in a fixed order: so that two requests lock rows in the same order. */
+/** Matches a whole UUID, in any case. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Returns the distinct ids in lower case, sorted, so that any two requests lock rows in the same order. */
 export const canonicalIds = (ids: readonly string[]): string[] =>
   [...new Set(ids.map((id) => id.toLowerCase()))].sort();
 
-// More would help nobody.
+// Longer lists do not help the reader.
 const MAX_NAMED = 20;
 
-/** Throws `code` (404) naming the ids of `wanted` that are not in `found`. */
+/**
+ * Throws `code` (404) naming the ids of `wanted` that are not in `found`. `field` is the field that has all ids, or
+ * returns the field of an id.
+ */
 export function requireAllFound(
   code: ErrorCode,
-  field: string,
+  field: string | ((id: string) => string),
   wanted: readonly string[],
   found: readonly string[],
 ): void {
@@ -20,8 +26,10 @@ export function requireAllFound(
   const unknown = wanted.filter((id) => !known.has(id));
   if (unknown.length === 0) return;
   const named = unknown.slice(0, MAX_NAMED);
+  const fieldOf = typeof field === 'string' ? () => field : field;
+  const where = new Set(named.map(fieldOf)).size === 1 ? ` in ${fieldOf(named[0] ?? '')}` : '';
   throw new AppError(code, {
-    detail: `Unknown ids in ${field}: ${named.join(', ')}${unknown.length > named.length ? ` and ${unknown.length - named.length} more` : ''}.`,
-    errors: named.map((id) => ({ field, code: 'unknown_id', message: `${id} names no record` })),
+    detail: `Unknown ids${where}: ${named.join(', ')}${unknown.length > named.length ? ` and ${unknown.length - named.length} more` : ''}.`,
+    errors: named.map((id) => ({ field: fieldOf(id), code: 'unknown_id', message: `${id} does not exist` })),
   });
 }

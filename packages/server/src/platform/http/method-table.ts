@@ -1,9 +1,9 @@
-// Tells "no such route" from "no such method on it": which methods a path has.
-// It is asked only after the router found nothing, so a linear search is fine.
+// Knows which methods each path has, to tell an unknown path (404) from an unknown method (405).
+// It is asked only after the router found no route, so a linear search is enough.
 
-/** The path as the router reads it: without origin and query, `%61` as `a`. What cannot be decoded stays as it is. */
+/** Returns the path as the router reads it: without origin and query, and decoded if it can be decoded. */
 export function decodedPath(url: string): string {
-  const path = url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] as string;
+  const [path = ''] = url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1);
   if (!path.includes('%')) return path;
   try {
     return decodeURI(path);
@@ -20,9 +20,9 @@ export function createMethodTable() {
       for (const method of methods) entry.methods.add(method);
       patterns.set(pattern, entry);
     },
-    /** The value of an Allow header, or undefined when no route has this path. */
+    /** Returns the value of an Allow header; undefined when no route has this path. */
     methodsOf(url: string): string | undefined {
-      const path = url.split('?', 1)[0] as string;
+      const [path = ''] = url.split('?', 1);
       const methods = new Set<string>();
       for (const { test, methods: some } of patterns.values())
         if (test.test(path)) for (const method of some) methods.add(method);

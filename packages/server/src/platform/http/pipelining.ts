@@ -1,31 +1,31 @@
-// What each connection still has to answer or to read; and how much that may be: requests come as fast as a peer writes
-// them, whether or not it reads. It must not refuse or reorder any, and must leave an ordinary connection alone.
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+// Tracks the unanswered requests of each connection and limits their number: a client can send requests faster than it
+// reads responses. It must not refuse or reorder requests, nor affect a connection that does not pipeline.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 export type Exchange = { request: IncomingMessage; response: ServerResponse };
 
 type Connection = {
-  /** Oldest first, those that are held included. */
+  /** Unanswered requests, oldest first, including the held ones. */
   open: Set<Exchange>;
-  /** Parsed and not begun, oldest first: one read of the socket (64 KiB) may hold thousands of requests. */
+  /** Parsed but not started, oldest first: one read of the socket (64 KiB) may contain thousands of requests. */
   held: Exchange[];
-  /** Nothing is read until some of them are answered. */
+  /** Whether reading is paused until some of them are answered. */
   stopped: boolean;
 };
 
-// Browsers do not pipeline, and clients that do send a handful. Fewer than the database connections of an instance (20),
-// so that nobody takes all of them by one connection.
+// Browsers do not pipeline, and other clients pipeline only a few requests. Fewer than the database connections of an
+// instance (20), so that one client connection cannot use all of them.
 const MAX_OPEN = 16;
 
 const connections = new WeakMap<Socket, Connection>();
 
-/** Oldest first. */
+/** Returns the unanswered requests of a connection, oldest first. */
 export const exchangesOf = (socket: Socket): Exchange[] => [...(connections.get(socket)?.open ?? [])];
 
-/** To be called once, after the application has attached its listener and before the server listens. */
+/** Call it once, after the application has attached its listener and before the server listens. */
 export function trackRequests(server: Server): void {
-  const listeners = server.listeners('request') as RequestListener[];
+  const listeners = server.listeners('request');
   const begin = ({ request, response }: Exchange): void => {
     for (const listener of listeners) listener.call(server, request, response);
   };
@@ -39,7 +39,7 @@ export function trackRequests(server: Server): void {
     const settle = (): void => {
       if (!request.complete || !response.closed) return;
       open.delete(exchange);
-      if (connection.stopped) goOn(socket, connection, begin);
+      if (connection.stopped) resume(socket, connection, begin);
     };
     response.once('close', settle);
     request.once('close', settle);
@@ -52,7 +52,7 @@ export function trackRequests(server: Server): void {
 function newConnection(socket: Socket): Connection {
   const connection: Connection = { open: new Set(), held: [], stopped: false };
   connections.set(socket, connection);
-  // Node resumes a socket by itself as well, when it has read a body or thrown one away.
+  // Node resumes a socket itself after it has read or discarded a body.
   socket.on('resume', () => {
     if (connection.stopped) socket.pause();
   });
@@ -64,14 +64,22 @@ function stop(socket: Socket, connection: Connection): void {
   socket.pause();
 }
 
-/** Only the newest request can lack a part of its body: the others end without a read, so that this comes to run. */
-function goOn(socket: Socket, connection: Connection, begin: (exchange: Exchange) => void): void {
+/**
+ * Starts held requests and reads again. Only the newest request can have an incomplete body; the others end without
+ * another read, so this function is always reached.
+ */
+function resume(socket: Socket, connection: Connection, begin: (exchange: Exchange) => void): void {
   const { open, held } = connection;
-  // Whom an answer told that the connection ends gets no other one, and what he asked for is not begun.
+  // After a response with `Connection: close`, the client gets no further response, and its other requests are not
+  // started.
   if (!socket.writable) return;
-  while (held.length > 0 && open.size - held.length < MAX_OPEN) begin(held.shift() as Exchange);
+  while (open.size - held.length < MAX_OPEN) {
+    const next = held.shift();
+    if (!next) break;
+    begin(next);
+  }
   if (open.size >= MAX_OPEN) return;
   connection.stopped = false;
-  // Where Node itself waits for the peer to read, it stops the socket again.
+  // Node pauses the socket again if it waits for the client to read.
   socket.resume();
 }

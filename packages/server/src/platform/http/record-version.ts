@@ -1,8 +1,8 @@
-// ETag and If-Match of single records: an update on top of somebody else's change is refused instead of lost.
+// ETag and If-Match of single records: an update that would overwrite another caller's change is refused.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 
-/** A record with the version that its ETag tells. */
+/** A record and the version in its ETag. */
 export type Versioned<T> = { record: T; version: number };
 
 export const etagOf = (version: number): string => `"${version}"`;
@@ -12,8 +12,8 @@ export function sendEtag(reply: FastifyReply, version: number): void {
 }
 
 /**
- * What the caller saw last: versions of which one must still be current. Null when he does not say, or says `*`.
- * Weak tags never match (RFC 9110, 13.1.1), so they are left out.
+ * Returns the versions in If-Match, one of which must be current; null without the header, or with `*`. Leaves out weak
+ * tags, which never match (RFC 9110, 13.1.1).
  */
 export function readIfMatch(request: FastifyRequest): readonly number[] | null {
   const header = request.headers['if-match'];
@@ -21,11 +21,14 @@ export function readIfMatch(request: FastifyRequest): readonly number[] | null {
   return [...header.matchAll(/(?<![\w/])"(\d{1,10})"/g)].map((match) => Number(match[1]));
 }
 
-/** Under the record's lock. Throws 412 with the record as it is now. */
+/**
+ * Throws `precondition_failed` (412) with the current record unless `ifMatch` has `version`. Call it under the record's
+ * lock.
+ */
 export async function requireVersion(
   ifMatch: readonly number[] | null,
   version: number,
-  current: () => object | Promise<object>,
+  current: () => Record<string, unknown> | Promise<Record<string, unknown>>,
 ): Promise<void> {
   if (ifMatch === null || ifMatch.includes(version)) return;
   throw new AppError('precondition_failed', { current: await current(), headers: { etag: etagOf(version) } });

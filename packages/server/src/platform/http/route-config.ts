@@ -1,9 +1,11 @@
-// What a route declares beside its schema. The types reach every `app.route` call; the hooks read the values.
+// What a route declares besides its schema. The types apply to every `app.route` call; the hooks read the values.
 import type { ErrorCode } from '@castellan/contract/errors';
-import type { Access } from '@castellan/contract/permissions';
+import type { Access, Permission } from '@castellan/contract/permissions';
 import type { FastifyContextConfig } from 'fastify';
 import type { RateLimitRule } from '../limits/rate-limit.ts';
+import type { BodyLimits } from './body-limits.ts';
 import type { Client } from './client.ts';
+import type { ErrorShape } from './error-shape.ts';
 
 export type DeclaredRoute = {
   method: string;
@@ -14,26 +16,58 @@ export type DeclaredRoute = {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Every method and path that is registered, with what it declares. */
+    /** Every registered method and path, with what it declares. */
     declaredRoutes: readonly DeclaredRoute[];
   }
   interface FastifyContextConfig {
-    /** Who may call. A route without it does not register. */
+    /** Who may call. Registering a route without it fails. */
     access?: Access;
-    /** Codes this operation answers beyond those that its access, method and body imply. For the reference. */
+    /**
+     * The path parameter in which callers of this type, without the permission of the route, may name themselves. For
+     * operations that change nothing.
+     */
+    orSelf?: { type: 'user' | 'service_account'; param: string };
+    /** The permission to ask about others than oneself, if `access` alone lets everybody ask about themselves. */
+    othersNeed?: Permission;
+    /** Error codes besides those implied by access, method and body. For the reference. */
     errors?: readonly ErrorCode[];
-    /** Fixed window per client address; null when switched off. */
+    /** False for an operation whose body has the versions, so that If-Match does not count. For the reference. */
+    ifMatch?: false;
+    /** Fixed window per client address; `rule` is null when the limit is off. */
     limit?: { name: string; rule: RateLimitRule | null };
-    /** What a missing field or a wrong value costs here. Default: validation_failed (422). */
+    /** Limits of the body. Default: by `access` (body-limits.ts). Set on every registered route. */
+    body?: BodyLimits;
+    /** Error code for a missing field or a wrong value. Default: validation_failed (422). */
     invalidInput?: 'invalid_input' | 'validation_failed';
-    /** False only for operations that accept no cookie at all. */
+    /** Error code for a body of another content type. Default: unsupported_media_type (415). */
+    otherMedia?: 'malformed_request' | 'unsupported_media_type';
+    /** False for an operation that costs no more than its authorization: it takes no turn of its caller. */
+    turn?: false;
+    /**
+     * A POST that changes nothing and accepts no cookie. It needs no CSRF token and takes a turn of the reads. Its caller
+     * is authorized a second time only if the body took more than a second.
+     */
+    readOnly?: true;
+    /** Ends sessions of the caller: it has a limit of its own, so that a stolen token cannot use up the owner's. */
+    endsAccess?: boolean;
+    /** Stays open to users who must change their password first. Everything else is refused to them. */
+    beforePasswordChange?: boolean;
+    /** Counts for RATE_LIMIT_ACCESS. */
+    accessLimited?: true;
+    /** False only for operations that accept no cookie at all, such as those with `readOnly`. */
     csrf?: boolean;
-    /** Cookies that the operation reads if they come, and sets or clears. For the reference. */
+    /** The body is a form instead of JSON. Register the route in a scope that `acceptFormsOnly` (form-parsing.ts) made. */
+    form?: boolean;
+    /** The caller may also authenticate with HTTP Basic or in the form (client-credentials.ts). */
+    clientCredentials?: boolean;
+    /** What errors look like where a standard fixes it. Default: `ErrorBody` of the contract, or RFC 9457. */
+    errorShape?: ErrorShape;
+    /** Cookies that the operation reads if they are sent, and those it sets or clears. For the reference. */
     cookies?: { reads?: readonly string[]; sets?: readonly string[] };
   }
   interface FastifyRequest {
     client: Client;
-    /** The code that the request was refused with, for the access log. */
+    /** The error code of the refusal, for the access log. */
     refusal: ErrorCode | null;
   }
 }

@@ -1,4 +1,4 @@
-// The headers that every answer carries, also the ones that never reach a route.
+// The security headers of every response, including those that no route sends.
 
 /** spec: Authentication, 10. */
 export const securityHeaders: Readonly<Record<string, string>> = {

@@ -23,7 +23,7 @@ test('slow senders have 15 s for the headers and 30 s for the whole request', as
   assert.equal(app.server.keepAliveTimeout, 72_000);
 });
 
-test('headers that trickle in are cut with 408 soon after their time, not after half a minute', async (t) => {
+test('headers that arrive too slowly get 408 at one of the first checks after the timeout', async (t) => {
   const app = newServer();
   t.after(() => app.close());
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -36,9 +36,14 @@ test('headers that trickle in are cut with 408 soon after their time, not after 
   socket.on('error', () => {});
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n');
   const trickle = setInterval(() => socket.write('X: y\r\n'), 50);
-  const start = performance.now();
+  // Counts on the server's event loop, at the server's interval of checks; Node's default is 30 s.
+  let looks = 0;
+  const reference = setInterval(() => {
+    looks += 1;
+  }, 2_000);
   await new Promise((resolve) => socket.on('close', resolve));
   clearInterval(trickle);
+  clearInterval(reference);
   assert.match(received, /^HTTP\/1\.1 408 .*"code":"request_timeout"/s);
-  assert.ok(performance.now() - start < 8_000, `cut after ${performance.now() - start} ms`);
+  assert.ok(looks <= 4, `cut after ${looks} looks`);
 });

@@ -1,7 +1,7 @@
-// The HTTP server without any route: parsing, limits, ids, headers, error answers, access log.
+// The HTTP server without routes: parsing, limits, ids, headers, error responses, access log.
 // It must not know an operation; plugins and modules add those.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { ErrorCode } from '@castellan/contract/errors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
@@ -13,18 +13,23 @@ import Fastify, {
 } from 'fastify';
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
+import { GateFullError } from '../limits/gate.ts';
 import type { Logger } from '../log.ts';
 import { clientAddress, type TrustedProxies } from '../security/client-address.ts';
+import { publicBody, signedInBody } from './body-limits.ts';
 import { acceptJsonOnly } from './body-parsing.ts';
 import { answerBrokenRequest, refuseTunnel } from './broken-requests.ts';
 import { cleanUserAgent, isSaneRequestId } from './client.ts';
 import { createErrorHandler } from './error-answers.ts';
+import { goneSignal } from './gone.ts';
 import { closeWithGrace } from './graceful-close.ts';
+import { holdBack } from './hold-back.ts';
 import { createMethodTable, decodedPath } from './method-table.ts';
 import { refuseOddMessage } from './odd-messages.ts';
 import { trackRequests } from './pipelining.ts';
 import type { DeclaredRoute } from './route-config.ts';
 import { securityHeaders } from './security-headers.ts';
+import { compileSerializer } from './serialization.ts';
 import { compileSchema, refuseHostileText, ShapeError, shapeRefusal } from './validation.ts';
 import './route-config.ts';
 
@@ -33,41 +38,41 @@ export type ServerOptions = {
   publicUrl: string;
   trustedProxies: TrustedProxies;
   constraintCodes: Readonly<Record<string, ErrorCode>>;
-  /** Runs before a refusal is answered, after whatever it undid. */
-  onRefused: (code: ErrorCode, request: FastifyRequest) => Promise<void>;
+  /** While it returns true, responses end their keep-alive connections. */
+  isStopping?: () => boolean;
+  /** Runs before a refusal is sent, after its transaction, if any, was rolled back. */
+  onRefused: (error: AppError, request: FastifyRequest) => Promise<void>;
 };
 
-/** Body size of routes that say nothing: 1 MiB. */
-const BODY_LIMIT_BYTES = 1_048_576;
-// Slow senders are cut: they would hold connections for nothing.
+// Slow senders are disconnected, because they would hold connections.
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-// Silence on a connection whose answer is being made or taken: longer than any answer takes, so what it cuts off are
-// readers that stopped reading. Node counts it twice where they took a part.
+// Longest silence on a connection while a response is prepared or sent. No response takes that long, so it only cuts
+// off clients that stopped reading. For a response that was read in part, Node counts the time twice.
 const SEND_TIMEOUT_MS = 60_000;
-// Node looks for slow senders only so often; its own 30 s would make of the 15 s above up to 45.
+// How often Node looks for slow senders. Its default, 30 s, would turn the 15 s above into up to 45 s.
 const CONNECTIONS_CHECK_MS = 2_000;
-// Longest id that is looked at before it is refused as no UUID.
+// Longest path parameter. Longer ones are refused before they are checked to be UUIDs.
 const MAX_PARAM_LENGTH = 1_000;
 
 export type App = ReturnType<typeof createServer>;
 
 export function createServer(options: ServerOptions) {
   const handleError = createErrorHandler(options);
-  // Nothing in the access line can be a secret, and looking for one costs more than writing it (bench/README.md).
+  // No field of the access log can be a secret, and redaction costs more than writing the line (bench/README.md).
   const accessLog = options.log.child({}, { redact: [] });
   const app = Fastify<Server, IncomingMessage, ServerResponse, FastifyBaseLogger>({
-    loggerInstance: options.log as FastifyBaseLogger,
+    loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
-    bodyLimit: BODY_LIMIT_BYTES,
+    bodyLimit: publicBody.bytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: SEND_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-      // Node's own refusal would lack our headers and body; the first hook refuses instead.
+      // Node's refusal would lack our headers and body, so the first hook refuses instead.
       requireHostHeader: false,
     },
     forceCloseConnections: 'idle',
@@ -79,18 +84,22 @@ export function createServer(options: ServerOptions) {
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       addHeaders(request, reply);
       handleError(error, request, reply);
-      // No hook runs for a path that cannot be decoded.
+      // No hook runs if the path cannot be decoded.
       logAnswer(accessLog, request, reply);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   app.setValidatorCompiler(compileSchema);
-  closeWithGrace(app);
+  app.setSerializerCompiler(compileSerializer);
+  closeWithGrace(app, options.isStopping);
   trackRequests(app.server);
-  // An expectation that is not known may be ignored (RFC 9110, 10.1.1); Node's own 417 would lack our headers.
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node's own 417 would lack our headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.server.on('connect', (_request, socket) => refuseTunnel(socket as Socket));
-  app.decorateRequest('client', null as never);
+  app.server.on('connect', (_request, socket) => {
+    if (socket instanceof Socket) refuseTunnel(socket);
+    else socket.destroy();
+  });
+  app.decorateRequest('client');
   app.decorateRequest('refusal', null);
   app.addHook('onRequest', async (request, reply) => {
     addHeaders(request, reply);
@@ -99,20 +108,26 @@ export function createServer(options: ServerOptions) {
       address: clientAddress(request.raw.socket.remoteAddress, forwardingOf(request), options.trustedProxies),
       userAgent: cleanUserAgent(request.headers['user-agent']),
       secure: cameOverHttps(request, options.trustedProxies),
+      get gone() {
+        return goneSignal(reply.raw);
+      },
     };
-    // Node drops what was pipelined behind an Upgrade that it does not follow; the sender must not wait for it.
+    // Node drops requests that were pipelined after a refused Upgrade. Closing tells the client not to wait for them.
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     refuseOddMessage(request.raw);
   });
   app.addHook('preValidation', async (request) => {
-    refuseHostileText(request.query);
+    // The query may contain many ids, so it gets the larger limit.
+    refuseHostileText(request.query, signedInBody.values);
     refuseHostileText(request.params);
-    refuseHostileText(request.body);
+    refuseHostileText(request.body, request.routeOptions.config.body?.values);
   });
   app.setErrorHandler(async (thrown, request, reply) => {
     const invalidInput = request.routeOptions.config.invalidInput ?? 'validation_failed';
     const error = thrown instanceof ShapeError ? shapeRefusal(thrown, invalidInput) : thrown;
-    if (error instanceof AppError) await options.onRefused(error.code, request);
+    if (error instanceof AppError) await options.onRefused(error, request);
+    if (error instanceof GateFullError || (error instanceof AppError && error.code === 'rate_limited'))
+      await holdBack(request.client);
     handleError(error, request, reply);
     return reply;
   });
@@ -120,24 +135,29 @@ export function createServer(options: ServerOptions) {
   const methodTable = createMethodTable();
   const declaredRoutes: DeclaredRoute[] = [];
   app.decorate('declaredRoutes', declaredRoutes);
-  app.addHook('onRoute', ({ method, url, schema, config = {} }) => {
+  app.addHook('onRoute', (route) => {
+    const { method, url, schema } = route;
+    const body = route.config?.body ?? (route.config?.access === 'public' ? publicBody : signedInBody);
+    const config = { ...route.config, body, ...(route.config?.readOnly ? { csrf: false } : {}) };
+    route.config = config;
+    route.bodyLimit = body.bytes;
     const methods = [method].flat();
     const takesBody = schema?.body !== undefined;
     methodTable.add(url, methods);
     declaredRoutes.push(...methods.map((one) => ({ method: one, url, takesBody, config })));
   });
-  const nothingHere = (request: FastifyRequest): AppError => {
+  const notFound = (request: FastifyRequest): AppError => {
     const allow = methodTable.methodsOf(decodedPath(request.url));
     return allow
       ? new AppError('method_not_allowed', { headers: { allow } })
       : new AppError('route_not_found');
   };
-  // Before the body: what nobody will read is not parsed, and cannot change the answer.
+  // Before the body is parsed: the body must not change the response.
   app.addHook('preParsing', async (request) => {
-    if (request.is404) throw nothingHere(request);
+    if (request.is404) throw notFound(request);
   });
   acceptJsonOnly(app);
-  app.setNotFoundHandler((request, reply) => handleError(nothingHere(request), request, reply));
+  app.setNotFoundHandler((request, reply) => handleError(notFound(request), request, reply));
   app.addHook('onResponse', async (request, reply) => logAnswer(accessLog, request, reply));
   return app;
 }
@@ -157,7 +177,7 @@ function logAnswer(log: Logger, request: FastifyRequest, reply: FastifyReply): v
   log.info({
     request_id: request.id,
     method: request.method,
-    // The pattern, not the path: paths may hold what people typed.
+    // The pattern, not the path: paths may contain what people typed.
     route: request.routeOptions.url ?? null,
     status: reply.statusCode,
     ...(request.refusal ? { code: request.refusal } : {}),
@@ -169,6 +189,7 @@ function logAnswer(log: Logger, request: FastifyRequest, reply: FastifyReply): v
 function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(securityHeaders);
   reply.header('x-request-id', request.id);
-  // Whatever a cache may keep says so itself: an address has too many spellings to tell by it.
+  // The default. Routes whose responses may be cached set the header themselves: a URL has too many spellings to decide
+  // by.
   reply.header('cache-control', 'no-store');
 }

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import Type, { type TSchema } from 'typebox';
 import { AppError } from '../errors.ts';
+import { signedInBody } from './body-limits.ts';
 import { compileSchema, refuseHostileText, ShapeError, shapeRefusal } from './validation.ts';
 
 const ID = '0190a5c4-7e2b-7c3d-8e9f-1a2b3c4d5e6f';
 
-/** What the compiled schema makes of a value. */
+/** Returns the result of the compiled schema for a value. */
 function check(
   schema: TSchema,
   value: unknown,
@@ -25,24 +26,24 @@ function refusal(schema: TSchema, value: unknown, httpPart?: 'body' | 'querystri
 describe('bodies', () => {
   const schema = Type.Object({ name: Type.String({ minLength: 1 }), age: Type.Optional(Type.Integer()) });
 
-  test('are never converted: a text is no number, a number no text', () => {
+  test('are never converted between text and number', () => {
     assert.equal(refusal(schema, { name: 5 }).code, 'validation_failed');
     assert.equal(refusal(schema, { name: 'a', age: '5' }).code, 'validation_failed');
     assert.deepEqual(check(schema, { name: 'a', age: 5 }).value, { name: 'a', age: 5 });
   });
 
-  test('hold numbers that are finite', () => {
+  test('contain only finite numbers', () => {
     const count = Type.Object({ count: Type.Number() });
     assert.equal(refusal(count, JSON.parse('{"count":1e400}')).code, 'validation_failed');
   });
 
-  test('keep fields that the schema does not know', () => {
+  test('keep fields that the schema does not declare', () => {
     const body = { name: 'a', other: 1 };
     assert.equal(check(schema, body).value, body);
     assert.deepEqual(body, { name: 'a', other: 1 });
   });
 
-  test('a missing body is told apart from a wrong one', () => {
+  test('a missing body gets another error than an invalid one', () => {
     assert.equal(refusal(schema, null).code, 'malformed_json');
     assert.equal(refusal(schema, []).code, 'validation_failed');
     assert.equal(refusal(schema, 'null').code, 'validation_failed');
@@ -57,12 +58,12 @@ describe('bodies', () => {
     ]);
   });
 
-  test('a field deep inside has a dotted path, odd names included', () => {
+  test('a nested field has a dotted path, also with unusual names', () => {
     const deep = Type.Object({ 'a/b': Type.Array(Type.Object({ 'c~d': Type.String() })) });
     assert.equal(refusal(deep, { 'a/b': [{ 'c~d': 'x' }, {}] }).extras.errors?.[0]?.field, 'a/b.1.c~d');
   });
 
-  test('a flood of problems is cut: the answer stays smaller than the request', () => {
+  test('the list of problems is cut, so that the response stays smaller than the request', () => {
     const many = Type.Array(Type.Integer());
     assert.equal(
       refusal(
@@ -73,7 +74,18 @@ describe('bodies', () => {
     );
   });
 
-  test('a union that also allows no body speaks of the fields only', () => {
+  test('a large body gets only its first problem', () => {
+    const many = Type.Array(Type.Integer());
+    const of = (count: number) => {
+      const body = Array.from({ length: count }, () => 'x');
+      refuseHostileText(body, signedInBody.values);
+      return refusal(many, body).extras.errors?.length;
+    };
+    assert.equal(of(200), 20);
+    assert.equal(of(201), 1);
+  });
+
+  test('a union that also allows no body reports only the fields', () => {
     const union = Type.Union([Type.Object({ token: Type.String() }), Type.Null()]);
     const { extras } = refusal(union, { token: 5 });
     assert.deepEqual(extras.errors, [{ field: 'token', code: 'wrong_type', message: 'must be string' }]);
@@ -84,12 +96,12 @@ describe('bodies', () => {
 describe('ids', () => {
   const schema = Type.Object({ id: Type.String({ format: 'uuid' }) });
 
-  test('in any version and case are ids', () => {
+  test('are accepted in any version and case', () => {
     for (const id of [ID, ID.toUpperCase(), '00000000-0000-0000-0000-000000000000'])
       assert.equal(check(schema, { id }).error, undefined, id);
   });
 
-  test('in any other form are 400, not 422', () => {
+  test('are refused with 400 in any other form, not 422', () => {
     const strangers = [
       '',
       '1',
@@ -107,7 +119,7 @@ describe('ids', () => {
     }
   });
 
-  test('beside another fault cost what the other fault costs', () => {
+  test('get the status of another problem if there is one', () => {
     const both = Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() });
     assert.equal(refusal(both, { id: 'x' }).code, 'validation_failed');
   });
@@ -129,7 +141,18 @@ describe('queries and paths', () => {
     assert.deepEqual(check(schema, {}, 'querystring').value, { page: 1 });
   });
 
-  test('are refused with the part they stand in', () => {
+  test('accept integers in decimal digits only, and report each other one once', () => {
+    for (const page of ['0x10', '0b11', '1e1', '+5', ' 5', '5 ', '', '1.0', '٣', '-'])
+      assert.deepEqual(
+        refusal(schema, { page, active: 'perhaps' }, 'querystring').extras.errors?.map(({ field }) => field),
+        ['query.page', 'query.active'],
+        page,
+      );
+    assert.equal(refusal(schema, { page: '-5' }, 'querystring').extras.errors?.[0]?.code, 'out_of_range');
+    assert.deepEqual(check(schema, { page: '007' }, 'querystring').value, { page: 7 });
+  });
+
+  test('are refused with the part of the request that contains them', () => {
     for (const page of ['0', '-1', '1.5', 'x', '1e400', '0x10abc', ['1', '2']])
       assert.equal(
         refusal(schema, { page }, 'querystring').extras.errors?.[0]?.field,
@@ -165,7 +188,14 @@ describe('hostile text', () => {
         assert.equal(refused(body), 'invalid_text', JSON.stringify(body));
   });
 
-  test('everything else is text: controls, astral characters, unassigned ones', () => {
+  test('too many values are refused at the first one over the limit, whatever follows', () => {
+    assert.equal(refused(Array(200).fill(0)), undefined);
+    assert.equal(refused([...Array(200).fill(0), '\0']), 'body_too_large');
+    assert.equal(refused(Array(50).fill({ a: 1, b: [2] })), undefined);
+    assert.equal(refused(Array(51).fill({ a: 1, b: [2] })), 'body_too_large');
+  });
+
+  test('all other text passes: control, astral and unassigned characters', () => {
     for (const body of [undefined, null, 0, false, '', 'a\tb\n', '𝒜', '\ufffe', '\u202e', { a: ['é'] }])
       assert.equal(refused(body), undefined, JSON.stringify(body));
   });

@@ -1,11 +1,14 @@
-// Checks requests against their schemas and words the refusals.
-// It must not change a body: only addresses (query, path) are converted, because they arrive as text.
+// Validates requests against their schemas and describes what is wrong.
+// It must not change a body: only query and path are converted, because they arrive as text.
 import type { FieldError } from '@castellan/contract/envelope';
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
+import type { Static, TSchema } from 'typebox';
 import { AppError } from '../errors.ts';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { isObject } from '../unknown-values.ts';
+import { publicBody } from './body-limits.ts';
+import { UUID } from './ids.ts';
+import { MAX_DEPTH, tooDeep, tooManyValues } from './json-size.ts';
 
 const shared = {
   allErrors: true,
@@ -14,14 +17,19 @@ const shared = {
   removeAdditional: false,
   formats: { uuid: UUID, 'date-time': true },
 } as const;
-// JSON can say 1e400, which reads as Infinity. Not so for addresses: there it would skip the check of a maximum.
-const bodies = new Ajv({ ...shared, coerceTypes: false, strictNumbers: true });
-const addresses = new Ajv({ ...shared, coerceTypes: 'array' });
+// JSON may contain 1e400, which parses as Infinity; strictNumbers refuses it. It is not set for query and path, where
+// it would skip the check of a maximum.
+const compilers = {
+  bodies: new Ajv({ ...shared, coerceTypes: false, strictNumbers: true }),
+  largeBodies: new Ajv({ ...shared, allErrors: false, coerceTypes: false, strictNumbers: true }),
+  addresses: new Ajv({ ...shared, coerceTypes: 'array' }),
+};
+type Kind = keyof typeof compilers;
 
-/** One spelling of an id from here on: services and the audit log compare and store it. */
-function lowerCaseIds(params: Record<string, string>): void {
+/** Converts ids to lower case, in place: services and the audit log compare and store them. */
+function lowerCaseIds(params: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(params))
-    if (UUID.test(value)) params[name] = value.toLowerCase();
+    if (typeof value === 'string' && UUID.test(value)) params[name] = value.toLowerCase();
 }
 
 export class ShapeError extends Error {
@@ -36,16 +44,55 @@ export class ShapeError extends Error {
   }
 }
 
+const compiled: Record<Kind, Map<string, ValidateFunction>> = {
+  bodies: new Map(),
+  largeBodies: new Map(),
+  addresses: new Map(),
+};
+
+/** Returns the validator of a schema; schemas that are equal in JSON share one. Throws when the schema is invalid. */
+function validatorOf(schema: object, kind: Kind): ValidateFunction {
+  const key = JSON.stringify(schema);
+  const known = compiled[kind].get(key);
+  if (known) return known;
+  const validate = compilers[kind].compile(schema);
+  compiled[kind].set(key, validate);
+  return validate;
+}
+
+/** Returns the validator of one part of a request, for Fastify. It fails with a ShapeError. */
 export const compileSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
-  const validate = (httpPart === 'body' ? bodies : addresses).compile(schema as object);
+  const thorough = validatorOf(schema, httpPart === 'body' ? 'bodies' : 'addresses');
+  // Compiled at its first use: most routes never get a large body.
+  let brief: ValidateFunction | undefined;
+  const briefly = (): ValidateFunction => (brief ??= validatorOf(schema, 'largeBodies'));
   const isPath = httpPart === 'params';
+  const integers = httpPart === 'querystring' ? integersOf(schema) : [];
   return (value: unknown) => {
-    if (isPath) lowerCaseIds(value as Record<string, string>);
-    return validate(value)
-      ? { value }
-      : { error: new ShapeError(validate.errors ?? [], httpPart ?? 'body', value) };
+    if (isPath && isObject(value)) lowerCaseIds(value);
+    const validate = httpPart === 'body' && isLarge(value) ? briefly() : thorough;
+    const misspelt = isObject(value) ? misspeltIntegers(integers, value) : [];
+    const problems = validate(value) ? [] : (validate.errors ?? []);
+    const all = [...misspelt, ...problems.filter((one) => !misspelt.some((two) => isAtSamePath(one, two)))];
+    return all.length === 0 ? { value } : { error: new ShapeError(all, httpPart ?? 'body', value) };
   };
 };
+
+const integersOf = ({ properties = {} }: { properties?: Record<string, { type?: unknown }> }): string[] =>
+  Object.keys(properties).filter((name) => properties[name]?.type === 'integer');
+
+/** Returns a problem for each integer that is not decimal. Ajv would also convert `0x10`, `1e1`, `+5` and ` 5`. */
+const misspeltIntegers = (names: readonly string[], query: Record<string, unknown>): ErrorObject[] =>
+  names
+    .filter((name) => typeof query[name] === 'string' && !/^-?\d+$/.test(query[name]))
+    .map((name) => ({
+      keyword: 'type',
+      instancePath: `/${name}`,
+      schemaPath: `#/properties/${name}/type`,
+      params: { type: 'integer' },
+    }));
+
+const isAtSamePath = (one: ErrorObject, two: ErrorObject): boolean => one.instancePath === two.instancePath;
 
 const prefixes: Record<string, string> = { querystring: 'query', params: 'path', headers: 'header' };
 
@@ -55,6 +102,7 @@ function fieldOf(problem: ErrorObject, part: string): string {
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
   if (problem.keyword === 'required') path.push(String(problem.params.missingProperty));
+  if (problem.keyword === 'additionalProperties') path.push(String(problem.params.additionalProperty));
   if (prefixes[part]) path.unshift(prefixes[part]);
   return path.length === 0 ? 'body' : path.join('.');
 }
@@ -64,6 +112,8 @@ function sentence(problem: ErrorObject): { code: string; message: string } {
   switch (problem.keyword) {
     case 'required':
       return { code: 'required', message: 'is required' };
+    case 'additionalProperties':
+      return { code: 'unknown_name', message: 'is not known here; check its spelling' };
     case 'type':
       return { code: 'wrong_type', message: `must be ${[params.type].flat().join(' or ')}` };
     case 'minLength':
@@ -94,19 +144,22 @@ function sentence(problem: ErrorObject): { code: string; message: string } {
   }
 }
 
-// More would help nobody and make the answer as large as the request.
+// A longer list does not help the reader and could make the response as large as the request.
 const MAX_FIELD_ERRORS = 20;
 
-/** `invalidInput` is what a missing field or a wrong value costs on this route; an id that is no UUID is 400 everywhere. */
+/**
+ * Returns the refusal. `invalidInput`: the route's code for a wrong field. A malformed UUID is always `invalid_id`
+ * (400).
+ */
 export function shapeRefusal(
   error: ShapeError,
   invalidInput: 'invalid_input' | 'validation_failed',
 ): AppError {
-  // A union reports each branch; its summary line, and that the body could have been missing, say nothing more.
+  // A union reports each branch. Its own summary, and that null would be allowed too, add nothing.
   const telling = error.problems.filter(
     (problem) => problem.keyword !== 'anyOf' && problem.keyword !== 'oneOf' && problem.params.type !== 'null',
   );
-  // The branch of a union that wanted another type altogether was not meant, when another branch got further.
+  // If one branch of a union matched the type of the body, the caller did not mean the branches that did not.
   const further = telling.filter((problem) => problem.keyword !== 'type' || problem.instancePath !== '');
   const problems =
     [further, telling, error.problems].find((some) => some.length > 0)?.slice(0, MAX_FIELD_ERRORS) ?? [];
@@ -114,7 +167,7 @@ export function shapeRefusal(
     field: fieldOf(problem, error.part),
     ...sentence(problem),
   }));
-  // No body at all, or the JSON `null`, where an object is needed.
+  // No body, or the JSON `null`, although an object is required.
   if (
     problems.some(
       (problem) => problem.keyword === 'type' && problem.instancePath === '' && error.value === null,
@@ -128,26 +181,55 @@ export function shapeRefusal(
   return new AppError(onlyIds ? 'invalid_id' : invalidInput, { detail, errors });
 }
 
-// Deep enough for any body of ours; deeper input is an attack on whoever walks it.
-const MAX_DEPTH = 32;
+/** Checks values inside a body that its schema leaves open. `refusalOf` returns `invalid_input` for a refused value. */
+export function createCheck<T extends TSchema>(schema: T) {
+  const validate = validatorOf(schema, 'largeBodies');
+  return {
+    accepts: (value: unknown): value is Static<T> => validate(value),
+    refusalOf(value: unknown): AppError {
+      validate(value);
+      return shapeRefusal(new ShapeError(validate.errors ?? [], 'body', value), 'invalid_input');
+    },
+  };
+}
 
-/** Refuses NUL and lone surrogates in any key or value, and nesting beyond any body of ours. Iterative: depth cannot overflow the stack. */
-export function refuseHostileText(body: unknown): void {
-  const pending: { value: unknown; depth: number }[] = [{ value: body, depth: 0 }];
-  for (let next = pending.pop(); next; next = pending.pop()) {
-    const { value, depth } = next;
+// Above this number of values, only the first problem is reported: collecting all costs more than parsing the body.
+const FEW_VALUES = 200;
+
+const large = new WeakSet<object>();
+const isLarge = (value: unknown): boolean => isObject(value) && large.has(value);
+
+/**
+ * Throws for NUL and lone surrogates in any key or value, for nesting beyond MAX_DEPTH, and for more than `maxValues`
+ * array items and object members. Stops at the first fault, and allocates nothing per value.
+ */
+export function refuseHostileText(body: unknown, maxValues = publicBody.values): void {
+  let values = 0;
+  // Recursion is safe: MAX_DEPTH bounds it.
+  const walk = (value: unknown, depth: number): void => {
     if (typeof value === 'string') refuseText(value);
-    else if (value !== null && typeof value === 'object') {
-      if (depth >= MAX_DEPTH)
-        throw new AppError('malformed_json', {
-          detail: `The body is nested deeper than ${MAX_DEPTH} levels.`,
-        });
-      for (const [key, child] of Object.entries(value)) {
-        refuseText(key);
-        pending.push({ value: child, depth: depth + 1 });
+    if (!isObject(value)) return;
+    if (depth >= MAX_DEPTH) throw tooDeep();
+    if (Array.isArray(value)) {
+      for (const item of value) {
+        count();
+        walk(item, depth + 1);
       }
+      return;
     }
-  }
+    // Parsed JSON has no inherited members that are enumerable.
+    for (const key in value) {
+      count();
+      refuseText(key);
+      walk(value[key], depth + 1);
+    }
+  };
+  const count = (): void => {
+    values += 1;
+    if (values > maxValues) throw tooManyValues(maxValues);
+  };
+  walk(body, 0);
+  if (values > FEW_VALUES && isObject(body)) large.add(body);
 }
 
 function refuseText(value: string): void {

@@ -1,5 +1,5 @@
-// Runs periodic jobs, each slot on one instance only, by a row a job in the database.
-// It must not know what a job does, nor trust the process clock: the database decides when a slot is due.
+// Runs periodic jobs. A row per job in the database makes sure that only one instance runs each slot.
+// It must not know what a job does, nor use the process clock: the database decides when a slot is due.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool } from 'pg';
 
@@ -7,40 +7,45 @@ type Log = { warn(obj: object, msg: string): void; error(obj: object, msg: strin
 
 export type Scheduler = {
   /**
-   * Declares a job before `start`; the name is its row. Slots lie `intervalMs` apart (fractions count) and do not
-   * drift; slots missed while nobody ran are made up by one run. A job that throws is logged and tried at its next
-   * slot, as is one whose process died. An instance runs a job once at a time; a run that outlasts its interval may
-   * meet the next one on another instance.
+   * Declares a job; call it before `start`. The name identifies its row. Slots are `intervalMs` apart (fractions count)
+   * and do not drift; one run makes up for all slots that were missed. A job that throws is logged and runs again at
+   * its next slot, as does one whose process died. An instance runs a job once at a time; if a run outlasts its
+   * interval, another instance may start the next one.
    */
   every(name: string, intervalMs: number, run: () => Promise<void>): void;
-  /** The first slot of a job that never ran is due at once. */
+  /** Starts to run jobs. A job that never ran is due at once. */
   start(): void;
-  /** Takes no more slots and waits for the running jobs, at most `timeoutMs`; called again, for the first wait only. */
+  /**
+   * Takes no more slots and waits for running jobs, at most `timeoutMs`. Further calls return the first call's promise.
+   */
   stop(timeoutMs?: number): Promise<void>;
 };
 
 type Job = { name: string; intervalMs: number; run: () => Promise<void> };
 
-// Shorter than the time-outs of usual supervisors (systemd 90 s, Kubernetes 30 s, Docker 10 s) allow for all.
-const defaultStopTimeoutMs = 8_000;
+// Shorter than the stop timeouts of common supervisors (systemd 90 s, Kubernetes 30 s, Docker 10 s).
+const DEFAULT_STOP_TIMEOUT_MS = 8_000;
 
-const minIntervalMs = 10; // a slot costs one statement on every instance
-const maxTimerMs = 2 ** 31 - 1; // setTimeout's own bound; longer ones fire at once
-const minWaitMs = 5; // a timer may fire a little before the database's clock says so
-const maxRetryMs = 30_000; // between looks at a database that does not answer
+const MIN_INTERVAL_MS = 10; // a slot costs one statement on every instance
+const maxTimerMs = 2 ** 31 - 1; // the limit of setTimeout; longer timers fire at once
+const MIN_WAIT_MS = 5; // a timer may fire slightly before the slot is due by the database's clock
+const MAX_RETRY_MS = 30_000; // between attempts while the database does not answer
 
-// A shorter interval than at the last start must not wait for the end of the longer one.
+// If the interval is shorter than at the last start, the first slot must not wait for the end of the longer one.
 const registerSql = `
 insert into job_schedule as job (name, next_at) values ($1, statement_timestamp())
 on conflict (name) do update set next_at = excluded.next_at + $2::float8 * interval '1 millisecond'
 where job.next_at > excluded.next_at + $2::float8 * interval '1 millisecond'`;
 
-// One instance moves next_at past now, by whole intervals; the others then find it in the future.
+// One instance moves next_at past now, by whole intervals; the others then find it in the future. If next_at is more
+// than an interval ahead, it was set while the clock was ahead: the job is due, and next_at is moved back. The
+// tolerance of a tenth keeps small steps of the clock from running a slot twice.
 const takeSql = `
 with taken as (
   update job_schedule set next_at = next_at + $2::float8 * interval '1 millisecond'
     * (1 + floor(extract(epoch from statement_timestamp() - next_at) * 1000 / $2::numeric)::float8)
-  where name = $1 and next_at <= statement_timestamp()
+  where name = $1 and (next_at <= statement_timestamp()
+    or next_at > statement_timestamp() + 1.1 * $2::float8 * interval '1 millisecond')
   returning next_at
 )
 select slot.taken, greatest(0, extract(epoch from slot.next_at - statement_timestamp()) * 1000)::float8 as wait_ms
@@ -54,14 +59,14 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
   const { pool, log } = deps;
   const jobs = new Map<string, Job>();
   const timers = new Map<Job, NodeJS.Timeout>();
-  const underWay = new Set<Promise<void>>();
+  const running = new Set<Promise<void>>();
   let started = false;
   let stopped: Promise<void> | undefined;
 
   const register = (job: Job) =>
     pool.query({ name: 'job_register', text: registerSql, values: [job.name, job.intervalMs] });
 
-  /** Runs the job if its slot was free; answers after how many milliseconds the next one may be. */
+  /** Runs the job if its slot is due. Returns the milliseconds until the next slot. */
   async function takeSlot(job: Job): Promise<number> {
     const values = [job.name, job.intervalMs];
     const query = { name: 'job_take', text: takeSql, values };
@@ -79,46 +84,46 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
     return slot.wait_ms - (performance.now() - startedAt);
   }
 
-  async function look(job: Job): Promise<number> {
+  async function check(job: Job): Promise<number> {
     try {
       return await takeSlot(job);
     } catch (error) {
-      log.warn({ err: error, job: job.name }, 'could not look for a due job');
-      return Math.min(job.intervalMs, maxRetryMs);
+      log.warn({ err: error, job: job.name }, 'could not check for due jobs');
+      return Math.min(job.intervalMs, MAX_RETRY_MS);
     }
   }
 
-  function lookAfter(job: Job, waitMs: number): void {
+  function checkAfter(job: Job, waitMs: number): void {
     if (stopped) return;
     const timer = setTimeout(
       () => {
-        const turn = look(job).then((nextMs) => {
-          underWay.delete(turn);
-          lookAfter(job, nextMs);
+        const turn = check(job).then((nextMs) => {
+          running.delete(turn);
+          checkAfter(job, nextMs);
         });
-        underWay.add(turn);
+        running.add(turn);
       },
-      Math.min(Math.max(Math.ceil(waitMs), minWaitMs), maxTimerMs),
+      Math.min(Math.max(Math.ceil(waitMs), MIN_WAIT_MS), maxTimerMs),
     );
     timer.unref();
     timers.set(job, timer);
   }
 
-  async function settleDown(timeoutMs: number): Promise<void> {
+  async function waitForJobs(timeoutMs: number): Promise<void> {
     for (const timer of timers.values()) clearTimeout(timer);
     const bound = new AbortController();
     const late = wait(timeoutMs, true, { signal: bound.signal }).catch(() => false);
-    const isLate = await Promise.race([late, Promise.all(underWay).then(() => false)]);
+    const isLate = await Promise.race([late, Promise.all(running).then(() => false)]);
     bound.abort();
-    if (isLate) log.warn({ timeoutMs }, 'periodic jobs still run at the end of the wait for them');
+    if (isLate) log.warn({ timeoutMs }, 'periodic jobs were still running when shutdown stopped waiting');
   }
 
   return {
     every(name, intervalMs, run) {
       if (started) throw new Error(`job "${name}" comes after the scheduler's start`);
       if (jobs.has(name)) throw new Error(`job "${name}" is declared twice`);
-      if (!(intervalMs >= minIntervalMs))
-        throw new RangeError(`job "${name}" needs ${minIntervalMs} ms or more`);
+      if (!(intervalMs >= MIN_INTERVAL_MS))
+        throw new RangeError(`job "${name}" needs ${MIN_INTERVAL_MS} ms or more`);
       jobs.set(name, { name, intervalMs, run: async () => run() });
     },
     start() {
@@ -126,18 +131,18 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
       started = true;
       for (const job of jobs.values()) {
         const registered = register(job).then(
-          () => lookAfter(job, 0),
+          () => checkAfter(job, 0),
           (error: unknown) => {
             log.warn({ err: error, job: job.name }, 'could not register a job');
-            lookAfter(job, Math.min(job.intervalMs, maxRetryMs));
+            checkAfter(job, Math.min(job.intervalMs, MAX_RETRY_MS));
           },
         );
-        const turn = registered.finally(() => underWay.delete(turn));
-        underWay.add(turn);
+        const turn = registered.finally(() => running.delete(turn));
+        running.add(turn);
       }
     },
-    stop(timeoutMs = defaultStopTimeoutMs) {
-      stopped ??= settleDown(timeoutMs);
+    stop(timeoutMs = DEFAULT_STOP_TIMEOUT_MS) {
+      stopped ??= waitForJobs(timeoutMs);
       return stopped;
     },
   };

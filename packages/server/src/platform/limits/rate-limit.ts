@@ -1,5 +1,5 @@
-// Counts hits per key in a fixed window, exactly, over any number of requests, processes and instances.
-// It must keep no count in memory and must not know what a key stands for.
+// Counts hits per key in a fixed window, exactly, across all requests, processes and instances.
+// It must not keep a count in memory, nor know the meaning of a key.
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 
@@ -15,14 +15,13 @@ export type RateLimitResult = {
 
 export type RateLimiter = {
   /**
-   * Counts one hit; at most `rule.limit` are allowed per key and window, which begins with its first hit.
-   * A key belongs to one rule: two rules on one thing take two keys. Rejects when the database does not answer
-   * in time, and the caller must then refuse: a limit that cannot be checked is not passed.
+   * Counts one hit. At most `rule.limit` are allowed per key and window; a window begins with its first hit. A key
+   * belongs to one rule: use two keys for two rules. Rejects when the database does not answer in time; the caller must
+   * then refuse, because an unchecked limit must not let a request pass.
    */
   hit(key: string, rule: RateLimitRule): Promise<RateLimitResult>;
-  /** Counts each on its own, all in the time of one, and answers in the same order. */
-  hitAll(hits: readonly { key: string; rule: RateLimitRule }[]): Promise<RateLimitResult[]>;
-  reset(key: string): Promise<void>;
+  /** Takes back one hit of the current window, for an event that turned out not to count. */
+  giveBack(key: string): Promise<void>;
 };
 
 const windowSeconds: ReadonlyMap<string, number> = new Map([
@@ -33,35 +32,38 @@ const windowSeconds: ReadonlyMap<string, number> = new Map([
 ]);
 
 // Far above any useful limit and far below the largest integer, which `hits` must never reach.
-const maxLimit = 1_000_000;
+const MAX_LIMIT = 1_000_000;
 
-// Longer than `login:ip:<IPv6>` or a UUID with its prefix; e-mail addresses (254) are stored as their hash.
-const maxKeyLength = 120;
+// Longer than `login:ip:<IPv6>` or a UUID with its prefix; email addresses (254) are stored as their hash.
+const MAX_KEY_LENGTH = 120;
 
-// A refusal for want of an answer should come while the client still waits for one.
-const defaultMaxWaitMs = 5_000;
+// If the database does not answer, the refusal should reach the client while it still waits.
+const DEFAULT_MAX_WAIT_MS = 5_000;
 
-// A key over its limit is only read until its window ends: a flood then writes nothing. Below the limit, the row
-// is counted under its lock. Racing hits may count a few past the limit; none past it is ever allowed.
-// One instant, the statement's start, decides all: two readings could disagree about whether the window is over.
+// A key over its limit is only read until its window ends, so a flood writes nothing. Below the limit, the row is
+// updated under its lock. Concurrent hits may count a few past the limit, but none of those is allowed. The statement's
+// start is the only time used: two readings could disagree about whether the window is over. A window that would last
+// longer than the rule's was begun while the clock was ahead, so it is shortened.
 const hitSql = `
 with refused as (
   select hits, reset_at from rate_limits
   where key = $1 and hits > $2::integer and reset_at > statement_timestamp()
+    and reset_at <= statement_timestamp() + $3::integer * interval '1 second'
 ), counted as (
   insert into rate_limits as stored (key, hits, reset_at)
   select $1, 1, statement_timestamp() + $3::integer * interval '1 second'
   where not exists (select from refused)
   on conflict (key) do update set
     hits = case when stored.reset_at <= statement_timestamp() then 1 else stored.hits + 1 end,
-    reset_at = case when stored.reset_at <= statement_timestamp() then excluded.reset_at else stored.reset_at end
+    reset_at = case when stored.reset_at <= statement_timestamp() then excluded.reset_at
+      else least(stored.reset_at, excluded.reset_at) end
   returning hits, reset_at
 )
 select hits, ceil(extract(epoch from reset_at - statement_timestamp()))::integer as reset_seconds
 from (select * from refused union all select * from counted) as outcome`;
 
-// Windows that ended a minute ago: a hit that started before its window's end still finds it.
-// The condition is checked again on the locked row, because a hit may have opened a new window meanwhile.
+// Windows that ended more than a minute ago, so that a hit that started before the end still finds its window.
+// The condition is checked again on the locked row, because a hit may have begun a new window in the meantime.
 const deleteSql = `
 with ended as materialized (
   select key from rate_limits where reset_at < now() - interval '1 minute'
@@ -76,16 +78,16 @@ export function parseRateLimit(text: string): RateLimitRule | null {
   const [, count, unit] = /^(\d{1,7})\/([a-z]+)$/.exec(text) ?? [];
   const seconds = windowSeconds.get(unit ?? '');
   const limit = Number(count);
-  if (seconds === undefined || limit < 1 || limit > maxLimit) {
+  if (seconds === undefined || limit < 1 || limit > MAX_LIMIT) {
     throw new Error(
-      `is "${text}"; write N/second, N/minute, N/hour or N/day with N from 1 to ${maxLimit}, such as 5/minute, or off`,
+      `is "${text}"; write N/second, N/minute, N/hour or N/day with N from 1 to ${MAX_LIMIT}, such as 5/minute, or off`,
     );
   }
   return { limit, windowSeconds: seconds };
 }
 
 function storedKey(key: string): string {
-  if (key.length <= maxKeyLength && !key.includes('\0')) return key;
+  if (key.length <= MAX_KEY_LENGTH && !key.includes('\0')) return key;
   return `sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
 
@@ -104,9 +106,9 @@ async function within<T>(maxWaitMs: number, work: Promise<T>): Promise<T> {
   }
 }
 
-/** `maxWaitMs` bounds the wait for a connection and the answer together. */
+/** Creates a limiter. `maxWaitMs`: longest wait for a connection and the result together. */
 export function createRateLimiter(deps: { pool: Pool; maxWaitMs?: number }): RateLimiter {
-  const { pool, maxWaitMs = defaultMaxWaitMs } = deps;
+  const { pool, maxWaitMs = DEFAULT_MAX_WAIT_MS } = deps;
 
   async function hit(key: string, rule: RateLimitRule): Promise<RateLimitResult> {
     const values = [storedKey(key), rule.limit, rule.windowSeconds];
@@ -115,7 +117,7 @@ export function createRateLimiter(deps: { pool: Pool; maxWaitMs?: number }): Rat
       pool.query<{ hits: number; reset_seconds: number }>({ name: 'rate_limit_hit', text: hitSql, values }),
     );
     const row = rows[0];
-    if (!row) throw new Error('the rate limit statement answered no row');
+    if (!row) throw new Error('the rate limit statement returned no row');
     return {
       allowed: row.hits <= rule.limit,
       limit: rule.limit,
@@ -126,15 +128,15 @@ export function createRateLimiter(deps: { pool: Pool; maxWaitMs?: number }): Rat
 
   return {
     hit,
-    hitAll: (hits) => Promise.all(hits.map(({ key, rule }) => hit(key, rule))),
-    async reset(key) {
-      const text = 'delete from rate_limits where key = $1';
-      await within(maxWaitMs, pool.query({ name: 'rate_limit_reset', text, values: [storedKey(key)] }));
+    async giveBack(key) {
+      const text =
+        'update rate_limits set hits = hits - 1 where key = $1 and hits > 0 and reset_at > statement_timestamp()';
+      await within(maxWaitMs, pool.query({ name: 'rate_limit_give_back', text, values: [storedKey(key)] }));
     },
   };
 }
 
-/** The fields of a response to a limited request; `Retry-After` only with a refusal. Seconds, as numbers of digits. */
+/** Returns the headers of the response to a limited request; `Retry-After` only for a refusal. Times are in seconds. */
 export function rateLimitHeaders(result: RateLimitResult): Record<string, string> {
   const headers: Record<string, string> = {
     'RateLimit-Limit': String(result.limit),
@@ -146,8 +148,8 @@ export function rateLimitHeaders(result: RateLimitResult): Record<string, string
 }
 
 /**
- * Removes windows that ended more than a minute ago and answers how many. Each statement removes at most
- * `batchSize`, so that none holds locks for long; at most `maxBatches` of them run, the rest waits for the next call.
+ * Deletes windows that ended more than a minute ago. Returns how many. Each statement deletes at most `batchSize`, so
+ * that none holds locks for long. At most `maxBatches` statements run; the rest is left to the next call.
  */
 export async function deleteExpiredLimits(
   pool: Pool,

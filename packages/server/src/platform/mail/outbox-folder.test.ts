@@ -1,4 +1,4 @@
-// Mails without an SMTP server, in a real folder.
+// Tests mails without an SMTP server, in a real folder.
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,40 +22,64 @@ before(async () => {
 });
 after(() => rm(root, { recursive: true }));
 
-/** A transport and a folder of its own, which is not there yet. */
+/** Returns a transport and its folder, which does not exist yet. */
 async function newFolder(): Promise<{
   transport: MailTransport;
+  /** The same without a terminal. */
+  unwatched: MailTransport;
   parent: string;
   dir: string;
   printed: string[];
+  kept: string[];
 }> {
   const parent = await mkdtemp(join(root, 'data-'));
   const dir = join(parent, 'outbox');
   const printed: string[] = [];
-  const transport = createMailTransport({ from, outboxDir: dir, print: (text) => void printed.push(text) });
-  return { transport, parent, dir, printed };
+  const kept: string[] = [];
+  const options = { from, senderName: 'The Keep', outboxDir: dir };
+  const transport = createMailTransport({ ...options, print: (text) => void printed.push(text) });
+  const unwatched = createMailTransport({ ...options, onKept: (path) => void kept.push(path) });
+  return { transport, unwatched, parent, dir, printed, kept };
 }
 
-test('a mail becomes one readable file for its owner only, and is printed', async () => {
+test('a mail becomes one message file for its owner only, with its link in one piece, and is printed', async () => {
   const { transport, dir, printed } = await newFolder();
   await transport.verify();
   await transport.send(mail, { messageId });
-  const [name, ...others] = await readdir(dir);
+  const [name = '', ...others] = await readdir(dir);
   assert.deepEqual(others, []);
-  assert.match(name ?? '', /^\d{4}-\d\d-\d\dT[\d-]+Z_bob@example\.com_[0-9a-f]{8}\.txt$/);
-  const content = await readFile(join(dir, name ?? ''), 'utf8');
-  const date = /^Date: (.*)$/m.exec(content)?.[1];
-  assert.equal(
-    content,
-    `To: bob@example.com\nFrom: ${from}\nSubject: Grüße\nDate: ${date}\n` +
-      `Message-ID: <${messageId}@castellan.example>\n\n${mail.text}\n`,
+  assert.match(name, /^\d{4}-\d\d-\d\dT[\d-]+Z_bob@example\.com_[0-9a-f]{8}\.eml$/);
+  const content = await readFile(join(dir, name), 'utf8');
+  for (const line of [
+    'To: bob@example.com',
+    `From: ${from}`,
+    'Subject: =?UTF-8?Q?Gr=C3=BC=C3=9Fe?=',
+    `Message-ID: <${messageId}@castellan.example>`,
+    'MIME-Version: 1.0',
+    'Content-Type: text/plain; charset=utf-8',
+    'Content-Type: text/html; charset=utf-8',
+    ...mail.text.split('\n'),
+    mail.html,
+  ])
+    assert.ok(content.split('\n').includes(line), `${line} is not in\n${content}`);
+  assert.match(content, /^Date: \w+, \d\d? \w+ \d{4} /m);
+  assert.ok(
+    printed.join('').includes(`To: bob@example.com\nFrom: ${from}\nSubject: Grüße\n\n${mail.text}\n`),
   );
-  assert.ok(printed.join('').includes(content));
-  assert.equal((await stat(join(dir, name ?? ''))).mode & 0o777, 0o600);
+  assert.ok(printed.join('').includes(join(dir, name)));
+  assert.equal((await stat(join(dir, name))).mode & 0o777, 0o600);
   assert.equal((await stat(dir)).mode & 0o777, 0o700);
 });
 
-test('neither path, headers nor terminal can be led astray', async () => {
+test('without a terminal, only the path of the file is reported', async () => {
+  const { unwatched, dir, printed, kept } = await newFolder();
+  await unwatched.send(mail, { messageId });
+  const [name = ''] = await readdir(dir);
+  assert.deepEqual(kept, [join(dir, name)]);
+  assert.deepEqual(printed, []);
+});
+
+test('a mail cannot inject into the path, the headers or the terminal', async () => {
   const { transport, parent, dir, printed } = await newFolder();
   const to = `../../etc/${'x'.repeat(300)}@example.com`;
   await transport.send(
@@ -73,6 +97,7 @@ test('a folder that cannot be written rejects the mail and the check', async () 
   await writeFile(join(root, 'file'), '');
   const transport = createMailTransport({
     from,
+    senderName: 'The Keep',
     outboxDir: join(root, 'file', 'outbox'),
     print: assert.fail,
   });
@@ -80,21 +105,22 @@ test('a folder that cannot be written rejects the mail and the check', async () 
   await assert.rejects(transport.verify());
 });
 
-test('clean-up removes old mails, never a younger one or a file of someone else', async () => {
-  const own = '2020-01-01T00-00-00-000Z_old@example.com_0123abcd.txt';
-  const part = '.2020-01-01T00-00-00-001Z_old@example.com_0123abcd.txt.part';
-  const link = '2020-01-01T00-00-00-002Z_link@example.com_0123abcd.txt';
+test('clean-up deletes old mails, never a younger one or another file', async () => {
+  const earlier = '2020-01-01T00-00-00-003Z_old@example.com_0123abcd.txt';
+  const own = '2020-01-01T00-00-00-000Z_old@example.com_0123abcd.eml';
+  const part = '.2020-01-01T00-00-00-001Z_old@example.com_0123abcd.eml.part';
+  const link = '2020-01-01T00-00-00-002Z_link@example.com_0123abcd.eml';
   const foreign = 'notes.txt';
   const { transport, dir } = await newFolder();
   await transport.send(mail, { messageId });
   const youngOnes = await readdir(dir);
-  for (const name of [own, part, foreign]) {
+  for (const name of [own, earlier, part, foreign]) {
     await writeFile(join(dir, name), '');
     await utimes(join(dir, name), 1_577_836_800, 1_577_836_800);
   }
   await symlink(join(dir, foreign), join(dir, link));
   assert.equal(await deleteOldOutboxFiles(dir, 30, 1), 1);
-  assert.equal(await deleteOldOutboxFiles(dir, 30), 1);
+  assert.equal(await deleteOldOutboxFiles(dir, 30), 2);
   assert.equal(await deleteOldOutboxFiles(dir, 30), 0);
   assert.deepEqual((await readdir(dir)).sort(), [...youngOnes, foreign, link].sort());
   assert.equal(await deleteOldOutboxFiles(join(root, 'missing'), 30), 0);

@@ -1,61 +1,55 @@
-// The folder that keeps mails where no SMTP server is set: one readable file each, for its owner only.
-// It must not touch a file that it did not name itself.
+// The folder for mails when no SMTP server is configured: one .eml file per mail, readable only by its owner.
+// It must not touch files whose names it did not make.
 import { randomBytes } from 'node:crypto';
-import { access, constants, lstat, mkdir, opendir, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { access, constants, lstat, opendir, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '@castellan/embedded-postgres/folders';
+import { errorCode } from '../unknown-values.ts';
 
-export type KeptMail = { to: string; from: string; subject: string; messageId: string; text: string };
+// Such as 2026-11-21T02-13-05-123Z_bob@example.com_1f2e3d4c.eml, or with .part while it is written. Earlier versions
+// wrote .txt.
+const ownName =
+  /^\.?\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[a-z0-9@._+-]{1,64}_[0-9a-f]{8}\.(eml|txt)(\.part)?$/;
 
-// 2026-11-21T02-13-05-123Z_bob@example.com_1f2e3d4c.txt, and its name while it is being written.
-const ownName = /^\.?\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[a-z0-9@._+-]{1,64}_[0-9a-f]{8}\.txt(\.part)?$/;
-
-const oneLine = (text: string): string => text.replace(/\p{C}+/gu, ' ');
-
-/** `write` answers path and content once the whole file is there; names sort by time. Rejects when it cannot. */
+/**
+ * `write` resolves with the path when the file is complete. Names sort by time. Both reject if the folder is not
+ * writable.
+ */
 export function createOutboxFolder(dir: string): {
   prepare(): Promise<void>;
-  write(mail: KeptMail): Promise<{ path: string; content: string }>;
+  write(to: string, message: string): Promise<string>;
 } {
   async function prepare(): Promise<void> {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir, 0o700);
     await access(dir, constants.W_OK | constants.X_OK);
   }
   return {
     prepare,
-    async write(mail) {
-      const now = new Date();
-      const recipient = mail.to
+    async write(to, message) {
+      const recipient = to
         .toLowerCase()
         .replace(/[^a-z0-9@._+-]/g, '_')
         .slice(0, 64);
-      const stamp = now.toISOString().replace(/[:.]/g, '-');
-      const name = `${stamp}_${recipient}_${randomBytes(4).toString('hex')}.txt`;
-      const headers = [
-        `To: ${oneLine(mail.to)}`,
-        `From: ${oneLine(mail.from)}`,
-        `Subject: ${oneLine(mail.subject)}`,
-        `Date: ${now.toUTCString()}`,
-        `Message-ID: ${oneLine(mail.messageId)}`,
-      ];
-      const content = `${headers.join('\n')}\n\n${mail.text.trimEnd()}\n`;
+      const stamp = new Date().toISOString().replace(/[:.]/g, '-');
+      const name = `${stamp}_${recipient}_${randomBytes(4).toString('hex')}.eml`;
       const path = join(dir, name);
       const part = join(dir, `.${name}.part`);
       await prepare();
       try {
-        await writeFile(part, content, { mode: 0o600, flag: 'wx' });
+        await writeFile(part, message, { mode: 0o600, flag: 'wx' });
         await rename(part, path);
       } catch (error) {
         await rm(part, { force: true });
         throw error;
       }
-      return { path, content };
+      return path;
     },
   };
 }
 
 /**
- * Removes kept mails last written more than `olderThanDays` ago, `max` of them at most, and answers how many.
- * A folder that is not there counts as empty.
+ * Deletes mails last written more than `olderThanDays` ago, at most `max`. Returns how many. A missing folder counts as
+ * empty.
  */
 export async function deleteOldOutboxFiles(dir: string, olderThanDays: number, max = 1_000): Promise<number> {
   const oldest = Date.now() - olderThanDays * 86_400_000;
@@ -71,8 +65,8 @@ export async function deleteOldOutboxFiles(dir: string, olderThanDays: number, m
       deleted += 1;
     }
   } catch (error) {
-    // Also when another instance removed a file first: the rest waits for the next call.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    // ENOENT also means that another instance deleted a file first: the rest is left to the next call.
+    if (errorCode(error) !== 'ENOENT') throw error;
   }
   return deleted;
 }

@@ -1,19 +1,21 @@
-// The statements by which workers share the rows of the outbox.
-// It must not run them: whoever does decides what a failure of the database means.
+// The statements with which workers share the rows of the outbox.
+// It must not run them: the worker decides how to handle failures of the database.
 
 export type Statement = { name: string; text: string; values: unknown[] };
 export type OutboxRow = { id: string; kind: string; payload: unknown; attempts: number };
 
-// Back-off: 5 s, doubled up to 15 min, each shortened by up to a fifth so that a backlog spreads out.
-// Without that, n > 9 attempts span 1,275 s + (n - 9) x 900 s.
-const firstDelaySeconds = 5;
+// Backoff: 5 s, doubled up to 15 min, each shortened by up to a fifth so that a backlog spreads out.
+// Without the shortening, n > 9 attempts span 1,275 s + (n - 9) x 900 s.
+const FIRST_DELAY_SECONDS = 5;
 const maxDelaySeconds = 15 * 60;
 
-// The lease hides a row from everybody until it ends; the number of the attempt tells whose lease it is.
+// The lease hides a row from other workers until it ends. A lease that ends too far in the future was given while the
+// clock was ahead, and is ignored. The number of the attempt identifies the lease.
 const claimSql = `
 with due as materialized (
   select id from outbox
-  where sent_at is null and failed_at is null and run_at <= now() and (locked_until is null or locked_until <= now())
+  where sent_at is null and failed_at is null and run_at <= now()
+    and (locked_until is null or locked_until <= now() or locked_until > now() + 2 * $2::float8 * interval '1 second')
   order by run_at limit $1::integer for update skip locked
 )
 update outbox set locked_until = now() + $2::float8 * interval '1 second', attempts = attempts + 1
@@ -26,11 +28,11 @@ export const claimStatement = (count: number, leaseSeconds: number): Statement =
   values: [count, leaseSeconds],
 });
 
-const isMine = 'id = $1 and attempts = $2 and sent_at is null and failed_at is null';
+const ownLease = 'id = $1 and attempts = $2 and sent_at is null and failed_at is null';
 
-/** How an attempt ended. `reason` must hold no secret. */
+/** Statements that record how an attempt ended. `reason` must not contain a secret. */
 export const outcome = {
-  // True whoever holds the lease by now: the mail is out.
+  // Regardless of who holds the lease now: the mail was sent.
   sent: ({ id }: OutboxRow) => ({
     name: 'outbox_sent',
     text: `update outbox set sent_at = now(), failed_at = null, locked_until = null, last_error = null
@@ -39,18 +41,18 @@ export const outcome = {
   }),
   dropped: ({ id, attempts }: OutboxRow) => ({
     name: 'outbox_drop',
-    text: `delete from outbox where ${isMine}`,
+    text: `delete from outbox where ${ownLease}`,
     values: [id, attempts],
   }),
   retry: ({ id, attempts }: OutboxRow, reason: string) => ({
     name: 'outbox_retry',
     text: `update outbox set locked_until = null, last_error = $3,
-      run_at = now() + $4::float8 * (0.8 + 0.2 * random()) * interval '1 second' where ${isMine}`,
-    values: [id, attempts, reason, Math.min(firstDelaySeconds * 2 ** (attempts - 1), maxDelaySeconds)],
+      run_at = now() + $4::float8 * (0.8 + 0.2 * random()) * interval '1 second' where ${ownLease}`,
+    values: [id, attempts, reason, Math.min(FIRST_DELAY_SECONDS * 2 ** (attempts - 1), maxDelaySeconds)],
   }),
   failed: ({ id, attempts }: OutboxRow, reason: string) => ({
     name: 'outbox_failed',
-    text: `update outbox set failed_at = now(), locked_until = null, last_error = $3 where ${isMine}`,
+    text: `update outbox set failed_at = now(), locked_until = null, last_error = $3 where ${ownLease}`,
     values: [id, attempts, reason],
   }),
 } satisfies Record<string, (row: OutboxRow, reason: string) => Statement>;
@@ -68,4 +70,16 @@ export const deleteStatement = (olderThanDays: number, count: number): Statement
   name: 'outbox_delete_old',
   text: deleteSql,
   values: [olderThanDays, count],
+});
+
+// Longer than any backoff: such a time was set while the clock was ahead.
+const healSql = `
+update outbox set run_at = now()
+where sent_at is null and failed_at is null and run_at > now() + 2 * $1::float8 * interval '1 second'`;
+
+/** Makes mails due whose next attempt is later than any backoff allows. */
+export const healStatement = (): Statement => ({
+  name: 'outbox_heal',
+  text: healSql,
+  values: [maxDelaySeconds],
 });

@@ -1,25 +1,20 @@
-// The outbox on a real PostgreSQL and a real SMTP server: what commits is sent, once, through every kind of trouble.
+// Tests the outbox on a real PostgreSQL and a real SMTP server: committed mails are sent once, through every kind of
+// failure.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
+import { createScratchDatabase } from '@castellan/testing/scratch-database';
+import { type SmtpSink, smtpRefusal, startSmtpSink } from '@castellan/testing/smtp-sink';
 import pg from 'pg';
 import type { SMTPServerOptions } from 'smtp-server';
-import { createScratchDatabase } from '../../../test/scratch-database.ts';
-import { type SmtpSink, smtpRefusal, startSmtpSink } from '../../../test/smtp-sink.ts';
-import {
-  createOutboxWorker,
-  deleteOldOutbox,
-  describeFailure,
-  enqueueMail,
-  enqueueMailStatement,
-  type OutboxWorker,
-} from './outbox.ts';
+import { createOutboxWorker, deleteOldOutbox, describeFailure, type OutboxWorker } from './outbox.ts';
 import { createMailTransport, MailRefusedError, type MailTransport } from './transport.ts';
 
 type WorkerOptions = Omit<Parameters<typeof createOutboxWorker>[0], 'pool' | 'transport' | 'log'>;
 
 const token = 'dG9rZW4tdGhhdC1ub2JvZHktbWF5LXNlZS1oZXJl';
+/** Ends a test that hangs; not a limit on speed. */
+const HANG_MS = 60_000;
 const pools: pg.Pool[] = [];
 const logged: { level: string; msg: string; outboxId?: string; reason?: string }[] = [];
 const note = (level: string) => (obj: object, msg: string) => void logged.push({ level, msg, ...obj });
@@ -59,12 +54,13 @@ async function newSink(options: SMTPServerOptions = {}, port = 0): Promise<SmtpS
   return sink;
 }
 
-function smtp(sink: SmtpSink, sendTimeoutMs = 5_000): MailTransport {
+function smtp(sink: SmtpSink, sendTimeoutMs = 20_000): MailTransport {
   const from = 'no-reply@castellan.example';
   const smtpUrl = sink.url();
   const transport = createMailTransport({
     smtpUrl,
     from,
+    senderName: 'Castellan',
     outboxDir: '/nonexistent',
     print: assert.fail,
     sendTimeoutMs,
@@ -73,7 +69,7 @@ function smtp(sink: SmtpSink, sendTimeoutMs = 5_000): MailTransport {
   return transport;
 }
 
-/** Stands where a server would be, to hold a mail under way for as long as a test needs it. */
+/** A transport that keeps a mail in sending for as long as a test needs it. */
 const transportThat = (send: MailTransport['send']): MailTransport => ({
   send,
   verify: async () => {},
@@ -88,14 +84,16 @@ function newWorker(transport: MailTransport, options: Partial<WorkerOptions> = {
 }
 
 async function until(met: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + HANG_MS;
   while (!(await met())) {
-    if (performance.now() > deadline) assert.fail(`not within 10 s: ${what}`);
+    if (performance.now() > deadline) assert.fail(`not within ${HANG_MS} ms: ${what}`);
     await pause(5);
   }
 }
 
-const enqueue = (to = 'bob@example.com') => enqueueMail(pool, 'hello', { to });
+/** Adds a mail to the transaction of a client, as the service does. */
+const enqueue = (to = 'bob@example.com', client: pg.Pool | pg.PoolClient = pool) =>
+  client.query('insert into outbox (kind, payload) values ($1, $2)', ['hello', { to }]);
 const makeDue = () =>
   pool.query('update outbox set run_at = now() where sent_at is null and failed_at is null');
 const rows = async () => {
@@ -109,13 +107,13 @@ const onlyRow = async () => {
   return row;
 };
 
-test('a mail goes out if its transaction commits, and not if it rolls back', async () => {
+test('a mail is sent if its transaction commits, and not if it rolls back', async () => {
   const sink = await newSink();
   const worker = newWorker(smtp(sink));
   const client = await pool.connect();
   for (const end of ['rollback', 'commit']) {
     await client.query('begin');
-    await enqueueMail(client, 'hello', { to: `${end}@example.com` });
+    await enqueue(`${end}@example.com`, client);
     assert.equal(await worker.drain(), 0);
     await client.query(end);
   }
@@ -129,14 +127,6 @@ test('a mail goes out if its transaction commits, and not if it rolls back', asy
   assert.ok(row.sent_at);
   assert.equal(row.failed_at, null);
   assert.match(sink.mails[0]?.raw ?? '', new RegExp(`^Message-ID: <${row.id}@castellan\\.example>\r$`, 'm'));
-});
-
-test('a Kysely transaction enqueues with the same statement', async () => {
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
-  const { text, values } = enqueueMailStatement('hello', { to: 'bob@example.com' });
-  await db.transaction().execute((tx) => tx.executeQuery(CompiledQuery.raw(text, values)));
-  const row = await onlyRow();
-  assert.deepEqual([row.kind, row.payload], ['hello', { to: 'bob@example.com' }]);
 });
 
 test('three instances send each of 200 mails once', async () => {
@@ -162,7 +152,7 @@ test('wake sends at once, also while the worker is busy', async () => {
   }
 });
 
-test('a wake during a look that began too early is not lost', async () => {
+test('a wake during a running check is not lost', async () => {
   const looked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const slow = {
@@ -183,7 +173,7 @@ test('a wake during a look that began too early is not lost', async () => {
   await until(() => sink.mails.length === 1, 'the mail');
 });
 
-test('a mail that nobody told of is found by the next look', async () => {
+test('a mail without a wake is found by the next poll', async () => {
   const sink = await newSink();
   const worker = newWorker(smtp(sink), { pollMs: 20 });
   worker.start();
@@ -191,7 +181,7 @@ test('a mail that nobody told of is found by the next look', async () => {
   await until(() => sink.mails.length === 1, 'the mail');
 });
 
-test('a server that says "later" gets the mail again after a pause, and operators see why without secrets', async () => {
+test('a mail that was refused temporarily is retried after a pause, and the reason is logged without secrets', async () => {
   let busy = true;
   const refusal = smtpRefusal(
     450,
@@ -221,7 +211,7 @@ test('a server that says "later" gets the mail again after a pause, and operator
   assert.ok(sent.sent_at);
 });
 
-test('a recipient that the server refuses for good is given up at once and logged as an error', async () => {
+test('a mail to a permanently refused recipient is given up at once and logged as an error', async () => {
   const refusal = smtpRefusal(550, '5.1.1 no such user <bob@example.com>');
   const sink = await newSink({ onRcptTo: (_address, _session, done) => done(refusal) });
   const worker = newWorker(smtp(sink));
@@ -256,7 +246,7 @@ test('pauses double up to 15 minutes, and the last attempt gives up', async () =
   assert.equal(row.attempts, 11);
 });
 
-test('a mail whose attempts never came to an end is given up, unsent', async () => {
+test('a mail whose attempts never finished is given up unsent', async () => {
   const sink = await newSink();
   const worker = newWorker(smtp(sink), { maxAttempts: 3 });
   await enqueue();
@@ -276,7 +266,7 @@ test('a server that hangs costs an attempt, not the worker', async () => {
   assert.ok(row.due_in > 3);
 });
 
-test('mails wait while the server is down and go out when it is up', async () => {
+test('mails wait while the server is down and are sent when it is up', async () => {
   const gone = await startSmtpSink();
   await gone.close();
   const worker = newWorker(smtp(gone), { pollMs: 20 });
@@ -290,7 +280,7 @@ test('mails wait while the server is down and go out when it is up', async () =>
   await until(() => sink.mails.length === 1, 'the mail');
 });
 
-test('a mail is written anew for each attempt, and its token is never stored', async () => {
+test('a mail is composed anew for each attempt, and its token is never stored', async () => {
   const sink = await newSink({ onRcptTo: (_address, _session, done) => done(smtpRefusal(450)) });
   let written = 0;
   const worker = newWorker(smtp(sink), {
@@ -307,7 +297,7 @@ test('a mail is written anew for each attempt, and its token is never stored', a
   assert.ok(!(await onlyRow()).whole.includes(token));
 });
 
-test('a mail that is no longer wanted leaves no trace', async () => {
+test('a mail that is no longer needed is deleted', async () => {
   const sink = await newSink();
   const worker = newWorker(smtp(sink), { compose: async () => null });
   await enqueue();
@@ -316,7 +306,7 @@ test('a mail that is no longer wanted leaves no trace', async () => {
   assert.deepEqual(sink.mails, []);
 });
 
-test('a mail that cannot be written is tried again', async () => {
+test('a mail that cannot be composed is retried', async () => {
   const sink = await newSink();
   const worker = newWorker(smtp(sink), { compose: () => Promise.reject(new Error(`no template ${token}`)) });
   await enqueue();
@@ -326,7 +316,7 @@ test('a mail that cannot be written is tried again', async () => {
   assert.ok(row.due_in > 3);
 });
 
-test('what a dead instance had taken is sent when its lease is over, not before, under the same Message-ID', async () => {
+test('a mail of a dead instance is sent with the same Message-ID after its lease, not before', async () => {
   const sink = await newSink();
   const worker = newWorker(smtp(sink));
   await enqueue();
@@ -360,7 +350,7 @@ for (const [name, end] of staleEndings) {
   });
 }
 
-test('a mail whose writing outlasts its lease is not sent but tried again', async () => {
+test('a mail whose composition outlasts its lease is not sent but retried', async () => {
   const sink = await newSink();
   const slowly: WorkerOptions['compose'] = async (kind, payload) => {
     const startedAt = performance.now();
@@ -375,7 +365,7 @@ test('a mail whose writing outlasts its lease is not sent but tried again', asyn
   assert.throws(() => newWorker(smtp(sink), { leaseSeconds: 50 }), RangeError);
 });
 
-test('no connection is held while mails are under way', async () => {
+test('no connection is held while mails are being sent', async () => {
   const narrow = new pg.Pool({ connectionString: scratch.url, max: 1 });
   cleanups.push(() => narrow.end());
   const sending = Promise.withResolvers<void>();
@@ -394,7 +384,7 @@ test('no connection is held while mails are under way', async () => {
   release.resolve();
 });
 
-test('one stuck mail does not hold up the others', async () => {
+test('one stuck mail does not delay the others', async () => {
   const release = Promise.withResolvers<void>();
   const sent: string[] = [];
   const transport = transportThat(async ({ to }) => {
@@ -409,7 +399,7 @@ test('one stuck mail does not hold up the others', async () => {
   release.resolve();
 });
 
-/** A worker amid the first of two mails, which goes on once `release` is called. */
+/** A worker that is sending the first of two mails, and continues when `release` is called. */
 async function workerAmidMail(): Promise<{ worker: OutboxWorker; release: () => void }> {
   const sending = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
@@ -425,7 +415,7 @@ async function workerAmidMail(): Promise<{ worker: OutboxWorker; release: () => 
   return { worker, release: release.resolve };
 }
 
-test('stop waits for mails under way, and takes no more', async () => {
+test('stop waits for mails that are being sent, and takes no more', async () => {
   const { worker, release } = await workerAmidMail();
   const stopping = worker.stop();
   release();
@@ -435,7 +425,7 @@ test('stop waits for mails under way, and takes no more', async () => {
   assert.deepEqual((await rows()).map((row) => row.attempts).sort(), [0, 1]);
 });
 
-test('stop does not wait for ever, says so once, and the mail under way is still marked as sent', async () => {
+test('stop times out with one warning, and the mail being sent is still marked as sent', async () => {
   const { worker, release } = await workerAmidMail();
   await worker.stop(20);
   await worker.stop();
@@ -447,7 +437,7 @@ test('stop does not wait for ever, says so once, and the mail under way is still
   await until(async () => (await rows()).some((row) => row.sent_at), 'the mail to be marked as sent');
 });
 
-test('a database that goes away is reported once, and mails go out when it is back', async () => {
+test('a database outage is logged once, and mails are sent when it is back', async () => {
   let broken = true;
   let failures = 0;
   const flaky = {
@@ -471,7 +461,7 @@ test('a database that goes away is reported once, and mails go out when it is ba
   );
 });
 
-test('a mail is not sent twice because the database missed the moment it was sent', async () => {
+test('a mail is not sent twice if the database is unavailable when it was sent', async () => {
   let refusals = 1;
   const flaky = {
     query: (config: pg.QueryConfig) =>
@@ -486,7 +476,7 @@ test('a mail is not sent twice because the database missed the moment it was sen
   assert.equal(sink.mails.length, 1);
 });
 
-test('clean-up removes old mails that are done, and none that waits', async () => {
+test('clean-up deletes old finished mails, and no waiting one', async () => {
   const insert = `insert into outbox (kind, payload, created_at, run_at, sent_at, failed_at)
     select $1, '{}', now() - interval '40 days', now() - interval '40 days', $2, $3 from generate_series(1, $4)`;
   const old = new Date(Date.now() - 31 * 86_400_000);
@@ -502,7 +492,7 @@ test('clean-up removes old mails that are done, and none that waits', async () =
   assert.deepEqual((await rows()).map((row) => row.kind).sort(), ['waiting', 'young failed', 'young sent']);
 });
 
-test('the reason of a failure is one bounded line', () => {
+test('the reason of a failure is one line of limited length', () => {
   assert.equal(describeFailure(new Error('a\r\nb\u0000c')), 'Error: a b c');
   assert.ok(describeFailure(new Error('word '.repeat(100_000))).length <= 500);
   assert.equal(describeFailure({ password: 'x' }), 'not an Error');

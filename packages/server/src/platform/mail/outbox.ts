@@ -1,8 +1,16 @@
-// Mails as rows of the transactions that cause them, sent afterwards by a worker in every instance.
-// It must hold no transaction or connection while a mail is written or sent, and store no secret.
+// Sends mails from the table `outbox`, by a worker in every instance. The transaction that causes a mail adds its row
+// with `insert into outbox (kind, payload)`; the payload must not contain a secret.
+// It must not hold a transaction or connection while a mail is composed or sent, nor store a secret.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { claimStatement, deleteStatement, type OutboxRow, outcome, type Statement } from './outbox-rows.ts';
+import {
+  claimStatement,
+  deleteStatement,
+  healStatement,
+  type OutboxRow,
+  outcome,
+  type Statement,
+} from './outbox-rows.ts';
 import {
   MAX_SMTP_CONNECTIONS,
   type Mail,
@@ -15,14 +23,14 @@ type Log = Record<'info' | 'warn' | 'error', (obj: object, msg: string) => void>
 
 export type OutboxWorker = {
   start(): void;
-  /** Looks for due mails now: call it after the commit of a transaction that enqueued one. */
+  /** Checks for due mails now. Call it after the commit of a transaction that added one. */
   wake(): void;
   /**
-   * Takes no more mails and waits for those under way, at most `timeoutMs`. What remains is sent after a start. Called
-   * again it waits for the end of the first wait only.
+   * Takes no more mails and waits for those being sent, at most `timeoutMs`. The rest is sent after the next start.
+   * Further calls return the first call's promise.
    */
   stop(timeoutMs?: number): Promise<void>;
-  /** Sends what is due, without `start`, until nothing is; answers how many mails were sent. */
+  /** Sends due mails without `start`, until none is due. Returns how many mails were sent. */
   drain(): Promise<number>;
 };
 
@@ -31,68 +39,51 @@ type WorkerDeps = {
   transport: MailTransport;
   log: Log;
   /**
-   * Writes the mail of one row, anew for each attempt, so that one-time tokens are made here and never stored.
-   * Null: there is nothing to send any more, and the row goes. A rejection counts as a failed attempt.
+   * Composes the mail of one row, at each attempt anew, so that one-time tokens are created here and never stored.
+   * Null: nothing is to be sent any more, and the row is deleted. A rejection counts as a failed attempt.
    */
   compose: (kind: string, payload: unknown) => Promise<Mail | null>;
   pollMs?: number;
-  /** Mails under way at once. */
+  /** Number of mails that are sent at once. */
   batch?: number;
   leaseSeconds?: number;
   maxAttempts?: number;
 };
 
-// With the back-off: 26.9 h at the longest, 24.2 h on average. An outage of a day loses no mail.
-const defaultMaxAttempts = 115;
+// With the backoff: 26.9 h at most, 24.2 h on average. No mail is lost in an outage of a day.
+const DEFAULT_MAX_ATTEMPTS = 115;
 
-const defaultPollMs = 2_000; // finds what other instances left over, and retries that became due
-const defaultLeaseSeconds = 90;
-const settleMs = 20_000; // what is left of a lease, at least, to write down how an attempt ended
+const DEFAULT_POLL_MS = 2_000; // finds mails of stopped instances, and retries that became due
+const DEFAULT_LEASE_SECONDS = 90;
+const SETTLE_MS = 20_000; // part of the lease that is reserved for recording the outcome
 const settlePausesMs = [1_000, 2_000, 4_000, 8_000];
-const defaultStopTimeoutMs = 8_000; // supervisors kill after 10 s (Docker) to 90 s (systemd)
-const maxReasonLength = 500;
+const DEFAULT_STOP_TIMEOUT_MS = 8_000; // supervisors kill after 10 s (Docker) to 90 s (systemd)
+const MAX_REASON_LENGTH = 500;
 
-export const enqueueMailSql = 'insert into outbox (kind, payload) values ($1, $2::jsonb)';
-
-/** The insert as one statement, for a transaction that is not a `pg` client. The payload must hold no secret. */
-export const enqueueMailStatement = (kind: string, payload: object): Statement => ({
-  name: 'outbox_enqueue',
-  text: enqueueMailSql,
-  values: [kind, JSON.stringify(payload)],
-});
-
-/** Adds a mail to the caller's transaction: it is sent if and only if that commits. Then `wake` the worker. */
-export async function enqueueMail(
-  tx: { query(config: Statement): Promise<unknown> },
-  kind: string,
-  payload: object,
-): Promise<void> {
-  await tx.query(enqueueMailStatement(kind, payload));
-}
-
-/** One line for operators. Servers quote what they refuse, so links, addresses and whatever may be a token go out. */
+/** Returns one line for operators. Servers quote what they refuse, so it omits links, emails and possible tokens. */
 export function describeFailure(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : 'not an Error';
   return text
-    .slice(0, 4 * maxReasonLength)
+    .slice(0, 4 * MAX_REASON_LENGTH)
     .replace(/\p{C}+/gu, ' ')
     .replace(/[a-z]+:\/\/\S+/gi, '[link]')
     .replace(/[^\s<>]+@[^\s<>]+/g, '[address]')
     .replace(/[\w+/=-]{24,}/g, '[...]')
-    .slice(0, maxReasonLength);
+    .slice(0, MAX_REASON_LENGTH);
 }
 
 /**
- * Every mail goes out at least once, and once only unless the process dies or loses the database between the
- * server's "250" and the row's `sent_at`. The Message-ID is the row's id, so that receivers can drop the double.
+ * Creates a worker. It sends every mail at least once. A mail is sent twice only if the process dies or loses the
+ * database between the mail server's "250" and the update of `sent_at`. The Message-ID is the row's id, so that
+ * receivers can drop the duplicate.
  */
 export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
-  const { pool, transport, log, compose, pollMs = defaultPollMs, batch = MAX_SMTP_CONNECTIONS } = deps;
-  const { leaseSeconds = defaultLeaseSeconds, maxAttempts = defaultMaxAttempts } = deps;
-  const composeMs = leaseSeconds * 1_000 - SEND_TIMEOUT_MS - settleMs;
+  const { pool, transport, log, compose, pollMs = DEFAULT_POLL_MS, batch = MAX_SMTP_CONNECTIONS } = deps;
+  const { leaseSeconds = DEFAULT_LEASE_SECONDS, maxAttempts = DEFAULT_MAX_ATTEMPTS } = deps;
+  const composeMs = leaseSeconds * 1_000 - SEND_TIMEOUT_MS - SETTLE_MS;
   if (composeMs <= 0) throw new RangeError(`a lease of ${leaseSeconds} s is too short to send a mail`);
 
-  const underWay = new Set<Promise<void>>();
+  const sending = new Set<Promise<void>>();
   let poll: NodeJS.Timeout | undefined;
   let round: Promise<void> | undefined;
   let moreMayBeDue = false;
@@ -103,7 +94,7 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
     return (await pool.query<OutboxRow>(claimStatement(count, leaseSeconds))).rows;
   }
 
-  /** Writes down how an attempt ended; an outcome that is lost would send the mail twice, so it is worth retries. */
+  /** Records how an attempt ended, with retries: a lost outcome would send the mail twice. Never rejects. */
   async function settle(row: OutboxRow, statement: Statement): Promise<void> {
     for (const pauseMs of [...settlePausesMs, null]) {
       try {
@@ -124,16 +115,16 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
       log.error(about, 'mail given up');
       await settle(row, outcome.failed(row, reason));
     } else {
-      log.warn(about, 'mail not sent, it will be tried again');
+      log.warn(about, 'mail not sent; it will be retried');
       await settle(row, outcome.retry(row, reason));
     }
   }
 
-  /** Answers whether a mail was sent. Never rejects. */
+  /** Returns whether a mail was sent. Never rejects. */
   async function deliver(row: OutboxRow, claimedAt: number): Promise<boolean> {
     try {
-      // Only a process that dies at each attempt comes here.
-      if (row.attempts > maxAttempts) throw new Error('the attempts before did not come to an end');
+      // Happens only if the process died during each attempt.
+      if (row.attempts > maxAttempts) throw new Error('the earlier attempts did not finish');
       const mail = await compose(row.kind, row.payload);
       if (mail === null) {
         await settle(row, outcome.dropped(row));
@@ -152,10 +143,10 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
 
   function launch(row: OutboxRow, claimedAt: number): void {
     const delivery = deliver(row, claimedAt).then(() => {
-      underWay.delete(delivery);
+      sending.delete(delivery);
       if (moreMayBeDue) pump();
     });
-    underWay.add(delivery);
+    sending.add(delivery);
   }
 
   async function claimUntilFull(): Promise<void> {
@@ -163,36 +154,36 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
       do {
         moreMayBeDue = false;
         const claimedAt = performance.now();
-        const free = batch - underWay.size;
+        const free = batch - sending.size;
         const rows = await claim(free);
         if (rows.length === free) moreMayBeDue = true;
         for (const row of rows) launch(row, claimedAt);
-      } while (moreMayBeDue && poll && underWay.size < batch);
-      if (unreachable) log.info({}, 'the outbox is reachable again');
+      } while (moreMayBeDue && poll && sending.size < batch);
+      if (unreachable) log.info({}, 'the outbox can be read again');
       unreachable = false;
     } catch (error) {
-      if (!unreachable) log.error({ err: error }, 'the outbox is not reachable; mails wait');
+      if (!unreachable) log.error({ err: error }, 'the outbox cannot be read; mails wait');
       unreachable = true;
     } finally {
-      round = undefined; // in the same step as the last look at moreMayBeDue, so that no wake falls in between
+      round = undefined; // in the same tick as the last check of moreMayBeDue, so that no wake is lost
     }
   }
 
   function pump(): void {
     moreMayBeDue = true;
-    if (poll && underWay.size < batch) round ??= claimUntilFull();
+    if (poll && sending.size < batch) round ??= claimUntilFull();
   }
 
-  async function settleDown(timeoutMs: number): Promise<void> {
+  async function waitForMails(timeoutMs: number): Promise<void> {
     const bound = new AbortController();
     const late = wait(timeoutMs, true, { signal: bound.signal }).catch(() => false);
     const ended = (async () => {
       await round;
-      await Promise.all(underWay);
+      await Promise.all(sending);
       return false;
     })();
     if (await Promise.race([late, ended]))
-      log.warn({ underWay: underWay.size }, 'mails still under way at the stop');
+      log.warn({ underWay: sending.size }, 'mails were still being sent at shutdown');
     bound.abort();
   }
 
@@ -203,10 +194,10 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
       pump();
     },
     wake: pump,
-    stop(timeoutMs = defaultStopTimeoutMs) {
+    stop(timeoutMs = DEFAULT_STOP_TIMEOUT_MS) {
       clearInterval(poll);
       poll = undefined;
-      stopped ??= settleDown(timeoutMs);
+      stopped ??= waitForMails(timeoutMs);
       return stopped;
     },
     async drain() {
@@ -221,9 +212,14 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
   };
 }
 
+/** Makes mails due that were postponed too far because the clock was ahead. Returns how many. */
+export async function healOutbox(pool: Pool): Promise<number> {
+  return (await pool.query(healStatement())).rowCount ?? 0;
+}
+
 /**
- * Removes mails that were sent or given up more than `olderThanDays` ago and answers how many; none that waits.
- * Each statement removes at most `batchSize`, at most `maxBatches` run, the rest waits for the next call.
+ * Deletes mails that were sent or given up more than `olderThanDays` ago. Returns how many. Each statement deletes at
+ * most `batchSize`. At most `maxBatches` statements run; the rest is left to the next call.
  */
 export async function deleteOldOutbox(
   pool: Pool,

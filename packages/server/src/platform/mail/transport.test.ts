@@ -1,10 +1,10 @@
-// The SMTP transport against a real server, well-behaved and not.
+// Tests the SMTP transport against a real server, well-behaved or not.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
+import { type SmtpSink, smtpRefusal, startSmtpSink } from '@castellan/testing/smtp-sink';
 import type { SMTPServerOptions } from 'smtp-server';
-import { type SmtpSink, smtpRefusal, startSmtpSink } from '../../../test/smtp-sink.ts';
 import {
   addressOfSender,
   createMailTransport,
@@ -22,8 +22,15 @@ const mail = {
 const messageId = '0192f0c1-2345-4678-9abc-def012345678';
 
 const from = 'Castellan <no-reply@castellan.example>';
-const smtp = (smtpUrl: string, sendTimeoutMs = 5_000): MailTransport =>
-  createMailTransport({ smtpUrl, from, outboxDir: '/nonexistent', print: assert.fail, sendTimeoutMs });
+const smtp = (smtpUrl: string, sendTimeoutMs = 20_000): MailTransport =>
+  createMailTransport({
+    smtpUrl,
+    from,
+    senderName: 'The Keep',
+    outboxDir: '/nonexistent',
+    print: assert.fail,
+    sendTimeoutMs,
+  });
 
 async function withSink(
   options: SMTPServerOptions,
@@ -57,7 +64,40 @@ describe('over SMTP', () => {
       assert.match(raw, /text\/html/);
     }));
 
-  test('the login of the URL is used', () =>
+  for (const [mailFrom, header] of [
+    ['no-reply@castellan.example', 'The Keep <no-reply@castellan.example>'],
+    ['<no-reply@castellan.example>', 'The Keep <no-reply@castellan.example>'],
+    ['Our Desk <no-reply@castellan.example>', 'Our Desk <no-reply@castellan.example>'],
+  ] as const)
+    test(`a mail from "${mailFrom}" arrives from ${header}`, async () => {
+      const sink = await startSmtpSink();
+      const options = {
+        smtpUrl: sink.url(),
+        from: mailFrom,
+        senderName: 'The Keep',
+        outboxDir: '/nonexistent',
+      };
+      const transport = createMailTransport(options);
+      await transport.send(mail, { messageId });
+      assert.ok(sink.mails[0]?.raw.includes(`\r\nFrom: ${header}\r\n`), sink.mails[0]?.raw);
+      transport.close();
+      await sink.close();
+    });
+
+  test('a sender name cannot end its header or begin another', async () => {
+    const sink = await startSmtpSink();
+    const senderName = 'Keep"\r\nBcc: eve@example.com, <eve@example.com>';
+    const sender = 'no-reply@castellan.example';
+    const options = { smtpUrl: sink.url(), from: sender, senderName, outboxDir: '/nonexistent' };
+    const transport = createMailTransport(options);
+    await transport.send(mail, { messageId });
+    assert.deepEqual(sink.mails[0]?.to, ['bob@example.com']);
+    assert.doesNotMatch(sink.mails[0]?.raw ?? '', /^Bcc:/m);
+    transport.close();
+    await sink.close();
+  });
+
+  test('the credentials of the URL are used', () =>
     withSink(
       {
         authOptional: false,
@@ -78,7 +118,7 @@ describe('over SMTP', () => {
       },
     ));
 
-  test('a refused login is worth another try: someone may mend it', () =>
+  test('refused credentials lead to a retry: the operator can correct them', () =>
     withSink(
       { allowInsecureAuth: true, onAuth: (_auth, _session, done) => done(new Error('no')) },
       '',
@@ -111,7 +151,7 @@ describe('over SMTP', () => {
     ],
   ];
   for (const [name, options, final] of stages) {
-    test(`${name} is ${final ? 'final' : 'worth another try'}`, () =>
+    test(`${name} is ${final ? 'final' : 'retried'}`, () =>
       withSink(options, '', async (transport) => {
         await assert.rejects(
           transport.send(mail, { messageId }),
@@ -120,19 +160,19 @@ describe('over SMTP', () => {
       }));
   }
 
-  test('STARTTLS is used when offered, and a certificate that nobody vouches for is not accepted', () =>
+  test('STARTTLS is used when offered, and an untrusted certificate is refused', () =>
     withSink({ disabledCommands: [] }, '', async (transport, sink) => {
       await assert.rejects(transport.send(mail, { messageId }), /certificate|self.signed/i);
       assert.deepEqual(sink.mails, []);
     }));
 
-  test('the URL can accept a certificate that nobody vouches for', () =>
+  test('the URL can accept an untrusted certificate', () =>
     withSink({ disabledCommands: [] }, '/?tls.rejectUnauthorized=false', async (transport, { mails }) => {
       await transport.send(mail, { messageId });
       assert.equal(mails[0]?.secure, true);
     }));
 
-  test('smtps:// speaks TLS from the first byte', () =>
+  test('smtps:// uses TLS from the first byte', () =>
     withSink(
       { secure: true },
       '/?tls.rejectUnauthorized=false',
@@ -158,18 +198,21 @@ describe('over SMTP', () => {
     test(`a server that ${name} is given up in time`, async () => {
       const sink = await startSmtpSink(options);
       const transport = smtp(sink.url(), 200);
-      const startedAt = performance.now();
+      const patient = smtp(sink.url());
+      const later = patient.send(mail, { messageId }).catch(() => 'given up');
       await assert.rejects(
         transport.send(mail, { messageId }),
         (error) => !(error instanceof MailRefusedError),
       );
-      assert.ok(performance.now() - startedAt < 2_000);
+      // One of more patience, asked first, still waits.
+      assert.equal(await Promise.race([later, 'waits']), 'waits');
+      patient.close();
       transport.close();
       await sink.close();
     });
   }
 
-  test('a server that never comes to the end of its answer is given up in time', async () => {
+  test('a server that never ends its reply is given up in time', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.write('220 hello\r\n');
@@ -178,17 +221,15 @@ describe('over SMTP', () => {
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const transport = smtp(`smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, 200);
-    const startedAt = performance.now();
     try {
-      await assert.rejects(transport.send(mail, { messageId }), /did not take the mail in 200 ms/);
-      assert.ok(performance.now() - startedAt < 2_000);
+      await assert.rejects(transport.send(mail, { messageId }), /did not accept the mail within 200 ms/);
     } finally {
       transport.close();
       server.close();
     }
   });
 
-  test('a connection that the server dropped in between costs no mail', () =>
+  test('no mail is lost when the server closes a connection between mails', () =>
     withSink({}, '', async (transport, sink) => {
       for (let round = 1; round <= 5; round += 1) {
         await transport.send(mail, { messageId });
@@ -197,7 +238,7 @@ describe('over SMTP', () => {
       }
     }));
 
-  test('no second recipient, header or command fits into a mail', () =>
+  test('a mail cannot contain a second recipient, header or command', () =>
     withSink({}, '', async (transport, { mails }) => {
       const recipients = [
         'bob@example.com,eve@example.com',
@@ -221,7 +262,7 @@ describe('over SMTP', () => {
 });
 
 describe('settings', () => {
-  test('an SMTP URL may choose TLS, and nothing that would undo a bound or print mails', () => {
+  test('an SMTP URL can set TLS options, and none that overrides a timeout or prints mails', () => {
     for (const url of [
       'smtp://h',
       'smtps://u:p@h:465',
@@ -249,7 +290,7 @@ describe('settings', () => {
     assert.equal(addressOfSender('no-reply@localhost'), 'no-reply@localhost');
     assert.equal(addressOfSender('The Keep <a@b.c>'), 'a@b.c');
     for (const text of ['', 'nobody', 'a@b.c, d@e.f', 'X <a@b.c>\nBcc: d@e.f', 'X <a@b.c> <d@e.f>']) {
-      assert.throws(() => addressOfSender(text), /^Error: is no sender/);
+      assert.throws(() => addressOfSender(text), /^Error: is not a sender/);
     }
   });
 });

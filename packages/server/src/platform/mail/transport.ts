@@ -1,41 +1,42 @@
-// Hands one finished mail to an SMTP server or, without one, to a folder and the terminal.
-// It must not retry, and must not log: a mail carries one-time tokens.
+// Sends one mail to an SMTP server or, without one, writes it to a folder and to the terminal, if there is one.
+// It must not retry, nor log: a mail contains one-time tokens.
 import nodemailer from 'nodemailer';
+import { readable, writeMessage } from './message.ts';
 import { createOutboxFolder } from './outbox-folder.ts';
 
 export type Mail = { to: string; subject: string; text: string; html: string };
 
 export type MailTransport = {
   /**
-   * Settles within SEND_TIMEOUT_MS. Rejects with a MailRefusedError when sending this mail again is pointless, with
-   * any other error when it may be tried again. `messageId` is the part before the @, the same at each attempt.
+   * Settles within SEND_TIMEOUT_MS. Rejects with a MailRefusedError if a retry is pointless, and with any other error
+   * if a retry may succeed. `messageId` is the part before the @, the same at each attempt.
    */
   send(mail: Mail, options: { messageId: string }): Promise<void>;
-  /** Rejects when mails could not be handed over now: server unreachable, login refused, folder not writable. */
+  /** Rejects if mails cannot be sent now: server unreachable, credentials refused, folder not writable. */
   verify(): Promise<void>;
-  /** Cuts the connections; a mail under way fails. */
+  /** Closes the connections; a mail that is being sent fails. */
   close(): void;
-  /** Where mails go, for people; without credentials. */
+  /** Where mails go, for people, without credentials. */
   description: string;
 };
 
-/** The receiving side refuses this mail for good. */
+/** The mail server refuses this mail permanently. */
 export class MailRefusedError extends Error {
   override name = 'MailRefusedError';
 }
 
-/** Longest that `send` takes, milliseconds: a server that trickles its answers is cut then. */
+/** Longest duration of `send` in milliseconds. It also stops a server that answers very slowly. */
 export const SEND_TIMEOUT_MS = 30_000;
 
-/** Mails under way at once; the usual limit of providers per sender is 10 or more. */
+/** Number of mails that are sent at once. Providers usually allow 10 or more per sender. */
 export const MAX_SMTP_CONNECTIONS = 5;
 
-const connectTimeoutMs = 10_000; // name look-up and every address tried
-const greetingTimeoutMs = 10_000;
-const socketTimeoutMs = 15_000; // silence; an answer after that is of no use to anyone
-const idleTimeoutMs = 10_000; // an unused connection is closed before the server drops it
+const CONNECT_TIMEOUT_MS = 10_000; // name lookup and every address that is tried
+const GREETING_TIMEOUT_MS = 10_000;
+const SOCKET_TIMEOUT_MS = 15_000; // silence of the server
+const IDLE_TIMEOUT_MS = 10_000; // an unused connection is closed before the server drops it
 
-// What an SMTP URL may say besides address and login. Anything else could undo the bounds above or print mails.
+// Allowed options of an SMTP URL. Others could override the timeouts above or print mails.
 const urlOptions = [
   'requireTLS',
   'ignoreTLS',
@@ -45,63 +46,76 @@ const urlOptions = [
   'tls.minVersion',
 ];
 
-// Characters that would end a header or an address, or add a second one. Stored addresses have none of them.
+// Without characters that would end a header or an address, or add a second one. Stored emails have none of them.
 const plainAddress = /^[^\s\p{C}<>()[\]\\,;:"@]+@[^\s\p{C}<>()[\]\\,;:"@]+$/u;
-const terminalControl = /[^\P{Cc}\n\t]/gu; // what could move a terminal's cursor or recolour it
 const plainMessageId = /^[\w.-]{1,64}$/;
 
-/** Answers the URL as given. The error's message continues a sentence that begins with the setting's name. */
+/** Returns the URL unchanged. The error's message continues a sentence that begins with the setting's name. */
 export function parseSmtpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !['smtp:', 'smtps:'].includes(url.protocol) || url.hostname === '') {
-    throw new Error('is no URL of the form smtp://user:password@host:port or smtps://…');
+    throw new Error('is not a URL of the form smtp://user:password@host:port or smtps://…');
   }
   for (const name of url.searchParams.keys()) {
     if (!urlOptions.includes(name))
-      throw new Error(`has the unknown option "${name}"; known are ${urlOptions.join(', ')}`);
+      throw new Error(`has the unknown option "${name}"; use ${urlOptions.join(', ')}`);
   }
   return text;
 }
 
-/** The addr-spec of `Name <user@host>` or `user@host`. The error's message continues the setting's name. */
+/** Returns the sender for nodemailer: the text of MAIL_FROM if that has a name, else its address with `name`. */
+function senderOf(from: string, name: string): string | { name: string; address: string } {
+  const address = addressOfSender(from);
+  return /^\s*[^<\s]/.test(from) && from !== address ? from : { name, address };
+}
+
+/** Returns `user@host` of `Name <user@host>` or `user@host`. The error's message continues the setting's name. */
 export function addressOfSender(from: string): string {
   const address = /^[^<>\p{C}]*<([^<>]+)>$/u.exec(from)?.[1] ?? from;
   if (!plainAddress.test(address))
-    throw new Error('is no sender; write no-reply@example.com or Name <no-reply@example.com>');
+    throw new Error('is not a sender; write no-reply@example.com or Name <no-reply@example.com>');
   return address;
 }
 
-// 5yz to RCPT TO or to the message is about this mail (RFC 5321, 4.2.1). To anything earlier it is about our login,
-// address or configuration, which someone may mend: those mails wait. 503 says "wrong order", so it waits too.
+// A 5yz reply to RCPT TO or to the message concerns this mail (RFC 5321, 4.2.1). An earlier one concerns the
+// credentials, the sender or the configuration, which the operator can correct, so those mails are retried. nodemailer
+// does not count 503 (bad sequence of commands) as permanent, so it is retried too.
 function isRefusal(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
-  const { permanent, command } = error as { permanent?: boolean; command?: string };
-  return permanent === true && (command === 'RCPT TO' || command === 'DATA');
+  if (!(error instanceof Error && 'permanent' in error && 'command' in error)) return false;
+  return error.permanent === true && (error.command === 'RCPT TO' || error.command === 'DATA');
 }
 
 type Options = {
   smtpUrl?: string | undefined;
+  /** `user@host` or `Name <user@host>`. */
   from: string;
+  /** The sender's name if `from` has none. */
+  senderName: string;
   outboxDir: string;
-  print: (text: string) => void;
+  /** Prints a mail that was kept as a file to the terminal; absent without a terminal. */
+  print?: ((text: string) => void) | undefined;
+  /** Receives the path of the file if nothing is printed. The links in the mail are secrets, the path is not. */
+  onKept?: ((path: string) => void) | undefined;
 };
-/** Shorter bounds than the usual ones, for tests of servers that hang. */
+/** Shorter timeouts, for tests of servers that hang. */
 type Bounds = { sendTimeoutMs?: number };
 
-function createSmtpTransport(smtpUrl: string, from: string, sendTimeoutMs: number): MailTransport {
+function createSmtpTransport(smtpUrl: string, options: Options, sendTimeoutMs: number): MailTransport {
+  const { from, senderName } = options;
   const { protocol, host } = new URL(parseSmtpUrl(smtpUrl));
   const domain = addressOfSender(from).split('@')[1];
+  const sender = senderOf(from, senderName);
   const transporter = nodemailer.createTransport({
     url: smtpUrl,
     pool: true,
     maxConnections: MAX_SMTP_CONNECTIONS,
-    // Only what the server never began to receive, such as over a connection that it had dropped.
+    // Only for a mail that the server did not begin to receive, such as over a connection that it had closed.
     maxRequeues: 1,
-    idleTimeout: idleTimeoutMs,
-    connectionTimeout: Math.min(connectTimeoutMs, sendTimeoutMs),
-    dnsTimeout: Math.min(connectTimeoutMs, sendTimeoutMs),
-    greetingTimeout: Math.min(greetingTimeoutMs, sendTimeoutMs),
-    socketTimeout: Math.min(socketTimeoutMs, sendTimeoutMs),
+    idleTimeout: IDLE_TIMEOUT_MS,
+    connectionTimeout: Math.min(CONNECT_TIMEOUT_MS, sendTimeoutMs),
+    dnsTimeout: Math.min(CONNECT_TIMEOUT_MS, sendTimeoutMs),
+    greetingTimeout: Math.min(GREETING_TIMEOUT_MS, sendTimeoutMs),
+    socketTimeout: Math.min(SOCKET_TIMEOUT_MS, sendTimeoutMs),
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -111,7 +125,7 @@ function createSmtpTransport(smtpUrl: string, from: string, sendTimeoutMs: numbe
       const signal = AbortSignal.timeout(sendTimeoutMs);
       try {
         await transporter.sendMail({
-          from,
+          from: sender,
           to: { name: '', address: mail.to },
           subject: mail.subject,
           text: mail.text,
@@ -123,7 +137,9 @@ function createSmtpTransport(smtpUrl: string, from: string, sendTimeoutMs: numbe
       } catch (error) {
         if (isRefusal(error)) throw new MailRefusedError(error.message);
         if (signal.aborted)
-          throw new Error(`the mail server did not take the mail in ${sendTimeoutMs} ms`, { cause: error });
+          throw new Error(`the mail server did not accept the mail within ${sendTimeoutMs} ms`, {
+            cause: error,
+          });
         throw error;
       }
     },
@@ -134,31 +150,34 @@ function createSmtpTransport(smtpUrl: string, from: string, sendTimeoutMs: numbe
   };
 }
 
-function createFolderTransport({ from, outboxDir, print }: Options): MailTransport {
+function createFolderTransport({ from, senderName, outboxDir, print, onKept }: Options): MailTransport {
   const domain = addressOfSender(from).split('@')[1];
+  const sender = senderOf(from, senderName);
   const folder = createOutboxFolder(outboxDir);
   return {
     description: `files in ${outboxDir}`,
     async send(mail, { messageId }) {
-      const written = await folder.write({ ...mail, from, messageId: `<${messageId}@${domain}>` });
-      const shown = written.content.replace(terminalControl, '');
-      print(`\n--- mail, kept as ${written.path}\n${shown}--- end of mail\n`);
+      const message = { ...mail, from: sender, messageId: `<${messageId}@${domain}>` };
+      const path = await folder.write(mail.to, await writeMessage(message));
+      if (print) print(`\n--- mail, kept as ${path}\n${readable(message)}--- end of mail\n`);
+      else onKept?.(path);
     },
     verify: () => folder.prepare(),
     close: () => {},
   };
 }
 
-/** Throws when `smtpUrl` or `from` is of the wrong form. Connects to nothing until it sends or verifies. */
+/** Throws if `smtpUrl` or `from` is malformed. Opens no connection before it sends or verifies. */
 export function createMailTransport(options: Options & Bounds): MailTransport {
-  const { smtpUrl, from, sendTimeoutMs = SEND_TIMEOUT_MS } = options;
+  const { smtpUrl, sendTimeoutMs = SEND_TIMEOUT_MS } = options;
   const transport = smtpUrl
-    ? createSmtpTransport(smtpUrl, from, sendTimeoutMs)
+    ? createSmtpTransport(smtpUrl, options, sendTimeoutMs)
     : createFolderTransport(options);
   return {
     ...transport,
     async send(mail, sending) {
-      if (!plainAddress.test(mail.to)) throw new MailRefusedError('the recipient is no plain e-mail address');
+      if (!plainAddress.test(mail.to))
+        throw new MailRefusedError('the recipient is not a plain email address');
       if (!plainMessageId.test(sending.messageId))
         throw new TypeError('the message id has characters it must not have');
       await transport.send(mail, sending);

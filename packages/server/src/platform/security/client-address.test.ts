@@ -1,9 +1,11 @@
-// Guards the rule that a client cannot choose the address under which it is limited, logged and compared.
+// Tests that a client cannot choose the address that is used for limits, logs and network checks.
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { describe, test } from 'node:test';
+import { assertLinear } from '@castellan/testing/linear-time';
 import fc from 'fast-check';
 import {
+  canonicalRange,
   clientAddress,
   type ForwardingHeaders,
   networkOf,
@@ -12,7 +14,7 @@ import {
   unknownAddress,
 } from './client-address.ts';
 
-const nobody = parseTrustedProxies('');
+const noProxies = parseTrustedProxies('');
 const proxies = parseTrustedProxies('10.0.0.0/8, 127.0.0.1,2001:db8:ffff::/48 , ::1');
 
 describe('TRUSTED_PROXIES', () => {
@@ -84,7 +86,7 @@ describe('TRUSTED_PROXIES', () => {
     '１0.0.0.1',
   ];
   for (const entry of refused) {
-    test(`"${entry}" is refused by name, also among good entries`, () => {
+    test(`"${entry}" is refused by name, also among valid entries`, () => {
       for (const text of [entry, `10.0.0.1,${entry}`, `${entry} , ::1`]) {
         assert.throws(
           () => parseTrustedProxies(text),
@@ -215,16 +217,16 @@ describe('the client address', () => {
     { nil: undefined },
   );
 
-  test('without a trusted peer no header changes the answer', () => {
+  test('without a trusted peer, no header changes the result', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), anyHeader, anyHeader, (peer, forwarded, real) => {
         const headers = { 'x-forwarded-for': forwarded, 'x-real-ip': real };
-        assert.equal(clientAddress(peer, headers, nobody), clientAddress(peer, {}, nobody));
+        assert.equal(clientAddress(peer, headers, noProxies), clientAddress(peer, {}, noProxies));
       }),
     );
   });
 
-  test('the answer is always canonical text of one address', () => {
+  test('the result is always canonical text of one address', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.constant('127.0.0.1'), fc.ipV6()),
@@ -233,13 +235,13 @@ describe('the client address', () => {
         (peer, forwarded, real) => {
           const address = clientAddress(peer, { 'x-forwarded-for': forwarded, 'x-real-ip': real }, proxies);
           assert.notEqual(isIP(address), 0);
-          assert.equal(clientAddress(address, {}, nobody), address);
+          assert.equal(clientAddress(address, {}, noProxies), address);
         },
       ),
     );
   });
 
-  test('what a client writes to the left of the address that the proxy appends never counts', () => {
+  test('entries to the left of the address that the proxy appends never count', () => {
     fc.assert(
       fc.property(anyText, fc.ipV4(), (forged, client) => {
         fc.pre(!proxies.matches(client));
@@ -255,24 +257,21 @@ describe('the client address', () => {
       fc.property(fc.array(part, { minLength: 8, maxLength: 8 }), (parts) => {
         fc.pre(parts.slice(0, 5).some((each) => each !== 0) || parts[5] !== 0xffff);
         const text = parts.map((each) => each.toString(16)).join(':');
-        assert.equal(`[${clientAddress(text, {}, nobody)}]`, new URL(`http://[${text}]`).hostname);
+        assert.equal(`[${clientAddress(text, {}, noProxies)}]`, new URL(`http://[${text}]`).hostname);
       }),
     );
   });
 
-  test('a huge header costs next to nothing and 32 hops are read at most', () => {
-    const megabytes = '10.1.1.1,'.repeat(500_000);
-    const started = performance.now();
-    assert.equal(
-      clientAddress('10.0.0.1', { 'x-forwarded-for': `${megabytes}10.1.1.1` }, proxies),
-      '10.1.1.1',
-    );
-    assert.equal(
-      clientAddress('10.0.0.1', { 'x-forwarded-for': `1.1.1.1${' '.repeat(5e6)}` }, proxies),
-      '10.0.0.1',
-    );
-    assert.equal(clientAddress('10.0.0.1', { 'x-real-ip': '1'.repeat(5e6) }, proxies), '10.0.0.1');
-    assert.ok(performance.now() - started < 1000);
+  test('a huge header takes linear time at most and 32 hops are read at most', () => {
+    const headers: [headers: (size: number) => Record<string, string>, address: string][] = [
+      [(size) => ({ 'x-forwarded-for': `${'10.1.1.1,'.repeat(size / 10)}10.1.1.1` }), '10.1.1.1'],
+      [(size) => ({ 'x-forwarded-for': `1.1.1.1${' '.repeat(size)}` }), '10.0.0.1'],
+      [(size) => ({ 'x-real-ip': '1'.repeat(size) }), '10.0.0.1'],
+    ];
+    for (const [of, address] of headers) {
+      const read = (size: number) => assert.equal(clientAddress('10.0.0.1', of(size), proxies), address);
+      assertLinear(JSON.stringify(of(10)), read, 600_000);
+    }
     const hops = ['203.0.113.9', ...new Array(32).fill('10.1.1.1')].join();
     assert.equal(clientAddress('10.0.0.1', { 'x-forwarded-for': hops }, proxies), '10.1.1.1');
     assert.equal(clientAddress('10.0.0.1', { 'x-forwarded-for': hops.slice(0, -9) }, proxies), '203.0.113.9');
@@ -290,13 +289,42 @@ describe('networks', () => {
     ['fe80::1%eth0', 'fe80::/64', 'fe80::/64'],
   ];
   for (const [address, network, bucket] of rows) {
-    test(`${address} lies in ${network}, counted as ${bucket}`, () => {
+    test(`${address} is in ${network}, counted as ${bucket}`, () => {
       assert.equal(networkOf(address), network);
       assert.equal(rateLimitAddress(address), bucket);
     });
   }
 
-  test('what is no address is an error, never a network that others share', () => {
+  const ranges: [text: string, canonical: string | undefined][] = [
+    ['203.0.113.9', '203.0.113.9'],
+    ['203.0.113.9/32', '203.0.113.9'],
+    ['203.0.113.9/24', '203.0.113.0/24'],
+    ['203.0.113.255/25', '203.0.113.128/25'],
+    ['203.0.113.9/0', '0.0.0.0/0'],
+    ['2001:DB8:0::1', '2001:db8::1'],
+    ['2001:db8::1/128', '2001:db8::1'],
+    ['2001:db8:ffff::/33', '2001:db8:8000::/33'],
+    ['2001:db8::1/64', '2001:db8::/64'],
+    ['::/0', '::/0'],
+    ['::ffff:203.0.113.9', '203.0.113.9'],
+    ['::ffff:203.0.113.9/120', '203.0.113.0/24'],
+    ['::ffff:203.0.113.9/95', undefined],
+    ['203.0.113.9/33', undefined],
+    ['203.0.113.9/', undefined],
+    ['203.0.113.9/024', undefined],
+    ['203.0.113.9/24/24', undefined],
+    ['203.0.113', undefined],
+    ['fe80::1%eth0', undefined],
+    ['example.com', undefined],
+    ['*', undefined],
+    ['', undefined],
+  ];
+  for (const [text, canonical] of ranges)
+    test(`the range ${JSON.stringify(text)} is ${canonical}`, () => {
+      assert.equal(canonicalRange(text), canonical);
+    });
+
+  test('anything but an address throws, and never gives a shared network', () => {
     for (const text of ['', 'garbage', '127.1', '203.0.113.0/24']) {
       assert.throws(() => networkOf(text), RangeError);
       assert.throws(() => rateLimitAddress(text), RangeError);

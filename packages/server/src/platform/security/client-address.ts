@@ -1,31 +1,31 @@
-// Tells from which address a request came, and into which network that address falls.
+// Determines the client address of a request, and the network of an address.
 // It must never believe a forwarded-address header unless the socket peer is a trusted proxy.
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 type Address = ReturnType<typeof ipaddr.process>;
 
-export interface TrustedProxies {
+export type TrustedProxies = {
   matches(address: string): boolean;
-}
+};
 
-export interface ForwardingHeaders {
+export type ForwardingHeaders = {
   'x-forwarded-for'?: string | string[] | undefined;
   'x-real-ip'?: string | string[] | undefined;
-}
+};
 
-/** Stands for a peer that the socket no longer knows (it closed early). No real client has this address. */
+/** Used if the socket closed before its peer was known. No real client has this address. */
 export const unknownAddress = '0.0.0.0';
 
-// No real chain of proxies is longer; it bounds the work on a header full of trusted addresses.
-const maxHops = 32;
+// No real chain of proxies is longer. It limits the work for a header full of trusted addresses.
+const MAX_HOPS = 32;
 // 45 characters for the longest IPv6 text, brackets, a zone id and a port.
-const maxHopLength = 80;
+const MAX_HOP_LENGTH = 80;
 
 const hopPattern =
   /^[ \t]*(?:\[(?<bracketed>[\da-f:.]+(?:%[\w.-]+)?)\](?::\d{1,5})?|(?<v4>[\d.]+):\d{1,5}|(?<bare>[\da-f:.]+(?:%[\w.-]+)?))[ \t]*$/i;
 
-/** isIP refuses what ipaddr.js would still accept: octal, hexadecimal and shortened IPv4. */
+/** Parses an address. isIP also refuses octal, hexadecimal and shortened IPv4, which ipaddr.js accepts. */
 function parseAddress(text: string): Address | undefined {
   const family = isIP(text);
   if (family === 0) return undefined;
@@ -33,41 +33,54 @@ function parseAddress(text: string): Address | undefined {
   return ipaddr.process(zoneAt === -1 ? text : text.slice(0, zoneAt));
 }
 
-/** One entry of X-Forwarded-For in canonical text: a port, brackets and a zone id are taken off. */
+/** Returns one entry of X-Forwarded-For in canonical text, without port, brackets and zone id. */
 function parseHop(token: string): string | undefined {
-  if (token.length > maxHopLength) return undefined;
+  if (token.length > MAX_HOP_LENGTH) return undefined;
   const groups = hopPattern.exec(token)?.groups;
   if (!groups) return undefined;
   if (groups.bracketed !== undefined && isIP(groups.bracketed) !== 6) return undefined;
   return parseAddress(groups.bracketed ?? groups.v4 ?? groups.bare ?? '')?.toString();
 }
 
-function parseRange(entry: string): [Address, number] {
-  const fail = (reason: string): never => {
-    throw new Error(`has ${JSON.stringify(entry.slice(0, maxHopLength))}, which ${reason}`);
-  };
-  if (entry === '*') return fail('would trust every client; list the addresses of your proxies');
+/** Reads an address or a CIDR range. Returns what is wrong with it as the end of a sentence. */
+function readRange(entry: string): [Address, number] | string {
   const [host = '', bits, ...rest] = entry.split('/');
   const family = host.includes('%') ? 0 : isIP(host);
-  if (family === 0 || rest.length > 0) {
-    return fail('is no IP address and no CIDR range such as 10.0.0.0/8 or fd00::/8');
-  }
+  if (family === 0 || rest.length > 0)
+    return 'is neither an IP address nor a CIDR range such as 10.0.0.0/8 or fd00::/8';
   const width = family === 4 ? 32 : 128;
-  if (bits !== undefined && (!/^(?:0|[1-9]\d{0,2})$/.test(bits) || Number(bits) > width)) {
-    return fail(`has no valid prefix length (1 to ${width})`);
-  }
+  if (bits !== undefined && (!/^(?:0|[1-9]\d{0,2})$/.test(bits) || Number(bits) > width))
+    return `has no valid prefix length (1 to ${width})`;
   const address = ipaddr.process(host);
-  // A mapped range (::ffff:a.b.c.d/n) is the IPv4 range with 96 bits less: addresses are compared un-mapped.
+  // A mapped range (::ffff:a.b.c.d/n) is an IPv4 range with 96 bits less: addresses are compared as IPv4.
   const unmapped = family === 6 && address.kind() === 'ipv4';
-  const length = Number(bits ?? width) - (unmapped ? 96 : 0);
-  if (length <= 0) return fail('would trust every client; list the addresses of your proxies');
-  return [address, length];
+  return [address, Number(bits ?? width) - (unmapped ? 96 : 0)];
+}
+
+const TRUSTS_ALL = 'would trust every client; list the addresses of your proxies';
+
+function parseRange(entry: string): [Address, number] {
+  const range = entry === '*' ? TRUSTS_ALL : readRange(entry);
+  if (typeof range !== 'string' && range[1] > 0) return range;
+  const reason = typeof range === 'string' ? range : TRUSTS_ALL;
+  throw new Error(`has ${JSON.stringify(entry.slice(0, MAX_HOP_LENGTH))}, which ${reason}`);
+}
+
+/**
+ * Returns an address or a CIDR range in canonical text, such as `203.0.113.7` or `2001:db8::/32`; undefined if the text
+ * is neither. A range of one address is that address. Mapped IPv6 becomes IPv4, as client addresses do.
+ */
+export function canonicalRange(text: string): string | undefined {
+  const range = readRange(text);
+  if (typeof range === 'string' || range[1] < 0) return undefined;
+  const [address, bits] = range;
+  return bits === address.toByteArray().length * 8 ? address.toString() : networkText(address, bits);
 }
 
 /**
  * Reads TRUSTED_PROXIES: addresses and CIDR ranges, IPv4 or IPv6, comma-separated. Empty entries are skipped;
- * an empty text trusts nobody. Throws an Error for anything else, `*` and `/0` included; its message names the entry and
- * continues a sentence that begins with the setting's name.
+ * an empty text trusts no proxy. Throws an Error for anything else, including `*` and `/0`; its message names the entry
+ * and continues a sentence that begins with the setting's name.
  */
 export function parseTrustedProxies(text: string): TrustedProxies {
   const ranges = text
@@ -87,7 +100,7 @@ export function parseTrustedProxies(text: string): TrustedProxies {
   };
 }
 
-/** The entries from the last to the first, across repeated headers, without splitting the whole text. */
+/** Yields the entries from last to first, across repeated headers, without splitting the whole text. */
 function* hopsFromTheRight(header: string | string[]): Generator<string> {
   const lines = typeof header === 'string' ? [header] : header;
   for (let index = lines.length - 1; index >= 0; index--) {
@@ -109,19 +122,19 @@ function lastUntrustedHop(peer: string, header: string | string[], trusted: Trus
     if (hop === undefined) return address;
     address = hop;
     hops += 1;
-    if (hops === maxHops || !trusted.matches(address)) return address;
+    if (hops === MAX_HOPS || !trusted.matches(address)) return address;
   }
   return address;
 }
 
 /**
- * The client's address in canonical text (RFC 5952; IPv4-mapped IPv6 as IPv4; no port, no zone id).
+ * Returns the client's address in canonical text (RFC 5952; IPv4-mapped IPv6 as IPv4; no port, no zone id).
  *
- * The headers count only when the socket peer is trusted. X-Forwarded-For is then walked from the right past
- * trusted hops; the first entry that is no address ends the walk at the last good hop.
- * X-Forwarded-For wins over X-Real-IP, which is read only when the former is absent: the chain says who vouches
- * for each entry, the single value does not, and a broken chain never falls back to it, or else a client could
- * choose which of the two is believed. A proxy that sets X-Real-IP only must therefore remove X-Forwarded-For.
+ * The headers count only if the socket peer is a trusted proxy. X-Forwarded-For is then read from the right, past the
+ * trusted proxies; an entry that is no address ends the search at the entry before it.
+ * X-Real-IP is read only if X-Forwarded-For is absent, because only the chain shows which proxy added each entry. A
+ * malformed chain never falls back to X-Real-IP: otherwise a client could choose which header is believed. A proxy that
+ * sets only X-Real-IP must therefore remove X-Forwarded-For.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -145,20 +158,24 @@ function parseOrThrow(address: string): Address {
   return parsed;
 }
 
-function networkText(address: Address, bits: 24 | 64): string {
-  const bytes = address.toByteArray().map((byte, index) => (index < bits / 8 ? byte : 0));
+function networkText(address: Address, bits: number): string {
+  const bytes = address
+    .toByteArray()
+    .map((byte, index) => byte & (0xff << Math.min(8, Math.max(0, 8 * (index + 1) - bits))));
   return `${ipaddr.fromByteArray(bytes).toString()}/${bits}`;
 }
 
-/** The network for origin checks and abuse counters: IPv4 /24, IPv6 /64. Throws RangeError for no address. */
+/**
+ * Returns the network for network checks and abuse counters: IPv4 /24, IPv6 /64. Throws RangeError for anything else.
+ */
 export function networkOf(address: string): string {
   const parsed = parseOrThrow(address);
   return networkText(parsed, parsed.kind() === 'ipv4' ? 24 : 64);
 }
 
 /**
- * The rate-limit key of an address: IPv4 as it is; IPv6 its /64, since one subscriber holds at least that many
- * addresses. Throws RangeError for no address.
+ * Returns the rate-limit key of an address: an IPv4 address itself, the /64 of an IPv6 address, because one subscriber
+ * has at least that many addresses. Throws RangeError for anything else.
  */
 export function rateLimitAddress(address: string): string {
   const parsed = parseOrThrow(address);

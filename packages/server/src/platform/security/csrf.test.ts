@@ -1,4 +1,4 @@
-// Guards the signed double submit: a token is good for one browser, for eight hours, in one spelling.
+// Tests the signed double submit: a token is valid for one browser, for eight hours, in one spelling.
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -17,7 +17,7 @@ function fixture(key = randomBytes(32)) {
 
 const base64url = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** Every text that differs from the given one in a single character. */
+/** Returns every text that differs from the given one in a single character. */
 function* oneCharacterOff(text: string): Generator<string> {
   for (let index = 0; index < text.length; index++) {
     for (const other of `${base64url}.+/= \0é`) {
@@ -58,7 +58,7 @@ describe('the browser id', () => {
 });
 
 describe('the token', () => {
-  test('is good for its browser as often as it is used, beside other tokens of the same browser', () => {
+  test('is valid for its browser any number of times, along with other tokens of the same browser', () => {
     const { csrf, browserId, key } = fixture();
     const tokens = Array.from({ length: 20 }, () => csrf.issueToken(browserId));
     assert.equal(new Set(tokens).size, 20);
@@ -66,7 +66,7 @@ describe('the token', () => {
     assert.equal(fixture(key).csrf.verifyToken(browserId, tokens[0]), true);
   });
 
-  test('is no good for another browser, nor under another key', () => {
+  test('is not valid for another browser, nor under another key', () => {
     const { csrf, browserId } = fixture();
     const token = csrf.issueToken(browserId);
     const other = csrf.readBrowserId(csrf.issueBrowserId())!;
@@ -85,7 +85,7 @@ describe('the token', () => {
     ['from far in the future', -8760 * hour, false],
   ];
   for (const [name, ageMs, expected] of ages) {
-    test(`${name}: ${expected ? 'good' : 'refused'}`, () => {
+    test(`${name}: ${expected ? 'valid' : 'refused'}`, () => {
       const { csrf, browserId, clock } = fixture();
       const token = csrf.issueToken(browserId);
       clock.ms = start + ageMs;

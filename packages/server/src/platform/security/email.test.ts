@@ -1,13 +1,14 @@
-// Guards the one canonical form that uniqueness, look-up, limits and locks share.
+// Tests the canonical form that uniqueness, lookups, limits and locks use.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { assertLinear } from '@castellan/testing/linear-time';
 import fc from 'fast-check';
 import { canonicalEmail, hasMarkupOrControl } from './email.ts';
 
 const label63 = 'a'.repeat(63);
 const domain189 = `${label63}.${label63}.${'a'.repeat(61)}`;
 
-describe('canonical e-mail', () => {
+describe('canonical email', () => {
   const accepted: [input: string, expected: string][] = [
     ['ann@example.com', 'ann@example.com'],
     ['  Ann.Lee@EXAMPLE.Com ', 'ann.lee@example.com'],
@@ -83,7 +84,7 @@ describe('canonical e-mail', () => {
     `${' '.repeat(600)}ann@example.com`,
   ];
   for (const input of noEmail) {
-    test(`${JSON.stringify(input.slice(0, 60))} is no e-mail, but passes sanitisation`, () => {
+    test(`${JSON.stringify(input.slice(0, 60))} is no email, but passes sanitisation`, () => {
       assert.equal(canonicalEmail(input), null);
       assert.equal(hasMarkupOrControl(input), false);
     });
@@ -105,7 +106,7 @@ describe('canonical e-mail', () => {
     '\udc00',
   ];
   for (const input of unclean) {
-    test(`${JSON.stringify(input)} fails sanitisation and is no e-mail`, () => {
+    test(`${JSON.stringify(input)} fails sanitisation and is no email`, () => {
       assert.equal(canonicalEmail(input), null);
       assert.equal(hasMarkupOrControl(input), true);
     });
@@ -117,7 +118,7 @@ describe('canonical e-mail', () => {
     fc.tuple(fc.string({ unit: 'grapheme' }), fc.domain()).map((parts) => parts.join('@')),
   );
 
-  test('whatever is accepted is ASCII, lower-case, at most 254 long, and its own canonical form', () => {
+  test('every result is ASCII, lower-case, at most 254 long, and its own canonical form', () => {
     fc.assert(
       fc.property(anything, (input) => {
         const email = canonicalEmail(input);
@@ -133,7 +134,7 @@ describe('canonical e-mail', () => {
     );
   });
 
-  test('two addresses that differ in more than ASCII case and outer spaces stay two', () => {
+  test('emails that differ in more than ASCII case and outer spaces stay different', () => {
     fc.assert(
       fc.property(anything, anything, (one, other) => {
         const email = canonicalEmail(one);
@@ -143,17 +144,15 @@ describe('canonical e-mail', () => {
     );
   });
 
-  test('long input costs next to nothing', () => {
-    const started = performance.now();
-    for (const input of [
-      'a'.repeat(1e7),
-      'a.'.repeat(5e6),
-      `a@${'a-'.repeat(5e6)}`,
-      ' '.repeat(1e7),
-      '@'.repeat(1e7),
-    ]) {
-      assert.equal(canonicalEmail(input), null);
-    }
-    assert.ok(performance.now() - started < 1000);
+  test('long input takes linear time at most', () => {
+    const inputs: ((size: number) => string)[] = [
+      (size) => 'a'.repeat(size),
+      (size) => 'a.'.repeat(size / 2),
+      (size) => `a@${'a-'.repeat(size / 2)}`,
+      (size) => ' '.repeat(size),
+      (size) => '@'.repeat(size),
+    ];
+    for (const input of inputs)
+      assertLinear(input(6), (size) => assert.equal(canonicalEmail(input(size)), null), 1e6);
   });
 });

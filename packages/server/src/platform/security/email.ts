@@ -1,24 +1,25 @@
-// Turns what a person typed into the one form of an e-mail address that is stored, looked up, counted and locked.
-// It must not apply any Unicode case folding or normalisation: two spellings never become one by accident.
+// Converts an email that a person typed into the canonical form that is stored, looked up, counted and locked.
+// It must not apply Unicode case folding or normalization, which could make two emails equal.
+import { AppError } from '../errors.ts';
 
-const maxLocalLength = 64; // RFC 5321, 4.5.3.1.1
-const maxAddressLength = 254; // RFC 5321, 4.5.3.1.3, less the two angle brackets of the path
-const maxInputLength = 2 * maxAddressLength; // room for white space around it, and no more work than that
+const MAX_LOCAL_LENGTH = 64; // RFC 5321, 4.5.3.1.1
+const MAX_ADDRESS_LENGTH = 254; // RFC 5321, 4.5.3.1.3, less the two angle brackets of the path
+const maxInputLength = 2 * MAX_ADDRESS_LENGTH; // room for surrounding white space; limits the work
 
 const localPattern = /^[a-z\d!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z\d!#$%&'*+/=?^_`{|}~-]+)*$/i; // RFC 5322 dot-atom
 const labelPattern = /^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/i; // RFC 1123; 63 octets
-const topLevelPattern = /^[a-z]/i; // every real one begins with a letter, and no dotted number does
+const topLevelPattern = /^[a-z]/i; // every real one begins with a letter; an IPv4 address does not
 
-// C0, DEL and C1 controls, and the two characters that open and close a tag.
+// C0, DEL and C1 control characters, and the two characters that open and close a tag.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is its purpose
 const controlOrMarkup = /[\u0000-\u001f\u007f-\u009f<>]/;
 
 /**
- * True for a text that fails sanitisation: a control character (NUL, tab and line breaks included), `<` or `>`,
- * or ill-formed Unicode (a lone surrogate), anywhere in it, also at its ends.
+ * Whether the text contains a control character (including NUL, tab and line breaks), `<`, `>` or ill-formed Unicode (a
+ * lone surrogate), at any position.
  *
- * Such a text is an attack or a broken client. What this function lets pass and canonicalEmail still refuses
- * (no `@`, an IP literal, quotes, letters outside ASCII, too long) is merely no e-mail address.
+ * Such a text comes from an attack or a broken client. Everything else that canonicalEmail refuses (no `@`, an IP
+ * literal, quotes, non-ASCII letters, too long) is just not an email address.
  */
 export function hasMarkupOrControl(text: string): boolean {
   return controlOrMarkup.test(text) || !text.isWellFormed();
@@ -34,16 +35,26 @@ function isDomain(domain: string): boolean {
 }
 
 /**
- * The trimmed, lower-case address, or null when the text is none. Accepted is a strict subset of RFC 5321:
- * ASCII dot-atom `@` host name with at least one dot; no quotes, comments, lists or IP literals; 64 characters
- * before the `@`, 254 in all. Idempotent. The work is bounded whatever the length.
+ * Returns the trimmed, lower-case email; null when the text is none. Accepts a strict subset of RFC 5321: ASCII
+ * dot-atom, `@`, host name with at least one dot; no quotes, comments, lists or IP literals; at most 64 characters
+ * before the `@` and 254 in all. Idempotent. The work is limited for any length.
  */
 export function canonicalEmail(input: string): string | null {
   if (input.length > maxInputLength || hasMarkupOrControl(input)) return null;
   const address = input.trim();
-  if (address.length > maxAddressLength) return null;
+  if (address.length > MAX_ADDRESS_LENGTH) return null;
   const at = address.indexOf('@');
-  if (at < 1 || at > maxLocalLength) return null;
+  if (at < 1 || at > MAX_LOCAL_LENGTH) return null;
   if (!localPattern.test(address.slice(0, at)) || !isDomain(address.slice(at + 1))) return null;
-  return address.toLowerCase(); // ASCII only by now, so this maps A-Z and nothing else
+  return address.toLowerCase(); // only ASCII at this point, so it changes only A-Z
+}
+
+/**
+ * Returns the canonical form. Throws `invalid_email` (400), which names `field`, when the input is no email address.
+ */
+export function requireEmail(input: string, field = 'email'): string {
+  const email = canonicalEmail(input);
+  if (email !== null) return email;
+  const message = 'must be an email address such as ada@example.com';
+  throw new AppError('invalid_email', { errors: [{ field, code: 'invalid_email', message }] });
 }

@@ -1,4 +1,5 @@
-// Guards the tokens against forgery: nothing but our own bytes, for this purpose, in this spelling, is accepted.
+// Tests that forged tokens are refused: only bytes that this service signed, for this purpose and in this spelling,
+// pass.
 import assert from 'node:assert/strict';
 import { createHmac, createPublicKey, generateKeyPairSync, sign as signBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -6,7 +7,7 @@ import fc from 'fast-check';
 import {
   createSigner,
   peekClaims,
-  type TokenClaims,
+  type SessionClaims,
   type TokenFault,
   type TokenKind,
   verify,
@@ -20,7 +21,7 @@ const stranger = generateKeyPairSync('ed25519');
 const keys = new Map([[kid, publicKey]]);
 const signer = createSigner({ kid, privateKey });
 
-const claimsFor = (type: TokenKind, changes: Partial<TokenClaims> = {}): TokenClaims => ({
+const claimsFor = (type: TokenKind, changes: Partial<SessionClaims> = {}): SessionClaims => ({
   iss: issuer,
   sub: '0b9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
   aud: issuer,
@@ -40,7 +41,7 @@ const check = (token: string) => {
 
 const encode = (text: string) => Buffer.from(text).toString('base64url');
 const goodHeader = `{"alg":"EdDSA","typ":"at+jwt","kid":"${kid}"}`;
-/** Signs any header and payload with the real key: what an attacker could not even do. */
+/** Signs any header and payload with the real key, which an attacker could not do. */
 const forge = (header: string, payload: string, key = privateKey) => {
   const signed = `${encode(header)}.${encode(payload)}`;
   return `${signed}.${signBytes(null, Buffer.from(signed), key).toString('base64url')}`;
@@ -178,7 +179,7 @@ describe('forgeries', () => {
     test(`${name}: ${reason}`, () => assert.equal(check(token), reason));
   }
 
-  const wrongClaims: [claim: keyof TokenClaims, value: unknown][] = [
+  const wrongClaims: [claim: keyof SessionClaims, value: unknown][] = [
     ['iss', ''],
     ['iss', [issuer]],
     ['aud', [issuer]],
@@ -227,7 +228,7 @@ describe('forgeries', () => {
     }
   });
 
-  test('no text at all makes verification throw or succeed', () => {
+  test('verification of any text neither throws nor succeeds', () => {
     const part = fc.oneof(
       fc.string(),
       fc.base64String(),
@@ -244,7 +245,7 @@ describe('forgeries', () => {
     );
   });
 
-  test('a key that is not Ed25519 among the keys is a fault of ours and never verifies', () => {
+  test('a key that is not Ed25519 throws and never verifies', () => {
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
     for (const key of [rsa.publicKey, privateKey]) {
       assert.throws(() => verify(good, 'access', new Map([[kid, key]]), expected), TypeError);

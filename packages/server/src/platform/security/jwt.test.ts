@@ -1,4 +1,4 @@
-// Guards the tokens: only what this service wrote, for this purpose, in this spelling, is ever accepted.
+// Tests signing and verification of tokens: time, issuer, audience, kind, and claims of unverified tokens.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomUUID, sign as signBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import {
   createSigner,
   peekClaims,
-  type TokenClaims,
+  type SessionClaims,
   type TokenFault,
   type TokenKind,
   tokenHash,
@@ -20,7 +20,7 @@ const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const keys = new Map([[kid, publicKey]]);
 const signer = createSigner({ kid, privateKey });
 
-const claimsFor = (type: TokenKind, changes: Partial<TokenClaims> = {}): TokenClaims => ({
+const claimsFor = (type: TokenKind, changes: Partial<SessionClaims> = {}): SessionClaims => ({
   iss: issuer,
   sub: '0b9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
   aud: issuer,
@@ -40,7 +40,7 @@ const check = (token: string, kind: TokenKind = 'access', changes = {}) => {
 
 const encode = (text: string) => Buffer.from(text).toString('base64url');
 const goodHeader = `{"alg":"EdDSA","typ":"at+jwt","kid":"${kid}"}`;
-/** Signs any header and payload with the real key: what an attacker could not even do. */
+/** Signs any header and payload with the real key, which an attacker could not do. */
 const forge = (header: string, payload: string) => {
   const signed = `${encode(header)}.${encode(payload)}`;
   return `${signed}.${signBytes(null, Buffer.from(signed), privateKey).toString('base64url')}`;
@@ -59,7 +59,7 @@ describe('signing', () => {
 
   test('equal claims give equal bytes, in any order and with another signer of the same key', () => {
     const claims = claimsFor('refresh');
-    const reordered = Object.fromEntries(Object.entries(claims).reverse()) as unknown as TokenClaims;
+    const reordered = Object.fromEntries(Object.entries(claims).reverse()) as unknown as SessionClaims;
     const token = signer.sign(claims);
     assert.equal(signer.sign(claims), token);
     assert.equal(signer.sign({ ...reordered }), token);
@@ -67,7 +67,7 @@ describe('signing', () => {
     assert.notEqual(signer.sign({ ...claims, jti: randomUUID() }), token);
   });
 
-  test('the header and the payload hold what is published and nothing else', () => {
+  test('the header and the payload contain the documented members only', () => {
     assert.equal(Buffer.from(header, 'base64url').toString(), goodHeader);
     const refresh = signer.sign(claimsFor('refresh')).split('.')[0] ?? '';
     assert.equal(Buffer.from(refresh, 'base64url').toString(), goodHeader.replace('at+jwt', 'rt+jwt'));
@@ -87,7 +87,7 @@ describe('signing', () => {
     assert.throws(() => signer.sign(claimsFor('access', { iss: `https://${'x'.repeat(2000)}` })), RangeError);
   });
 
-  test('whatever claims are signed are verified again', () => {
+  test('all signed claims can be verified', () => {
     const seconds = fc.integer({ min: 0, max: 2 ** 33 });
     const uuid = fc.uuid();
     fc.assert(
@@ -115,7 +115,7 @@ describe('signing', () => {
 });
 
 describe('time, issuer, audience, kind', () => {
-  const signed = (changes: Partial<TokenClaims>) => signer.sign(claimsFor('access', changes));
+  const signed = (changes: Partial<SessionClaims>) => signer.sign(claimsFor('access', changes));
   const rows: [name: string, outcome: TokenFault | 'accepted', actual: () => string][] = [
     [
       'the last millisecond before exp',
@@ -153,12 +153,12 @@ describe('time, issuer, audience, kind', () => {
 describe('routing by unverified claims', () => {
   const { sub, jti, sid } = claimsFor('access');
 
-  test('a token of ours says its user, id and session; so does a forged one, which is why it proves nothing', () => {
+  test('peekClaims returns user, id and session of a token, and also of a forged one', () => {
     assert.deepEqual(peekClaims(good), { sub, jti, sid });
     assert.deepEqual(peekClaims(`${header}.${payload}.${'A'.repeat(86)}`), { sub, jti, sid });
   });
 
-  test('ids of wrong shape are left out, a wrong sub gives nothing', () => {
+  test('malformed ids are omitted, and a malformed sub gives null', () => {
     const peek = (claims: object) => peekClaims(`${header}.${encode(JSON.stringify(claims))}.${signature}`);
     assert.deepEqual(peek({ sub }), { sub });
     assert.deepEqual(peek({ sub, jti: 'x', sid: 1 }), { sub });
@@ -170,7 +170,7 @@ describe('routing by unverified claims', () => {
     assert.equal(peek({ sub: [sub] }), null);
   });
 
-  test('what is no token gives nothing', () => {
+  test('a text that is no token gives null', () => {
     const rows = [
       '',
       '.',

@@ -1,11 +1,11 @@
-// Writes and checks our own tokens: JWTs signed with Ed25519, in one exact spelling, synchronously (the thread pool
-// belongs to password hashing). It must not decide whether a token is live: that is the allowlist's part.
+// Creates and verifies the service's tokens: JWTs signed with Ed25519, in one exact spelling. It is synchronous,
+// because the thread pool is for password hashing. It must not decide whether a token is live: the allowlist does.
 import { createHash, type KeyObject, sign as signBytes, verify as verifyBytes } from 'node:crypto';
 
 export type TokenKind = 'access' | 'refresh';
 
-/** Times are whole seconds since 1970 (RFC 7519); `sub`, `jti` and `sid` are lower-case UUIDs. */
-export interface TokenClaims {
+/** Times are whole seconds since 1970 (RFC 7519); `sub` and `jti` are lower-case UUIDs. */
+type CommonClaims = {
   iss: string;
   sub: string;
   aud: string;
@@ -13,9 +13,12 @@ export interface TokenClaims {
   nbf: number;
   exp: number;
   jti: string;
-  sid: string;
-  type: TokenKind;
-}
+};
+/** Claims of a session's token. `sid` is a lower-case UUID. */
+export type SessionClaims = CommonClaims & { sid: string; client_id?: undefined; type: TokenKind };
+/** Claims of a service account's access token (RFC 9068). `client_id` is the id of the account, as `sub` is. */
+export type ClientClaims = CommonClaims & { sid?: undefined; client_id: string; type: 'access' };
+export type TokenClaims = SessionClaims | ClientClaims;
 
 export type TokenFault =
   | 'malformed'
@@ -27,18 +30,20 @@ export type TokenFault =
   | 'wrong_audience'
   | 'wrong_type';
 
-export type Verified = { ok: true; claims: TokenClaims } | { ok: false; reason: TokenFault };
+export type Verified<C extends TokenClaims = TokenClaims> =
+  | { ok: true; claims: C }
+  | { ok: false; reason: TokenFault };
 
-/** `now` is in milliseconds since 1970, like every clock here. */
-export interface Expectations {
+/** `now` is in milliseconds since 1970. */
+export type Expectations = {
   issuer: string;
   audience: string;
   now: number;
-}
+};
 
-const maxTokenLength = 2048; // ours have about 550 characters; leaves room for a long PUBLIC_URL
-const signatureLength = 86; // 64 bytes in base64url
-const maxClockSkewMs = 60 * 1000; // the instance that signed may be ahead of the one that checks
+const MAX_TOKEN_LENGTH = 2048; // tokens have about 550 characters; leaves room for a long PUBLIC_URL
+const SIGNATURE_LENGTH = 86; // 64 bytes in base64url
+const maxClockSkewMs = 60 * 1000; // the clock of the signing instance may be ahead of the verifying one's
 
 const headerTypes = { access: 'at+jwt', refresh: 'rt+jwt' } as const; // RFC 9068; the second by analogy
 const kidPattern = /^[\w-]{1,64}$/; // an RFC 7638 thumbprint has 43 characters
@@ -47,7 +52,7 @@ const uuidPattern = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
 const encode = (text: string): string => Buffer.from(text).toString('base64url');
 
-/** Undefined unless the text is the one canonical base64url spelling of its bytes. */
+/** Returns the bytes; undefined unless the text is their canonical base64url spelling. */
 function decode(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
@@ -56,13 +61,13 @@ function decode(text: string): Buffer | undefined {
 const headerOf = (type: string, kid: string): string =>
   encode(`{"alg":"EdDSA","typ":"${type}","kid":"${kid}"}`);
 
-/** The members one by one in fixed order: equal claims give equal bytes. */
+/** Returns the payload as JSON. The order of members is fixed, so that equal claims give equal bytes. */
 function payloadOf(claims: TokenClaims): string {
-  const { iss, sub, aud, iat, nbf, exp, jti, sid, type } = claims;
-  return JSON.stringify({ iss, sub, aud, iat, nbf, exp, jti, sid, type });
+  const { iss, sub, aud, iat, nbf, exp, jti, sid, client_id, type } = claims;
+  return JSON.stringify({ iss, sub, aud, iat, nbf, exp, jti, sid, client_id, type });
 }
 
-type Unchecked = { [claim in keyof TokenClaims]?: unknown };
+type Unchecked = { [claim in keyof SessionClaims]?: unknown };
 
 function parseObject(text: string): Unchecked | undefined {
   try {
@@ -75,7 +80,8 @@ function parseObject(text: string): Unchecked | undefined {
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const isUuid = (value: unknown): value is string => typeof value === 'string' && uuidPattern.test(value);
-const isSeconds = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+const isSeconds = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
 function isClaims(value: Unchecked): value is TokenClaims {
   return (
@@ -83,15 +89,20 @@ function isClaims(value: Unchecked): value is TokenClaims {
     isText(value.aud) &&
     isUuid(value.sub) &&
     isUuid(value.jti) &&
-    isUuid(value.sid) &&
+    isHolder(value) &&
     isSeconds(value.iat) &&
     isSeconds(value.nbf) &&
-    isSeconds(value.exp) &&
-    (value.type === 'access' || value.type === 'refresh')
+    isSeconds(value.exp)
   );
 }
 
-/** The claims, provided that the payload is spelled byte for byte as we spell it: no second key, no stray space. */
+/** Either a session, or a service account that is its own subject and has no refresh tokens. */
+function isHolder({ sid, client_id, sub, type }: Unchecked): boolean {
+  if (client_id === undefined) return isUuid(sid) && (type === 'access' || type === 'refresh');
+  return sid === undefined && client_id === sub && type === 'access';
+}
+
+/** Returns the claims if the payload is byte for byte as `payloadOf` writes it: no duplicate member, no extra space. */
 function readPayload(part: string): TokenClaims | undefined {
   const text = decode(part)?.toString();
   const value = text === undefined ? undefined : parseObject(text);
@@ -99,10 +110,10 @@ function readPayload(part: string): TokenClaims | undefined {
 }
 
 function splitToken(token: string): [header: string, payload: string, signature: string] | undefined {
-  if (token.length > maxTokenLength) return undefined;
+  if (token.length > MAX_TOKEN_LENGTH) return undefined;
   const first = token.indexOf('.');
   const second = token.indexOf('.', first + 1);
-  if (first < 1 || second <= first + 1 || token.length - second - 1 !== signatureLength) return undefined;
+  if (first < 1 || second <= first + 1 || token.length - second - 1 !== SIGNATURE_LENGTH) return undefined;
   return [token.slice(0, first), token.slice(first + 1, second), token.slice(second + 1)];
 }
 
@@ -112,8 +123,8 @@ function checkKey(key: KeyObject, type: 'private' | 'public'): void {
 }
 
 /**
- * A signer with one key. The header follows from `claims.type`. Equal claims give the same token to the byte, which
- * retries of a refresh rely on. Throws on claims that `verify` would refuse as malformed, and on a token over 2 KiB.
+ * Returns a signer with one key. The header depends on `claims.type`. Equal claims give equal tokens, which retries of
+ * a refresh rely on. `sign` throws for claims that `verify` would refuse as malformed, and for a token over 2 KiB.
  */
 export function createSigner(options: { kid: string; privateKey: KeyObject }): {
   sign(claims: TokenClaims): string;
@@ -130,24 +141,25 @@ export function createSigner(options: { kid: string; privateKey: KeyObject }): {
       if (!isClaims(claims)) throw new TypeError('token claims of wrong shape');
       const signed = `${headers[claims.type]}.${encode(payloadOf(claims))}`;
       const token = `${signed}.${signBytes(null, Buffer.from(signed), privateKey).toString('base64url')}`;
-      if (token.length > maxTokenLength)
-        throw new RangeError(`a token may have ${maxTokenLength} characters`);
+      if (token.length > MAX_TOKEN_LENGTH)
+        throw new RangeError(`a token may have ${MAX_TOKEN_LENGTH} characters`);
       return token;
     },
   };
 }
 
 /**
- * Whether we signed this token, as this kind, for this issuer and audience, and it is in force at `now`.
- * The header must be byte for byte the one that we write, so alg, crit, jwk, jku and x5u have no meaning at all, and
- * `kid` is only looked up in `keys` (Ed25519 public keys). `exp` gets no leeway, `nbf` and `iat` 60 seconds.
+ * Returns the claims of a token of this kind that was signed with one of `keys` (Ed25519 public keys by `kid`), for any
+ * issuer and time. The header must be byte for byte as `headerOf` writes it, so alg, crit, jwk, jku and x5u have no
+ * effect.
  */
-export function verify(
+export function readSigned(
   token: string,
-  kind: TokenKind,
+  kind: 'refresh',
   keys: ReadonlyMap<string, KeyObject>,
-  expected: Expectations,
-): Verified {
+): Verified<SessionClaims>;
+export function readSigned(token: string, kind: TokenKind, keys: ReadonlyMap<string, KeyObject>): Verified;
+export function readSigned(token: string, kind: TokenKind, keys: ReadonlyMap<string, KeyObject>): Verified {
   const fail = (reason: TokenFault): Verified => ({ ok: false, reason });
   const [header, payload, signaturePart] = splitToken(token) ?? [];
   if (header === undefined || payload === undefined || signaturePart === undefined) return fail('malformed');
@@ -166,26 +178,59 @@ export function verify(
   const claims = readPayload(payload);
   if (!claims) return fail('malformed');
   if (claims.type !== kind) return fail('wrong_type');
-  if (claims.iss !== expected.issuer) return fail('wrong_issuer');
-  if (claims.aud !== expected.audience) return fail('wrong_audience');
-  if (claims.exp * 1000 <= expected.now) return fail('expired');
-  if (Math.max(claims.nbf, claims.iat) * 1000 > expected.now + maxClockSkewMs) return fail('not_yet_valid');
   return { ok: true, claims };
 }
 
 /**
- * What an unverified token says about itself, only to route a database look-up by user: never evidence of anything.
- * Null when it cannot be one of ours (parts, length, `sub` no lower-case UUID).
+ * Verifies that the token was signed with one of the keys (see `readSigned`), for this issuer and audience, and is
+ * valid at `now`. `exp` has no tolerance, `nbf` and `iat` have 60 seconds.
  */
-export function peekClaims(token: string): { sub: string; jti?: string; sid?: string } | null {
+export function verify(
+  token: string,
+  kind: TokenKind,
+  keys: ReadonlyMap<string, KeyObject>,
+  expected: Expectations,
+): Verified {
+  const signed = readSigned(token, kind, keys);
+  if (!signed.ok) return signed;
+  const fail = (reason: TokenFault): Verified => ({ ok: false, reason });
+  const { claims } = signed;
+  if (claims.iss !== expected.issuer) return fail('wrong_issuer');
+  if (claims.aud !== expected.audience) return fail('wrong_audience');
+  if (claims.exp * 1000 <= expected.now) return fail('expired');
+  if (Math.max(claims.nbf, claims.iat) * 1000 > expected.now + maxClockSkewMs) return fail('not_yet_valid');
+  return signed;
+}
+
+/**
+ * Returns claims of an unverified token, only to look it up by user: they prove nothing. Null when the token cannot be
+ * the service's own (parts, length, or `sub` is no lower-case UUID).
+ */
+export function peekClaims(
+  token: string,
+): { sub: string; jti?: string; sid?: string; client_id?: string } | null {
   const payload = splitToken(token)?.[1];
   const value = payload === undefined ? undefined : parseObject(Buffer.from(payload, 'base64url').toString());
   if (!value || !isUuid(value.sub)) return null;
-  const { sub, jti, sid } = value;
-  return { sub, ...(isUuid(jti) && { jti }), ...(isUuid(sid) && { sid }) };
+  const { sub, jti, sid, client_id } = value;
+  return {
+    sub,
+    ...(isUuid(jti) && { jti }),
+    ...(isUuid(sid) && { sid }),
+    ...(isUuid(client_id) && { client_id }),
+  };
 }
 
-/** SHA-256 of the token's text: the allowlist's key. Of these bytes only, so any other spelling is another token. */
+/**
+ * Returns the claims of a token without verifying it. Call it only for a token that is on the allowlist, which proves
+ * that this service signed it. Undefined for a text that is no token.
+ */
+export function readListed(token: string): TokenClaims | undefined {
+  const payload = splitToken(token)?.[1];
+  return payload === undefined ? undefined : readPayload(payload);
+}
+
+/** Returns the SHA-256 of the token's text, the key of the allowlist. Another spelling is another token. */
 export function tokenHash(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

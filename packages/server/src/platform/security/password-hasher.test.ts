@@ -1,5 +1,5 @@
-// Holds the hasher to its guarantees: parameters, equal work for unknown accounts, bounds on what it reads and queues.
-// Must not assert wall-clock times: the machine is shared; work is compared by CPU time and counters.
+// Tests the hasher: parameters, equal work for unknown accounts, limits of stored hashes and of the queue.
+// They must not assert wall-clock times, because the machine is shared: work is compared by CPU time and counters.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -51,7 +51,7 @@ describe('hash and verify', () => {
     }
   });
 
-  test('a run of combining marks that would hold up normalization is still hashed whole', async () => {
+  test('a run of combining marks that is too long to normalize is still hashed in full', async () => {
     const hasher = createPasswordHasher();
     const marks = `a${'\u0301\u0323'.repeat(100_000)}`;
     const phc = await hasher.hash(marks);
@@ -89,9 +89,10 @@ describe('hashes read back', () => {
     });
   }
 
-  test('hashes of other parameters within the bounds are verified and want a rehash', async () => {
+  test('hashes with other parameters within the bounds are verified and need a rehash', async () => {
     const hasher = createPasswordHasher();
-    // argon2id of 'password' and the salt 'somesalt', m=65536, t=2, p=1: the reference implementation's README and tests.
+    // argon2id of 'password' and the salt 'somesalt', m=65536, t=2, p=1: the reference implementation's README and
+    // tests.
     const foreign = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     assert.equal(await hasher.verify(foreign, 'password'), true);
     assert.equal(await hasher.verify(foreign, 'passwore'), false);
@@ -114,7 +115,7 @@ describe('bounds', () => {
     assert.deepEqual(hasher.stats(), { hashes: 0, verifications: 8, queued: 0, running: 0 });
   });
 
-  test('whoever waits gets his turn in the order of arrival', async () => {
+  test('waiting calls run in the order of arrival', async () => {
     const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 10 });
     const finished: number[] = [];
     await Promise.all(
@@ -126,7 +127,7 @@ describe('bounds', () => {
     assert.deepEqual(finished, [0, 1, 2, 3, 4, 5]);
   });
 
-  test('beyond the queue a call is refused at once, and there is room again afterwards', async () => {
+  test('a call is refused at once when the queue is full, and accepted again afterwards', async () => {
     const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 2, waitMs: 60_000 });
     const accepted = [hasher.hash('a'), hasher.verify(null, 'b'), hasher.hash('c')];
     for (const refused of [hasher.hash('d'), hasher.verify(null, 'e')]) {
@@ -140,6 +141,35 @@ describe('bounds', () => {
     assert.deepEqual(hasher.stats(), { hashes: 3, verifications: 1, queued: 0, running: 0 });
   });
 
+  test('keys take turns: many calls of one key delay a call of another by one turn', async () => {
+    const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 10 });
+    const finished: string[] = [];
+    const call = async (name: string, key: string): Promise<void> => {
+      await hasher.verify(null, 'x', { key });
+      finished.push(name);
+    };
+    await Promise.all([
+      ...[1, 2, 3, 4].map((n) => call(`many ${n}`, 'many')),
+      call('other 1', 'other'),
+      call('third 1', 'third'),
+      call('other 2', 'other'),
+    ]);
+    assert.deepEqual(finished, ['many 1', 'many 2', 'other 1', 'third 1', 'many 3', 'other 2', 'many 4']);
+  });
+
+  test('one key cannot fill the queue', async () => {
+    const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 10, maxQueuePerKey: 2 });
+    const many = Array.from({ length: 5 }, () => hasher.verify(null, 'x', { key: 'many' }));
+    const other = hasher.verify(null, 'x', { key: 'other' });
+    const settled = await Promise.allSettled(many);
+    assert.deepEqual(
+      settled.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'],
+    );
+    await other;
+    assert.deepEqual(hasher.stats(), { hashes: 0, verifications: 4, queued: 0, running: 0 });
+  });
+
   test('a call whose turn comes after the longest wait is refused and does no work', async () => {
     const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 5, waitMs: 0 });
     const [first, ...late] = await Promise.allSettled([hasher.hash('a'), hasher.hash('b'), hasher.hash('c')]);
@@ -148,11 +178,11 @@ describe('bounds', () => {
     assert.deepEqual(hasher.stats(), { hashes: 1, verifications: 0, queued: 0, running: 0 });
   });
 
-  test('a call aborted while it waits does no work and gives its place free', async () => {
+  test('a call that aborts while it waits does no work and leaves the queue', async () => {
     const hasher = createPasswordHasher({ concurrency: 1 });
     const gone = new AbortController();
     const first = hasher.hash('a');
-    const second = hasher.verify(null, 'b', gone.signal);
+    const second = hasher.verify(null, 'b', { signal: gone.signal });
     const third = hasher.hash('c');
     gone.abort(new Error('the client left'));
     await assert.rejects(second, /the client left/);
@@ -160,7 +190,7 @@ describe('bounds', () => {
     assert.deepEqual(hasher.stats(), { hashes: 2, verifications: 0, queued: 0, running: 0 });
   });
 
-  test('at least one runs whatever the machine, and a failed one gives its place free', async () => {
+  test('at least one runs on any machine, and a failed one ends its turn', async () => {
     const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 0 });
     await assert.rejects(hasher.hash(undefined as unknown as string), TypeError);
     assert.deepEqual(hasher.stats(), { hashes: 0, verifications: 0, queued: 0, running: 0 });

@@ -1,61 +1,72 @@
-// Turns passwords into argon2id PHC strings and checks them, a bounded number at a time.
-// Must not be called with a database connection or a lock held: a caller may wait seconds for its turn.
+// Hashes passwords to argon2id PHC strings and verifies them, a limited number at a time.
+// It must not be called while holding a database connection or a lock: a call may wait for seconds.
 
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
 
 // OWASP Password Storage Cheat Sheet, argon2id: 19 MiB (KiB here), 2 passes, 1 lane.
 // The library's algorithm (argon2id), version (19), salt (16 bytes) and output (32 bytes) are its defaults.
-const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+const fullWork = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-// What a stored hash may ask of this machine: up to RFC 9106's second recommendation (64 MiB, 3 passes, 4 lanes),
-// with room for more passes. The worst is 17 times our own work, about 0.2 s.
+// Highest cost of a stored hash: the second recommendation of RFC 9106 (64 MiB, 3 passes, 4 lanes), with room for more
+// passes. The worst case is 17 times the default work, about 0.2 s.
 const bounds = { memoryCost: 65_536, timeCost: 10, parallelism: 4 } as const;
 
 // Salt of 8 to 48 bytes and output of 16 to 64 bytes, unpadded base64.
 const phcPattern =
   /^\$argon2id\$v=19\$m=([1-9]\d{0,5}),t=([1-9]\d?),p=([1-9])\$[A-Za-z0-9+/]{11,64}\$[A-Za-z0-9+/]{22,86}$/;
 
-const prefix = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$`;
+// In UTF-16 units. Normalizing takes quadratic time on a run of combining marks: measured 6 ms at this length, 4 to 7 s
+// for 100,000 marks. A longer password is hashed in full, without normalizing it.
+const MAX_NORMALIZED_LENGTH = 4_096;
 
-// Costs what a hash of ours costs; no password is known to have its all-zero output, and it is answered false anyway.
-const dummyPhc = `${prefix}${'A'.repeat(22)}$${'A'.repeat(43)}`;
+// Measured: one core finishes about 100 hashes with these parameters per second.
+const HASHES_PER_CORE_PER_SECOND = 100;
 
-// In UTF-16 units. Normalizing takes quadratic time on a run of combining marks: measured 6 ms at this length,
-// 4 to 7 s for 100,000 of them. A longer password is hashed as it came, all of it.
-const maxNormalizedLength = 4_096;
+// Most users give up after this time, so the turn is better used for the next call.
+const DEFAULT_WAIT_MS = 5_000;
 
-// Measured: one core finishes about 100 hashes of these parameters a second.
-const hashesPerCorePerSecond = 100;
+// As many as the gate lets wait for one email (lockout/service.ts): each guess costs one hash.
+const DEFAULT_MAX_QUEUE_PER_KEY = 64;
 
-// A login form's patience: who waited longer has likely gone, and the turn is better spent on the next call.
-const defaultWaitMs = 5_000;
-
-export interface PasswordHasherOptions {
-  /** Hashes at once. Default: the cores minus one, at least 1. Each takes 19 MiB and a thread of libuv's pool. */
+export type PasswordHasherOptions = {
+  /** Cost of one hash; memory in KiB. Default: OWASP's. Tests lower it; no setting reaches it. */
+  work?: { memoryCost: number; timeCost: number; parallelism: number };
+  /** Concurrent hashes. Default: the cores minus one, at least 1. Each takes 19 MiB and a thread of libuv's pool. */
   concurrency?: number;
-  /** Calls that may wait. Default: as many as `concurrency` cores finish within `waitMs`. */
+  /** Number of calls that may wait. Default: as many as `concurrency` cores finish within `waitMs`. */
   maxQueue?: number;
-  /** The longest wait in milliseconds, judged when the turn comes. Default: 5,000. */
+  /** Number of calls with one `key` that may wait. Default: 64. */
+  maxQueuePerKey?: number;
+  /** Longest wait in milliseconds, checked when the turn comes. Default: 5,000. */
   waitMs?: number;
-}
+};
 
-export interface PasswordHasher {
+/** How a call waits for its turn. */
+export type HashTurn = {
+  /** Calls with different keys take turns, so that many calls of one key do not delay the others. */
+  key?: string;
+  /** If it aborts before the turn, the call throws its reason and does no work. */
+  signal?: AbortSignal;
+};
+
+export type PasswordHasher = {
   /**
-   * The PHC string of the whole password, in NFC.
+   * Returns the PHC string of the whole password, in NFC.
    * Throws HasherBusyError, or the signal's reason when it is aborted before its turn.
    */
-  hash(password: string, signal?: AbortSignal): Promise<string>;
+  hash(password: string, turn?: HashTurn): Promise<string>;
   /**
-   * Whether this is the hash of the password, in NFC. `null`, an unreadable hash and one beyond our bounds cost the work
-   * of a hash of ours and answer false, so that time does not tell whether an account exists. Throws as `hash` does.
+   * Whether this is the hash of the password, in NFC. For `null`, an unreadable hash and one that exceeds the bounds,
+   * it does the work of one hash and returns false, so that the time does not reveal whether an account exists. Throws
+   * as `hash` does.
    */
-  verify(phc: string | null, password: string, signal?: AbortSignal): Promise<boolean>;
-  /** True when the hash is not one that `hash` would make today (other parameters, or unreadable). */
+  verify(phc: string | null, password: string, turn?: HashTurn): Promise<boolean>;
+  /** Whether `hash` would create another kind of hash today (other parameters, or this one is unreadable). */
   needsRehash(phc: string): boolean;
-  /** Finished work since the start, and what waits and runs now. */
+  /** Returns the finished calls since the start, and the number of calls that wait and run now. */
   stats(): { hashes: number; verifications: number; queued: number; running: number };
-}
+};
 
 /** The queue is full, or the turn came too late. Answer 503 with `Retry-After: retryAfterSeconds`. */
 export class HasherBusyError extends Error {
@@ -71,54 +82,78 @@ export class HasherBusyError extends Error {
 function isReadable(phc: string): boolean {
   const match = phcPattern.exec(phc);
   if (match === null) return false;
-  const [memoryCost, timeCost, parallelism] = match.slice(1).map(Number) as [number, number, number];
-  return memoryCost <= bounds.memoryCost && timeCost <= bounds.timeCost && parallelism <= bounds.parallelism;
+  const [, memoryCost, timeCost, parallelism] = match;
+  return (
+    Number(memoryCost) <= bounds.memoryCost &&
+    Number(timeCost) <= bounds.timeCost &&
+    Number(parallelism) <= bounds.parallelism
+  );
 }
 
 function normalized(password: string): string {
-  return password.length > maxNormalizedLength ? password : password.normalize('NFC');
+  return password.length > MAX_NORMALIZED_LENGTH ? password : password.normalize('NFC');
 }
 
-async function hasHash(phc: string | null, password: string): Promise<boolean> {
+async function hasHash(phc: string | null, password: string, dummyPhc: string): Promise<boolean> {
   if (phc !== null && isReadable(phc)) {
     try {
       return await verify(phc, password);
     } catch {
-      // Right in form, yet not decodable: costs and answers the same as any unreadable hash, below.
+      // The form is right, but it cannot be decoded: handled below like any unreadable hash.
     }
   }
   await verify(dummyPhc, password);
   return false;
 }
 
-/** Runs at most `concurrency` tasks at once and the others in order of arrival, within both bounds. */
-function createTurnstile(concurrency: number, maxQueue: number, waitMs: number) {
-  const waiting: (() => void)[] = [];
+type Bounds = { concurrency: number; maxQueue: number; maxQueuePerKey: number; waitMs: number };
+
+/**
+ * Runs at most `concurrency` tasks at once. The others wait, within the bounds. Keys take turns; tasks of one key keep
+ * their order.
+ */
+function createQueue({ concurrency, maxQueue, maxQueuePerKey, waitMs }: Bounds) {
+  // The key at the front has the next turn; then it goes to the back.
+  const waiting = new Map<string, (() => void)[]>();
   const busy = () => new HasherBusyError(Math.max(1, Math.ceil(waitMs / 1_000)));
+  let queued = 0;
   let running = 0;
 
-  /** Takes a place; says whether it came later than `waitMs`. */
-  async function enter(): Promise<{ late: boolean }> {
+  /** Waits for a turn. Returns whether it came later than `waitMs`. */
+  async function enter(key: string): Promise<{ late: boolean }> {
     if (running < concurrency) {
       running += 1;
       return { late: false };
     }
-    if (waiting.length >= maxQueue) throw busy();
+    const own = waiting.get(key) ?? [];
+    if (queued >= maxQueue || own.length >= maxQueuePerKey) throw busy();
     const arrival = performance.now();
-    await new Promise<void>((begin) => waiting.push(begin));
+    await new Promise<void>((begin) => {
+      own.push(begin);
+      waiting.set(key, own);
+      queued += 1;
+    });
     return { late: performance.now() - arrival > waitMs };
   }
 
-  // A place is handed on, so that no newcomer slips in between.
+  // The turn is passed on, so that no later call overtakes the waiting ones.
   function leave(): void {
-    const begin = waiting.shift();
-    if (begin === undefined) running -= 1;
-    else begin();
+    const next = waiting.entries().next().value;
+    if (next === undefined) {
+      running -= 1;
+      return;
+    }
+    const [key, own] = next;
+    const begin = own.shift();
+    waiting.delete(key);
+    if (own.length > 0) waiting.set(key, own);
+    queued -= 1;
+    begin?.();
   }
 
-  async function run<T>(task: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  async function run<T>(task: () => Promise<T>, { key = '', signal }: HashTurn = {}): Promise<T> {
     signal?.throwIfAborted();
-    const { late } = await enter();
+    const { late } = await enter(key);
     try {
       signal?.throwIfAborted();
       if (late) throw busy();
@@ -128,39 +163,44 @@ function createTurnstile(concurrency: number, maxQueue: number, waitMs: number) 
     }
   }
 
-  return { run, queued: () => waiting.length, running: () => running };
+  return { run, queued: () => queued, running: () => running };
 }
 
 export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
+  const work = options.work ?? fullWork;
+  const prefix = `$argon2id$v=19$m=${work.memoryCost},t=${work.timeCost},p=${work.parallelism}$`;
+  // Costs as much as a real hash. No password is known to have its all-zero output, and the result is ignored anyway.
+  const dummyPhc = `${prefix}${'A'.repeat(22)}$${'A'.repeat(43)}`;
   const concurrency = options.concurrency ?? Math.max(1, availableParallelism() - 1);
-  const waitMs = options.waitMs ?? defaultWaitMs;
-  const maxQueue = options.maxQueue ?? Math.ceil((concurrency * hashesPerCorePerSecond * waitMs) / 1_000);
-  const turnstile = createTurnstile(concurrency, maxQueue, waitMs);
+  const waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
+  const maxQueue = options.maxQueue ?? Math.ceil((concurrency * HASHES_PER_CORE_PER_SECOND * waitMs) / 1_000);
+  const maxQueuePerKey = options.maxQueuePerKey ?? DEFAULT_MAX_QUEUE_PER_KEY;
+  const queue = createQueue({ concurrency, maxQueue, maxQueuePerKey, waitMs });
   let hashes = 0;
   let verifications = 0;
 
   return {
-    hash: (password, signal) =>
-      turnstile.run(async () => {
-        const phc = await hash(normalized(password), parameters);
+    hash: (password, turn) =>
+      queue.run(async () => {
+        const phc = await hash(normalized(password), work);
         hashes += 1;
         return phc;
-      }, signal),
+      }, turn),
 
-    verify: (phc, password, signal) =>
-      turnstile.run(async () => {
-        const answer = await hasHash(phc, normalized(password));
+    verify: (phc, password, turn) =>
+      queue.run(async () => {
+        const answer = await hasHash(phc, normalized(password), dummyPhc);
         verifications += 1;
         return answer;
-      }, signal),
+      }, turn),
 
     needsRehash: (phc) => !phc.startsWith(prefix) || phc.length !== dummyPhc.length || !isReadable(phc),
 
     stats: () => ({
       hashes,
       verifications,
-      queued: turnstile.queued(),
-      running: turnstile.running(),
+      queued: queue.queued(),
+      running: queue.running(),
     }),
   };
 }

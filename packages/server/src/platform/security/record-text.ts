@@ -2,13 +2,14 @@
 import { AppError } from '../errors.ts';
 import { cleanText } from './text.ts';
 
-/** Longest description, characters (the database's CHECK says the same). */
+/** Longest description, in characters. The CHECK of the column has the same limit. */
 const MAX_DESCRIPTION_LENGTH = 1_000;
 
-/** NFC, trimmed. Throws `validation_failed` (422) naming `field`. */
+/** Returns the name in NFC, trimmed. Throws `validation_failed` (422), which names `field`. */
 export const cleanName = (value: string, max: number, field = 'name'): string =>
   clean(value, field, { min: 1, max });
 
+/** Returns the description in NFC, trimmed; it may be empty. Throws as `cleanName` does. */
 export const cleanDescription = (value: string, field = 'description'): string =>
   clean(value, field, { min: 0, max: MAX_DESCRIPTION_LENGTH });
 

@@ -1,4 +1,4 @@
-// Guards the root secret: found or made once, the same for everyone who starts, never replaced.
+// Tests the secret key: found or created once, the same for all processes that start, never replaced.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -27,7 +27,7 @@ async function dataDirWith(content?: string | Buffer, mode = 0o600) {
 }
 
 describe('SECRET_KEY from the environment', () => {
-  test('wins over the file, which is neither read nor made', async () => {
+  test('has precedence over the file, which is neither read nor created', async () => {
     const { dataDir } = await dataDirWith();
     assert.deepEqual(await loadSecretKey({ fromEnv: text, dataDir }), {
       key: Buffer.from(text),
@@ -36,7 +36,7 @@ describe('SECRET_KEY from the environment', () => {
     assert.deepEqual(await readdir(dataDir), []);
   });
 
-  test('counts bytes, and white space around it is no part of it', async () => {
+  test('is measured in bytes, without surrounding white space', async () => {
     const { key } = await loadSecretKey({ fromEnv: ` ${text}\n`, dataDir: root });
     assert.deepEqual(key, Buffer.from(text));
     assert.equal((await loadSecretKey({ fromEnv: 'é'.repeat(16), dataDir: root })).key.length, 32);
@@ -51,7 +51,7 @@ describe('SECRET_KEY from the environment', () => {
     });
   }
 
-  test('binary data is refused, since reading it as text loses its randomness', async () => {
+  test('binary data is refused, because it loses entropy when read as text', async () => {
     for (const fromEnv of ['\ufffd'.repeat(40), `${text}\u0001${text}`, `${text}\n${text}`]) {
       await assert.rejects(loadSecretKey({ fromEnv, dataDir: root }), /one line of text/);
     }
@@ -59,7 +59,7 @@ describe('SECRET_KEY from the environment', () => {
 });
 
 describe('SECRET_KEY from the file', () => {
-  test('is made at the first start, readable by its owner only, and stays', async () => {
+  test('is created at the first start, readable by its owner only, and stays', async () => {
     const dataDir = join((await dataDirWith()).dataDir, 'new', 'deeper');
     const first = await loadSecretKey({ dataDir });
     assert.deepEqual(Object.keys(first), ['key', 'source']);
@@ -101,7 +101,7 @@ describe('SECRET_KEY from the file', () => {
     ['blanks', ' '.repeat(64), /has 0 bytes/],
     ['zero bytes, as after a power failure', Buffer.alloc(64), /one line of text.*restore/],
     ['random bytes', Buffer.alloc(64, 0xfe), /one line of text/],
-    ['a wrong file', 'x'.repeat(5000), /5000 bytes and is no secret key/],
+    ['a wrong file', 'x'.repeat(5000), /5000 bytes and is not a secret key/],
   ];
   for (const [name, content, message] of bad) {
     test(`${name} stops the start and stays as it was`, async () => {
@@ -115,7 +115,7 @@ describe('SECRET_KEY from the file', () => {
     });
   }
 
-  test('a place where nothing can be read or made is an error that names the remedy', async () => {
+  test('an unusable folder is an error that names the remedy', async () => {
     const { path } = await dataDirWith(text);
     const { dataDir, path: folder } = await dataDirWith();
     await mkdir(folder);
@@ -123,10 +123,10 @@ describe('SECRET_KEY from the file', () => {
     await symlink(join(root, 'nowhere'), dangling.path);
     await assert.rejects(
       loadSecretKey({ dataDir: path }),
-      /Cannot read or make the secret key.*set SECRET_KEY/,
+      /Cannot read or create the secret key.*set SECRET_KEY/,
     );
-    await assert.rejects(loadSecretKey({ dataDir }), /Cannot read or make the secret key.*set SECRET_KEY/);
-    await assert.rejects(loadSecretKey({ dataDir: dangling.dataDir }), /vanished|no file/);
+    await assert.rejects(loadSecretKey({ dataDir }), /Cannot read or create the secret key.*set SECRET_KEY/);
+    await assert.rejects(loadSecretKey({ dataDir: dangling.dataDir }), /disappeared|no file/);
   });
 });
 
@@ -142,7 +142,7 @@ describe('a common first start', () => {
 
   test('of eight processes ends with one key and no leftovers', { timeout: 60_000 }, async () => {
     const { dataDir } = await dataDirWith();
-    // Each waits for the same moment, so that module loading does not spread them out.
+    // All wait for the same time, so that loading modules does not spread them out.
     const program = `
       import { createHash } from 'node:crypto';
       import { loadSecretKey } from ${JSON.stringify(new URL('./secret-key.ts', import.meta.url).href)};

@@ -1,25 +1,25 @@
-// Finds the instance's SECRET_KEY: in the environment, else in a file that the first start makes.
+// Loads the SECRET_KEY of the instance: from the environment, else from a file that the first start creates.
 // It must never overwrite an existing key, replace a bad one, or put any part of a key into a message.
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, rm } from 'node:fs/promises';
+import { link, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '@castellan/embedded-postgres/folders';
+import { errorCode } from '../unknown-values.ts';
 
-export interface SecretKey {
+export type SecretKey = {
   key: Buffer;
   source: 'environment' | 'file';
-  /** Worth showing to the operator; the start may go on. */
+  /** Shown to the operator; the start continues. */
   warning?: string;
-}
+};
 
-const minBytes = 32; // the strength of SHA-256 and AES-256, for which it is the root
-const newKeyBytes = 48; // 64 characters of base64, no padding
-const maxFileBytes = 4096; // anything longer is not a key but a wrong file
+const MIN_BYTES = 32; // the strength of SHA-256 and AES-256, whose keys are derived from it
+const NEW_KEY_BYTES = 48; // 64 characters of base64, no padding
+const MAX_FILE_BYTES = 4096; // a longer file is not a key
 const fileName = 'secret.key';
 const howToMake = 'Make one with: openssl rand -base64 48';
 
-const hasCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException)?.code === code;
-
-// A file of zero bytes (power failure), or random bytes that were read as UTF-8 and lost most of their randomness.
+// A file of zero bytes (power failure), or random bytes that lost most of their entropy when read as UTF-8.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is its purpose
 const noText = /[\u0000-\u001f\u007f\ufffd]/;
 
@@ -27,25 +27,25 @@ function toKey(text: string, where: string, remedy: string): Buffer {
   const trimmed = text.trim();
   if (noText.test(trimmed)) throw new Error(`${where} must be one line of text, not binary data. ${remedy}`);
   const key = Buffer.from(trimmed);
-  if (key.length >= minBytes) return key;
-  throw new Error(`${where} has ${key.length} bytes of text; it needs at least ${minBytes}. ${remedy}`);
+  if (key.length >= MIN_BYTES) return key;
+  throw new Error(`${where} has ${key.length} bytes of text; it needs at least ${MIN_BYTES}. ${remedy}`);
 }
 
-/** Undefined when there is no such file. */
+/** Returns the key in the file; undefined when there is no such file. */
 async function readKeyFile(path: string): Promise<SecretKey | undefined> {
   const file = await open(path, 'r').catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   });
   if (!file) return undefined;
   try {
     const { mode, size } = await file.stat();
-    if (size > maxFileBytes) throw new Error(`${path} has ${size} bytes and is no secret key.`);
+    if (size > MAX_FILE_BYTES) throw new Error(`${path} has ${size} bytes and is not a secret key.`);
     const remedy =
       'It is not replaced, because stored signing keys may depend on it: restore it from a backup, or delete it to ' +
-      'have a new one made (everyone has to log in again).';
+      'have a new one created (every session ends).';
     const key = toKey(await file.readFile('utf8'), path, remedy);
-    // Windows has no such mode bits and reports every file as readable by all.
+    // Windows has no such mode bits and reports every file as readable by everyone.
     if (process.platform === 'win32' || (mode & 0o077) === 0) return { key, source: 'file' };
     const warning = `${path} is open to other users of this machine. Close it with: chmod 600 ${path}`;
     return { key, source: 'file', warning };
@@ -55,7 +55,7 @@ async function readKeyFile(path: string): Promise<SecretKey | undefined> {
 }
 
 async function flushDirectory(directory: string): Promise<void> {
-  if (process.platform === 'win32') return; // a directory cannot be opened there
+  if (process.platform === 'win32') return; // Windows cannot open a directory
   const handle = await open(directory, 'r');
   try {
     await handle.sync();
@@ -65,22 +65,22 @@ async function flushDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Makes the file unless another process is faster. It appears under its name complete and on the disk, by a hard
- * link, which unlike a rename never replaces what is there.
+ * Creates the file unless another process was faster. A hard link makes it appear complete and synced; unlike a rename,
+ * it never replaces an existing file.
  */
 async function createKeyFile(dataDir: string, path: string): Promise<void> {
-  await mkdir(dataDir, { recursive: true });
+  makeFolder(dataDir);
   const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   try {
     const file = await open(temporary, 'wx', 0o600);
     try {
-      await file.writeFile(`${randomBytes(newKeyBytes).toString('base64')}\n`);
+      await file.writeFile(`${randomBytes(NEW_KEY_BYTES).toString('base64')}\n`);
       await file.sync();
     } finally {
       await file.close();
     }
     await link(temporary, path).catch((error: unknown) => {
-      if (!hasCode(error, 'EEXIST')) throw error;
+      if (errorCode(error) !== 'EEXIST') throw error;
     });
     await flushDirectory(dataDir);
   } finally {
@@ -89,15 +89,15 @@ async function createKeyFile(dataDir: string, path: string): Promise<void> {
 }
 
 /**
- * The key as the UTF-8 bytes of its text without white space around it, so that the content of the file, put into the
- * environment, is the same key. `fromEnv` wins, and an unset one is undefined: an empty one is refused.
- * Any number of processes that start together on one `dataDir` get one key. Throws Error with the remedy in its
- * message when a key is shorter than 32 bytes or the file can be neither read nor made.
+ * Returns the key: the UTF-8 bytes of its text without surrounding white space, so that the content of the file gives
+ * the same key as a setting. `fromEnv` has precedence; undefined means unset, and an empty text is refused. All
+ * processes that start together on one `dataDir` get the same key. Throws an Error that names the remedy when the key
+ * is shorter than 32 bytes, or the file cannot be read or created.
  */
 export async function loadSecretKey(options: {
   fromEnv?: string | undefined;
   dataDir: string;
-  /** Make none: a key that is missing is an error. */
+  /** Creates no key: a missing key is an error. Default: false. */
   existing?: boolean;
 }): Promise<SecretKey> {
   const { fromEnv, dataDir } = options;
@@ -107,15 +107,17 @@ export async function loadSecretKey(options: {
     const existing = await readKeyFile(path);
     if (existing) return existing;
     if (options.existing)
-      throw new Error(`There is no secret key in ${path}. Set SECRET_KEY or DATA_DIR as the service has it.`);
+      throw new Error(
+        `There is no secret key in ${path}. Set SECRET_KEY or DATA_DIR to the values of the service.`,
+      );
     await createKeyFile(dataDir, path);
     const created = await readKeyFile(path);
     if (created) return created;
-    throw new Error(`${path} vanished right after it was made.`);
+    throw new Error(`${path} disappeared right after it was created.`);
   } catch (cause) {
     if (!(cause instanceof Error) || !('syscall' in cause)) throw cause;
     throw new Error(
-      `Cannot read or make the secret key: ${cause.message}. Make DATA_DIR readable and writable for this process, or ` +
+      `Cannot read or create the secret key: ${cause.message}. Make DATA_DIR readable and writable for this process, or ` +
         `set SECRET_KEY. ${howToMake}`,
       { cause },
     );

@@ -1,4 +1,4 @@
-// Guards the keys that sign tokens: what is published, and what the database alone must not give away.
+// Tests the keys that sign tokens: what is published, and what the database alone must not reveal.
 import assert from 'node:assert/strict';
 import {
   createPrivateKey,
@@ -29,7 +29,7 @@ describe('signing keys', () => {
     assert.deepEqual(jwk, { kty: 'OKP', crv: 'Ed25519', x, kid, use: 'sig', alg: 'EdDSA' });
   });
 
-  test('what is published verifies what the private key signs, and holds nothing private', () => {
+  test('the JWK verifies what the private key signs, and contains nothing private', () => {
     const { kid, publicJwk, privateDer } = generateSigningKey();
     const message = Buffer.from('message');
     const privateKey = createPrivateKey({ key: privateDer, format: 'der', type: 'pkcs8' });
@@ -57,13 +57,13 @@ describe('sealing', () => {
     assert.deepEqual(publicJwkOf(createPublicKey(privateKey)), publicJwk);
   });
 
-  test('the sealed form differs each time and shows nothing of the key', () => {
+  test('the sealed form differs each time and contains nothing readable of the key', () => {
     const sealed = Array.from({ length: 100 }, () => sealPrivateKey(secret, kid, privateDer));
     assert.equal(new Set(sealed.map((each) => each.subarray(1, 13).toString('hex'))).size, 100);
     for (const each of sealed) assert.equal(each.includes(privateDer.subarray(-32)), false);
   });
 
-  test('another secret is told from nothing, and the error says what to do without a secret in it', () => {
+  test('another secret fails with an error that says what to do and contains no secret', () => {
     const sealed = sealPrivateKey(secret, kid, privateDer);
     assert.throws(
       () => openPrivateKey(randomBytes(64), kid, sealed),
@@ -107,7 +107,7 @@ describe('derived keys', () => {
     assert.notDeepEqual(deriveKey(randomBytes(64), 'csrf'), key);
   });
 
-  test('the derivation never changes between releases, or stored keys could not be opened', () => {
+  test('the derivation is the same in every release, so that stored keys can be decrypted', () => {
     const fixed = deriveKey(Buffer.alloc(32, 'k'), 'seal signing keys');
     assert.equal(fixed.toString('hex'), '0fcc9792039dcccc47cf9f476a54fc57dbe15178509481e0181d57dbdc8031af');
   });

@@ -1,5 +1,5 @@
-// Cleans the short texts that people give to things: names and descriptions. One line, Unicode NFC, no markup.
-// It must not escape anything: `O'Brien` is stored as `O'Brien`, and whoever shows it escapes it.
+// Cleans short texts that people type: names and descriptions. One line, Unicode NFC, no markup.
+// It must not escape anything: `O'Brien` is stored as `O'Brien`, and the client that shows it escapes it.
 
 export type TextFault =
   | 'ill_formed'
@@ -11,24 +11,23 @@ export type TextFault =
 
 export type CleanText = { ok: true; value: string } | { ok: false; code: TextFault; message: string };
 
-// No character's canonical decomposition is longer than four code points (UAX #15), of two UTF-16 units at most, so
-// a longer text cannot come down to `max` by composing.
-const longestDecompositionUnits = 8;
+// The canonical decomposition of a character has at most four code points (UAX #15) of at most two UTF-16 units each, so
+// composing cannot shorten a longer text to `max`.
+const LONGEST_DECOMPOSITION_UNITS = 8;
 
-// UAX #15, Stream-Safe Text Format: no writing needs more than 30 combining marks on one letter. A long run of
-// them is what makes normalising quadratic (400,000 marks: two minutes). The lookbehind lets each run be tried once.
+// UAX #15, Stream-Safe Text Format: no script needs more than 30 combining marks on one letter. Normalizing takes
+// quadratic time on a long run (400,000 marks: two minutes). The lookbehind makes the pattern try each run only once.
 const tooManyMarks = /(?<!\p{M})\p{M}{31}/u;
 
-// C0, DEL and C1; line and paragraph separator; then what is invisible and only ever misleads: bidirectional
-// embedding, override and isolate, soft hyphen, zero-width space, word joiner and invisible operators, deprecated
-// format characters, byte order mark, interlinear annotation.
-// Joiners (U+200C, U+200D) and directional marks (U+200E, U+200F, U+061C) stay: emoji, Persian and mixed
-// left-to-right text need them.
+// C0, DEL and C1; line and paragraph separator; and invisible characters that only mislead: bidirectional embedding,
+// override and isolate, soft hyphen, zero-width space, word joiner and invisible operators, deprecated format
+// characters, byte order mark, interlinear annotation. Joiners (U+200C, U+200D) and directional marks (U+200E, U+200F,
+// U+061C) are allowed: emoji, Persian and text of mixed direction need them.
 const controlCharacter =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is its purpose
   /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\u00ad\u200b\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb]/;
 
-// Where an HTML parser would begin a tag, end tag, comment or processing instruction; `a < b` and `<3` are none.
+// The start of an HTML tag, end tag, comment or processing instruction; `a < b` and `<3` are allowed.
 const markup = /<[a-z/!?]/i;
 
 const visible = /[^\p{Default_Ignorable_Code_Point}\p{White_Space}]/u;
@@ -40,9 +39,9 @@ function codePointLength(text: string): number {
 }
 
 /**
- * The text trimmed and in NFC, or why it is refused; `message` completes a sentence that begins with the field's
- * name. `min` and `max` count code points of the result; `min` of 1 or more also asks for something visible.
- * Idempotent, and linear in the input's length.
+ * Returns the text trimmed and in NFC, or why it is refused; `message` continues a sentence that begins with the
+ * field's name. `min` and `max` count code points of the result; a `min` of 1 or more also requires a visible
+ * character. Idempotent, and linear in the length of the input.
  */
 export function cleanText(input: string, limits: { max: number; min?: number }): CleanText {
   const { max, min = 0 } = limits;
@@ -56,10 +55,10 @@ export function cleanText(input: string, limits: { max: number; min?: number }):
     return refuse('control_character', 'must not contain control or invisible formatting characters');
   }
   const trimmed = input.trim();
-  if (trimmed.length > longestDecompositionUnits * max) return tooLong();
+  if (trimmed.length > LONGEST_DECOMPOSITION_UNITS * max) return tooLong();
   if (tooManyMarks.test(trimmed)) return overMarked();
   const value = trimmed.normalize('NFC');
-  if (tooManyMarks.test(value)) return overMarked(); // a few marks, such as U+0344, come apart into two
+  if (tooManyMarks.test(value)) return overMarked(); // some marks, such as U+0344, decompose into two
   if (markup.test(value)) return refuse('markup', 'must not contain markup such as <tag>');
   const length = codePointLength(value);
   if (length > max) return tooLong();

@@ -1,42 +1,43 @@
-// What the reference reads off a registered route. It must not add anything that the route does not declare.
-import type { ErrorCode } from '@castellan/contract/errors';
-import type { Access } from '@castellan/contract/permissions';
+// Collects what the reference says about a registered route. It must not add anything that the route does not declare.
+import { type ErrorCode, errorCatalogue } from '@castellan/contract/errors';
+import { type FailureShape, type JsonSchema, type RouteFacts, schemaOf } from '@castellan/openapi';
 import type { FastifySchema, RouteOptions } from 'fastify';
+import { AppError } from '../../errors.ts';
+import { isObject } from '../../unknown-values.ts';
+import { inUnits, publicBody } from '../body-limits.ts';
+import type { ErrorShape } from '../error-shape.ts';
+import { FORM_TYPE } from '../form-parsing.ts';
 import '../idempotency.ts';
-import type { RateLimitRule } from '../../limits/rate-limit.ts';
-import type { JsonSchema } from './openapi.ts';
 
-export type RouteFacts = {
-  /** Upper case. */
-  method: string;
-  /** As registered: `/api/v1/users/:user_id`. */
-  url: string;
-  summary: string;
-  description: string | undefined;
-  tags: readonly string[] | undefined;
-  operationId: string | undefined;
-  access: Access;
-  errors: readonly ErrorCode[];
-  limit: RateLimitRule | null;
-  invalidInput: 'invalid_input' | 'validation_failed';
-  /** A CSRF token is needed. */
-  csrf: boolean;
-  /** Honours Idempotency-Key. */
-  idempotent: boolean;
-  /** Refuses (412) when If-Match names another version. */
-  conditional: boolean;
-  cookies: { reads: readonly string[]; sets: readonly string[] };
-  body: JsonSchema | undefined;
-  params: JsonSchema | undefined;
-  query: JsonSchema | undefined;
-  answers: Readonly<Record<string, JsonSchema>>;
-};
+const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
 
-const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
+const optionalSchema = (value: unknown): JsonSchema | undefined =>
+  value === undefined ? undefined : schemaOf(value);
 
+const schemasByStatus = (response: unknown): Record<string, JsonSchema> =>
+  Object.fromEntries(
+    Object.entries(isObject(response) ? response : {}).map(([status, schema]) => [status, schemaOf(schema)]),
+  );
+
+const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(errorCatalogue, code);
+
+/** Returns the code if the catalogue has it. The document is built from no other codes. */
+function knownCode(code: string): ErrorCode {
+  if (!isErrorCode(code)) throw new TypeError(`no error has the code "${code}"`);
+  return code;
+}
+
+const failureOf = ({ schema, codeOf, bodyOf }: ErrorShape): FailureShape => ({
+  schema: schemaOf(schema),
+  codeOf: (code) => codeOf(knownCode(code)),
+  example: (code) => bodyOf(knownCode(code), new AppError(knownCode(code))),
+});
+
+/** Returns the facts of a route for the OpenAPI document. Throws TypeError when a schema is no object. */
 export function factsOf(route: RouteOptions, schema: FastifySchema): RouteFacts {
   const config = route.config ?? {};
   const method = String([route.method].flat()[0]);
+  const { bytes, values } = config.body ?? publicBody;
   return {
     method,
     url: route.url,
@@ -45,16 +46,26 @@ export function factsOf(route: RouteOptions, schema: FastifySchema): RouteFacts 
     tags: schema.tags,
     operationId: schema.operationId,
     access: config.access ?? 'authenticated',
-    errors: config.errors ?? [],
+    orSelf: config.orSelf !== undefined,
+    errors: [
+      ...(config.errors ?? []),
+      ...(config.access === 'public' || config.beforePasswordChange ? [] : ['password_change_required']),
+    ],
     limit: config.limit?.rule ?? null,
+    bodyLimits: { size: inUnits(bytes), values },
     invalidInput: config.invalidInput ?? 'validation_failed',
-    csrf: !SAFE_METHODS.includes(method) && config.csrf !== false,
+    otherMedia: config.otherMedia ?? 'unsupported_media_type',
+    othersNeed: config.othersNeed ?? null,
+    csrf: !safeMethods.includes(method) && config.csrf !== false,
     idempotent: config.idempotent ?? false,
-    conditional: config.errors?.includes('precondition_failed') ?? false,
+    conditional: config.ifMatch !== false && (config.errors?.includes('precondition_failed') ?? false),
+    basic: config.clientCredentials ?? false,
+    failure: config.errorShape && failureOf(config.errorShape),
     cookies: { reads: config.cookies?.reads ?? [], sets: config.cookies?.sets ?? [] },
-    body: schema.body as JsonSchema | undefined,
-    params: schema.params as JsonSchema | undefined,
-    query: schema.querystring as JsonSchema | undefined,
-    answers: (schema.response ?? {}) as Record<string, JsonSchema>,
+    body: optionalSchema(schema.body),
+    bodyType: config.form ? FORM_TYPE : 'application/json',
+    params: optionalSchema(schema.params),
+    query: optionalSchema(schema.querystring),
+    answers: schemasByStatus(schema.response),
   };
 }

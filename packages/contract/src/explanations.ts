@@ -1,0 +1,117 @@
+// Schemas of why a subject may or may not do something: explanations and effective permissions.
+import Type from 'typebox';
+import { Uuid } from './common.ts';
+import { decisionReasons, subjectNotices } from './decisions.ts';
+import { DataEnvelope } from './envelope.ts';
+import { holderTypes } from './holders.ts';
+
+const RoleReference = Type.Object({ id: Uuid, name: Type.String() }, { title: 'RoleName' });
+
+export const PermissionSource = Type.Object(
+  {
+    role: Type.Object({ id: Uuid, name: Type.String(), is_system: Type.Boolean() }, { title: 'SourceRole' }),
+    role_groups: Type.Array(Type.Array(Type.String()), {
+      description: 'Each role group of the role, as the names on its path from the root.',
+      examples: [[['Company', 'Editorial']]],
+    }),
+  },
+  { title: 'PermissionSource', description: 'A role of the subject that holds the permission.' },
+);
+export type PermissionSource = Type.Static<typeof PermissionSource>;
+
+const notices = Type.Array(Type.Enum([...subjectNotices]), {
+  description:
+    'Facts about a user that decide nothing: `locked` refuses sign-ins with a password, `unverified` all of them.',
+});
+
+export const EffectivePermission = Type.Object(
+  {
+    name: Type.String({ examples: ['article.publish'] }),
+    description: Type.String(),
+    group: Type.Object({ id: Uuid, name: Type.String() }, { title: 'GroupReference' }),
+    superuser: Type.Optional(
+      Type.Boolean({ description: 'True for a superuser, who holds every permission without any source.' }),
+    ),
+    sources: Type.Array(PermissionSource, { description: 'Sorted by the name of the role.' }),
+  },
+  { title: 'EffectivePermission' },
+);
+export type EffectivePermission = Type.Static<typeof EffectivePermission>;
+
+export const EffectivePermissions = Type.Object(
+  {
+    subject: Type.Object(
+      { type: Type.Enum([...holderTypes]), id: Uuid, name: Type.String() },
+      { title: 'PermissionSubject' },
+    ),
+    is_superuser: Type.Boolean(),
+    blocked: Type.Union([Type.Literal('inactive'), Type.Null()], {
+      description: '`inactive`: the subject may do nothing; `permissions` is what it would have.',
+    }),
+    notices,
+    permissions: Type.Array(EffectivePermission, { description: 'Sorted by name.' }),
+  },
+  { title: 'EffectivePermissions' },
+);
+export type EffectivePermissions = Type.Static<typeof EffectivePermissions>;
+export const EffectivePermissionsEnvelope = DataEnvelope(EffectivePermissions);
+
+export const ExplainBody = Type.Object(
+  {
+    subject: Type.Object(
+      {
+        type: Type.String({ description: '`user`, `service_account` or `role`.' }),
+        id: Type.String({
+          description:
+            'The UUID, or the email of a user, or the name of a service account or a role. What names nobody is denied with `unknown_subject`.',
+        }),
+      },
+      { title: 'SubjectReference' },
+    ),
+    permission: Type.String({
+      description: 'The name of a permission, compared ignoring case.',
+      examples: ['article.publish'],
+    }),
+  },
+  { title: 'Explain' },
+);
+export type ExplainBody = Type.Static<typeof ExplainBody>;
+
+export const NearestRole = Type.Object(
+  {
+    role: RoleReference,
+    holders: Type.Integer({ description: 'Users and service accounts with this role, active or not.' }),
+    adds: Type.Array(Type.String(), {
+      description: 'Names of the other permissions that the role would give to the subject, sorted.',
+    }),
+  },
+  { title: 'NearestRole' },
+);
+export type NearestRole = Type.Static<typeof NearestRole>;
+
+export const Explanation = Type.Object(
+  {
+    decision: Type.Boolean(),
+    reason: Type.Enum([...decisionReasons]),
+    permission: Type.String({ description: 'As it is written in the catalogue; as sent if it is unknown.' }),
+    subject: Type.Object(
+      {
+        type: Type.String(),
+        id: Type.String({ description: 'The UUID; as sent if the subject is unknown.' }),
+        name: Type.Union([Type.String(), Type.Null()]),
+      },
+      { title: 'ExplainedSubject' },
+    ),
+    sources: Type.Array(PermissionSource, {
+      description: 'The roles that hold the permission, also of a superuser or of an inactive subject.',
+    }),
+    notices,
+    nearest: Type.Array(NearestRole, {
+      description:
+        'With a denial: up to 10 roles that hold the permission; those that add the fewest other permissions come first. Empty for callers without `access.explain`.',
+    }),
+  },
+  { title: 'Explanation' },
+);
+export type Explanation = Type.Static<typeof Explanation>;
+export const ExplanationEnvelope = DataEnvelope(Explanation);

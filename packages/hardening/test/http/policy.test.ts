@@ -1,0 +1,149 @@
+// The content security policy: its directives, that the served pages obey it, and that a real browser enforces it.
+// It must not be skipped: it fails without a browser.
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import { newVisit, openBrowser } from '@castellan/testing/e2e/browser';
+import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/harness';
+import { routesOf } from '@castellan/testing/http/fixture';
+import { scenariosOf } from '@castellan/testing/scenario';
+
+const scenario = scenariosOf('http', 'any database');
+const service = await startTestService({ after });
+const admin = await signIn(service, ADMIN);
+const routes = (await routesOf(service)).filter(({ method }) => method === 'GET');
+const pages = ['/', '/verify-email', '/reset', '/forgot', '/docs', '/docs/errors'];
+
+/** Returns the sources of each directive. Throws for a repeated directive, because browsers use only the first. */
+function directivesOf(policy: string): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const part of policy.split(';')) {
+    const [name = '', ...sources] = part.trim().split(/\s+/);
+    assert.ok(!found.has(name), `${name} stands twice`);
+    found.set(name, sources);
+  }
+  return found;
+}
+
+const policy: Readonly<Record<string, readonly string[]>> = {
+  'default-src': ["'self'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'", "'unsafe-inline'"],
+  // The page contains its icon.
+  'img-src': ["'self'", 'data:'],
+  'object-src': ["'none'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'self'"],
+  'frame-ancestors': ["'none'"],
+};
+
+scenario(
+  'every page and answer has one policy: own scripts only, no plugins, no base, no frames',
+  async (tally) => {
+    for (const path of [...routes.map((route) => route.path), '/nothing', '/api/v1/%ff']) {
+      const { headers } = await admin.get(path);
+      tally.tried();
+      const text = headers.get('content-security-policy') ?? '';
+      assert.deepEqual(Object.fromEntries(directivesOf(text)), policy, path);
+      // Two policies would be joined by a comma.
+      assert.doesNotMatch(text, /,|unsafe-eval|strict-dynamic|nonce-|https?:|blob:|\*/, path);
+      assert.equal(headers.get('content-security-policy-report-only'), null);
+      tally.held(Object.keys(policy).length + 2);
+    }
+  },
+);
+
+scenario(
+  'the served pages contain no inline script, no handler, and nothing from other origins',
+  async (tally) => {
+    const found = [];
+    for (const { path } of routes) {
+      const asked = service.client().request('GET', path, { headers: { accept: 'text/html' } });
+      const { headers, text, status } = await asked;
+      if (status !== 200 || !headers.get('content-type')?.startsWith('text/html')) continue;
+      found.push(path);
+      tally.tried();
+      // Five rules are checked for each tag.
+      tally.held(5);
+      const tags = text.match(/<[a-z][^>]*>/gi) ?? [];
+      for (const tag of tags) {
+        assert.doesNotMatch(tag, /\son[a-z]+\s*=/i, `${path}: ${tag}`);
+        assert.doesNotMatch(tag, /(javascript|vbscript):/i, `${path}: ${tag}`);
+        assert.doesNotMatch(tag, /^<(base|iframe|object|embed|frame|applet|style)\b/i, `${path}: ${tag}`);
+        assert.doesNotMatch(tag, /http-equiv/i, `${path}: ${tag}`);
+        if (/^<(script|link|img|source|form)\b/i.test(tag))
+          assert.doesNotMatch(
+            tag,
+            /\s(src|href|action|srcset)\s*=\s*["']?\s*([a-z]+:)?\/\//i,
+            `${path}: ${tag}`,
+          );
+      }
+      for (const [script, inside] of text.matchAll(/<script\b[^>]*>([\s\S]*?)<\/script>/gi)) {
+        assert.match(script, /\ssrc="[a-z./-]+"/, `${path}: ${script}`);
+        assert.equal(inside, '', path);
+        tally.held(2);
+      }
+    }
+    assert.deepEqual(found.sort(), pages.sort());
+  },
+);
+
+scenario(
+  'in a real browser no page breaks its policy, none can be framed, and planted scripts and eval do not run',
+  async (tally, t) => {
+    const browser = await openBrowser(t, service);
+    for (const path of pages) {
+      const { page, complaints, foreign } = await newVisit(browser);
+      await page.addInitScript(`
+      addEventListener('securitypolicyviolation', (event) => {
+        (window.violations ??= []).push(event.violatedDirective);
+      });`);
+      await page.goto(`${path}#token=x`, { waitUntil: 'load' });
+      tally.tried();
+      assert.deepEqual(await page.evaluate('window.violations ?? []'), [], path);
+      assert.deepEqual({ complaints, foreign }, { complaints: [], foreign: [] }, path);
+      tally.held(2);
+      // Attacks by someone who could write into the page.
+      const planted: Record<string, string> = {
+        'an inline script': `document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = 1' }))`,
+        'a handler': `document.body.insertAdjacentHTML('beforeend', '<img src="/nothing" onerror="window.ran = 2">')`,
+        'a script from a data address': `document.body.append(Object.assign(document.createElement('script'), { src: 'data:text/javascript,window.ran=3' }))`,
+        'a script from a blob': `document.body.append(Object.assign(document.createElement('script'), { src: URL.createObjectURL(new Blob(['window.ran = 4'])) }))`,
+        'a plugin': `document.body.insertAdjacentHTML('beforeend', '<object data="/docs"></object>')`,
+        'a base': `document.head.insertAdjacentHTML('beforeend', '<base href="http://evil.example/">')`,
+        'a frame of another site': `document.body.insertAdjacentHTML('beforeend', '<iframe src="http://evil.example/"></iframe>')`,
+        'a frame of its own': `document.body.insertAdjacentHTML('beforeend', '<iframe src="/forgot"></iframe>')`,
+        'a call elsewhere': `fetch('http://evil.example/').catch(() => {})`,
+        // Run by a timer of the page: the policy does not apply to evaluation from outside.
+        'text as code': `setTimeout('window.ran = 5', 0)`,
+      };
+      for (const [what, script] of Object.entries(planted)) {
+        const before = complaints.length;
+        await page.evaluate(script);
+        // The console reports each refusal, and nothing for code that ran.
+        await page.waitForFunction('true');
+        await waitForMore(complaints, before, `${path}: ${what}`);
+        tally.tried();
+        assert.match(
+          complaints.slice(before).join('\n'),
+          /Content Security Policy|X-Frame-Options|refused to connect/i,
+          `${path}: ${what}`,
+        );
+        assert.equal(await page.evaluate('window.ran'), undefined, `${path}: ${what}`);
+        tally.held(2);
+      }
+      assert.equal(await page.evaluate('document.baseURI.startsWith("http://castellan.test/")'), true);
+      // The browser announces a blob before it refuses it.
+      assert.deepEqual(
+        foreign.filter((one) => !one.startsWith('blob:')),
+        [],
+        path,
+      );
+      tally.held(2);
+      await page.context().close();
+    }
+  },
+);
+
+async function waitForMore(list: readonly string[], before: number, what: string): Promise<void> {
+  await eventually(() => (list.length > before ? true : undefined), what);
+}

@@ -1,0 +1,170 @@
+// Answers that must look alike cost the same work: the same hashing and the same statements, whether an account exists
+// or not. It must not measure time on a shared machine: bench/equal-time.ts does.
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import type { Answer } from '@castellan/testing/client';
+import { newEmail, PASSWORD, startTestService } from '@castellan/testing/harness';
+import { rounds, scenariosOf, type Tally } from '@castellan/testing/scenario';
+import { addUser, readyClient } from '@castellan/testing/sessions/accounts';
+import { failLogins, logIn, WRONG } from '@castellan/testing/sessions/attempts';
+import { statementsOf } from '@castellan/testing/statements';
+import { hash } from '@node-rs/argon2';
+
+const scenario = scenariosOf('timing', 'any database');
+const service = await startTestService({ after }, {}, 'full');
+const client = await readyClient(service);
+// Delays mails, because the worker's statements would be counted with those of the request that queued the mail.
+await service.sql(`
+  create function put_off() returns trigger language plpgsql as $$
+  begin new.run_at := now() + interval '1 day'; return new; end $$;
+  create trigger put_off before insert on outbox for each row execute function put_off()`);
+
+type Work = { code: string; verifications: number; hashes: number; statements: string[] };
+
+async function workOf(act: () => Promise<Answer>): Promise<Work> {
+  const { hasher } = service.service.deps;
+  const before = hasher.stats();
+  let code = '';
+  const statements = await statementsOf(async () => {
+    const { status, body } = await act();
+    code = body.code ?? String(status);
+  });
+  const now = hasher.stats();
+  return {
+    code,
+    verifications: now.verifications - before.verifications,
+    hashes: now.hashes - before.hashes,
+    statements,
+  };
+}
+
+const active = async (): Promise<string> => (await addUser(service)).email;
+const inactive = async (): Promise<string> => (await addUser(service, { active: false })).email;
+const unverified = async (): Promise<string> => (await addUser(service, { verified: false })).email;
+const unknown = async (): Promise<string> => newEmail();
+
+async function withoutHash(): Promise<string> {
+  const email = await active();
+  await service.sql('update users set password_hash = null where email = $1', [email]);
+  return email;
+}
+
+async function locked(email: string): Promise<string> {
+  await failLogins(client, email, 5);
+  return email;
+}
+
+type Case = readonly [what: string, email: () => Promise<string>, password: string];
+
+const hashingOf = ({ verifications, hashes }: Work) => ({ verifications, hashes });
+
+async function loginWithOneVerification([what, email, password]: Case): Promise<Work> {
+  const address = await email();
+  const work = await workOf(() => logIn(client, address, password));
+  assert.deepEqual(hashingOf(work), { verifications: 1, hashes: 0 }, what);
+  return work;
+}
+
+/** Checks that all cases have this code and cost the same as the first one. */
+async function assertAlike(
+  tally: Tally,
+  cases: readonly Case[],
+  run: (one: Case) => Promise<Work>,
+  code: string,
+): Promise<void> {
+  for (let round = 0; round < rounds(2, 10); round += 1) {
+    const [first, ...others] = await inTurn(cases, run);
+    assert.ok(first && first.statements.length > 2, 'no statements were counted');
+    for (const [index, work] of [first, ...others].entries()) {
+      const [what] = cases[index] as Case;
+      assert.equal(work.code, code, what);
+      assert.deepEqual(hashingOf(work), hashingOf(first), what);
+      assert.deepEqual(work.statements, first.statements, what);
+    }
+    tally.tried(cases.length);
+    tally.held(cases.length * 2);
+  }
+}
+
+async function inTurn<T, R>(values: readonly T[], run: (value: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const value of values) results.push(await run(value));
+  return results;
+}
+
+scenario(
+  'a login with wrong credentials costs one verification and the same statements, account or not',
+  (tally) =>
+    assertAlike(
+      tally,
+      [
+        ['wrong password', active, WRONG],
+        ['unknown email', unknown, WRONG],
+        ['inactive, right password', inactive, PASSWORD],
+        ['inactive, wrong password', inactive, WRONG],
+        ['unverified, wrong password', unverified, WRONG],
+        ['no password set', withoutHash, PASSWORD],
+      ],
+      loginWithOneVerification,
+      'invalid_credentials',
+    ),
+);
+
+scenario('a login while locked costs one verification and the same statements, account or not', (tally) =>
+  assertAlike(
+    tally,
+    [
+      ['account, wrong password', async () => locked(await active()), WRONG],
+      ['account, right password', async () => locked(await active()), PASSWORD],
+      ['inactive account', async () => locked(await inactive()), PASSWORD],
+      ['unknown email', async () => locked(newEmail()), WRONG],
+    ],
+    loginWithOneVerification,
+    'account_locked',
+  ),
+);
+
+scenario('every other login also costs one verification', async (tally) => {
+  const cases: readonly (readonly [code: string, ...Case])[] = [
+    ['200', 'a right password', active, PASSWORD],
+    ['email_not_verified', 'an unverified account', unverified, PASSWORD],
+    ['invalid_credentials', 'a text that is no email', async () => 'no email at all', PASSWORD],
+  ];
+  for (const [code, ...one] of cases) {
+    assert.equal((await loginWithOneVerification(one)).code, code);
+    tally.tried();
+    tally.held();
+  }
+});
+
+for (const path of ['resend-verification-email', 'password-reset/request'])
+  scenario(`${path} sends the same statements for every email, and hashes nothing`, (tally) =>
+    assertAlike(
+      tally,
+      [
+        ['unknown', unknown, ''],
+        ['verified account', active, ''],
+        ['unverified account', unverified, ''],
+        ['inactive account', inactive, ''],
+      ],
+      async ([, email]) => {
+        const address = await email();
+        const work = await workOf(() => client.post(`/api/v1/auth/${path}`, { email: address }));
+        assert.deepEqual(hashingOf(work), { verifications: 0, hashes: 0 });
+        return work;
+      },
+      '200',
+    ),
+  );
+
+scenario('a right password with older hash parameters is rehashed once and still signs in', async (tally) => {
+  const user = await addUser(service);
+  const weak = await hash(user.password, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
+  await service.sql('update users set password_hash = $2 where id = $1', [user.id, weak]);
+  for (const hashes of [1, 0]) {
+    const work = await workOf(() => logIn(client, user.email, user.password));
+    assert.deepEqual({ code: work.code, ...hashingOf(work) }, { code: '200', verifications: 1, hashes });
+    tally.tried();
+    tally.held();
+  }
+});

@@ -1,0 +1,30 @@
+// Who may ask about whom: everybody about themselves, and holders of a permission about others.
+// It must not answer a question.
+import type { Permission } from '@castellan/contract/permissions';
+import { AppError } from '../../platform/errors.ts';
+import type { Caller } from '../authz/caller.ts';
+import { mayDo } from '../authz/effective.ts';
+import type { Graph } from '../authz/graph.ts';
+import { isOneself, type LoadedSubjects } from '../authz/subjects.ts';
+
+/**
+ * Requires the permission unless every subject is the caller. A subject that nobody is counts as another one. Throws
+ * `permission_denied`.
+ */
+export function requireMayAsk(
+  caller: Caller,
+  { subjects, graph }: LoadedSubjects,
+  permission: Permission,
+): void {
+  if (subjects.every((subject) => isOneself(caller.principal, subject))) return;
+  requireMayAskAboutOthers(caller, graph, permission);
+}
+
+/** Requires the permission to ask about others. Throws `permission_denied`. */
+export function requireMayAskAboutOthers({ principal }: Caller, graph: Graph, permission: Permission): void {
+  if (mayDo(graph, principal.subject, permission)) return;
+  throw new AppError('permission_denied', {
+    detail: `You may only ask about yourself. Asking about others requires the permission ${permission}.`,
+    requiredPermission: permission,
+  });
+}

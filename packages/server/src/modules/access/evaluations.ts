@@ -1,0 +1,108 @@
+// Answers evaluations of the AuthZEN API: one, or up to a thousand with one statement.
+// It must not decide anything itself (authz/decision.ts). `context` and `properties` of a request never matter.
+import {
+  type Decision,
+  type Decisions,
+  Evaluation,
+  type EvaluationSemantics,
+  type EvaluationsInput,
+} from '@castellan/contract/authzen';
+import { AppError } from '../../platform/errors.ts';
+import { createCheck } from '../../platform/http/validation.ts';
+import { isObject } from '../../platform/unknown-values.ts';
+import type { Caller } from '../authz/caller.ts';
+import { decide } from '../authz/decision.ts';
+import { asAskedBy, type SubjectReference, type SubjectSource } from '../authz/subjects.ts';
+import { requireMayAsk } from './asking.ts';
+
+export type EvaluationDeps = { subjectSource: SubjectSource };
+
+type Question = Pick<Evaluation, 'subject' | 'action' | 'resource'>;
+
+/** Returns the decision. Throws `permission_denied` for a question about others without `access.check`. */
+export async function evaluate(deps: EvaluationDeps, caller: Caller, question: Question): Promise<Decision> {
+  const answer = await prepareAnswers(deps, caller, [question]);
+  return answer(question);
+}
+
+/** The decision that ends a list; null if none does. */
+const endsWith = {
+  execute_all: null,
+  deny_on_first_deny: false,
+  permit_on_first_permit: true,
+} as const satisfies Record<EvaluationSemantics, boolean | null>;
+
+/**
+ * Returns the decisions in the order of the items, until the one that ends the list; without items a single decision on
+ * the request itself. An item that cannot be evaluated is a deny with the error. Throws `permission_denied` if one item
+ * is about another subject and the caller lacks `access.check`; `invalid_input` if there are no items and the request
+ * is no evaluation.
+ */
+export async function evaluateAll(
+  deps: EvaluationDeps,
+  caller: Caller,
+  { evaluations = [], options, ...defaults }: EvaluationsInput,
+): Promise<Decision | Decisions> {
+  if (evaluations.length === 0) {
+    const question = readQuestion(defaults);
+    if (question instanceof AppError) throw question;
+    return evaluate(deps, caller, question);
+  }
+  const questions = evaluations.map((item) => readItem(item, defaults));
+  const answer = await prepareAnswers(
+    deps,
+    caller,
+    questions.filter((one): one is Question => !(one instanceof AppError)),
+  );
+  const end = endsWith[options?.evaluations_semantic ?? 'execute_all'];
+  const decisions: Decision[] = [];
+  for (const question of questions) {
+    const decision = question instanceof AppError ? failed(question) : answer(question);
+    decisions.push(decision);
+    if (decision.decision === end) break;
+  }
+  return { evaluations: decisions };
+}
+
+const failed = ({ status, message }: AppError): Decision => ({
+  decision: false,
+  context: { error: { status, message } },
+});
+
+const check = createCheck(Evaluation);
+
+/** Returns the question, or the error if the value is none. */
+function readQuestion(value: unknown): Question | AppError {
+  return check.accepts(value) ? value : check.refusalOf(value);
+}
+
+/** Reads an item. Its entities replace those of the request as a whole. */
+function readItem(item: unknown, defaults: Record<string, unknown>): Question | AppError {
+  if (!isObject(item) || Array.isArray(item))
+    return new AppError('invalid_input', { detail: 'The evaluation must be an object.' });
+  return readQuestion({ ...defaults, ...item });
+}
+
+/** Loads the subjects of the questions and returns the function that answers one. Throws `permission_denied`. */
+async function prepareAnswers(
+  deps: EvaluationDeps,
+  caller: Caller,
+  questions: readonly Question[],
+): Promise<(question: Question) => Decision> {
+  const references = new Map(questions.map(({ subject }) => [keyOf(subject), subject]));
+  const loaded = await deps.subjectSource.load([...references.values()]);
+  requireMayAsk(caller, loaded, 'access.check');
+  const subjects = new Map([...references.keys()].map((key, index) => [key, loaded.subjects[index]]));
+  return ({ subject: reference, resource, action }) => {
+    const subject = subjects.get(keyOf(reference));
+    const { decision, ...context } = decide(
+      loaded.graph,
+      subject && asAskedBy(caller.principal, subject),
+      `${resource.type}.${action.name}`,
+    );
+    return { decision, context };
+  };
+}
+
+// No text of a request contains NUL.
+const keyOf = ({ type, id }: SubjectReference): string => `${type}\0${id}`;

@@ -1,0 +1,121 @@
+// Authenticates service accounts by an API key or by an access token made from one.
+// It caches no result: an ended key is refused at the next request, on every instance.
+import type { ErrorCode } from '@castellan/contract/errors';
+import type { Pool } from 'pg';
+import { createBatchedLookup } from '../../platform/db/batched.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Client } from '../../platform/http/client.ts';
+import type { ClientCredentials } from '../../platform/http/client-credentials.ts';
+import type { Logger } from '../../platform/log.ts';
+import { apiKeyHash } from '../../platform/security/api-key.ts';
+import { tokenHash } from '../../platform/security/jwt.ts';
+import type { Db } from '../../schema/database.ts';
+import { recordBounded } from '../audit/service.ts';
+import { type ClientRow, findKeys, findTokens, type KeyRow, noteUse, type TokenKey } from './store.ts';
+import { createWrongKeyLimit } from './wrong-key-limit.ts';
+
+export type { ClientRow, KeyRow } from './store.ts';
+
+export type ApiKeys = {
+  /**
+   * Returns the account of a live API key. Throws 401 (`api_key_invalid`, `_expired`, `_revoked`,
+   * `service_account_inactive`), or 429 after too many wrong keys from the network of the client.
+   */
+  byKey(text: string, client: Client): Promise<KeyRow>;
+  /** As `byKey`, for a key that is sent with the id of its account. A key of another account is `api_key_invalid`. */
+  byCredentials(credentials: ClientCredentials, client: Client): Promise<KeyRow>;
+  /**
+   * Returns a key that somebody else presents, if it is live. A wrong one is neither counted nor recorded: it says
+   * nothing about the caller.
+   */
+  find(text: string): Promise<KeyRow | undefined>;
+  /** Returns the account of a live access token made from a key; undefined if the token does not count. */
+  byToken(accountId: string, token: string): Promise<ClientRow | undefined>;
+};
+
+const refusals = {
+  revoked: 'api_key_revoked',
+  expired: 'api_key_expired',
+  inactive: 'service_account_inactive',
+} as const satisfies Partial<Record<KeyRow['state'], ErrorCode>>;
+
+export function createApiKeys(deps: { reservedPool: Pool; pool: Pool; db: Db; log: Logger }): ApiKeys {
+  const { reservedPool } = deps;
+  const findKey = createBatchedLookup((hashes: readonly Buffer[]) => findKeys(reservedPool, hashes));
+  const findToken = createBatchedLookup((tokens: readonly TokenKey[]) => findTokens(reservedPool, tokens));
+  const limit = createWrongKeyLimit();
+  const note = createUseNotes(deps);
+
+  async function refuse(code: ErrorCode, client: Client): Promise<never> {
+    const over = limit.countWrong(client.address);
+    await recordBounded(deps, client, {
+      action: 'api_key_refused',
+      actorId: null,
+      details: { reason: over ? 'rate_limited' : code },
+    });
+    throw over ?? new AppError(code);
+  }
+
+  async function authenticate(
+    text: string,
+    client: Client,
+    isMeant: (key: KeyRow) => boolean,
+  ): Promise<KeyRow> {
+    const hash = apiKeyHash(text);
+    const over = limit.refusalOf(client.address, hash);
+    if (over) throw over;
+    const found = hash && (await findKey(hash));
+    if (!found || !isMeant(found)) return refuse('api_key_invalid', client);
+    if (found.state !== 'live') return refuse(refusals[found.state], client);
+    limit.countRight(client.address, hash);
+    if (found.is_unnoted) note(found.key_id);
+    return found;
+  }
+
+  return {
+    byKey: (text, client) => authenticate(text, client, () => true),
+    byCredentials: ({ id, secret }, client) =>
+      authenticate(secret, client, ({ account_id }) => account_id === id.toLowerCase()),
+    async find(text) {
+      const hash = apiKeyHash(text);
+      const found = hash && (await findKey(hash));
+      if (found?.state !== 'live') return undefined;
+      if (found.is_unnoted) note(found.key_id);
+      return found;
+    },
+    async byToken(accountId, token) {
+      const found = await findToken({ accountId, tokenHash: tokenHash(token) });
+      if (found?.is_unnoted) note(found.key_id);
+      return found;
+    },
+  };
+}
+
+/**
+ * Returns a function that notes the use of a key: at most once a minute for each key, and without delaying the request.
+ * Uses of one tick share one statement.
+ */
+function createUseNotes({ pool, log }: { pool: Pool; log: Logger }): (keyId: string) => void {
+  let used = new Set<string>();
+  let isWriting = false;
+  const write = async (): Promise<void> => {
+    isWriting = true;
+    const ids = [...used];
+    used = new Set();
+    try {
+      await noteUse(pool, ids);
+    } catch (error) {
+      // The next use of the key tries again.
+      log.warn({ err: error }, 'the use of an API key could not be noted');
+    } finally {
+      isWriting = false;
+      // Uses that were noted meanwhile.
+      if (used.size > 0) setImmediate(() => void write());
+    }
+  };
+  return (keyId) => {
+    // One statement at a time: a busy database gets no queue of notes.
+    if (used.size === 0 && !isWriting) setImmediate(() => void write());
+    used.add(keyId);
+  };
+}

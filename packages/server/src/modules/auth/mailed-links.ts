@@ -1,0 +1,97 @@
+// Further operations of a mailed link: check whether it still works, verify the email and set a new password, or
+// decline a registration that somebody else made with the email.
+import type { CheckLinkBody, LinkState } from '@castellan/contract/auth';
+import type { User } from '@castellan/contract/users';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Client } from '../../platform/http/client.ts';
+import type { Tx } from '../../schema/database.ts';
+import { recordChange } from '../audit/service.ts';
+import { findPasswordHolder } from '../passwords/service.ts';
+import {
+  deletePendingRegistration,
+  isPendingRegistration,
+  markVerified,
+  readRecord,
+} from '../users/service.ts';
+import { consumeOneTimeToken, findTokenOwner, isOfVerifiedUser, turnKeyOf } from './one-time-tokens.ts';
+import { setPasswordByLink } from './password-change.ts';
+import { finishVerification, linkRefusal, type RegistrationDeps } from './registration.ts';
+
+/** Returns whether a link works now. Without the token, the result reveals nothing about the account. */
+export async function checkLink(
+  deps: RegistrationDeps,
+  { purpose, token }: CheckLinkBody,
+): Promise<LinkState> {
+  const isVerification = purpose === 'verify_email';
+  if (isVerification && (await isOfVerifiedUser(deps.db, token)))
+    return { valid: false, already_verified: true, declinable: false };
+  const ownerId = await findTokenOwner(deps.db, purpose, token);
+  if (ownerId === undefined) return { valid: false, already_verified: false, declinable: false };
+  return {
+    valid: true,
+    already_verified: false,
+    declinable: isVerification && (await isPendingRegistration(deps.db, ownerId)),
+  };
+}
+
+/**
+ * Verifies the email and replaces the password that was chosen at registration. Ends every session, every pending link
+ * and the lock. Throws `verification_token_invalid`, `already_verified` or `password_rejected` (400), or `rate_limited`
+ * (429) after too many rejected passwords. The link stays usable after a rejected password.
+ */
+export async function verifyEmailWithPassword(
+  deps: RegistrationDeps,
+  client: Client,
+  token: string,
+  newPassword: string,
+): Promise<User> {
+  const ownerId = await findTokenOwner(deps.db, 'verify_email', token);
+  const holder = ownerId === undefined ? undefined : await findPasswordHolder(deps.db, ownerId);
+  if (!holder) throw await linkRefusal(deps, client, token);
+  const consume = async (tx: Tx): Promise<void> => {
+    const consumed = await consumeOneTimeToken(tx, 'verify_email', token);
+    if (!consumed || !(await markVerified(tx, consumed.user_id, consumed.email)))
+      throw new AppError('verification_token_invalid');
+  };
+  // As for a reset: attempts on one account wait in the gate, without a connection.
+  const record = await deps.attemptGate.run(`reset ${holder.user_id}`, client, async () => {
+    if ((await findTokenOwner(deps.db, 'verify_email', token)) === undefined)
+      throw await linkRefusal(deps, client, token);
+    return setPasswordByLink(deps, client, holder, { newPassword, consume }).catch(async (error: unknown) => {
+      // The link became invalid while the password was hashed.
+      const isLinkInvalid = error instanceof AppError && error.code === 'verification_token_invalid';
+      throw isLinkInvalid ? await linkRefusal(deps, client, token) : error;
+    });
+  });
+  return finishVerification(deps, client, record);
+}
+
+/**
+ * Removes the account that somebody else registered with the email of the link's holder; the email can be registered
+ * again. Throws `verification_token_invalid`, `already_verified` or `registration_not_pending` (400), and
+ * GateFullError. The link stays usable after the last two.
+ */
+export async function declineRegistration(
+  deps: RegistrationDeps,
+  client: Client,
+  token: string,
+): Promise<void> {
+  const declined = await deps.attemptGate.run(turnKeyOf(token), client, () =>
+    inTransaction(deps.db, async (tx) => {
+      const consumed = await consumeOneTimeToken(tx, 'verify_email', token);
+      if (!consumed) return null;
+      const { user_id: id, email } = consumed;
+      if ((await readRecord(tx, id)).verified) return null;
+      if (!(await deletePendingRegistration(tx, id))) throw new AppError('registration_not_pending');
+      await recordChange(tx, deps.log, client, {
+        action: 'registration_declined',
+        actorId: null,
+        resourceId: id,
+        details: { email },
+      });
+      return id;
+    }),
+  );
+  if (declined === null) throw await linkRefusal(deps, client, token);
+}

@@ -1,0 +1,73 @@
+// Finds the principal of a request from its Authorization header: a user's access token, an API key, or an access token
+// made from an API key; where the route allows it, also from client credentials. It decides nothing about permissions.
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../platform/errors.ts';
+import type { Client } from '../../platform/http/client.ts';
+import { type ClientCredentials, clientCredentials } from '../../platform/http/client-credentials.ts';
+import { looksLikeApiKey } from '../../platform/security/api-key.ts';
+import { peekClaims } from '../../platform/security/jwt.ts';
+import type { ApiKeys, ClientRow } from '../api-keys/service.ts';
+import { authenticate, bearerToken, refusalOf, type SessionDeps } from '../sessions/service.ts';
+import type { LiveToken } from '../sessions/token-lookup.ts';
+import { type Principal, servicePrincipal, userPrincipal } from './caller.ts';
+
+export type AuthenticationDeps = SessionDeps & { apiKeys: ApiKeys };
+
+export type Authenticated = {
+  principal: Principal;
+  /** Stamp of the role → permission graph in the snapshot that found the principal. */
+  stamp: string;
+};
+
+type Credential =
+  | { kind: 'user' }
+  | { kind: 'key'; key: string }
+  | { kind: 'account'; credentials: ClientCredentials }
+  | { kind: 'client'; id: string; token: string };
+
+/** Returns what the request presents. The claims of a token are not verified: they only choose the lookup. */
+function credentialOf(request: FastifyRequest): Credential {
+  const credentials = request.routeOptions.config.clientCredentials ? clientCredentials(request) : undefined;
+  if (credentials) return { kind: 'account', credentials };
+  const token = bearerToken(request.headers.authorization);
+  if (token === undefined) return { kind: 'user' };
+  if (looksLikeApiKey(token)) return { kind: 'key', key: token };
+  const client = peekClaims(token)?.client_id;
+  return client === undefined ? { kind: 'user' } : { kind: 'client', id: client, token };
+}
+
+/**
+ * Returns whether the request presents the credential of a service account, valid or not. No browser sends one by
+ * itself, so such a request needs no CSRF token.
+ */
+export const presentsServiceCredential = (request: FastifyRequest): boolean =>
+  credentialOf(request).kind !== 'user';
+
+/** Returns the principal. Throws 401 with a code of its own for each reason, or 429 after too many wrong API keys. */
+export async function findPrincipal(
+  deps: AuthenticationDeps,
+  request: FastifyRequest,
+): Promise<Authenticated> {
+  const credential = credentialOf(request);
+  if (credential.kind === 'user')
+    return authenticatedUser(await authenticate(deps, request.headers.authorization));
+  const row = await findClient(deps, credential, request.client);
+  return { principal: servicePrincipal(row), stamp: row.authz_stamp };
+}
+
+async function findClient(
+  deps: AuthenticationDeps,
+  credential: Exclude<Credential, { kind: 'user' }>,
+  client: Client,
+): Promise<ClientRow> {
+  if (credential.kind === 'account') return deps.apiKeys.byCredentials(credential.credentials, client);
+  if (credential.kind === 'key') return deps.apiKeys.byKey(credential.key, client);
+  const row = await deps.apiKeys.byToken(credential.id, credential.token);
+  if (!row) throw new AppError(refusalOf(deps, credential.token));
+  return row;
+}
+
+const authenticatedUser = (live: LiveToken): Authenticated => ({
+  principal: userPrincipal(live),
+  stamp: live.authz_stamp,
+});

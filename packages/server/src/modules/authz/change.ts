@@ -1,0 +1,169 @@
+// Runs an administrative change in one transaction: row locks, permission check, writes, audit entries.
+// Store functions that write administered records take an `Entitled`, and only `entitle()` returns one.
+import type { Permission } from '@castellan/contract/permissions';
+import { sql } from 'kysely';
+import { inTransaction, rehearse } from '../../platform/db/transaction.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Settle } from '../../platform/http/idempotency.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Db, Tx } from '../../schema/database.ts';
+import { type AuditEvent, isWrittenAfterCommit, recordChanges, recordEvent } from '../audit/service.ts';
+import { actorOf, type Caller } from './caller.ts';
+import { standingOf } from './holding.ts';
+import type { AccessDelta } from './impact.ts';
+
+/** An audit event whose actor is the caller. */
+export type Entry = Omit<AuditEvent, 'actorId' | 'actorType' | 'actorName'>;
+type Entries = readonly [Entry, ...Entry[]];
+
+export const isNonEmpty = (entries: readonly Entry[]): entries is Entries => entries.length > 0;
+
+/** A change before its permission check: take every row lock here, then call `entitle`. */
+class LockingChange {
+  readonly #tx: Tx;
+  readonly caller: Caller;
+
+  constructor(tx: Tx, caller: Caller) {
+    this.#tx = tx;
+    this.caller = caller;
+  }
+
+  get tx(): Tx {
+    return this.#tx;
+  }
+
+  /**
+   * Checks that the caller still holds the permission of the route, and those in `also`. Call it after taking every
+   * lock, because the caller may lose permissions while the transaction waits. Throws `token_revoked` if the user was
+   * deactivated or deleted, `api_key_revoked` if the service account or its key was, `password_change_required` if the
+   * user must now change their password, `permission_denied` if a permission is missing.
+   */
+  async entitle(also: readonly Permission[] = []): Promise<Entitled> {
+    const { principal, access } = this.caller;
+    const required = [access, ...also];
+    const { rows } = await standingOf(principal, required).execute(this.#tx);
+    const [now] = rows;
+    if (!now) throw new AppError(principal.type === 'user' ? 'token_revoked' : 'api_key_revoked');
+    if (now.must_change_password) throw new AppError('password_change_required');
+    const missing = now.is_superuser ? undefined : required.find((one) => !now.held.includes(one));
+    if (missing !== undefined) throw new AppError('permission_denied', { requiredPermission: missing });
+    return new EntitledChange(this.#tx, this.caller, now.is_superuser);
+  }
+}
+
+/** A change that passed its permission check. The private member makes the type nominal: no other object matches it. */
+class EntitledChange {
+  readonly #tx: Tx;
+  readonly caller: Caller;
+  /** Read in this transaction. It cannot change while the caller's row is locked. */
+  readonly isSuperuser: boolean;
+
+  constructor(tx: Tx, caller: Caller, isSuperuser: boolean) {
+    this.#tx = tx;
+    this.caller = caller;
+    this.isSuperuser = isSuperuser;
+  }
+
+  get tx(): Tx {
+    return this.#tx;
+  }
+
+  /** Ends the change with its audit entries. */
+  done<T>(result: T, ...entries: Entries): Done<T> {
+    return new DoneChange(result, entries);
+  }
+
+  /** Ends a change that wrote nothing, without an audit entry. */
+  unchanged<T>(result: T): Done<T> {
+    return new DoneChange(result, []);
+  }
+}
+
+class DoneChange<T> {
+  readonly result: T;
+  readonly #entries: readonly Entry[];
+  /** What the change did to the access of users and service accounts; for a preview. */
+  readonly delta: AccessDelta;
+
+  constructor(result: T, entries: readonly Entry[], delta: AccessDelta = {}) {
+    this.result = result;
+    this.#entries = entries;
+    this.delta = delta;
+  }
+
+  get entries(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  /** Returns the same end of the change with what it did to access. Every change of access needs it. */
+  withDelta(delta: AccessDelta): DoneChange<T> {
+    return new DoneChange(this.result, this.#entries, delta);
+  }
+}
+
+export type Locking = LockingChange;
+export type Entitled = EntitledChange;
+export type Done<T> = DoneChange<T>;
+
+/**
+ * Locks the rows of users, of service accounts and of the caller until the transaction ends, each kind in the order of
+ * its ids: the caller loses permissions either entirely before or entirely after the change. Call it before `entitle`.
+ */
+export async function lockSubjects(
+  { tx, caller: { principal } }: Locking,
+  { users = [], accounts = [] }: { users?: readonly string[]; accounts?: readonly string[] },
+): Promise<void> {
+  const userIds = principal.type === 'user' ? [...users, principal.id] : users;
+  const accountIds = principal.type === 'user' ? accounts : [...accounts, principal.id];
+  // Not `for update`: it waits for every transaction that references the user. A user who creates records without pause
+  // could then prevent others from changing their permissions.
+  if (userIds.length > 0)
+    await sql`select from users where id = any(${userIds}::uuid[]) order by id for no key update`.execute(tx);
+  if (accountIds.length > 0)
+    await sql`select from service_accounts where id = any(${accountIds}::uuid[]) order by id for no key update`.execute(
+      tx,
+    );
+}
+
+export type ChangeDeps = { db: Db; log: Logger };
+/** The body of a change, which `change` carries out and `rehearseChange` tries. */
+export type Run<T> = (locking: Locking) => Promise<Done<T>>;
+
+/**
+ * Runs `run` in a transaction and retries it after a serialization failure or a deadlock. Writes the audit entries in
+ * the same transaction, except those that must follow the commit (`isWrittenAfterCommit`). Calls `settle` last, which
+ * stores the response for the Idempotency-Key.
+ */
+export async function change<T>(
+  deps: ChangeDeps,
+  caller: Caller,
+  run: Run<T>,
+  settle?: Settle<T>,
+): Promise<T> {
+  const { client, principal } = caller;
+  const { result, later } = await inTransaction(deps.db, async (tx) => {
+    const done = await run(new LockingChange(tx, caller));
+    const events = done.entries.map((entry): AuditEvent => ({ ...entry, ...actorOf(principal) }));
+    const { now = [], later = [] } = Object.groupBy(events, (event) =>
+      isWrittenAfterCommit(event) ? 'later' : 'now',
+    );
+    await recordChanges(tx, deps.log, client, now);
+    await settle?.(tx, done.result);
+    return { result: done.result, later };
+  });
+  for (const event of later) await recordEvent(deps, client, event);
+  return result;
+}
+
+/**
+ * Runs the change and rolls it back, without an audit entry. Returns what it would do to access. Throws what `change`
+ * would throw.
+ */
+export async function rehearseChange(
+  deps: ChangeDeps,
+  caller: Caller,
+  run: Run<unknown>,
+): Promise<AccessDelta> {
+  const done = await rehearse(deps.db, (tx) => run(new LockingChange(tx, caller)));
+  return done.delta;
+}

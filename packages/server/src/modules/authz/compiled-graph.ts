@@ -1,0 +1,179 @@
+// The role → permission graph in memory: built from rows once, then derived from the previous graph and the changes.
+// It has no side effects, and a graph is immutable: a request keeps its graph while the next one is built.
+import type { Row } from '../../schema/database.ts';
+
+export type PermissionRow = Pick<Row<'permissions'>, 'id' | 'name'> & {
+  /** As PostgreSQL's `lower` writes it, by which names are unique. */
+  lower_name: string;
+};
+export type RoleRow = Pick<Row<'roles'>, 'id' | 'name' | 'description' | 'is_system'> & {
+  /** Comma-separated ids; null if the role has no permissions. */
+  permission_ids: string | null;
+};
+
+/** Ids of the records that were added, changed or removed; `all` if they are not known. */
+export type Touched = ReadonlySet<string> | 'all';
+
+const fold = (name: string): string => name.normalize('NFC').toLowerCase();
+
+/** Every permission by id and by name. Roles hold ids, so that a rename touches no role. */
+export class PermissionTable {
+  readonly #byId: ReadonlyMap<string, PermissionRow>;
+  readonly #idsByName: ReadonlyMap<string, string>;
+  #sorted: readonly string[] | undefined;
+
+  constructor(byId: ReadonlyMap<string, PermissionRow>) {
+    this.#byId = byId;
+    // Exact names come last, so that they win over the lower-case spelling of another name.
+    const rows = [...byId.values()];
+    this.#idsByName = new Map([
+      ...rows.map(({ id, lower_name }) => [lower_name, id] as const),
+      ...rows.map(({ id, name }) => [name, id] as const),
+    ]);
+  }
+
+  /** Returns the id of a permission; its name is compared ignoring case. */
+  idOf(name: string): string | undefined {
+    return this.#idsByName.get(name) ?? this.#idsByName.get(fold(name));
+  }
+
+  /** Returns the name as it is stored. */
+  nameOf(id: string): string | undefined {
+    return this.#byId.get(id)?.name;
+  }
+
+  /** Ids of all permissions. */
+  get ids(): Iterable<string> {
+    return this.#byId.keys();
+  }
+
+  /** Returns the ids as strings that all roles share, which saves memory. Leaves out unknown permissions. */
+  intern(ids: readonly string[]): string[] {
+    return ids.map((id) => this.#byId.get(id)?.id).filter((id) => id !== undefined);
+  }
+
+  /** Returns the names of these ids, sorted. */
+  namesOf(ids: Iterable<string>): string[] {
+    return Array.from(ids, (id) => this.#byId.get(id)?.name)
+      .filter((name) => name !== undefined)
+      .sort();
+  }
+
+  /** Every name, sorted. Computed on first use. */
+  get sorted(): readonly string[] {
+    this.#sorted ??= this.namesOf(this.#byId.keys());
+    return this.#sorted;
+  }
+
+  /**
+   * Returns the actions on a type of resources: what follows `<type>.` in the names of permissions. The type is compared
+   * ignoring case and may contain dots itself.
+   */
+  actionsOn(type: string): string[] {
+    const folded = fold(type);
+    const parts = type.split('.').length;
+    return [...this.#byId.values()].flatMap(({ name }) => {
+      const all = name.split('.');
+      return fold(all.slice(0, parts).join('.')) === folded && all.length > parts
+        ? [all.slice(parts).join('.')]
+        : [];
+    });
+  }
+
+  /** Returns the table after a change. `rows` are the touched permissions that still exist. */
+  next(touched: Touched, rows: readonly PermissionRow[]): PermissionTable {
+    if (touched !== 'all' && touched.size === 0) return this;
+    return new PermissionTable(replace(this.#byId, touched, rows));
+  }
+}
+
+export class RoleNode {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly is_system: boolean;
+  readonly #table: PermissionTable;
+  readonly #held: ReadonlySet<string>;
+  #permissions: readonly string[] | undefined;
+
+  constructor(
+    role: Pick<RoleNode, 'id' | 'name' | 'description' | 'is_system'>,
+    table: PermissionTable,
+    held: ReadonlySet<string>,
+  ) {
+    this.id = role.id;
+    this.name = role.name;
+    this.description = role.description;
+    this.is_system = role.is_system;
+    this.#table = table;
+    this.#held = held;
+  }
+
+  /** Returns whether the role has the permission with this id. */
+  holdsId(id: string): boolean {
+    return this.#held.has(id);
+  }
+
+  /** Ids of the role's permissions. */
+  get permissionIds(): ReadonlySet<string> {
+    return this.#held;
+  }
+
+  /** Names of the role's permissions, sorted. Computed on first use. */
+  get permissions(): readonly string[] {
+    this.#permissions ??= this.#table.namesOf(this.#held);
+    return this.#permissions;
+  }
+
+  static of({ permission_ids, ...role }: RoleRow, table: PermissionTable): RoleNode {
+    return new RoleNode(role, table, new Set(table.intern(permission_ids?.split(',') ?? [])));
+  }
+
+  /** Returns the same role with the names of another table. */
+  on(table: PermissionTable): RoleNode {
+    return new RoleNode(this, table, this.#held);
+  }
+}
+
+export class Graph {
+  /** Identifies this state of the graph uniquely. */
+  readonly stamp: string;
+  readonly roles: ReadonlyMap<string, RoleNode>;
+  readonly permissions: PermissionTable;
+
+  constructor(stamp: string, roles: ReadonlyMap<string, RoleNode>, permissions: PermissionTable) {
+    this.stamp = stamp;
+    this.roles = roles;
+    this.permissions = permissions;
+  }
+
+  /** Names of all permissions, which are those of a superuser. Sorted. */
+  get allPermissions(): readonly string[] {
+    return this.permissions.sorted;
+  }
+
+  /**
+   * Returns the graph of a later stamp. It shares everything that was not touched with this one. `nodes` are the
+   * touched roles that still exist, built on `permissions`.
+   */
+  next(stamp: string, permissions: PermissionTable, touched: Touched, nodes: readonly RoleNode[]): Graph {
+    const roles = replace(this.roles, touched, nodes);
+    if (permissions !== this.permissions && touched !== 'all')
+      for (const [id, role] of roles) if (!touched.has(id)) roles.set(id, role.on(permissions));
+    return new Graph(stamp, roles, permissions);
+  }
+}
+
+function replace<Entry extends { id: string }>(
+  entries: ReadonlyMap<string, Entry>,
+  touched: Touched,
+  present: readonly Entry[],
+): Map<string, Entry> {
+  const replaced = new Map(touched === 'all' ? [] : entries);
+  if (touched !== 'all') for (const id of touched) replaced.delete(id);
+  for (const entry of present) replaced.set(entry.id, entry);
+  return replaced;
+}
+
+/** A graph without roles and permissions, from which the first graph is derived. */
+export const emptyGraph = new Graph('', new Map(), new PermissionTable(new Map()));

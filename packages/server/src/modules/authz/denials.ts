@@ -1,0 +1,18 @@
+// Records that a caller lacked a permission.
+import type { Logger } from '../../platform/log.ts';
+import type { Db } from '../../schema/database.ts';
+import { recordBounded } from '../audit/service.ts';
+import { actorOf, type Caller } from './caller.ts';
+
+/** Records a refusal in the audit log. Limited as in `recordBounded`. */
+export const recordDenied = (
+  deps: { db: Db; log: Logger },
+  { client, principal }: Caller,
+  details: Record<string, unknown>,
+): Promise<void> =>
+  recordBounded(deps, client, {
+    action: 'permission_denied',
+    ...actorOf(principal),
+    resourceId: principal.id,
+    details: { ...(principal.type === 'user' ? { email: principal.email } : {}), ...details },
+  });

@@ -1,0 +1,84 @@
+// Limits all requests of one signed-in user (RATE_LIMIT_USER), counted in this process.
+// It must not send a statement for a request that it refuses.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../../platform/errors.ts';
+import { createLocalLimit } from '../../platform/limits/local-limit.ts';
+import {
+  type RateLimitResult,
+  type RateLimitRule,
+  rateLimitHeaders,
+} from '../../platform/limits/rate-limit.ts';
+import { tokenHash } from '../../platform/security/jwt.ts';
+import { recordBounded } from '../audit/service.ts';
+import { bearerToken, type SessionDeps } from '../sessions/service.ts';
+import type { LiveToken } from '../sessions/token-lookup.ts';
+
+export type UserLimit = {
+  /** Throws `rate_limited` for a token whose user is known to be over the limit. It needs no statement. */
+  refuseKnown(request: FastifyRequest, reply: FastifyReply): void;
+  /**
+   * Counts one request of the token's user, or of its session where the route declares `endsAccess`. Throws `rate_limited`;
+   * the first refusal of a window is an audit event.
+   */
+  count(request: FastifyRequest, reply: FastifyReply, live: LiveToken): Promise<void>;
+};
+
+// Requests of one session that end access. Whoever holds another session of the user, such as a thief, cannot use them up.
+const endingRule: RateLimitRule = { limit: 60, windowSeconds: 60 };
+
+// Remembered tokens of users over the limit. The key is a hash, so that neither the length of the token nor the
+// spelling of the header matters. A token that is no longer remembered costs one lookup.
+const MAX_TOKENS = 10_000;
+
+const keyOf = (authorization: string | undefined): string | undefined => {
+  const token = bearerToken(authorization);
+  return token === undefined ? undefined : tokenHash(token).toString('base64');
+};
+
+/** Returns null if `rule` is null, which turns the limit off. */
+export function createUserLimit(deps: SessionDeps, rule: RateLimitRule | null): UserLimit | null {
+  if (rule === null) return null;
+  const users = createLocalLimit(rule);
+  const endings = createLocalLimit(endingRule);
+  const overLimit = new Map<string, string>();
+
+  const refuse = (reply: FastifyReply, result: RateLimitResult): never => {
+    reply.headers(rateLimitHeaders(result));
+    throw new AppError('rate_limited', { retryAfterSeconds: result.resetSeconds });
+  };
+
+  function remember(authorization: string | undefined, userId: string): void {
+    const key = keyOf(authorization);
+    if (key !== undefined) overLimit.set(key, userId);
+    const [oldest] = overLimit.keys();
+    if (overLimit.size > MAX_TOKENS && oldest !== undefined) overLimit.delete(oldest);
+  }
+
+  return {
+    refuseKnown({ headers: { authorization } }, reply) {
+      // Usually no user is over the limit; then no token needs to be hashed.
+      if (overLimit.size === 0) return;
+      const key = keyOf(authorization);
+      const userId = key === undefined ? undefined : overLimit.get(key);
+      if (key === undefined || userId === undefined) return;
+      const result = users.refusal(userId);
+      if (result) refuse(reply, result);
+      // The window has ended.
+      overLimit.delete(key);
+    },
+    async count(request, reply, live) {
+      const { endsAccess = false } = request.routeOptions.config;
+      const result = endsAccess ? endings.hit(live.session_id) : users.hit(live.user_id);
+      if (result.allowed) return;
+      if (!endsAccess) remember(request.headers.authorization, live.user_id);
+      if (result.firstRefusal)
+        await recordBounded(deps, request.client, {
+          action: 'rate_limited',
+          actorId: live.user_id,
+          resourceId: live.user_id,
+          details: { email: live.email, limit: endsAccess ? 'session' : 'user' },
+        });
+      refuse(reply, result);
+    },
+  };
+}

@@ -1,0 +1,176 @@
+// Locks an email after too many wrong passwords, whether or not an account has it. Every attempt takes a slot before
+// the password is verified and settles it afterwards, so that parallel attempts get no more guesses than allowed.
+import { setTimeout as wait } from 'node:timers/promises';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Client } from '../../platform/http/client.ts';
+import { newId } from '../../platform/ids.ts';
+import { createGate, type Gate, type Leave } from '../../platform/limits/gate.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Db, Tx } from '../../schema/database.ts';
+import { recordEvent } from '../audit/service.ts';
+import {
+  findLock,
+  lockOverdrawn,
+  releaseSlot,
+  removePassedLock,
+  settleFailure,
+  settleSuccess,
+  takeSlot,
+} from './store.ts';
+
+export { clearAttempts, deleteIdleAttempts, endLock } from './store.ts';
+
+type LockMail = {
+  /** Queues a mail, which is sent only if the transaction commits. Call `wake` after the commit. */
+  enqueue(tx: Tx, kind: 'account_locked', payload: { email: string }): Promise<void>;
+  wake(): void;
+};
+
+export type LockoutDeps = {
+  db: Db;
+  log: Logger;
+  /** Notifies the owner of a locked email. */
+  accountMail: LockMail;
+  /**
+   * Limits parallel sign-ins with one email, resets of one user's password and uses of one mailed link in this process.
+   */
+  attemptGate: Gate;
+  settings: { lockoutAttempts: number; lockoutMinutes: number };
+};
+
+/** A running attempt. `succeed` or `fail` settles it. Always call `release` last: it ends the turn. */
+export type Attempt = {
+  succeed(): Promise<void>;
+  /** Counts the failure. `userId` is the id of the account, null if there is none. */
+  fail(userId: string | null): Promise<void>;
+  release(): Promise<void>;
+};
+
+// Attempts on other instances may hold every slot. The few that passed the gate then retry with backoff: 14 times in
+// about 10 s, the longest time that a statement may take.
+const FIRST_WAIT_MS = 25;
+const MAX_WAIT_MS = 1_000;
+const MAX_TRIES = 14;
+
+// Attempts on one email that run or wait in one process. Verifying a password takes about 20 ms.
+const MAX_RUNNING_ATTEMPTS = 4;
+const MAX_WAITING_ATTEMPTS = 64;
+
+/**
+ * Creates the gate of the process. It runs at most as many attempts as there are slots, so they never wait for a slot.
+ */
+export const createAttemptGate = (settings: { lockoutAttempts: number }): Gate =>
+  createGate({
+    running: Math.min(MAX_RUNNING_ATTEMPTS, settings.lockoutAttempts),
+    waiting: MAX_WAITING_ATTEMPTS,
+  });
+
+/**
+ * Begins an attempt, after waiting for a slot. If the email is locked, returns the remaining seconds instead; then
+ * nothing is counted and no password may be verified. Throws GateFullError if too many attempts on the email are
+ * waiting, and `overloaded` if no slot becomes free.
+ */
+export async function beginAttempt(
+  deps: LockoutDeps,
+  client: Client,
+  email: string,
+): Promise<Attempt | { lockedSeconds: number }> {
+  const leave = await deps.attemptGate.enter(email, client);
+  try {
+    const begun = await takeSlotOrLock(deps, client, email);
+    if ('lockedSeconds' in begun) leave();
+    else return attemptOf(deps, client, { email, slot: begun.slot, leave });
+    return begun;
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+async function takeSlotOrLock(
+  deps: LockoutDeps,
+  client: Client,
+  email: string,
+): Promise<{ slot: string } | { lockedSeconds: number }> {
+  const slot = newId();
+  let waitMs = FIRST_WAIT_MS;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    if (await takeSlot(deps.db, email, slot, deps.settings.lockoutAttempts)) return { slot };
+    const lock = await findLock(deps.db, email, limitsOf(deps).lockSeconds);
+    if (lock !== null && lock > 0) return { lockedSeconds: lock };
+    if (lock !== null) {
+      const passed = await removePassedLock(deps.db, email);
+      if (passed)
+        await recordEvent(deps, client, {
+          action: 'account_unlocked',
+          actorId: null,
+          resourceId: passed.userId ?? '',
+          details: { email, reason: 'expired' },
+        });
+    } else if (!(await lockOverdrawn(deps.db, email, limitsOf(deps)))) {
+      await wait(waitMs);
+      if (client.gone.aborted) throw client.gone.reason;
+      waitMs = Math.min(2 * waitMs, MAX_WAIT_MS);
+    }
+  }
+  throw new AppError('overloaded', { retryAfterSeconds: 1 });
+}
+
+const limitsOf = ({ settings }: LockoutDeps) => ({
+  maxAttempts: settings.lockoutAttempts,
+  lockSeconds: settings.lockoutMinutes * 60,
+});
+
+/** A slot of `login_attempts`: the row's email, and the id of the slot in it. */
+type Slot = { email: string; slot: string };
+
+function attemptOf(
+  deps: LockoutDeps,
+  client: Client,
+  { email, slot, leave }: Slot & { leave: Leave },
+): Attempt {
+  let settled = false;
+  const settle = async (run: () => Promise<void>): Promise<void> => {
+    if (settled) return;
+    settled = true;
+    await run();
+  };
+  return {
+    succeed: () => settle(() => settleSuccess(deps.db, email, slot)),
+    release: async () => {
+      try {
+        await settle(() => releaseSlot(deps.db, email, slot));
+      } finally {
+        leave();
+      }
+    },
+    fail: (userId) => settle(() => countFailure(deps, client, { email, slot }, userId)),
+  };
+}
+
+async function countFailure(
+  deps: LockoutDeps,
+  client: Client,
+  { email, slot }: Slot,
+  userId: string | null,
+): Promise<void> {
+  const { lockoutAttempts, lockoutMinutes } = deps.settings;
+  const locked = await inTransaction(deps.db, async (tx) => {
+    const lockedNow = await settleFailure(tx, email, slot, {
+      maxAttempts: lockoutAttempts,
+      lockSeconds: lockoutMinutes * 60,
+    });
+    // Queued for any email, so that the response time does not reveal whether an account has it.
+    if (lockedNow) await deps.accountMail.enqueue(tx, 'account_locked', { email });
+    return lockedNow;
+  });
+  if (!locked) return;
+  deps.accountMail.wake();
+  await recordEvent(deps, client, {
+    action: 'account_locked',
+    actorId: null,
+    resourceId: userId ?? '',
+    details: { email, failures: lockoutAttempts, minutes: lockoutMinutes },
+  });
+}

@@ -1,0 +1,57 @@
+// The errors of the token services: `{error, error_description}` (RFC 6749, section 5.2; RFC 6750, section 3.1).
+// It must not tell why a client is not authenticated.
+import { defaultDetailOf, type ErrorCode, statusOf } from '@castellan/contract/errors';
+import { OAuthError } from '@castellan/contract/oauth';
+import type { FastifyRequest } from 'fastify';
+import type { AppError } from '../../platform/errors.ts';
+import type { ErrorShape } from '../../platform/http/error-shape.ts';
+import { FORM_TYPE } from '../../platform/http/form-parsing.ts';
+
+/** Codes that are sent as they are. The standards have none for a rate limit. */
+const own: ReadonlySet<ErrorCode> = new Set([
+  'invalid_request',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'rate_limited',
+]);
+
+const byStatus: Readonly<Record<number, ErrorCode>> = {
+  401: 'invalid_client',
+  403: 'insufficient_scope',
+  429: 'rate_limited',
+  500: 'server_error',
+  503: 'temporarily_unavailable',
+};
+
+const codeOf = (code: ErrorCode): ErrorCode =>
+  own.has(code) ? code : (byStatus[statusOf(code)] ?? 'invalid_request');
+
+/** Returns the text with only the characters that RFC 6749 allows in `error_description`. */
+const allowedIn = (text: string): string => text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
+
+function descriptionOf(code: ErrorCode, error: AppError): string {
+  if (code !== 'invalid_request') return defaultDetailOf(code);
+  const isType = error.code === 'unsupported_media_type' && error.extras.detail === undefined;
+  return isType ? `Send the body as Content-Type: ${FORM_TYPE}.` : error.message;
+}
+
+/** The challenge names the scheme that the client used, or Basic if it used none. */
+function challengeOf(code: ErrorCode, { headers, routeOptions }: FastifyRequest): Record<string, string> {
+  const isBearer = routeOptions.config.access !== 'public' && /^bearer /i.test(headers.authorization ?? '');
+  if (code === 'invalid_client')
+    return {
+      'www-authenticate': isBearer
+        ? 'Bearer error="invalid_token"'
+        : 'Basic realm="service accounts", charset="UTF-8"',
+    };
+  return code === 'insufficient_scope' && isBearer
+    ? { 'www-authenticate': 'Bearer error="insufficient_scope"' }
+    : {};
+}
+
+export const oauthErrors: ErrorShape = {
+  schema: OAuthError,
+  codeOf,
+  bodyOf: (code, error) => ({ error: code, error_description: allowedIn(descriptionOf(code, error)) }),
+  headersOf: (code, request) => ({ pragma: 'no-cache', ...challengeOf(code, request) }),
+};

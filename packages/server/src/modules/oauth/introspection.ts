@@ -1,0 +1,125 @@
+// Tells another service what a token is worth now (RFC 7662).
+// It must cache nothing, and say nothing about a token that this service would not accept.
+import type { Introspection } from '@castellan/contract/oauth';
+import { looksLikeApiKey } from '../../platform/security/api-key.ts';
+import { peekClaims, readListed, tokenHash } from '../../platform/security/jwt.ts';
+import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
+import { servicePrincipal, userPrincipal } from '../authz/caller.ts';
+import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
+import type { GraphSource } from '../authz/graph.ts';
+import type { TokenLookup } from '../sessions/token-lookup.ts';
+import { accessAudience } from '../sessions/tokens.ts';
+
+export type IntrospectionDeps = {
+  apiKeys: ApiKeys;
+  tokenLookup: TokenLookup;
+  graphSource: GraphSource;
+  settings: { publicUrl: string };
+};
+
+type Live = { facts: Omit<Introspection, 'active'>; subject: Subject; authz_stamp: string };
+
+/** Returns what the token is, or only that it is not active: an unknown or ended one, a refresh token, any other text. */
+export async function introspect(
+  deps: IntrospectionDeps,
+  token: string,
+  options: { withPermissions: boolean },
+): Promise<Introspection> {
+  const live = await findLive(deps, token);
+  if (!live) return { active: false };
+  return {
+    active: true,
+    ...live.facts,
+    ...(options.withPermissions ? await permissionsIn(deps, live) : {}),
+  };
+}
+
+async function permissionsIn({ graphSource }: IntrospectionDeps, { subject, authz_stamp }: Live) {
+  const graph = await graphSource.at(authz_stamp);
+  return {
+    roles: rolesOf(graph, subject).map(({ name }) => name),
+    permissions: [...permissionsOf(graph, subject)],
+  };
+}
+
+async function findLive(deps: IntrospectionDeps, token: string): Promise<Live | undefined> {
+  if (looksLikeApiKey(token)) {
+    const key = await deps.apiKeys.find(token);
+    return key && factsOfKey(deps, key);
+  }
+  const claims = peekClaims(token);
+  if (!claims) return undefined;
+  return claims.client_id === undefined
+    ? findUserToken(deps, claims.sub, token)
+    : findClientToken(deps, claims.client_id, token);
+}
+
+async function findUserToken(
+  deps: IntrospectionDeps,
+  userId: string,
+  token: string,
+): Promise<Live | undefined> {
+  const row = await deps.tokenLookup(userId, tokenHash(token));
+  if (!row) return undefined;
+  const { email, subject } = userPrincipal(row);
+  return {
+    facts: { ...claimsIn(token), username: email, token_type: 'Bearer' },
+    subject,
+    authz_stamp: row.authz_stamp,
+  };
+}
+
+async function findClientToken(
+  deps: IntrospectionDeps,
+  accountId: string,
+  token: string,
+): Promise<Live | undefined> {
+  const row = await deps.apiKeys.byToken(accountId, token);
+  if (!row) return undefined;
+  const { name, subject } = servicePrincipal(row);
+  const { exp, ...claims } = claimsIn(token);
+  return {
+    // A key that was rotated meanwhile may end before the token says.
+    facts: { ...claims, username: name, token_type: 'Bearer', exp: Math.min(exp, endOf(row) ?? exp) },
+    subject,
+    authz_stamp: row.authz_stamp,
+  };
+}
+
+function factsOfKey({ settings }: IntrospectionDeps, key: KeyRow): Live {
+  const { name, subject } = servicePrincipal(key);
+  const end = endOf(key);
+  const made = Math.floor(key.key_created_at.getTime() / 1_000);
+  return {
+    facts: {
+      sub: key.account_id,
+      username: name,
+      client_id: key.account_id,
+      token_type: 'Bearer',
+      ...(end === undefined ? {} : { exp: end }),
+      iat: made,
+      nbf: made,
+      iss: settings.publicUrl,
+      aud: accessAudience(settings),
+      jti: key.key_id,
+    },
+    subject,
+    authz_stamp: key.authz_stamp,
+  };
+}
+
+/** Returns when the key ends, in seconds since 1970. */
+const endOf = ({ key_expires_at }: { key_expires_at: Date | null }): number | undefined =>
+  key_expires_at === null ? undefined : Math.floor(key_expires_at.getTime() / 1_000);
+
+/** Returns the claims of a token that is on the allowlist. */
+function claimsIn(token: string) {
+  const claims = readListed(token);
+  if (!claims) throw new Error('a token on the allowlist cannot be read');
+  const { type: _type, client_id, sid, ...common } = claims;
+  return {
+    ...common,
+    ...(client_id === undefined ? {} : { client_id }),
+    ...(sid === undefined ? {} : { sid }),
+  };
+}

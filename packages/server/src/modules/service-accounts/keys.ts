@@ -1,0 +1,227 @@
+// Creates, rotates, lists and revokes the API keys of a service account.
+// The text of a key leaves this file only in the response that creates it.
+import type {
+  ApiKey,
+  CreateApiKeyBody,
+  NewApiKey,
+  RotateApiKeyBody,
+} from '@castellan/contract/service-accounts';
+import { AppError } from '../../platform/errors.ts';
+import { allHandled } from '../../platform/fields.ts';
+import type { Settle } from '../../platform/http/idempotency.ts';
+import { newId } from '../../platform/ids.ts';
+import { createApiKey } from '../../platform/security/api-key.ts';
+import { cleanName } from '../../platform/security/record-text.ts';
+import type { Tx } from '../../schema/database.ts';
+import type { Caller } from '../authz/caller.ts';
+import { change, type Entitled } from '../authz/change.ts';
+import { requireMayGrantPermissions, requireMayGrantRoles } from '../authz/delegation.ts';
+import {
+  countLiveKeys,
+  deleteOlderEndedKeys,
+  endKeyAfter,
+  findKey,
+  findKeysOf,
+  findPermissionIds,
+  insertKey,
+  type KeyRecord,
+  readTime,
+  revokeKey,
+} from './keys-store.ts';
+import { accountEntry, requireAccount, type ServiceAccountDeps } from './record.ts';
+import { type AccountRow, findAccount } from './store.ts';
+
+/** Maximum characters of a name. The database repeats it as a CHECK constraint. */
+const MAX_NAME_LENGTH = 250;
+/** Maximum live keys of one account. Every further one is one more secret to lose. */
+const MAX_LIVE_KEYS = 100;
+/** Ended keys that are listed. The audit log has them all. */
+const KEPT_ENDED_KEYS = 100;
+const DEFAULT_OVERLAP_SECONDS = 86_400;
+
+function toApiKey({ permission_ids, is_ended, lifetime_ms, ...key }: KeyRecord): ApiKey {
+  return {
+    ...key,
+    expires_at: key.expires_at?.toISOString() ?? null,
+    last_used_at: key.last_used_at?.toISOString() ?? null,
+    created_at: key.created_at.toISOString(),
+    revoked_at: key.revoked_at?.toISOString() ?? null,
+  };
+}
+
+/** Returns the keys of an account, newest first. Throws `service_account_not_found`. */
+export async function listKeys({ db }: ServiceAccountDeps, accountId: string): Promise<ApiKey[]> {
+  if (!(await findAccount(db, accountId))) throw new AppError('service_account_not_found');
+  return (await findKeysOf(db, accountId)).map(toApiKey);
+}
+
+/** Creates a key. Throws 404 (account, permission), 403 (it would carry permissions that the caller lacks), 409, 422. */
+export async function createKey(
+  deps: ServiceAccountDeps,
+  caller: Caller,
+  accountId: string,
+  { body, settle }: { body: CreateApiKeyBody; settle: Settle<NewApiKey> },
+): Promise<NewApiKey> {
+  const { name: given, expires_at = null, permissions = null, ...rest } = body;
+  allHandled(rest);
+  const name = cleanName(given, MAX_NAME_LENGTH);
+  return change(
+    deps,
+    caller,
+    async (locking) => {
+      const { entitled, account } = await requireAccount(locking, accountId);
+      const permissionIds = permissions && (await requirePermissions(locking.tx, permissions));
+      const expiresAt = await requireFuture(locking.tx, expires_at);
+      const issued = await issue(entitled, account, { name, permissionIds, expiresAt });
+      const { id: key_id, prefix } = issued;
+      return entitled.done(
+        issued,
+        accountEntry('api_key_created', accountId, {
+          details: {
+            key_id,
+            prefix,
+            key_name: name,
+            expires_at: issued.expires_at,
+            permissions: issued.permissions,
+          },
+        }),
+      );
+    },
+    settle,
+  );
+}
+
+type Wanted = {
+  name: string;
+  permissionIds: readonly string[] | null;
+  expiresAt: Date | null;
+  /** Id of the key that the new one replaces: it does not count. */
+  replaces?: string;
+};
+
+/** Checks that the caller holds what the key would carry, and inserts it. Returns it with its text. Throws 403, 409. */
+async function issue(entitled: Entitled, account: AccountRow, wanted: Wanted): Promise<NewApiKey> {
+  const { permissionIds } = wanted;
+  if (permissionIds === null) await requireMayGrantRoles(entitled, account.role_ids);
+  else await requireMayGrantPermissions(entitled, permissionIds);
+  if ((await countLiveKeys(entitled.tx, account.id, wanted.replaces ?? null)) >= MAX_LIVE_KEYS)
+    throw new AppError('too_many_keys');
+  await deleteOlderEndedKeys(entitled, account.id, KEPT_ENDED_KEYS);
+  const { text, prefix, hash } = createApiKey();
+  const id = newId();
+  await insertKey(entitled, {
+    id,
+    service_account_id: account.id,
+    name: wanted.name,
+    prefix,
+    secret_hash: hash,
+    expires_at: wanted.expiresAt,
+    permissionIds,
+  });
+  return { ...toApiKey(await readKey(entitled.tx, account.id, id)), key: text };
+}
+
+async function readKey(tx: Tx, accountId: string, id: string): Promise<KeyRecord> {
+  const key = await findKey(tx, accountId, id);
+  if (!key) throw new AppError('api_key_not_found');
+  return key;
+}
+
+/** Returns the ids of the permissions. Throws `permission_not_found`, which names the unknown ones. */
+async function requirePermissions(tx: Tx, names: readonly string[]): Promise<string[]> {
+  const found = await findPermissionIds(
+    tx,
+    names.map((name) => name.trim().normalize('NFC')),
+  );
+  const unknown = new Set(found.flatMap(({ wanted, id }) => (id === null ? [wanted] : [])));
+  if (unknown.size > 0) {
+    const at = names.findIndex((name) => unknown.has(name.trim().normalize('NFC')));
+    throw new AppError('permission_not_found', {
+      detail: `permissions.${at} names a permission that does not exist.`,
+      errors: [
+        {
+          field: `permissions.${at}`,
+          code: 'unknown_name',
+          message: 'names a permission that does not exist',
+        },
+      ],
+    });
+  }
+  return found.flatMap(({ id }) => id ?? []);
+}
+
+/** Returns the time, or null for a key that does not expire. Throws `validation_failed` if it is over. */
+async function requireFuture(tx: Tx, value: string | null): Promise<Date | null> {
+  if (value === null) return null;
+  const time = new Date(value);
+  // PostgreSQL and ISO 8601 share the years up to 9999.
+  if (time > (await readTime(tx)) && time.getUTCFullYear() <= 9_999) return time;
+  const message = 'must be a time in the future, such as 2030-01-31T08:00:00Z';
+  throw new AppError('validation_failed', {
+    detail: `expires_at ${message}.`,
+    errors: [{ field: 'expires_at', code: 'not_in_future', message }],
+  });
+}
+
+/** Replaces a key: the old one ends after the overlap. Throws as `createKey` does, and `key_ended` (409). */
+export async function rotateKey(
+  deps: ServiceAccountDeps,
+  caller: Caller,
+  { accountId, keyId }: { accountId: string; keyId: string },
+  { body, settle }: { body: RotateApiKeyBody; settle: Settle<NewApiKey> },
+): Promise<NewApiKey> {
+  const { overlap_seconds = DEFAULT_OVERLAP_SECONDS, expires_at, ...rest } = body ?? {};
+  allHandled(rest);
+  return change(
+    deps,
+    caller,
+    async (locking) => {
+      const { entitled, account } = await requireAccount(locking, accountId);
+      const old = await readKey(locking.tx, accountId, keyId);
+      if (old.is_ended) throw new AppError('key_ended');
+      const expiresAt =
+        expires_at === undefined
+          ? await sameLifetime(locking.tx, old)
+          : await requireFuture(locking.tx, expires_at);
+      const issued = await issue(entitled, account, {
+        name: old.name,
+        permissionIds: old.permission_ids,
+        expiresAt,
+        replaces: keyId,
+      });
+      // After the checks of the caller, whose own key this may be.
+      const endsAt = await endKeyAfter(entitled, keyId, overlap_seconds);
+      const { id: key_id, prefix } = issued;
+      return entitled.done(
+        issued,
+        accountEntry('api_key_rotated', accountId, {
+          details: { key_id, prefix, key_name: old.name, replaced_key_id: keyId, ends_at: endsAt },
+        }),
+      );
+    },
+    settle,
+  );
+}
+
+async function sameLifetime(tx: Tx, { lifetime_ms }: KeyRecord): Promise<Date | null> {
+  return lifetime_ms === null ? null : new Date((await readTime(tx)).getTime() + lifetime_ms);
+}
+
+/** Ends a key at the next request. Returns it, and whether it was live. Throws 404, 403. */
+export const endKey = (
+  deps: ServiceAccountDeps,
+  caller: Caller,
+  { accountId, keyId }: { accountId: string; keyId: string },
+): Promise<{ key: ApiKey; wasLive: boolean }> =>
+  change<{ key: ApiKey; wasLive: boolean }>(deps, caller, async (locking) => {
+    const { entitled } = await requireAccount(locking, accountId);
+    const key = await readKey(locking.tx, accountId, keyId);
+    if (key.is_ended) return entitled.unchanged({ key: toApiKey(key), wasLive: false });
+    await revokeKey(entitled, keyId);
+    return entitled.done(
+      { key: toApiKey(await readKey(locking.tx, accountId, keyId)), wasLive: true },
+      accountEntry('api_key_revoked', accountId, {
+        details: { key_id: keyId, prefix: key.prefix, key_name: key.name },
+      }),
+    );
+  });

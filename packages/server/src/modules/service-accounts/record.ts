@@ -1,0 +1,76 @@
+// Shared by the services of service accounts: presents one, locks one for a change, describes it for the audit log.
+// It must not change an account.
+import type { ServiceAccount } from '@castellan/contract/service-accounts';
+import { AppError } from '../../platform/errors.ts';
+import type { Versioned } from '../../platform/http/record-version.ts';
+import { type Entitled, type Entry, type Locking, lockSubjects } from '../authz/change.ts';
+import { findSubjectsBeyond } from '../authz/delegation.ts';
+import { permissionsOf, rolesOf } from '../authz/effective.ts';
+import type { Graph, GraphSource } from '../authz/graph.ts';
+import type { PreviewDeps } from '../authz/preview.ts';
+import { type AccountRow, findAccount } from './store.ts';
+
+export type ServiceAccountDeps = PreviewDeps & { graphSource: GraphSource };
+
+const subjectOf = ({ role_ids }: AccountRow) => ({ is_superuser: false, role_ids });
+
+export function toServiceAccount(row: AccountRow, graph: Graph): ServiceAccount {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    is_active: row.is_active,
+    roles: rolesOf(graph, subjectOf(row)).map(({ id, name }) => ({ id, name })),
+    permissions: [...permissionsOf(graph, subjectOf(row))],
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    created_by_id: row.created_by_id,
+  };
+}
+
+export const versionedAccount = async (
+  deps: ServiceAccountDeps,
+  row: AccountRow,
+): Promise<Versioned<ServiceAccount>> => ({
+  record: toServiceAccount(row, await deps.graphSource.at(row.authz_stamp)),
+  version: row.version,
+});
+
+/**
+ * Locks the account and the caller until the transaction ends, and checks that the caller may act on the account.
+ * Throws, in order, 404, 401 or 403 (the caller lost access), `privilege_escalation`.
+ */
+export async function requireAccount(
+  locking: Locking,
+  id: string,
+): Promise<{ entitled: Entitled; account: AccountRow }> {
+  await lockSubjects(locking, { accounts: [id] });
+  // A separate statement, so that it sees what was committed while the locks were awaited.
+  const account = await findAccount(locking.tx, id);
+  if (!account) throw new AppError('service_account_not_found');
+  const entitled = await locking.entitle();
+  if ((await findSubjectsBeyond(entitled, [{ id, all: false }])).size > 0)
+    throw new AppError('privilege_escalation', {
+      detail: 'This service account holds permissions that you do not hold.',
+    });
+  return { entitled, account };
+}
+
+/** Returns the fields for the audit log. `names`: role ids → names. */
+export const snapshotOf = ({
+  name,
+  description,
+  is_active,
+}: Pick<AccountRow, 'name' | 'description' | 'is_active'>) => ({
+  name,
+  description,
+  is_active,
+});
+
+/** Returns the audit entry of a change of the account `id`. */
+export const accountEntry = (
+  action: Entry['action'],
+  id: string,
+  change: Pick<Entry, 'before' | 'after' | 'details'>,
+): Entry => ({ action, resourceType: 'service_account', resourceId: id, ...change });

@@ -1,0 +1,113 @@
+// SQL of service accounts and of the roles they hold.
+import type { PageQuery } from '@castellan/contract/common';
+import { type RawBuilder, sql } from 'kysely';
+import { escapeLike } from '../../platform/db/sql.ts';
+import { offsetOf } from '../../platform/pages.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
+import type { Entitled } from '../authz/change.ts';
+
+export type AccountRow = Pick<
+  Row<'service_accounts'>,
+  | 'id'
+  | 'name'
+  | 'description'
+  | 'is_active'
+  | 'last_used_at'
+  | 'created_at'
+  | 'updated_at'
+  | 'created_by_id'
+  | 'version'
+> & {
+  role_ids: Row<'service_account_roles'>['role_id'][];
+  /** Stamp of the role → permission graph in the same snapshot. */
+  authz_stamp: Row<'authz_version'>['stamp'];
+};
+
+const accountColumns = sql`
+  a.id, a.name, a.description, a.is_active, a.last_used_at, a.created_at, a.updated_at, a.created_by_id, a.version,
+  array(select r.role_id from service_account_roles r where r.service_account_id = a.id) as role_ids,
+  (select stamp from authz_version) as authz_stamp`;
+
+export async function findAccount(db: Db, id: string): Promise<AccountRow | undefined> {
+  const { rows } = await sql<AccountRow>`
+    select ${accountColumns} from service_accounts a where a.id = ${id}`.execute(db);
+  return rows[0];
+}
+
+/** Returns the accounts in no particular order. Leaves out unknown ids. */
+export async function findAccounts(tx: Tx, ids: readonly string[]): Promise<AccountRow[]> {
+  const { rows } = await sql<AccountRow>`
+    select ${accountColumns} from service_accounts a where a.id = any(${ids}::uuid[])`.execute(tx);
+  return rows;
+}
+
+/** Returns an account that the transaction has locked or created. */
+export async function readAccount(tx: Tx, id: string): Promise<AccountRow> {
+  const account = await findAccount(tx, id);
+  if (!account) throw new Error('a service account that this transaction has locked is missing');
+  return account;
+}
+
+const matching = (search: string | null): RawBuilder<unknown> =>
+  search === null ? sql`true` : sql`lower(a.name) like lower(${`%${escapeLike(search)}%`})`;
+
+export async function countAccounts(db: Db, search: string | null): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::integer as total from service_accounts a where ${matching(search)}`.execute(db);
+  return rows[0]?.total ?? 0;
+}
+
+/** Returns one page of accounts, sorted by name. */
+export async function listAccounts(db: Db, search: string | null, page: PageQuery): Promise<AccountRow[]> {
+  const { rows } = await sql<AccountRow>`
+    select ${accountColumns} from service_accounts a where ${matching(search)}
+    order by lower(a.name), a.id limit ${page.size} offset ${offsetOf(page)}`.execute(db);
+  return rows;
+}
+
+export async function insertAccount(
+  { tx }: Entitled,
+  account: Pick<Row<'service_accounts'>, 'id' | 'name' | 'description' | 'created_by_id'>,
+): Promise<void> {
+  await tx.insertInto('service_accounts').values(account).execute();
+}
+
+/** Updates an account whose row is locked. Its version rises even if only its roles changed. */
+export async function updateAccount(
+  { tx }: Entitled,
+  id: string,
+  fields: Pick<Row<'service_accounts'>, 'name' | 'description' | 'is_active'>,
+): Promise<void> {
+  const { name, description, is_active } = fields;
+  await sql`
+    update service_accounts
+    set name = ${name}, description = ${description}, is_active = ${is_active}, updated_at = now()
+    where id = ${id}`.execute(tx);
+}
+
+/** Deletes an account with its roles and API keys. Its access tokens end with the keys. */
+export async function deleteAccountRow({ tx }: Entitled, id: string): Promise<void> {
+  await sql`delete from service_accounts where id = ${id}`.execute(tx);
+}
+
+/** Marks accounts as changed, because their roles changed. */
+export async function touchAccounts({ tx }: Entitled, ids: readonly string[]): Promise<void> {
+  await sql`update service_accounts set updated_at = now() where id = any(${ids}::uuid[])`.execute(tx);
+}
+
+export type AccountRoleLink = { accountId: string; roleId: string };
+
+const columnsOf = (links: readonly AccountRoleLink[]) =>
+  sql`select * from unnest(${links.map((link) => link.accountId)}::uuid[], ${links.map((link) => link.roleId)}::uuid[])`;
+
+export async function addRoles({ tx }: Entitled, links: readonly AccountRoleLink[]): Promise<void> {
+  if (links.length === 0) return;
+  await sql`insert into service_account_roles (service_account_id, role_id) ${columnsOf(links)}`.execute(tx);
+}
+
+export async function removeRoles({ tx }: Entitled, links: readonly AccountRoleLink[]): Promise<void> {
+  if (links.length === 0) return;
+  await sql`delete from service_account_roles where (service_account_id, role_id) in (${columnsOf(links)})`.execute(
+    tx,
+  );
+}

@@ -1,0 +1,110 @@
+// SQL of the exchange of a refresh token. Times come from the database.
+// A transaction that adds a token to a session must hold the row lock of the session.
+import { sql } from 'kysely';
+import type { SessionClaims } from '../../platform/security/jwt.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
+import { isOfTrustedKey } from './revoked-keys.ts';
+
+export type ListedToken = Pick<Row<'sessions'>, 'origin_address'> & {
+  session_id: Row<'sessions'>['id'];
+  now: Date;
+  /** The token has a successor. */
+  exchanged: boolean;
+  /** Exchanged longer ago than the reuse interval. */
+  reused: boolean;
+};
+
+/** The columns from which the successor can be signed again, byte for byte. */
+export type Successor = Pick<
+  Row<'session_tokens'>,
+  'jti' | 'key_id' | 'token_hash' | 'issued_at' | 'expires_at'
+>;
+
+/** Returns the user's refresh token if it is on the allowlist and its session is live. */
+export async function findListedToken(
+  db: Db,
+  userId: string,
+  tokenHash: Buffer,
+  reuseSeconds: number,
+): Promise<ListedToken | undefined> {
+  const { rows } = await sql<ListedToken>`
+    select s.id as session_id, s.origin_address, now() as now, t.successor_jti is not null as exchanged,
+           coalesce(t.rotated_at <= clock_timestamp() - make_interval(secs => ${reuseSeconds}), false) as reused
+    from session_tokens t join sessions s on s.id = t.session_id join users u on u.id = s.user_id
+    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and t.kind = 'refresh' and t.expires_at > now()
+      and s.user_id = t.user_id and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${sql.raw(isOfTrustedKey)}`.execute(
+    db,
+  );
+  return rows[0];
+}
+
+/** Locks the session's row. Later statements see what the previous lock holder committed. */
+export async function lockSession(tx: Tx, sessionId: string): Promise<void> {
+  await sql`select from sessions where id = ${sessionId} for no key update`.execute(tx);
+}
+
+/** Returns the token for which this one was exchanged. */
+export async function findSuccessor(
+  tx: Tx,
+  userId: string,
+  tokenHash: Buffer,
+): Promise<Successor | undefined> {
+  const { rows } = await sql<Successor>`
+    select n.jti, n.key_id, n.token_hash, n.issued_at, coalesce(n.signed_expires_at, n.expires_at) as expires_at
+    from session_tokens t join session_tokens n on n.user_id = t.user_id and n.jti = t.successor_jti
+    where t.user_id = ${userId} and t.token_hash = ${tokenHash}`.execute(tx);
+  return rows[0];
+}
+
+/**
+ * Records the exchange. The old token expires at the end of the reuse interval; the clean-up then removes its row, so
+ * that a long session does not accumulate rows.
+ */
+export async function markRotated(
+  tx: Tx,
+  { userId, tokenHash }: { userId: string; tokenHash: Buffer },
+  successorJti: string,
+  reuseSeconds: number,
+): Promise<void> {
+  await sql`
+    update session_tokens set rotated_at = clock_timestamp(), successor_jti = ${successorJti},
+      signed_expires_at = expires_at,
+      expires_at = least(expires_at, clock_timestamp() + make_interval(secs => ${reuseSeconds}))
+    where user_id = ${userId} and token_hash = ${tokenHash}`.execute(tx);
+}
+
+/** Sets the time of last use, and the expiry unless `expiresAt` is null. */
+export async function touchSession(tx: Tx, sessionId: string, expiresAt: Date | null): Promise<void> {
+  await sql`
+    update sessions set last_used_at = clock_timestamp(), expires_at = coalesce(${expiresAt}, expires_at)
+    where id = ${sessionId}`.execute(tx);
+}
+
+/**
+ * Ends the live session of a refresh token that this service signed but that has no row: it was exchanged and its row
+ * was removed. Returns whether there was such a session. A token that was issued after the last use of its session
+ * belongs to a state that the database has lost (restored backup, failover); it ends nothing.
+ */
+export async function revokeSessionOfUnlisted(
+  db: Db,
+  claims: SessionClaims,
+  tokenHash: Buffer,
+  reason: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    with ended as (
+      update sessions s set revoked_at = clock_timestamp(), revoked_reason = ${reason}
+      from users u
+      where s.id = ${claims.sid} and s.user_id = ${claims.sub} and u.id = s.user_id and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+        and ${claims.exp}::numeric > extract(epoch from now())
+        and ${claims.iat}::numeric <= extract(epoch from s.last_used_at)
+        -- An operator who let a token expire has exchanged nothing.
+        and not exists (
+          select from session_tokens t
+          where t.user_id = ${claims.sub} and t.token_hash = ${tokenHash} and t.rotated_at is null)
+      returning s.id, s.user_id
+    )
+    insert into session_ends (user_id, session_id, reason) select user_id, id, ${reason} from ended
+    returning session_id`.execute(db);
+  return rows.length === 1;
+}

@@ -1,0 +1,198 @@
+// HTTP of a user's roles, sessions, lock and verification mail, for administrators.
+import { DryRunQuery, OrPreview } from '@castellan/contract/access-changes';
+import { MessageEnvelope } from '@castellan/contract/envelope';
+import { SessionListEnvelope } from '@castellan/contract/sessions';
+import {
+  OptionalUserRolesBody,
+  UserEnvelope,
+  UserParams,
+  UserRolesBody,
+  UserRolesQuery,
+  UserSessionParams,
+} from '@castellan/contract/users';
+import { canonicalIds } from '../../platform/http/ids.ts';
+import { sendEtag } from '../../platform/http/record-version.ts';
+import type { App } from '../../platform/http/server.ts';
+import { callerOf } from '../authz/caller.ts';
+import {
+  endSessionOf,
+  endSessionsOf,
+  listSessionsOf,
+  resendVerification,
+  unlockUser,
+} from './account-security.ts';
+import type { UserAdminDeps } from './administration.ts';
+import { readRoleIds, roleIdsMissing } from './change-input.ts';
+import { changeRoles, previewRoles } from './roles.ts';
+
+export function accessRoutes(app: App, deps: UserAdminDeps): void {
+  roleRoutes(app, deps);
+  sessionRoutes(app, deps);
+  accountRoutes(app, deps);
+}
+
+const roleErrors = [
+  'user_not_found',
+  'role_not_found',
+  'superuser_required',
+  'privilege_escalation',
+  'precondition_failed',
+] as const;
+
+function roleRoutes(app: App, deps: UserAdminDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/:user_id/roles',
+    config: {
+      access: 'user.update',
+      invalidInput: 'invalid_input',
+      errors: [...roleErrors],
+    },
+    schema: {
+      summary: 'Replace all roles of a user',
+      params: UserParams,
+      querystring: DryRunQuery,
+      body: UserRolesBody,
+      response: { 200: OrPreview(UserEnvelope) },
+    },
+    handler: async (request, reply) => {
+      const { user_id } = request.params;
+      const replace = readRoleIds(request.body);
+      if (replace === undefined) throw roleIdsMissing('; an empty list takes all roles away');
+      if (request.query.dry_run) return previewRoles(deps, callerOf(request), user_id, { replace });
+      const { record, version } = await changeRoles(deps, callerOf(request), user_id, { replace });
+      sendEtag(reply, version);
+      return { data: record, message: 'Roles replaced.' };
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/:user_id/roles',
+    config: {
+      access: 'user.update',
+      invalidInput: 'invalid_input',
+      errors: [...roleErrors, 'invalid_input'],
+    },
+    schema: {
+      summary: 'Remove roles from a user',
+      description: 'Send the ids in the query, in the body, or in both; ids from both are combined.',
+      params: UserParams,
+      querystring: UserRolesQuery,
+      body: OptionalUserRolesBody,
+      response: { 200: OrPreview(UserEnvelope) },
+    },
+    handler: async (request, reply) => {
+      const { user_id } = request.params;
+      const remove = canonicalIds([...(readRoleIds(request.body) ?? []), ...(request.query.role_ids ?? [])]);
+      if (remove.length === 0) throw roleIdsMissing(', in the query or in the body');
+      if (request.query.dry_run) return previewRoles(deps, callerOf(request), user_id, { remove });
+      const { record, version } = await changeRoles(deps, callerOf(request), user_id, { remove });
+      sendEtag(reply, version);
+      return { data: record, message: 'Roles removed.' };
+    },
+  });
+}
+
+function sessionRoutes(app: App, deps: UserAdminDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/:user_id/sessions',
+    config: { access: 'users.update', errors: ['user_not_found'] },
+    schema: {
+      summary: 'List the live sessions of a user',
+      params: UserParams,
+      response: { 200: SessionListEnvelope },
+    },
+    handler: async (request) => ({
+      data: await listSessionsOf(deps, callerOf(request), request.params.user_id),
+      message: 'Live sessions, newest first.',
+    }),
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/:user_id/sessions',
+    config: {
+      access: 'users.update',
+      errors: ['user_not_found', 'superuser_required', 'privilege_escalation'],
+    },
+    schema: {
+      summary: 'End all sessions of a user',
+      description: 'Mailed links of the user end as well.',
+      params: UserParams,
+      response: { 200: MessageEnvelope },
+    },
+    handler: async (request) => {
+      const ended = await endSessionsOf(deps, callerOf(request), request.params.user_id);
+      return { message: `Sessions ended: ${ended}.` };
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/:user_id/sessions/:session_id',
+    config: {
+      access: 'users.update',
+      errors: ['user_not_found', 'session_not_found', 'superuser_required', 'privilege_escalation'],
+    },
+    schema: {
+      summary: 'End one session of a user',
+      params: UserSessionParams,
+      response: { 200: MessageEnvelope },
+    },
+    handler: async (request) => {
+      const { user_id, session_id } = request.params;
+      await endSessionOf(deps, callerOf(request), user_id, session_id);
+      return { message: 'Session ended.' };
+    },
+  });
+}
+
+function accountRoutes(app: App, deps: UserAdminDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/:user_id/unlock',
+    config: {
+      access: 'users.update',
+      errors: ['user_not_found', 'superuser_required', 'privilege_escalation'],
+    },
+    schema: {
+      summary: 'Unlock an account',
+      params: UserParams,
+      response: { 200: UserEnvelope },
+    },
+    handler: async (request) => {
+      const { user_id } = request.params;
+      const { user, wasLocked } = await unlockUser(deps, callerOf(request), user_id);
+      return { data: user, message: wasLocked ? 'User unlocked.' : 'The user was not locked.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/:user_id/resend-verification',
+    config: {
+      access: 'users.update',
+      errors: [
+        'user_not_found',
+        'superuser_required',
+        'privilege_escalation',
+        'already_verified',
+        'conflict',
+        'rate_limited',
+      ],
+    },
+    schema: {
+      summary: 'Send the verification mail again',
+      description:
+        'An email address gets at most as many mails as `ACCOUNT_EMAIL_LIMIT` allows. Beyond that, the response is 429.',
+      params: UserParams,
+      response: { 200: MessageEnvelope },
+    },
+    handler: async (request) => {
+      await resendVerification(deps, callerOf(request), request.params.user_id);
+      return { message: 'The mail is on its way.' };
+    },
+  });
+}

@@ -1,0 +1,125 @@
+// SQL that finds live sessions among those of all users. It only reads: the sessions module ends them.
+import { type RawBuilder, sql } from 'kysely';
+import type { PageKey } from '../../platform/cursors.ts';
+import { keyTime } from '../../platform/db/sql.ts';
+import type { Db, Row, Tx } from '../../schema/database.ts';
+import { searchCondition } from './search.ts';
+
+/** A missing condition is not applied. */
+export type SessionFilter = {
+  userId?: string;
+  /** Canonical text of an address, or of a range in CIDR notation. */
+  address?: string;
+  search?: string;
+  /** Only sessions last used before this time. */
+  unusedSince?: string;
+};
+
+/** The condition on `sessions s` alone, for which there are indexes. */
+function sessionCondition({ userId, address, unusedSince }: SessionFilter): RawBuilder<unknown> {
+  // Part of what is live; named for the partial index.
+  const conditions: RawBuilder<unknown>[] = [sql`s.revoked_at is null`];
+  if (userId !== undefined) conditions.push(sql`s.user_id = ${userId}`);
+  if (address !== undefined) conditions.push(addressCondition(address));
+  // A session began before it was used, which lets a scan start at that place of the index.
+  if (unusedSince !== undefined)
+    conditions.push(
+      sql`s.last_used_at < ${unusedSince}::timestamptz and s.created_at < ${unusedSince}::timestamptz`,
+    );
+  return sql.join(conditions, sql` and `);
+}
+
+const live = sql`is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)`;
+
+/** The rest of the condition, on `sessions s` and `users u`. */
+const userCondition = ({ search }: SessionFilter): RawBuilder<unknown> =>
+  search === undefined ? live : sql`${live} and ${searchCondition(search)}`;
+
+/**
+ * The matching sessions, for a statement that may end early. With a search it begins with the users. `offset 0` makes the
+ * planner find the first table as if all of it were needed: it expects so many matches that any order seems to do.
+ */
+const matching = (filter: SessionFilter): RawBuilder<unknown> =>
+  filter.search === undefined
+    ? sql`(select * from sessions s where ${sessionCondition(filter)} offset 0) s
+        where (select ${live} from users u where u.id = s.user_id)`
+    : sql`(select * from users u where ${searchCondition(filter.search)} offset 0) u
+        join sessions s on s.user_id = u.id where ${sessionCondition(filter)} and ${live}`;
+
+// Stored addresses are canonical. PostgreSQL could not convert other text, if an import brought any.
+const addressCondition = (address: string): RawBuilder<unknown> =>
+  address.includes('/')
+    ? sql`case when s.origin_address ~ '^[0-9a-f:.]+$' then s.origin_address::inet <<= ${address}::inet end`
+    : sql`s.origin_address = ${address}`;
+
+// Fewer matches than this are collected and sorted. With more, a scan of the index soon finds a page.
+const FEW = 20_000;
+type SessionOfUser = Pick<
+  Row<'sessions'>,
+  'id' | 'user_id' | 'origin_address' | 'user_agent' | 'created_at' | 'last_used_at' | 'expires_at'
+> &
+  Pick<Row<'users'>, 'email' | 'first_name' | 'last_name'>;
+export type FoundSession = SessionOfUser & { key: PageKey };
+
+/**
+ * Returns up to `limit` matching sessions after the key, newest first, and the exact number of all matching ones, from one
+ * snapshot. The page comes from the collected matches if these are all, otherwise from a scan of the order's index.
+ */
+export async function findSessionPage(
+  db: Db,
+  filter: SessionFilter,
+  after: PageKey | null,
+  limit: number,
+): Promise<{ total: number; sessions: FoundSession[] }> {
+  // Without a filter there are never few.
+  const few = sql.lit(Object.keys(filter).length > 0 ? FEW : 0);
+  const size = sql`${limit}::bigint`;
+  const isAfter =
+    after === null ? sql`true` : sql`(s.created_at, s.id) < (${after.time}::timestamptz, ${after.id}::uuid)`;
+  const { rows } = await sql<SessionOfUser & { total: string; key_time: string }>`
+    with collected as materialized (
+      select s.id, s.created_at from ${matching(filter)} limit ${few}),
+    matching as materialized (
+      select are_few, case when are_few then found else (
+        select count(*) from sessions s join users u on u.id = s.user_id
+        where ${sessionCondition(filter)} and ${userCondition(filter)}) end as total
+      from (select count(*) as found, count(*) < ${few} as are_few from collected) c),
+    page as (
+      (select s.id from collected s where ${isAfter} order by s.created_at desc, s.id desc
+       limit (select case when are_few then ${size} else 0 end from matching))
+      union all
+      (select s.id from sessions s
+       where ${sessionCondition(filter)} and ${isAfter}
+         and (select ${userCondition(filter)} from users u where u.id = s.user_id)
+       order by s.created_at desc, s.id desc
+       limit (select case when are_few then 0 else ${size} end from matching)))
+    select m.total, f.* from matching m left join page p on true left join lateral (
+      select s.id, s.origin_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at,
+        ${keyTime('s.created_at')} as key_time, s.user_id, u.email, u.first_name, u.last_name
+      from sessions s join users u on u.id = s.user_id where s.id = p.id offset 0) f on true
+    order by f.created_at desc, f.id desc`.execute(db);
+  return {
+    total: Number(rows[0]?.total ?? 0),
+    sessions: rows
+      .filter((row) => row.id !== null)
+      .map((row) => ({ ...row, key: { time: row.key_time, id: row.id } })),
+  };
+}
+
+/** Returns up to `limit` matching sessions, in no particular order. */
+export async function findMatchingSessions(
+  tx: Tx,
+  filter: SessionFilter,
+  limit: number,
+): Promise<{ id: string; user_id: string }[]> {
+  const { rows } = await sql<{ id: string; user_id: string }>`
+    select s.id, s.user_id from ${matching(filter)} limit ${limit}`.execute(tx);
+  return rows;
+}
+
+/** Returns the id of the user who has, or had, this session; undefined if there is none. */
+export async function findSessionOwner(tx: Tx, sessionId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ user_id: string }>`
+    select s.user_id from sessions s join users u on u.id = s.user_id where s.id = ${sessionId}`.execute(tx);
+  return rows[0]?.user_id;
+}

@@ -1,0 +1,119 @@
+// Plans changes of one or many users on behalf of an administrator: locks and checks everything that a change depends on.
+// It writes nothing; changes.ts carries out the plan.
+import { AppError } from '../../platform/errors.ts';
+import { requireAllFound } from '../../platform/http/ids.ts';
+import { requireVersion } from '../../platform/http/record-version.ts';
+import type { Tx } from '../../schema/database.ts';
+import {
+  differenceOf,
+  lockRoles,
+  type RoleChange,
+  type RoleNames,
+  requireRoles,
+  rolesToLock,
+  type WantedRoles,
+} from '../authz/assignment.ts';
+import { type Entitled, type Locking, lockSubjects } from '../authz/change.ts';
+import type { FieldChanges } from './change-store.ts';
+import { toUser, type VersionedUser } from './presentation.ts';
+import { type PlannedChange, requireMayChange } from './protection.ts';
+import { findUsersByIds } from './store.ts';
+
+/** A requested change of one user, with cleaned texts and canonical ids. */
+export type UserChange = {
+  id: string;
+  fields: FieldChanges;
+  roles?: RoleChange;
+  /** True if other code sets a password in the same transaction. */
+  setsPassword?: boolean;
+  at: (field: string) => string;
+};
+
+/** The changes that a request makes to the locked records. */
+export type Plan = {
+  entitled: Entitled;
+  ids: readonly string[];
+  changes: readonly PlannedChange[];
+  roleNames: RoleNames;
+};
+/** The users of a request by id, locked. */
+export type LockedUsers = ReadonlyMap<string, VersionedUser>;
+
+/**
+ * Locks the users and the caller, and plans the changes. `idsField` names the field with the ids in a request for many
+ * users; without it the request is for one user, and If-Match counts. Throws, in this order, 404, 401 or 403 (the
+ * caller lost access), 412, 403.
+ */
+export async function planChanges(
+  locking: Locking,
+  wanted: readonly UserChange[],
+  idsField?: string,
+): Promise<Plan> {
+  const { tx, caller } = locking;
+  await lockSubjects(locking, { users: wanted.map((one) => one.id) });
+  const users = await requireUsers(tx, wanted, idsField);
+  const assignments = wantedRoles(wanted, users);
+  const roleNames = requireRoles(assignments, await lockRoles(tx, rolesToLock(assignments)));
+  const entitled = await locking.entitle();
+  if (idsField === undefined)
+    for (const user of users.values())
+      await requireVersion(caller.ifMatch, user.version, () => toUser(user, caller.graph));
+  return planLocked(entitled, wanted, { users, roleNames });
+}
+
+/**
+ * Returns the locked users by id. `idsField` names the field with the ids, or returns the field of an id; without it the
+ * request is for one user. Throws `user_not_found`.
+ */
+export async function requireUsers(
+  tx: Tx,
+  wanted: readonly UserChange[],
+  idsField?: string | ((id: string) => string),
+): Promise<LockedUsers> {
+  const ids = wanted.map((one) => one.id);
+  const users = new Map((await findUsersByIds(tx, ids)).map((user) => [user.user_id, user]));
+  if (idsField === undefined && users.size < ids.length) throw new AppError('user_not_found');
+  requireAllFound('user_not_found', idsField ?? 'id', ids, [...users.keys()]);
+  return users;
+}
+
+export const wantedRoles = (wanted: readonly UserChange[], users: LockedUsers): WantedRoles[] =>
+  wanted.flatMap(({ id, roles, at }) => (roles ? [{ roles, held: users.get(id)?.role_ids ?? [], at }] : []));
+
+/** Plans changes of users that are locked with their roles. Throws 403. */
+export async function planLocked(
+  entitled: Entitled,
+  wanted: readonly UserChange[],
+  { users, roleNames }: { users: LockedUsers; roleNames: RoleNames },
+): Promise<Plan> {
+  const planned = wanted.map((one) => {
+    const before = users.get(one.id);
+    if (!before) throw new AppError('user_not_found');
+    return planOne(one, before);
+  });
+  const changes = planned.filter(
+    ({ fields, addedRoles, removedRoles, setsPassword }) =>
+      setsPassword || addedRoles.length + removedRoles.length + Object.keys(fields).length > 0,
+  );
+  await requireMayChange(entitled, changes);
+  return { entitled, ids: wanted.map((one) => one.id), changes, roleNames };
+}
+
+function planOne(
+  { fields, roles, setsPassword = false, at }: UserChange,
+  before: VersionedUser,
+): PlannedChange {
+  const current: Readonly<Record<string, unknown>> = before;
+  const differing = Object.entries(fields).filter(([field, value]) => current[field] !== value);
+  const { added, removed } = roles
+    ? differenceOf({ roles, held: before.role_ids })
+    : { added: [], removed: [] };
+  return {
+    before,
+    fields: Object.fromEntries(differing),
+    addedRoles: added,
+    removedRoles: removed,
+    setsPassword,
+    at,
+  };
+}

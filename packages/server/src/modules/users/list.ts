@@ -1,0 +1,78 @@
+// Lists users with filters, orders and pages.
+import type { ListedUser, UserActivity, UserListQuery } from '@castellan/contract/users';
+import { pagesOf } from '../../platform/pages.ts';
+import { canonicalEmail } from '../../platform/security/email.ts';
+import { findActivity, findUserPage, type UserFilter } from './list-store.ts';
+import { toUser, type VersionedUser } from './presentation.ts';
+import { searchText } from './search.ts';
+import type { UserDeps } from './service.ts';
+
+type ListDeps = UserDeps & { settings: { unverifiedAccountHours: number } };
+
+type UserPage = { items: ListedUser[]; total: number; page: number; size: number; pages: number };
+
+/**
+ * Returns one page of users, by default sorted by creation, on request with their activity. A page beyond the end is
+ * empty and has the correct total.
+ */
+export async function listUsers(deps: ListDeps, query: UserListQuery): Promise<UserPage> {
+  const { page, size, sort = 'created_at', include } = query;
+  const { total, users } = await findUserPage(deps.db, filterOf(deps, query), sort, { page, size });
+  const graph = users[0] && (await deps.graphSource.at(users[0].authz_stamp));
+  const activities = include === 'activity' ? await findActivities(deps, users) : null;
+  const activityOf = ({ user_id }: VersionedUser) =>
+    activities === null ? {} : { activity: activities.get(user_id) ?? noActivity };
+  return {
+    items: graph ? users.map((user) => ({ ...toUser(user, graph), ...activityOf(user) })) : [],
+    total,
+    page,
+    size,
+    pages: pagesOf(total, size),
+  };
+}
+
+async function findActivities(
+  { db }: UserDeps,
+  users: readonly { user_id: string }[],
+): Promise<ReadonlyMap<string, UserActivity>> {
+  const rows = await findActivity(
+    db,
+    users.map((user) => user.user_id),
+  );
+  return new Map(
+    rows.map(({ user_id, live_sessions, last_active_at }) => [
+      user_id,
+      { live_sessions, last_active_at: last_active_at?.toISOString() ?? null },
+    ]),
+  );
+}
+
+// Of a user who was deleted between the two statements.
+const noActivity: UserActivity = { live_sessions: 0, last_active_at: null };
+
+// An empty text is not a filter, because forms send empty fields.
+function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
+  const {
+    email = '',
+    search = '',
+    role_id,
+    is_active,
+    verified,
+    status,
+    roles,
+    removal_within_hours,
+  } = query;
+  const part = searchText(search);
+  return {
+    ...(email.trim() === '' ? {} : { email: canonicalEmail(email) }),
+    ...(part === '' ? {} : { search: part }),
+    ...(status === undefined ? {} : { status }),
+    ...(roles === undefined ? {} : { withoutRoles: true }),
+    ...(removal_within_hours === undefined
+      ? {}
+      : { removedAfterHours: settings.unverifiedAccountHours - removal_within_hours }),
+    ...(role_id === undefined ? {} : { roleId: role_id.toLowerCase() }),
+    ...(is_active === undefined ? {} : { isActive: is_active }),
+    ...(verified === undefined ? {} : { verified }),
+  };
+}

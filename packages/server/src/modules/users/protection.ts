@@ -1,0 +1,163 @@
+// Decides whether a caller may act on an account. Only superusers act on superusers. Taking an account over requires
+// every permission of its user; any other action requires the user's built-in permissions. One superuser must remain.
+// Call it while holding the locks of the users' rows.
+
+import type { FieldError } from '@castellan/contract/envelope';
+import type { ErrorCode } from '@castellan/contract/errors';
+import { AppError } from '../../platform/errors.ts';
+import type { Tx } from '../../schema/database.ts';
+import { type Entitled, type Locking, lockSubjects } from '../authz/change.ts';
+import { findSubjectsBeyond, requireMayAssign } from '../authz/delegation.ts';
+import type { FieldChanges } from './change-store.ts';
+import type { VersionedUser } from './presentation.ts';
+import { findUserById, findUsersByIds } from './store.ts';
+import { isSuperuserLeft } from './superuser-store.ts';
+
+/** A planned change: only the fields that differ from the current record. */
+export type PlannedChange = {
+  before: VersionedUser;
+  fields: FieldChanges;
+  addedRoles: readonly string[];
+  removedRoles: readonly string[];
+  setsPassword: boolean;
+  /** Returns the path of a field of this user in the request, for errors. */
+  at: (field: string) => string;
+};
+
+// A longer list would not help the caller.
+const MAX_NAMED = 20;
+
+/**
+ * Returns the error for a request that is refused because of some of its users. It names up to 20 users with the field.
+ */
+export function refusal(
+  code: ErrorCode,
+  at: readonly { change: PlannedChange; field: string }[],
+  message: string,
+): AppError {
+  const errors: FieldError[] = at.slice(0, MAX_NAMED).map(({ change, field }) => ({
+    field: change.at(field),
+    code,
+    message: `${message} (user ${change.before.user_id})`,
+  }));
+  return new AppError(code, { errors });
+}
+
+const onField = (changes: readonly PlannedChange[], field: string) =>
+  changes.map((change) => ({ change, field }));
+
+/**
+ * Checks an action on several users that changes no field of their records, as `requireMayActOn`: all of them or none. An
+ * error names up to 20 of the users who caused it.
+ */
+export async function requireMayActOnAll(locking: Locking, ids: readonly string[]): Promise<Entitled> {
+  await lockSubjects(locking, { users: ids });
+  const found = await findUsersByIds(locking.tx, ids);
+  const entitled = await locking.entitle();
+  const superusers = entitled.isSuperuser ? [] : found.filter((user) => user.is_superuser);
+  if (superusers.length > 0)
+    throw refusalOfUsers(
+      'superuser_required',
+      superusers.map((user) => user.user_id),
+      'is a superuser',
+    );
+  const beyond = await findSubjectsBeyond(
+    entitled,
+    ids.map((id) => ({ id, all: false })),
+  );
+  if (beyond.size > 0)
+    throw refusalOfUsers('privilege_escalation', [...beyond], 'holds permissions that you do not hold');
+  return entitled;
+}
+
+const refusalOfUsers = (code: ErrorCode, ids: readonly string[], message: string): AppError =>
+  new AppError(code, {
+    errors: ids
+      .slice(0, MAX_NAMED)
+      .map((id) => ({ field: 'user_id', code, message: `${message} (user ${id})` })),
+  });
+
+/**
+ * Checks an action that changes no field of the user's record. Locks the rows of the user and of the caller, so that
+ * neither changes before the transaction ends. Returns the user and the entitled change. Throws 401 or 403 (the caller
+ * lost access), 404, `superuser_required`, `privilege_escalation`.
+ */
+export async function requireMayActOn(
+  locking: Locking,
+  id: string,
+): Promise<{ entitled: Entitled; user: VersionedUser }> {
+  await lockSubjects(locking, { users: [id] });
+  // A separate statement, so that it sees what was committed while the locks were awaited.
+  const user = await findUserById(locking.tx, id);
+  const entitled = await locking.entitle();
+  if (!user) throw new AppError('user_not_found');
+  if (user.is_superuser && !entitled.isSuperuser)
+    throw new AppError('superuser_required', { detail: 'Only a superuser can act on a superuser.' });
+  if ((await findSubjectsBeyond(entitled, [{ id, all: false }])).size > 0)
+    throw new AppError('privilege_escalation', {
+      detail: 'This user holds permissions that you do not hold.',
+    });
+  return { entitled, user };
+}
+
+/** Checks whether the caller may make the changes. Throws `superuser_required` or `privilege_escalation` (403). */
+export async function requireMayChange(entitled: Entitled, changes: readonly PlannedChange[]): Promise<void> {
+  if (entitled.isSuperuser) return;
+  const ofSuperusers = changes.filter(({ before }) => before.is_superuser);
+  if (ofSuperusers.length > 0)
+    throw refusal('superuser_required', onField(ofSuperusers, 'id'), 'is a superuser');
+  const raising = changes.filter(({ fields }) => fields.is_superuser !== undefined);
+  if (raising.length > 0)
+    throw refusal('superuser_required', onField(raising, 'is_superuser'), 'can be set only by a superuser');
+  await requireMayAssign(
+    entitled,
+    changes.map(({ before, addedRoles, at }) => ({ added: addedRoles, at, about: `user ${before.user_id}` })),
+  );
+  await requireNotBeyond(entitled, changes);
+}
+
+/** A caller who sets these can sign in as the user, or keep the user out until they verify their email again. */
+const takeoverFields = ['email', 'verified'] as const;
+
+const takeoverField = ({ fields, setsPassword }: PlannedChange): string | undefined =>
+  setsPassword ? 'password' : takeoverFields.find((field) => fields[field] !== undefined);
+
+/** Requires that the caller holds the permissions of the changed users: all for a takeover, else the built-in ones. */
+async function requireNotBeyond(entitled: Entitled, changes: readonly PlannedChange[]): Promise<void> {
+  const targets = changes.map((change) => ({
+    id: change.before.user_id,
+    all: takeoverField(change) !== undefined,
+  }));
+  const beyond = await findSubjectsBeyond(entitled, targets);
+  const atFault = changes
+    .filter(({ before }) => beyond.has(before.user_id))
+    .map((change) => ({
+      change,
+      field: takeoverField(change) ?? Object.keys(change.fields)[0] ?? 'role_id',
+    }));
+  if (atFault.length > 0)
+    throw refusal('privilege_escalation', atFault, 'holds permissions that you do not hold');
+}
+
+const canActAsSuperuser = (user: { is_superuser: boolean; is_active: boolean; verified: boolean }): boolean =>
+  user.is_superuser && user.is_active && user.verified;
+
+/** Checks that a superuser remains. Call it after the changes, in their transaction. Throws `last_superuser` (409). */
+export async function requireSuperuserAfter(tx: Tx, changes: readonly PlannedChange[]): Promise<void> {
+  const lost = changes.filter(
+    ({ before, fields }) => canActAsSuperuser(before) && !canActAsSuperuser({ ...before, ...fields }),
+  );
+  if (lost.length === 0 || (await isSuperuserLeft(tx))) return;
+  const fieldOf = ({ fields }: PlannedChange): string =>
+    (['is_superuser', 'is_active', 'verified'] as const).find((field) => fields[field] === false) ?? 'id';
+  throw refusal(
+    'last_superuser',
+    lost.map((change) => ({ change, field: fieldOf(change) })),
+    'no superuser who can sign in would remain',
+  );
+}
+
+/** Checks that a superuser remains. Call it after the deletion, in its transaction. Throws `last_superuser` (409). */
+export async function requireSuperuserWithout(tx: Tx, deleted: VersionedUser): Promise<void> {
+  if (canActAsSuperuser(deleted) && !(await isSuperuserLeft(tx))) throw new AppError('last_superuser');
+}

@@ -1,0 +1,141 @@
+// Streams every record of a list as a file, NDJSON or CSV, in batches. It must not hold more than two batches in memory.
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { AppError } from '../errors.ts';
+import type { Gate, Leave } from '../limits/gate.ts';
+import { preferredType, varyByAccept } from './accept.ts';
+import { CSV_TYPE, csvRecord } from './csv.ts';
+
+/** How many exports run at once: of one user, and in this process. */
+export type ExportGates = { ofUser: Gate; all: Gate };
+
+/** The media types of an export. The first one is the default. */
+export const exportTypes = ['application/x-ndjson', 'text/csv'] as const;
+
+/** The response of an export, for the schema of its route. */
+export const exportResponse = {
+  content: {
+    'application/x-ndjson': { schema: Type.String() },
+    'text/csv': { schema: Type.String() },
+  },
+};
+
+/** What every export does, for the description of its route. */
+export const exportDescription =
+  'One JSON object per line (NDJSON), or, with `Accept: text/csv`, CSV (RFC 4180) with a header row. In CSV, a cell that begins with `=`, `+`, `-` or `@` is led by an apostrophe, because a spreadsheet would run it as a formula. Two exports of one user run at once, and four in one instance. Further ones wait for 5 s; then the response is 503.';
+
+export type ExportSource<R> = {
+  /** Reads the records after this one, in order; from the start without one. At most `batch`; fewer are the last ones. */
+  read(after: R | undefined): Promise<readonly R[]>;
+  /** Maximum records of one call of `read`. Building their text must take only a few milliseconds. */
+  batch: number;
+};
+
+export type ExportOptions<R> = {
+  gates: ExportGates;
+  /** Id of the caller, who takes a turn. */
+  callerId: string;
+  /** The name of the file without its extension. */
+  fileName: string;
+  source: ExportSource<R>;
+  /** Returns what a line of NDJSON shows of a record. */
+  objectOf(record: R): object;
+  csv: { columns: readonly string[]; cellsOf(record: R): readonly (string | boolean | null)[] };
+};
+
+/**
+ * Sends the records, each as it is when the export reads it. Reads the first batch before it answers, so that an
+ * invalid filter or an unavailable database gets an error response. Throws `overloaded` if no turn is free in time.
+ * Resolves when the response has ended.
+ */
+export async function sendExport<R>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ExportOptions<R>,
+): Promise<void> {
+  varyByAccept(reply);
+  const isCsv = preferredType(exportTypes, request.headers.accept) === 'text/csv';
+  const leave = await takeTurn(request, options);
+  const first = await options.source.read(undefined).catch((error: unknown) => {
+    leave();
+    throw error;
+  });
+  const text = isCsv ? csvOf(options, first) : ndjsonOf(options, first);
+  // `highWaterMark` 1 reads one batch ahead of a slow reader instead of 16.
+  const stream = Readable.from(text, { highWaterMark: 1 }).once('close', leave);
+  reply.header(
+    'content-disposition',
+    `attachment; filename="${options.fileName}.${isCsv ? 'csv' : 'ndjson'}"`,
+  );
+  // Not awaiting it would make Fastify send an empty response for a handler that returns nothing.
+  await reply.type(isCsv ? CSV_TYPE : 'application/x-ndjson').send(stream);
+}
+
+/** How long an export waits for its turn. */
+const MAX_WAIT_MS = 5_000;
+
+/** Takes a turn for one export. Throws `overloaded` when none is free in time, or too many wait. */
+async function takeTurn(
+  request: FastifyRequest,
+  { gates, callerId }: Pick<ExportOptions<never>, 'gates' | 'callerId'>,
+): Promise<Leave> {
+  const late = AbortSignal.timeout(MAX_WAIT_MS);
+  const waiting = { gone: AbortSignal.any([request.client.gone, late]) };
+  const leaves: Leave[] = [];
+  const leave = (): void => {
+    for (const end of leaves) end();
+  };
+  try {
+    leaves.push(await gates.ofUser.enter(callerId, waiting));
+    leaves.push(await gates.all.enter('all', waiting));
+    return leave;
+  } catch (error) {
+    leave();
+    throw late.aborted ? new AppError('overloaded', { retryAfterSeconds: 5 }) : error;
+  }
+}
+
+async function* ndjsonOf<R>(
+  { source, objectOf }: ExportOptions<R>,
+  first: readonly R[],
+): AsyncGenerator<string, void> {
+  for await (const batch of batchesOf(source, first))
+    yield batch.map((record) => `${jsonLine(objectOf(record))}\n`).join('');
+}
+
+async function* csvOf<R>(
+  { source, csv }: ExportOptions<R>,
+  first: readonly R[],
+): AsyncGenerator<string, void> {
+  yield csvRecord(csv.columns);
+  for await (const batch of batchesOf(source, first))
+    yield batch.map((record) => csvRecord(csv.cellsOf(record))).join('');
+}
+
+/** Yields the batches, beginning with the first; none is empty. */
+async function* batchesOf<R>(
+  { read, batch }: ExportSource<R>,
+  first: readonly R[],
+): AsyncGenerator<readonly R[], void> {
+  for (let records = first; ; ) {
+    const last = records.at(-1);
+    if (last === undefined) return;
+    yield records;
+    if (records.length < batch) return;
+    // Other requests run between two batches.
+    await nextTurn();
+    records = await read(last);
+  }
+}
+
+// JSON does not escape these. DEL and C1 control terminals, and some readers end a line at U+0085, U+2028 and U+2029.
+const unsafeInLines = /[\u007f-\u009f\u2028\u2029]/g;
+
+/** Returns JSON without a character that ends a line. */
+export const jsonLine = (value: object): string =>
+  JSON.stringify(value).replaceAll(
+    unsafeInLines,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

@@ -1,0 +1,22 @@
+// What deserves an administrator's attention, as conditions: the dashboard counts by them, and the lists filter by them, so
+// that both agree. It must not contain a whole statement.
+import { type RawBuilder, sql } from 'kysely';
+
+/** Whether a row of `users u` is an account that the clean-up removes, once it is this old and unless it is verified. */
+export const isRemovedAfter = (hours: number): RawBuilder<unknown> => sql`
+  u.pending_registration and u.is_active and not u.is_superuser
+  and u.created_at < now() - make_interval(secs => ${hours * 3_600})`;
+
+/** Whether a row of `users u` has no role. */
+export const isWithoutRoles = sql`not exists (select from user_roles held where held.user_id = u.id)`;
+
+/** Whether a row of `roles r` is held by nobody. */
+export const isWithoutHolders = sql`not exists (select from subject_roles held where held.role_id = r.id)`;
+
+/** Whether a row of `roles r` grants nothing. */
+export const isWithoutPermissions = sql`not exists (select from role_permissions g where g.role_id = r.id)`;
+
+/** Whether a row of `permissions p` is in no role, except system roles, which have every permission. */
+export const isInNoRole = sql`
+  not exists (select from role_permissions g join roles granting on granting.id = g.role_id
+    where g.permission_id = p.id and not granting.is_system)`;

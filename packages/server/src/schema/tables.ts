@@ -1,0 +1,290 @@
+// Generated from packages/server/migrations by `npm run gen`: add a migration instead of changing it here.
+// Every table as node-postgres reads and writes it.
+import type { ColumnType } from 'kysely';
+
+/** Computed by PostgreSQL, never written. */
+type Computed<T> =
+  T extends ColumnType<infer S, unknown, unknown> ? ColumnType<S, never, never> : ColumnType<T, never, never>;
+/** Has a default: an insert may leave it out. */
+type Defaulted<T> =
+  T extends ColumnType<infer S, infer I, infer U>
+    ? ColumnType<S, I | undefined, U>
+    : ColumnType<T, T | undefined, T>;
+/** Read as a decimal string: a JavaScript number does not hold every bigint. */
+type Int8 = ColumnType<string, string | number | bigint, string | number | bigint>;
+/** Read as parsed JSON, written as its text. */
+type Json = ColumnType<unknown, string, string>;
+type Timestamp = ColumnType<Date, Date | string, Date | string>;
+
+export type Tables = {
+  activity_days: {
+    day: Date;
+    slot: number;
+    sign_ins: Int8;
+    refusals: Int8;
+    registrations: Int8;
+  };
+  api_key_permissions: {
+    api_key_id: string;
+    permission_id: string;
+  };
+  api_keys: {
+    id: string;
+    service_account_id: string;
+    name: string;
+    prefix: string;
+    secret_hash: Buffer;
+    is_narrowed: Defaulted<boolean>;
+    expires_at: Timestamp | null;
+    revoked_at: Timestamp | null;
+    last_used_at: Timestamp | null;
+    created_at: Defaulted<Timestamp>;
+    lifetime: unknown | null;
+  };
+  audit_logs: {
+    id: string;
+    actor_id: string | null;
+    action: string;
+    resource_type: string;
+    resource_id: Defaulted<string>;
+    details: Defaulted<Json>;
+    timestamp: Defaulted<Timestamp>;
+    actor_email: string | null;
+    actor_type: 'user' | 'service_account' | null;
+    actor_name: string | null;
+    resource_name: string | null;
+  };
+  authz_changes: {
+    slot: number;
+    version: Int8;
+    previous_stamp: string;
+    stamp: string;
+    role_ids: string[] | null;
+    permission_ids: string[] | null;
+  };
+  authz_version: {
+    only_row: Defaulted<boolean>;
+    version: Defaulted<Int8>;
+    stamp: Defaulted<string>;
+  };
+  client_tokens: {
+    service_account_id: string;
+    token_hash: Buffer;
+    api_key_id: string;
+    jti: string;
+    key_id: string;
+    epoch: number;
+    issued_at: Timestamp;
+    expires_at: Timestamp;
+  };
+  idempotency_keys: {
+    user_id: string;
+    key: string;
+    request_hash: Buffer;
+    status: number | null;
+    etag: string | null;
+    body: string | null;
+    created_at: Defaulted<Timestamp>;
+  };
+  job_schedule: {
+    name: string;
+    next_at: Timestamp;
+  };
+  last_logins: {
+    user_id: string;
+    logged_in_at: Timestamp;
+  };
+  login_attempts: {
+    email: string;
+    failures: Defaulted<number>;
+    slots: Defaulted<Json>;
+    locked_until: Timestamp | null;
+    updated_at: Defaulted<Timestamp>;
+  };
+  one_time_tokens: {
+    token_hash: Buffer;
+    purpose: 'verify_email' | 'reset_password';
+    user_id: string;
+    email: string;
+    created_at: Defaulted<Timestamp>;
+    expires_at: Timestamp;
+    used_at: Timestamp | null;
+  };
+  outbox: {
+    id: Defaulted<string>;
+    kind: string;
+    payload: Json;
+    created_at: Defaulted<Timestamp>;
+    run_at: Defaulted<Timestamp>;
+    attempts: Defaulted<number>;
+    locked_until: Timestamp | null;
+    last_error: string | null;
+    sent_at: Timestamp | null;
+    failed_at: Timestamp | null;
+  };
+  password_history: {
+    id: string;
+    user_id: string;
+    password_hash: string;
+    created_at: Defaulted<Timestamp>;
+  };
+  permission_groups: {
+    id: string;
+    name: string;
+    description: Defaulted<string>;
+    parent_id: string | null;
+    created_at: Defaulted<Timestamp>;
+    updated_at: Defaulted<Timestamp>;
+    created_by_id: string | null;
+    version: Defaulted<number>;
+  };
+  permissions: {
+    id: string;
+    name: string;
+    description: Defaulted<string>;
+    group_id: string;
+    created_at: Defaulted<Timestamp>;
+    updated_at: Defaulted<Timestamp>;
+    created_by_id: string | null;
+    is_builtin: Defaulted<boolean>;
+  };
+  rate_limits: {
+    key: string;
+    hits: number;
+    reset_at: Timestamp;
+  };
+  revoked_signing_keys: {
+    key_id: string;
+    revoked_at: Defaulted<Timestamp>;
+    swept_at: Timestamp | null;
+  };
+  role_group_roles: {
+    role_group_id: string;
+    role_id: string;
+    created_at: Defaulted<Timestamp>;
+  };
+  role_groups: {
+    id: string;
+    name: string;
+    description: Defaulted<string>;
+    parent_id: string | null;
+    created_at: Defaulted<Timestamp>;
+    updated_at: Defaulted<Timestamp>;
+    created_by_id: string | null;
+    version: Defaulted<number>;
+  };
+  role_permissions: {
+    role_id: string;
+    permission_id: string;
+    created_at: Defaulted<Timestamp>;
+  };
+  roles: {
+    id: string;
+    name: string;
+    description: Defaulted<string>;
+    role_group_id: string | null;
+    is_system: Defaulted<boolean>;
+    created_at: Defaulted<Timestamp>;
+    updated_at: Defaulted<Timestamp>;
+    created_by_id: string | null;
+    version: Defaulted<number>;
+  };
+  schema_checksums: {
+    name: string;
+    checksum: string;
+  };
+  schema_migrations: {
+    name: string;
+    timestamp: string;
+  };
+  schema_migrations_lock: {
+    id: string;
+    is_locked: Defaulted<number>;
+  };
+  service_account_roles: {
+    service_account_id: string;
+    role_id: string;
+    created_at: Defaulted<Timestamp>;
+  };
+  service_accounts: {
+    id: string;
+    name: string;
+    description: Defaulted<string>;
+    is_active: Defaulted<boolean>;
+    token_epoch: Defaulted<number>;
+    last_used_at: Timestamp | null;
+    created_at: Defaulted<Timestamp>;
+    updated_at: Defaulted<Timestamp>;
+    created_by_id: string | null;
+    version: Defaulted<number>;
+  };
+  session_ends: {
+    id: Computed<Int8>;
+    user_id: string;
+    session_id: string | null;
+    before_epoch: number | null;
+    reason: string;
+    ended_at: Defaulted<Timestamp>;
+  };
+  session_tokens: {
+    user_id: string;
+    token_hash: Buffer;
+    session_id: string;
+    kind: 'access' | 'refresh';
+    jti: string;
+    key_id: string;
+    issued_at: Timestamp;
+    expires_at: Timestamp;
+    rotated_at: Timestamp | null;
+    successor_jti: string | null;
+    signed_expires_at: Timestamp | null;
+  };
+  sessions: {
+    id: string;
+    user_id: string;
+    origin_address: string | null;
+    user_agent: string | null;
+    created_at: Defaulted<Timestamp>;
+    last_used_at: Defaulted<Timestamp>;
+    expires_at: Timestamp;
+    revoked_at: Timestamp | null;
+    revoked_reason: string | null;
+    epoch: Defaulted<number>;
+  };
+  signing_keys: {
+    key_id: string;
+    public_jwk: Json;
+    private_key_sealed: Buffer;
+    created_at: Defaulted<Timestamp>;
+    signs_from: Defaulted<Timestamp>;
+  };
+  user_counts: {
+    slot: number;
+    total: Defaulted<Int8>;
+    active: Defaulted<Int8>;
+  };
+  user_roles: {
+    user_id: string;
+    role_id: string;
+    created_at: Defaulted<Timestamp>;
+  };
+  users: {
+    id: string;
+    email: string;
+    first_name: string;
+    last_name: string;
+    password_hash: string | null;
+    password_epoch: Defaulted<number>;
+    is_active: Defaulted<boolean>;
+    is_superuser: Defaulted<boolean>;
+    verified: Defaulted<boolean>;
+    created_at: Defaulted<Timestamp>;
+    updated_at: Defaulted<Timestamp>;
+    version: Defaulted<number>;
+    search_text: Computed<string>;
+    session_epoch: Defaulted<number>;
+    pending_registration: Defaulted<boolean>;
+    link_epoch: Defaulted<number>;
+    must_change_password: Defaulted<boolean>;
+  };
+};

@@ -1,0 +1,137 @@
+// What `change` promises. By its types: no administrative write before the entitlement check, and no end without audit
+// entries or `unchanged`. At run time: everything is written or nothing.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, test } from 'node:test';
+import type { TestClient } from '@castellan/testing/client';
+import { ADMIN, startTestService } from '@castellan/testing/harness';
+import { signedInWith } from '@castellan/testing/users/people';
+import { type Caller, userPrincipal } from '../../src/modules/authz/caller.ts';
+import { change, type Locking, rehearseChange } from '../../src/modules/authz/change.ts';
+import { insertNodes } from '../../src/modules/group-trees/store.ts';
+import { addPermissions, insertRole } from '../../src/modules/roles/store.ts';
+import { authenticate } from '../../src/modules/sessions/service.ts';
+import { allHandled } from '../../src/platform/fields.ts';
+
+const service = await startTestService({ after });
+const { deps } = service.service;
+
+async function callerWith({ accessToken }: TestClient, access: Caller['access']): Promise<Caller> {
+  const live = await authenticate(deps, `Bearer ${accessToken}`);
+  return {
+    principal: userPrincipal(live),
+    access,
+    operation: 'POST /api/v1/roles',
+    graph: await deps.graphSource.at(live.authz_stamp),
+    ifMatch: null,
+    client: {
+      requestId: randomUUID(),
+      address: '127.0.0.1',
+      userAgent: null,
+      secure: false,
+      gone: new AbortController().signal,
+    },
+  };
+}
+
+const newRole = () => {
+  const id = randomUUID();
+  return { id, name: `Role ${id}`, description: '', role_group_id: null };
+};
+
+const insert = (role: ReturnType<typeof newRole>) => async (locking: Locking) => {
+  const entitled = await locking.entitle();
+  await insertRole(entitled, { ...role, created_by_id: locking.caller.principal.id });
+  return entitled.done(role.id, { action: 'role_created', resourceType: 'role', resourceId: role.id });
+};
+
+const countRoles = async (id: string) => (await service.sql('select from roles where id = $1', [id])).length;
+const countEntries = async (id: string) =>
+  (await service.sql('select from audit_logs where resource_id = $1', [id])).length;
+
+test('a change writes its record and its audit entry', async () => {
+  const admin = service.client();
+  await admin.login(ADMIN);
+  const caller = await callerWith(admin, 'role.create');
+  const role = newRole();
+  assert.equal(await change(deps, caller, insert(role)), role.id);
+  assert.deepEqual([await countRoles(role.id), await countEntries(role.id)], [1, 1]);
+});
+
+test('a rehearsal throws what the change would throw, and leaves nothing behind', async () => {
+  const admin = service.client();
+  await admin.login(ADMIN);
+  const caller = await callerWith(admin, 'role.create');
+  const role = newRole();
+  await rehearseChange(deps, caller, insert(role));
+  assert.deepEqual([await countRoles(role.id), await countEntries(role.id)], [0, 0]);
+  await change(deps, caller, insert(role));
+  await assert.rejects(rehearseChange(deps, caller, insert(role)), { code: '23505' });
+});
+
+test('a caller who loses the permission before the check changes nothing', async () => {
+  const { client } = await signedInWith(service, 'role.create');
+  const caller = await callerWith(client, 'role.create');
+  const role = newRole();
+  await service.sql('delete from user_roles where user_id = $1', [caller.principal.id]);
+  await assert.rejects(change(deps, caller, insert(role)), {
+    code: 'permission_denied',
+    extras: { requiredPermission: 'role.create' },
+  });
+  await service.sql('update users set is_active = false where id = $1', [caller.principal.id]);
+  await assert.rejects(change(deps, caller, insert(role)), { code: 'token_revoked' });
+  assert.deepEqual([await countRoles(role.id), await countEntries(role.id)], [0, 0]);
+});
+
+test('a caller who must change their password before the check changes nothing', async () => {
+  const { client } = await signedInWith(service, 'role.create');
+  const caller = await callerWith(client, 'role.create');
+  const role = newRole();
+  await service.sql('update users set must_change_password = true where id = $1', [caller.principal.id]);
+  await assert.rejects(change(deps, caller, insert(role)), { code: 'password_change_required' });
+  assert.deepEqual([await countRoles(role.id), await countEntries(role.id)], [0, 0]);
+});
+
+test('a permission counts in whatever letter case it stands in the catalogue', async () => {
+  const { client } = await signedInWith(service, 'role.create');
+  const caller = await callerWith(client, 'role.create');
+  await service.sql("update permissions set name = 'Role.CREATE' where name = 'role.create'");
+  const role = newRole();
+  await change(deps, caller, insert(role));
+  await service.sql("update permissions set name = 'role.create' where name = 'Role.CREATE'");
+  assert.equal(await countRoles(role.id), 1);
+});
+
+// The compiler checks the rest: each of the following lines must not compile.
+const refusedByTheCompiler = async (caller: Caller): Promise<void> => {
+  const role = { ...newRole(), created_by_id: caller.principal.id };
+  const entry = { action: 'role_created', resourceId: role.id } as const;
+
+  await change(deps, caller, async (locking) => {
+    // @ts-expect-error: a write needs the entitlement check
+    await insertRole(locking, role);
+    // @ts-expect-error: a transaction alone is not enough
+    await addPermissions(locking.tx, []);
+    // @ts-expect-error: an object of the same shape is not enough either
+    await insertNodes({ tx: locking.tx, caller, isSuperuser: true }, 'role_groups', []);
+    const entitled = await locking.entitle();
+    return entitled.done(null, entry);
+  });
+  // @ts-expect-error: a change ends with `done` or `unchanged`, not with its result
+  await change(deps, caller, async () => role.id);
+  await change(deps, caller, async (locking) => {
+    const entitled = await locking.entitle();
+    // @ts-expect-error: `done` takes at least one audit entry
+    return entitled.done(role.id);
+  });
+  await change(deps, caller, async (locking) => {
+    const entitled = await locking.entitle();
+    // @ts-expect-error: an action that is not in the catalogue cannot be written
+    return entitled.done(role.id, { action: 'role_invented' });
+  });
+
+  const { name: _name, ...rest } = role;
+  // @ts-expect-error: every field of the body must be handled
+  allHandled(rest);
+};
+void refusedByTheCompiler;

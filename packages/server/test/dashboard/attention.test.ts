@@ -1,0 +1,175 @@
+// What deserves attention: each count is exact, and its list shows exactly the counted records.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, test } from 'node:test';
+import { type AttentionCode, type AttentionItem, attentionCodes } from '@castellan/contract/dashboard';
+import { ADMIN, signIn, startTestService, type TestService } from '@castellan/testing/harness';
+import { assertRefused } from '@castellan/testing/http/fixture';
+import { makePermission, makePermissionGroup } from '@castellan/testing/records/fixture';
+import { addPerson, addRole, roleNamed, signedInWith } from '@castellan/testing/users/people';
+import { removeUnverifiedAccounts } from '../../src/modules/users/service.ts';
+
+const ATTENTION = '/api/v1/dashboard/attention';
+const HOURS = 72;
+const service = await startTestService({ after }, { UNVERIFIED_ACCOUNT_CLEANUP_HOURS: String(HOURS) });
+const admin = await signIn(service, ADMIN);
+
+async function attention(client = admin): Promise<AttentionItem[]> {
+  const answer = await client.get(ATTENTION);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body.data.items;
+}
+
+/** Returns the ids of the list of an item, after checking that the list is as long as the item says. */
+async function listed(code: AttentionCode, client = admin): Promise<string[]> {
+  const item = (await attention(client)).find((one) => one.code === code);
+  assert.ok(item);
+  const { path, resource, query } = item.filter;
+  assert.equal(path, `${resource}?${new URLSearchParams(query)}`);
+  const { status, text, body } = await client.get(`${path}&size=100`);
+  assert.equal(status, 200, text);
+  const { total } = body.pagination ?? body.data;
+  assert.equal(item.count, total, code);
+  return (body.data.items ?? body.data).map(({ id }: { id: string }) => id);
+}
+
+async function assertListed(code: AttentionCode, expected: string[], among: string[]): Promise<void> {
+  const ids = await listed(code);
+  assert.deepEqual(ids.filter((id) => among.includes(id)).sort(), expected.toSorted(), code);
+}
+
+const lock = (email: string, until: string) =>
+  service.sql(
+    `insert into login_attempts (email, failures, locked_until) values ($1, 5, now() + $2::interval)`,
+    [email, until],
+  );
+
+const register = async (of: TestService, hoursAgo: number, state = {}): Promise<string> => {
+  const { id } = await addPerson(of, { verified: false, ...state });
+  await of.sql(
+    'update users set pending_registration = true, created_at = now() - make_interval(secs => $2) where id = $1',
+    [id, hoursAgo * 3_600],
+  );
+  return id;
+};
+
+test('only administrators read it, and it has every item in a fixed order, those without a record included', async () => {
+  const holder = await addPerson(service, { roles: [await roleNamed(service, 'Admin')] });
+  const items = await attention(await signIn(service, holder));
+  assert.deepEqual(
+    items.map(({ code }) => code),
+    attentionCodes,
+  );
+  for (const { count } of items) assert.ok(Number.isInteger(count) && count >= 0);
+  const { client } = await signedInWith(service, 'users.read', 'user.read', 'role.read');
+  assertRefused(await client.get(ATTENTION), 403, 'admin_required');
+  assertRefused(await service.client().get(ATTENTION), 401, 'token_missing');
+});
+
+test('locked users: not those whose lock has passed, inactive ones, or emails without an account', async () => {
+  const [locked, passed, inactive] = [
+    await addPerson(service),
+    await addPerson(service),
+    await addPerson(service, { active: false }),
+  ];
+  await lock(locked.email, '10 minutes');
+  await lock(passed.email, '-1 minute');
+  await lock(inactive.email, '10 minutes');
+  await lock('no-account@example.com', '10 minutes');
+  await assertListed('locked_users', [locked.id], [locked.id, passed.id, inactive.id]);
+});
+
+test('unverified users near their removal: registered ones within 24 hours of the clean-up, and those it is about to remove', async () => {
+  const near = await register(service, HOURS - 23);
+  const late = await register(service, HOURS + 1);
+  const rest = [
+    await register(service, HOURS - 25),
+    await register(service, HOURS - 1, { active: false }),
+    await register(service, HOURS - 1, { superuser: true }),
+    (await addPerson(service, { verified: false })).id,
+    await register(service, HOURS - 1, { verified: true }),
+  ];
+  await assertListed('unverified_users_near_removal', [near, late], [near, late, ...rest]);
+  const all = [near, late, rest[0] as string];
+  const within = async (hours: number) =>
+    (await admin.get(`/api/v1/users?removal_within_hours=${hours}&size=100`)).body.data.items
+      .map(({ id }: { id: string }) => id)
+      .filter((id: string) => all.includes(id));
+  assert.deepEqual((await within(1)).length, 1);
+  assert.deepEqual((await within(8_760)).length, 3);
+  await removeUnverifiedAccounts(service.service.deps, HOURS);
+  await assertListed('unverified_users_near_removal', [near], [near, late, ...rest]);
+  for (const hours of ['0', '8761', '1.5', 'x'])
+    assertRefused(await admin.get(`/api/v1/users?removal_within_hours=${hours}`), 422, 'validation_failed');
+});
+
+test('if accounts are removed within a day, every one that waits is near its removal', async (t) => {
+  const quick = await startTestService(t, { UNVERIFIED_ACCOUNT_CLEANUP_HOURS: '2' });
+  const id = await register(quick, 0);
+  assert.deepEqual(await listed('unverified_users_near_removal', await signIn(quick, ADMIN)), [id]);
+});
+
+test('users without roles are counted exactly through creation, assignment and deletion', async () => {
+  const role = await addRole(service);
+  const [without, withRole, gone] = [
+    await addPerson(service),
+    await addPerson(service, { roles: [role, await addRole(service)] }),
+    await addPerson(service),
+  ];
+  const among = [without.id, withRole.id, gone.id];
+  await assertListed('users_without_roles', [without.id, gone.id], among);
+  await admin.post(`/api/v1/users/${without.id}/roles`, [role]);
+  await admin.post(`/api/v1/users/${withRole.id}/roles`, []);
+  await admin.delete(`/api/v1/users/${gone.id}`);
+  await assertListed('users_without_roles', [withRole.id], among);
+});
+
+test('permissions in no role: those of the product, whatever system roles have', async () => {
+  const group = await makePermissionGroup(admin, { name: 'gazette' });
+  const [granted, loose] = [
+    await makePermission(admin, { group_id: group.id, name: 'print' }),
+    await makePermission(admin, { group_id: group.id, name: 'burn' }),
+  ];
+  await addRole(service, 'gazette.print');
+  await assertListed('permissions_without_roles', [loose.id], [granted.id, loose.id]);
+  const names = async (query: string): Promise<string[]> =>
+    (await admin.get(`/api/v1/permissions?size=100&${query}`)).body.data.map(
+      ({ name }: { name: string }) => name,
+    );
+  assert.ok((await names('roles=none')).includes('audit_log.read'));
+  assert.ok(!(await names('roles=none')).includes('role.read'), 'Manager has it');
+  assert.ok((await names('is_builtin=true')).includes('audit_log.read'));
+  assert.ok(!(await names('is_builtin=true')).includes('gazette.burn'));
+  assert.deepEqual(await names(`group_id=${group.id}&is_builtin=false`), ['gazette.burn', 'gazette.print']);
+  assertRefused(await admin.get('/api/v1/permissions?roles=some'), 422, 'validation_failed');
+});
+
+test('roles without holders and roles without permissions; a service account is a holder too', async () => {
+  const [empty, held, ofService] = [
+    await addRole(service),
+    await addRole(service, 'role.read'),
+    await addRole(service, 'role.read'),
+  ];
+  const among = [empty, held, ofService];
+  await assertListed('roles_without_holders', among, among);
+  await assertListed('roles_without_permissions', [empty], among);
+  await addPerson(service, { roles: [held] });
+  const account = randomUUID();
+  await service.sql('insert into service_accounts (id, name) values ($1, $2)', [account, `Robot ${account}`]);
+  await service.sql('insert into service_account_roles (service_account_id, role_id) values ($1, $2)', [
+    account,
+    ofService,
+  ]);
+  await assertListed('roles_without_holders', [empty], among);
+  const both = await admin.get('/api/v1/roles?holders=none&permissions=none&size=100&name_pattern=role*');
+  assert.deepEqual(
+    both.body.data.map(({ id }: { id: string }) => id).filter((id: string) => among.includes(id)),
+    [empty],
+  );
+  for (const query of ['holders=some', 'permissions=all'])
+    assertRefused(await admin.get(`/api/v1/roles?${query}`), 422, 'validation_failed');
+});
+
+test('every count is that of its list', async () => {
+  for (const code of attentionCodes) await listed(code);
+});

@@ -1,0 +1,141 @@
+// GET /settings: every setting with its value in force and its source, and nothing of a secret.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Answer } from '@castellan/testing/client';
+import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
+import { signedInWith } from '@castellan/testing/users/people';
+import { loadSettings, settingDefinitions } from '../../src/settings.ts';
+
+const definitions = Object.values(settingDefinitions);
+const smtpPassword = 'Granite$Pelican58Oar';
+const environment = {
+  PASSWORD_MIN_LENGTH: ' 14 ',
+  DEFAULT_ROLE: '',
+  FIRST_SUPERUSER_PASSWORD: ADMIN.password,
+  SMTP_URL: `smtp://mailer-login:${encodeURIComponent(smtpPassword)}@127.0.0.1:9?name=mailer-option`,
+};
+const service = await startTestService({ after }, environment);
+const { client } = await signedInWith(service, 'settings.read');
+
+type Shown = { name: string; value: string | null; default: string; source: string; is_secret: boolean };
+const read = async (): Promise<{ answer: Answer; byName: Map<string, Shown> }> => {
+  const answer = await client.get('/api/v1/settings');
+  assert.equal(answer.status, 200, answer.text);
+  return { answer, byName: new Map(answer.body.data.map((one: Shown) => [one.name, one])) };
+};
+
+/** Returns the password and the options of a URL; otherwise the value itself. */
+function secretsIn(value: string): string[] {
+  const url = URL.parse(value);
+  if (!url) return [value];
+  const parts = [url.password, decodeURIComponent(url.password), ...url.searchParams.values()];
+  return parts.filter((part) => part !== '');
+}
+
+test('every setting is listed once, in the order of its documentation, with its meaning', async () => {
+  const { answer } = await read();
+  assert.deepEqual(
+    answer.body.data.map(({ name, description }: Record<string, string>) => [name, description]),
+    definitions.map(({ name, description }) => [name, description]),
+  );
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+});
+
+test('a setting has its value in force, its default and the source of the value', async () => {
+  const { byName } = await read();
+  const shownFor = (name: string) => {
+    const { value, default: byDefault, source } = byName.get(name) as Shown;
+    return [value, byDefault, source];
+  };
+  assert.deepEqual(shownFor('PASSWORD_MIN_LENGTH'), ['14', '12', 'environment']);
+  assert.deepEqual(shownFor('PASSWORD_HISTORY_COUNT'), ['5', '5', 'default']);
+  assert.deepEqual(shownFor('DEFAULT_ROLE'), ['', 'User', 'environment']);
+  assert.deepEqual(shownFor('TRUSTED_PROXIES'), ['none', 'none', 'default']);
+  assert.deepEqual(shownFor('RATE_LIMIT_LOGIN'), ['off', '5/minute', 'environment']);
+  assert.deepEqual(shownFor('RESET_URL'), [
+    'http://castellan.test/reset#token={token}',
+    'PUBLIC_URL/reset#token={token}',
+    'default',
+  ]);
+});
+
+test('no secret of the running configuration is in the answer', async () => {
+  const { answer, byName } = await read();
+  const { settings } = service.service.deps;
+  let hidden = 0;
+  for (const [key, { name, secret }] of Object.entries(settingDefinitions)) {
+    const value: unknown = settings[key as keyof typeof settingDefinitions];
+    assert.equal(byName.get(name)?.is_secret, secret !== null, name);
+    if (secret === null || typeof value !== 'string') continue;
+    const hiddenParts = secret === 'value' ? [value] : secretsIn(value);
+    for (const part of hiddenParts) assert.ok(!answer.text.includes(part), name);
+    hidden += hiddenParts.length;
+  }
+  assert.ok(hidden >= 5);
+  for (const part of [smtpPassword, 'mailer-login', 'mailer-option'])
+    assert.ok(!answer.text.includes(part), part);
+  for (const name of ['SECRET_KEY', 'FIRST_SUPERUSER_PASSWORD']) assert.equal(byName.get(name)?.value, null);
+  assert.equal(byName.get('SMTP_URL')?.value, 'smtp://127.0.0.1:9');
+});
+
+test('a secret that is not set is generated', () => {
+  const sources = new Map(loadSettings({}).inForce.map(({ name, value, source }) => [name, [value, source]]));
+  for (const name of ['SECRET_KEY', 'FIRST_SUPERUSER_PASSWORD'])
+    assert.deepEqual(sources.get(name), [null, 'generated']);
+  assert.deepEqual(sources.get('DATABASE_URL'), ['embedded', 'default']);
+});
+
+test('the answer is the same for secrets of any length', () => {
+  const shown = (length: number) =>
+    JSON.stringify(
+      loadSettings({
+        SECRET_KEY: 'k'.repeat(length),
+        FIRST_SUPERUSER_PASSWORD: 'p'.repeat(length),
+        SMTP_URL: `smtp://u:${'p'.repeat(length)}@mail.example`,
+        DATABASE_URL: `postgres://u:${'p'.repeat(length)}@db.example/app`,
+      }).inForce,
+    );
+  assert.equal(shown(40), shown(90));
+});
+
+// Whatever a setting is called and however it is declared: if it accepts a URL with a login, the login is hidden.
+for (const { name, read: accepts } of definitions)
+  test(`${name}: a login in a URL is not shown`, () => {
+    for (const scheme of ['https', 'postgres', 'smtp']) {
+      const value = `${scheme}://kettle-user:kettle-password@host.example/path`;
+      try {
+        accepts(value);
+      } catch {
+        continue;
+      }
+      const { inForce } = loadSettings({ [name]: value });
+      assert.equal(inForce.find((one) => one.name === name)?.source, 'environment');
+      assert.doesNotMatch(JSON.stringify(inForce), /kettle/);
+    }
+  });
+
+test('a secret that looks like a URL is hidden as a whole', () => {
+  const SECRET_KEY = 'https://kettle.example/kettle-key-that-has-32-bytes';
+  assert.doesNotMatch(JSON.stringify(loadSettings({ SECRET_KEY }).inForce), /kettle/);
+});
+
+test('a text setting whose name says that it is secret is declared as one', () => {
+  const text = 'kettle-text-that-has-32-bytes-or-more';
+  const acceptsText = ({ read: accepts }: (typeof definitions)[number]): boolean => {
+    try {
+      return accepts(text) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  const suspicious = definitions.filter((one) => /SECRET|PASSWORD|KEY|TOKEN|CREDENTIAL/.test(one.name));
+  assert.ok(suspicious.length > 2);
+  for (const one of suspicious.filter(acceptsText)) assert.equal(one.secret, 'value', one.name);
+});
+
+test('a caller without the permission is refused', async () => {
+  const { client: other } = await signedInWith(service, 'audit_log.read');
+  const answer = await other.get('/api/v1/settings');
+  assert.deepEqual([answer.status, answer.body.required_permission], [403, 'settings.read']);
+  assert.equal((await (await signIn(service, ADMIN)).get('/api/v1/settings')).status, 200);
+});

@@ -1,0 +1,52 @@
+// Prepares every SQL statement of the sources against the migrated schema and compares its parameters and columns with
+// the types in the code. It executes none, so no request has to reach it. Its limits: docs/decisions/0006-kysely.md.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createScratchDatabase } from '@castellan/testing/scratch-database';
+import pg from 'pg';
+import { type Catalog, mistakesOf, readCatalog } from './check.ts';
+import { readSources } from './sources.ts';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url)).replace(/\/$/, '');
+
+/** What is not checked: a column of a builder's query, SQL files, and the driver below Kysely. */
+const unchecked = [
+  'packages/server/src/modules/sessions/key-store.ts: no statement uses sql<number>`(extract(epoch from signs_from - clock_timestamp()) * 1000)::float8`',
+  'packages/server/src/platform/db/migrate.ts: the text of file.text is not known before it runs',
+  'packages/server/src/platform/db/pool.ts: depends on a parameter',
+  'packages/server/src/platform/db/pool.ts: the text of { text, values: [...values] } is not known before it runs',
+];
+
+const sources = readSources(root);
+const byFile = Map.groupBy(sources.statements, ({ at }) => at.replace(/:\d+$/, ''));
+let client: pg.Client;
+let catalog: Catalog;
+let drop: () => Promise<void>;
+
+before(async () => {
+  const database = await createScratchDatabase({ migrated: true });
+  drop = database.drop;
+  client = new pg.Client(database.url);
+  await client.connect();
+  catalog = await readCatalog(client);
+});
+after(async () => {
+  sources.close();
+  await client.end();
+  await drop();
+});
+
+test('every SQL template of the sources belongs to a statement whose text is known', () => {
+  const unread = sources.unread.map(({ at, reason }) => `${at.replace(/:\d+$/, '')}: ${reason}`);
+  assert.deepEqual(unread.sort(), unchecked);
+  assert.ok(sources.statements.length > 200, `${sources.statements.length} found`);
+});
+
+for (const [file, statements] of byFile)
+  test(`${file}: PostgreSQL and the code agree on its statements`, async () => {
+    const found: string[] = [];
+    for (const statement of statements)
+      found.push(...(await mistakesOf(client, catalog, sources.checker, statement)));
+    assert.deepEqual([...new Set(found)], []);
+  });

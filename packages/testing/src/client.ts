@@ -1,0 +1,144 @@
+// A client that behaves like a web page: it keeps cookies, fetches a CSRF token and sends its access token.
+// It must not judge answers. Everything it adds can be overridden, to test what happens without it.
+import { watch, watchAnswer } from './secret-watch.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads bodies of every shape and asserts on what it finds.
+export type Body = any;
+export type Answer = { status: number; headers: Headers; body: Body; text: string };
+
+export type RequestOptions = {
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Sent unchanged. */
+  raw?: string | Buffer<ArrayBuffer>;
+  /** Null removes a header that would otherwise be sent. */
+  headers?: Record<string, string | null>;
+};
+
+type Prepared = { headers: [string, string][]; body: string | Buffer<ArrayBuffer> | undefined };
+
+export type TestClient = {
+  readonly url: string;
+  readonly cookies: Map<string, string>;
+  /** Set by `login`; sent as the bearer token. */
+  accessToken: string | null;
+  refreshToken: string | null;
+  /** Returns what `request` would send, for callers that send it by other means. */
+  prepare(method: string, options?: RequestOptions): Promise<Prepared>;
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  get(path: string, options?: RequestOptions): Promise<Answer>;
+  post(path: string, json?: unknown, options?: RequestOptions): Promise<Answer>;
+  put(path: string, json?: unknown, options?: RequestOptions): Promise<Answer>;
+  delete(path: string, json?: unknown, options?: RequestOptions): Promise<Answer>;
+  login(user: { email: string; password: string }): Promise<Answer>;
+  /** The same browser against another instance. */
+  at(url: string): TestClient;
+};
+
+type State = {
+  cookies: Map<string, string>;
+  csrfToken: string | null;
+  accessToken: string | null;
+  refreshToken: string | null;
+};
+
+export function createClient(
+  url: string,
+  state: State = { cookies: new Map(), csrfToken: null, accessToken: null, refreshToken: null },
+): TestClient {
+  async function prepare(method: string, options: RequestOptions = {}): Promise<Prepared> {
+    const unsafe = !['GET', 'HEAD', 'OPTIONS'].includes(method);
+    if (unsafe && state.csrfToken === null && options.headers?.['x-csrf-token'] === undefined) {
+      const answer = await request('GET', '/api/v1/auth/csrf-token');
+      state.csrfToken = answer.body?.data?.csrf_token ?? null;
+    }
+    const headers: Record<string, string | null> = {
+      ...(unsafe && state.csrfToken ? { 'x-csrf-token': state.csrfToken } : {}),
+      ...(state.accessToken ? { authorization: `Bearer ${state.accessToken}` } : {}),
+      ...(state.cookies.size > 0
+        ? { cookie: [...state.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }
+        : {}),
+      ...(options.json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    };
+    watch.noteSent(options.json);
+    return {
+      headers: Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null),
+      body: options.json === undefined ? options.raw : JSON.stringify(options.json),
+    };
+  }
+
+  async function request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const { headers, body } = await prepare(method, options);
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(body === undefined ? {} : { body }),
+    });
+    for (const cookie of response.headers.getSetCookie()) keep(cookie);
+    const text = await response.text();
+    const answer = { status: response.status, headers: response.headers, text, body: parse(text) };
+    watchAnswer(answer);
+    return answer;
+  }
+
+  function keep(cookie: string): void {
+    const [pair = '', ...attributes] = cookie.split('; ');
+    const name = pair.slice(0, pair.indexOf('='));
+    if (attributes.some((one) => /^(max-age=0|expires=thu, 01 jan 1970)/i.test(one)))
+      state.cookies.delete(name);
+    else {
+      state.cookies.set(name, pair.slice(name.length + 1));
+      watch.note(pair.slice(name.length + 1), `cookie ${name}`);
+    }
+  }
+
+  const withBody =
+    (method: string) =>
+    (path: string, json?: unknown, options: RequestOptions = {}) =>
+      request(method, path, json === undefined ? options : { ...options, json });
+
+  return {
+    url,
+    cookies: state.cookies,
+    get accessToken() {
+      return state.accessToken;
+    },
+    set accessToken(token) {
+      state.accessToken = token;
+    },
+    get refreshToken() {
+      return state.refreshToken;
+    },
+    set refreshToken(token) {
+      state.refreshToken = token;
+    },
+    prepare,
+    request,
+    get: (path, options) => request('GET', path, options),
+    post: withBody('POST'),
+    put: withBody('PUT'),
+    delete: withBody('DELETE'),
+    async login({ email, password }) {
+      const answer = await request('POST', '/api/v1/auth/login', {
+        json: { email, password },
+        headers: { authorization: null },
+      });
+      if (answer.status === 200) {
+        state.accessToken = answer.body.data.access_token;
+        state.refreshToken = answer.body.data.refresh_token;
+      }
+      return answer;
+    },
+    at: (other) => createClient(other, state),
+  };
+}
+
+function parse(text: string): Body {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

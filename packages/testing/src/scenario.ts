@@ -1,0 +1,94 @@
+// A scenario of the hardening suite: a test that counts what it did, for docs/hardening.md.
+// A scenario that tried or checked nothing fails.
+// HARDENING=full runs all rounds, as for the report; otherwise a scenario runs the bounded share of every test run.
+import assert from 'node:assert/strict';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+
+/** The chapters of the report, in order. */
+export const areas = {
+  races: 'Races',
+  tokens: 'Forged and stolen tokens',
+  fuzzing: 'Hostile input',
+  faults: 'Faults',
+  timing: 'Equal work',
+  http: 'HTTP at its edges',
+  secrets: 'Secrets',
+} as const;
+export type Area = keyof typeof areas;
+
+export type Tally = {
+  /** Counts requests, tokens or inputs that were sent. */
+  tried(count?: number): void;
+  /** Counts faults that were really caused. */
+  injected(count?: number): void;
+  /** Counts statements about the service that were checked afterwards and held. */
+  held(count?: number): void;
+};
+
+/**
+ * `any database`: no result depends on the version of PostgreSQL, so a run for another server leaves the file out. This
+ * fits what happens before the first statement, outside the database, or in an embedded PostgreSQL of the scenario.
+ */
+export type Scope = 'each database' | 'any database';
+
+export type Outcome = {
+  area: Area;
+  scope: Scope;
+  name: string;
+  tried: number;
+  injected: number;
+  held: number;
+  ok: boolean;
+};
+
+export const isFull = process.env.HARDENING === 'full';
+
+/** Returns the number of rounds: `share` in every test run, `full` in a full run. */
+export const rounds = (share: number, full: number): number => (isFull ? full : share);
+
+/** Returns `count` elements, chosen by `number`; consecutive numbers together return all elements. */
+export function spread<T>(all: readonly T[], count: number, number: number): T[] {
+  const step = Math.min(count, all.length);
+  const start = (number * step) % all.length;
+  return [...all.slice(start), ...all.slice(0, start)].slice(0, step);
+}
+
+/** Returns all elements in a full run, otherwise those that `spread` chooses. */
+export const byTurns = <T>(all: readonly T[], count: number, number: number): T[] =>
+  spread(all, rounds(count, all.length), number);
+
+/** Appends one line per scenario to a file per process, which scripts/hardening.ts reads. */
+export function report(outcome: Outcome): void {
+  const folder = process.env.HARDENING_REPORT;
+  if (folder) appendFileSync(join(folder, `${process.pid}.jsonl`), `${JSON.stringify(outcome)}\n`);
+}
+
+/**
+ * Returns `test` for the scenarios of one area. Their names say what holds and must be the same in every run, because
+ * the report is compared by names.
+ */
+export const scenariosOf =
+  (area: Area, scope: Scope = 'each database') =>
+  (name: string, run: (tally: Tally, t: TestContext) => Promise<void>): void => {
+    test(name, async (t) => {
+      const counts = { tried: 0, injected: 0, held: 0 };
+      const countOf =
+        (what: keyof typeof counts) =>
+        (count = 1): void => {
+          counts[what] += count;
+        };
+      const tally: Tally = { tried: countOf('tried'), injected: countOf('injected'), held: countOf('held') };
+      let ok = false;
+      try {
+        await run(tally, t);
+        assert.ok(counts.tried > 0, 'the scenario tried nothing');
+        assert.ok(counts.held > 0, 'the scenario judged nothing');
+        assert.ok(area !== 'faults' || counts.injected > 0, 'the scenario brought no fault about');
+        ok = true;
+      } finally {
+        report({ area, scope, name, ...counts, ok });
+      }
+    });
+  };

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findWords, isChecked } from './check-words.ts';
+
+const found = (path: string, text: string): string[] =>
+  findWords(path, text).map(({ line, found }) => `${line} ${found}`);
+
+test('a word to avoid is found in a page, with its line and a better word', () => {
+  assert.deepEqual(findWords('docs/guide.md', 'A user\nchanges his password.'), [
+    { line: 2, found: 'his', better: 'they, their, or the noun' },
+  ]);
+  assert.deepEqual(found('README.md', 'Back-ups and time-outs'), ['1 Back-ups', '1 time-outs']);
+});
+
+test('examples, inline code and link targets of a page are ignored', () => {
+  assert.deepEqual(found('docs/a.md', '```sh\necho his\n```\nthe `his` of [x](#back-up)'), []);
+  assert.deepEqual(found('docs/a.md', '```\nhis\n```\nhis'), ['4 his']);
+});
+
+test('in source code, comments and messages are checked, names are not', () => {
+  const path = 'packages/server/src/a.ts';
+  assert.deepEqual(found(path, "const he = row['his'];"), []);
+  assert.deepEqual(found(path, '// The moment of the deed.'), ['1 deed']);
+  assert.deepEqual(found(path, '/** His row. */'), ['1 His']);
+  assert.deepEqual(found(path, 'throw new Error("the way in is closed");'), ['1 way in']);
+  assert.deepEqual(found(path, '// The one way in which it is replaced.'), []);
+});
+
+test('in test files only the test names are checked, including those on a line of their own', () => {
+  const path = 'packages/server/test/a.test.ts';
+  assert.deepEqual(found(path, "test('he keeps his role', async () => {\n  const his = 'his own row';"), [
+    '1 he',
+  ]);
+  assert.deepEqual(found(path, "  scenario(\n    'a storm of requests',\n    async () => {"), ['2 storm']);
+  assert.deepEqual(found(path, "assert.ok(\n  'his',\n"), []);
+});
+
+test('generated data and migrations are not checked', () => {
+  assert.ok(isChecked('packages/server/src/app.ts'));
+  assert.ok(isChecked('docs/decisions/0001-embedded-postgresql.md'));
+  assert.ok(!isChecked('docs/openapi.json'));
+  assert.ok(!isChecked('packages/server/migrations/0001-accounts.sql'));
+});

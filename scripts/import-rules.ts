@@ -1,0 +1,161 @@
+// The table of which file may import which. `npm run gen` writes it as rules of the linter (biome.imports.json).
+// Each row names what is allowed; everything else is refused.
+
+/** `face`: the public files of a module, by default `service.ts`. `routesSee`: those of them that routes may import. */
+export type Modules = Record<string, { uses: string[]; face?: string[]; routesSee?: string[] }>;
+
+/**
+ * The server's modules, from the bottom up. A module uses only modules above it in this list, so no two import each
+ * other. `uses` names modules, whose public files (`face`) may be imported, or single further files of a module.
+ */
+export const modules: Modules = {
+  audit: { uses: [] },
+  sessions: { uses: ['audit'] },
+  'api-keys': { uses: ['audit'] },
+  lockout: { uses: ['audit'] },
+  passwords: { uses: ['audit', 'sessions'] },
+  authz: {
+    uses: ['audit', 'sessions', 'sessions/token-lookup.ts', 'api-keys'],
+    face: [
+      'caller.ts',
+      'assignment.ts',
+      'change.ts',
+      'delegation.ts',
+      'effective.ts',
+      'decision.ts',
+      'impact.ts',
+      'preview.ts',
+      'subjects.ts',
+      'graph.ts',
+      'authentication.ts',
+      'access-limit.ts',
+    ],
+    routesSee: ['caller.ts'],
+  },
+  'group-trees': { uses: ['authz'] },
+  permissions: { uses: ['authz'], face: ['service.ts', 'presentation.ts'] },
+  'permission-groups': { uses: ['authz', 'group-trees', 'permissions'] },
+  roles: { uses: ['authz', 'permissions'] },
+  'role-groups': { uses: ['authz', 'group-trees', 'roles'] },
+  users: { uses: ['audit', 'sessions', 'lockout', 'passwords', 'authz', 'permission-groups', 'roles'] },
+  auth: {
+    uses: [
+      'audit',
+      'sessions',
+      'sessions/refresh.ts',
+      'sessions/tokens.ts',
+      'lockout',
+      'passwords',
+      'authz',
+      'users',
+    ],
+  },
+  'service-accounts': { uses: ['authz'] },
+  access: { uses: ['authz'] },
+  oauth: {
+    uses: [
+      'audit',
+      'sessions/key-ring.ts',
+      'sessions/token-lookup.ts',
+      'sessions/token-revocation.ts',
+      'sessions/tokens.ts',
+      'api-keys',
+      'authz',
+    ],
+  },
+  'access-changes': {
+    uses: [
+      'authz',
+      'roles/permission-plans.ts',
+      'service-accounts/role-changes.ts',
+      'users/change-plans.ts',
+      'users/changes.ts',
+    ],
+  },
+  dashboard: { uses: ['authz'] },
+  health: { uses: ['sessions/key-ring.ts'] },
+  pages: { uses: [] },
+  settings: { uses: [] },
+  seed: { uses: ['audit', 'sessions/key-ring.ts'] },
+};
+
+/** The folders of platform/, from the bottom up, and the folders that each may use. */
+export const platform: Record<string, string[]> = {
+  '.': [],
+  jobs: ['.'],
+  limits: ['.'],
+  security: ['.'],
+  mail: ['.'],
+  db: ['.'],
+  http: ['.', 'limits', 'security', 'db'],
+  'http/reference': ['.', 'limits', 'http'],
+};
+
+/** The parts of the contract that platform/ may import: the shape of answers, but no record. */
+export const contractOfPlatform = ['envelope', 'errors', 'permissions', 'common', 'examples'];
+
+const forTests = ['@castellan/testing/**', '@castellan/hardening/**', '@castellan/embedded-postgres/testing'];
+
+/** What no file of the server may import. */
+export const aboveServer = [...forTests, '@castellan/cli/**'];
+
+/** All other rules: files, what they must not import, and why. A later row replaces an earlier one. */
+export const others: { files: string[]; refused: string[]; message: string }[] = [
+  {
+    files: ['packages/contract/src/**'],
+    refused: ['@castellan/**', '../../**', 'node:*'],
+    message: 'The contract is used by servers and browsers: it imports nothing but typebox.',
+  },
+  {
+    files: ['packages/embedded-postgres/src/**'],
+    refused: ['@castellan/**', '../../**'],
+    message: 'The embedded PostgreSQL is independent: it imports no other package of the project.',
+  },
+  {
+    files: ['packages/openapi/src/**'],
+    refused: ['@castellan/**', '../../**', 'fastify', '@fastify/**'],
+    message: 'The OpenAPI builder knows no service: it receives everything specific as conventions.',
+  },
+  {
+    files: ['packages/testing/src/**'],
+    refused: ['@castellan/cli/**', '@castellan/hardening/**', '../../**'],
+    message: 'Tests of every package use the harness: it imports the service and its parts, but no test.',
+  },
+  {
+    files: ['packages/server/src/schema/**'],
+    refused: ['../**', ...aboveServer],
+    message: 'schema/ describes the database: it imports nothing else of the server.',
+  },
+  {
+    files: ['packages/sdk/src/**', 'packages/console/src/**'],
+    refused: ['@castellan/server/**', '@castellan/cli/**', '**/server/**', '**/cli/**', ...forTests],
+    message: 'A client of the service imports only its contract.',
+  },
+  {
+    files: ['packages/console/src/features/**'],
+    refused: [
+      '../*/**',
+      '!../../**',
+      '**/features/**',
+      '@castellan/server/**',
+      '@castellan/cli/**',
+      ...forTests,
+    ],
+    message: 'A feature imports no other feature, and neither the server nor the command line.',
+  },
+  {
+    files: ['packages/console/src/ui/**', 'packages/console/src/lib/**'],
+    refused: ['**/features/**', '**/app/**', '@castellan/server/**', '@castellan/cli/**', ...forTests],
+    message: 'ui/ and lib/ import no feature, and neither the server nor the command line.',
+  },
+  {
+    files: ['packages/cli/src/**'],
+    refused: forTests,
+    message: 'Production code imports nothing that exists for tests.',
+  },
+  {
+    files: ['packages/cli/src/main.ts', 'packages/cli/src/command.ts', 'packages/cli/src/commands.ts'],
+    refused: ['@castellan/server/**', '**/server/**', ...forTests],
+    message: 'Help and usage errors must not load the server: import it in the file of the command.',
+  },
+];

@@ -1,0 +1,21 @@
+// A test that never ends and leaves a database, a folder and a process behind: for the test that interrupts a run.
+import { spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createScratchDatabase } from '@castellan/testing/scratch-database';
+
+test('never ends', async () => {
+  const { url } = await createScratchDatabase({ migrated: true });
+  const cwd = mkdtempSync(join(tmpdir(), 'left-behind-'));
+  // Like a service that a test started: in a process group of its own, without the environment of the run.
+  const child = spawn('sleep', ['600'], {
+    cwd,
+    env: { PATH: process.env.PATH },
+    detached: true,
+    stdio: 'ignore',
+  });
+  process.stderr.write(`under way ${JSON.stringify({ url, pid: child.pid })}\n`);
+  await new Promise((resolve) => setTimeout(resolve, 600_000));
+});
