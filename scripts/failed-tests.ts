@@ -1,0 +1,17 @@
+/** One failed test of a run. `file` is relative to the root; `reason` is the first line of its error. */
+export type FailedTest = { file: string; place: string; name: string; reason: string };
+
+const BLOCK = /^test at (.+):(\d+):\d+\n✖ (.+?)(?: \([\d.]+ms\))?\n(?: *\n)*( +.+)?/gm;
+
+/** Returns the tests below `failing tests:` in the text of the spec reporter of node:test. */
+export function failedTests(out: string): FailedTest[] {
+  const [, ...parts] = out.split('✖ failing tests:');
+  return parts.flatMap((part) =>
+    [...part.matchAll(BLOCK)].map(([, file = '', line = '', name = '', reason = '']) => ({
+      file,
+      place: `${file}:${line}`,
+      name,
+      reason: reason.trim(),
+    })),
+  );
+}
