@@ -288,11 +288,12 @@ scenario(
       await waiting(2);
       await first.release();
       await granted;
+      // The password is hashed, and the request waits for the row again. Demoted earlier, the caller would be refused there.
+      await waiting(1);
       const [demoted] = await sendAtOnce(pair, tally, round, [
         put(`users/${holder.id}`, { is_superuser: false }),
       ]);
       assert.equal(demoted?.status, 200, demoted?.text);
-      await waiting(1);
       await second.release();
       const [refused] = await answer;
       assert.deepEqual([refused?.status, refused?.body.code], [403, 'superuser_required'], refused?.text);
