@@ -1,1 +1,2 @@
 export type * from './api.ts';
+export * from './guard.ts';

@@ -1,0 +1,60 @@
+import { type Guard, guardOver } from './guard/core.ts';
+import type { GuardError } from './guard/errors.ts';
+import { createHttpBackend } from './guard/http-backend.ts';
+
+export type { Guard } from './guard/core.ts';
+export { GuardError, type GuardErrorCode } from './guard/errors.ts';
+export type { HeaderCarrier, Middleware } from './guard/middleware.ts';
+export type { Check, Identity, Subject } from './guard/subject.ts';
+
+export type GuardOptions = {
+  /** URL of Castellan, with the path that it is mounted below: `https://id.example.com`. */
+  baseUrl: string;
+  /** An API key of a service account with the role `Service` (`token.introspect` and `access.check`). */
+  apiKey: string;
+  /** Limit for one exchange with Castellan, in ms; a check of an access token may need two. Default: 2,000. */
+  timeoutMs?: number;
+  /**
+   * How old an answer may be when it is used, in ms. Until then a revoked token or permission still counts. Each process has
+   * its own cache. Default: 0, every check asks.
+   */
+  maxStaleMs?: number;
+  /** How many callers, and how many decisions, are kept at most. Default: 10,000. */
+  cacheSize?: number;
+  /** How far the clocks of this machine and of Castellan may differ, in ms. Default: 60,000. */
+  clockToleranceMs?: number;
+  /** Is told why Castellan gave no trustworthy answer, to be logged. */
+  onUnavailable?: (error: GuardError) => void;
+  /** Replaces the global `fetch`. */
+  fetch?: typeof fetch;
+};
+
+/** Returns a guard that asks Castellan. Throws a TypeError for options that cannot work. */
+export function createGuard(options: GuardOptions): Guard {
+  const { timeoutMs = 2_000, maxStaleMs = 0, cacheSize = 10_000, clockToleranceMs = 60_000 } = options;
+  for (const [name, value] of Object.entries({ timeoutMs, maxStaleMs, cacheSize, clockToleranceMs }))
+    if (!Number.isFinite(value) || value < 0) throw new TypeError(`${name} must be a number of at least 0.`);
+  const backend = createHttpBackend({
+    baseUrl: checkedBaseUrl(options.baseUrl),
+    apiKey: checkedKey(options.apiKey),
+    timeoutMs,
+    maxStaleMs,
+    cacheSize,
+    clockToleranceMs,
+    fetch: options.fetch ?? ((...args) => fetch(...args)),
+  });
+  return guardOver(backend, options);
+}
+
+function checkedBaseUrl(text: string): string {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
+    throw new TypeError('baseUrl must be an http or https URL without user, query and fragment.');
+  return url.href.replace(/\/+$/, '');
+}
+
+function checkedKey(key: string): string {
+  if (typeof key !== 'string' || !/^castellan_[\w-]+$/.test(key))
+    throw new TypeError('apiKey must be an API key of a service account: castellan_…');
+  return key;
+}

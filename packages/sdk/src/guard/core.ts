@@ -1,0 +1,119 @@
+import { bearerToken } from './access-token.ts';
+import { GuardError, refusalOf } from './errors.ts';
+import { authorizationOf, type HeaderCarrier, type Middleware, middlewareOf } from './middleware.ts';
+import {
+  type Backend,
+  type Check,
+  type Identity,
+  type Inspection,
+  partsOf,
+  type Subject,
+} from './subject.ts';
+
+/** Decides who sent a request and what they may do. Everything that is no clear yes is a refusal: a `GuardError`, or false. */
+export type Guard = {
+  /**
+   * Returns who sent a request. Throws a `GuardError` with `missing_token` or `invalid_token`, or with `unavailable` if
+   * there is no trustworthy answer.
+   */
+  authenticate(request: HeaderCarrier): Promise<Identity>;
+  /** Tells whether the subject has the permission now. Throws a `GuardError` with `unavailable`. */
+  can(subject: Subject, permission: string): Promise<boolean>;
+  /** Tells whether every one of the checks, at least one, holds. Throws a `GuardError` with `unavailable`. */
+  canAll(checks: readonly Check[]): Promise<boolean>;
+  /** Lets only callers with the permission through. Throws a TypeError at once if this is no name of a permission. */
+  require(permission: string): Middleware;
+  /** Lets every caller with a live token through. */
+  authenticated: Middleware;
+  /** Returns who sent a request that a middleware let through. Throws for any other request. */
+  identityOf(request: object): Identity;
+};
+
+/** `onUnavailable` is told of refusals that Castellan or the network caused, to be logged. */
+export type GuardHooks = { onUnavailable?: ((error: GuardError) => void) | undefined };
+
+const subjectTypes: readonly unknown[] = ['user', 'service_account', 'role'];
+
+/** Returns the guard over a backend; the network and the tests' stand-in differ only there. */
+export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guard {
+  const callers = new WeakMap<object, Identity>();
+  /** The tokens of identities: what a program may do depends on its key, not only on its account. */
+  const tokens = new WeakMap<Identity, string>();
+
+  /** Runs a look-up, and tells of failures. */
+  async function ask<Answer>(run: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await run();
+    } catch (error) {
+      const refused = refusalOf(error);
+      try {
+        onUnavailable?.(refused);
+      } catch {
+        // A broken log must not turn a refusal into something else.
+      }
+      throw refused;
+    }
+  }
+
+  async function inspect(request: HeaderCarrier): Promise<Inspection> {
+    const header = authorizationOf(request);
+    if (header === '') throw new GuardError('missing_token', 'The request has no Authorization header.');
+    const token = bearerToken(header);
+    const found = token === undefined ? undefined : await ask(() => backend.inspect(token));
+    if (!found || token === undefined)
+      throw new GuardError(
+        'invalid_token',
+        'The bearer token is malformed, has ended or is of another issuer.',
+      );
+    tokens.set(found.identity, token);
+    return found;
+  }
+
+  async function can(subject: Subject, permission: string): Promise<boolean> {
+    checkSubject(subject);
+    partsOf(permission);
+    if (!('tokenId' in subject) || subject.type !== 'service_account')
+      return ask(() => backend.decide(subject, permission));
+    const token = tokens.get(subject as Identity);
+    if (token === undefined)
+      throw new TypeError('Pass the identity of a program as it was returned, not a copy of it.');
+    const found = await ask(() => backend.inspect(token));
+    return found?.permissions.has(permission.toLowerCase()) === true;
+  }
+
+  async function admitted(request: HeaderCarrier, permission: string): Promise<Identity> {
+    const { identity, permissions } = await inspect(request);
+    if (permissions.has(permission.toLowerCase())) return identity;
+    throw new GuardError('permission_denied', `The caller lacks ${permission}.`, {
+      requiredPermission: permission,
+    });
+  }
+
+  const admit = (request: object, identity: Identity): void => {
+    callers.set(request, identity);
+  };
+  return {
+    authenticate: async (request) => (await inspect(request)).identity,
+    can,
+    async canAll(checks) {
+      if (checks.length === 0) throw new TypeError('canAll needs at least one check.');
+      const answers = await Promise.all(checks.map(({ subject, permission }) => can(subject, permission)));
+      return answers.every((one) => one);
+    },
+    require(permission) {
+      partsOf(permission);
+      return middlewareOf((request) => admitted(request, permission), admit);
+    },
+    authenticated: middlewareOf(async (request) => (await inspect(request)).identity, admit),
+    identityOf(request) {
+      const identity = callers.get(request);
+      if (!identity) throw new TypeError('No middleware of this guard let this request through.');
+      return identity;
+    },
+  };
+}
+
+function checkSubject(subject: Subject): void {
+  if (!subjectTypes.includes(subject?.type) || typeof subject.id !== 'string' || subject.id === '')
+    throw new TypeError('A subject is { type: "user", "service_account" or "role", id }.');
+}

@@ -1,0 +1,143 @@
+import { isApiKey, isTimely, verifyAccessToken } from './access-token.ts';
+import { createCache } from './cache.ts';
+import { GuardError } from './errors.ts';
+import { isRecord, isText, isTexts, type Json } from './json.ts';
+import { createKeySet } from './key-set.ts';
+import { type Backend, type Check, type Inspection, partsOf } from './subject.ts';
+import { oncePerTick } from './tick.ts';
+import { createTransport, type TransportOptions } from './transport.ts';
+
+export type HttpBackendOptions = TransportOptions & { maxStaleMs: number; cacheSize: number };
+
+/** What one request may ask, by the limits of Castellan (1,000 items, 1 MiB), far enough below the second one. */
+const MOST_CHECKS = 1_000;
+const MOST_CHARACTERS = 200_000;
+
+const malformed = (path: string, what: string): GuardError =>
+  new GuardError('unavailable', `The answer of ${path} is malformed: ${what}.`);
+
+/** Returns the backend that asks Castellan: introspection (RFC 7662) for tokens, AuthZEN evaluations for decisions. */
+export function createHttpBackend(options: HttpBackendOptions): Backend {
+  const { maxStaleMs, cacheSize, clockToleranceMs } = options;
+  const now = () => performance.now();
+  const transport = createTransport(options);
+  const keySet = createKeySet(() => transport.get('/.well-known/jwks.json'), now);
+  const inspections = createCache<Inspection>(cacheSize, maxStaleMs, now);
+  const decisions = createCache<boolean>(cacheSize, maxStaleMs, now);
+
+  async function introspect(token: string): Promise<Inspection | undefined> {
+    const claims = isApiKey(token) ? undefined : await verifyAccessToken(token, keySet, clockToleranceMs);
+    if (!claims && !isApiKey(token)) return undefined;
+    const askedAt = now();
+    const answer = await transport.post(INTROSPECT, new URLSearchParams({ token, include: 'permissions' }));
+    const inspection = inspectionOf(answer);
+    if (!inspection) return undefined;
+    const { identity } = inspection;
+    if (claims && (identity.id !== claims.sub || identity.tokenId !== claims.jti))
+      throw malformed(INTROSPECT, 'it is about another token');
+    if (!isLive(inspection, answer.iat)) return undefined;
+    inspections.set(token, inspection, askedAt);
+    return inspection;
+  }
+
+  const isLive = ({ identity: { expiresAt } }: Inspection, iat: unknown): boolean =>
+    isTimely(
+      { iat: Number(iat), ...(expiresAt === undefined ? {} : { exp: expiresAt / 1_000 }) },
+      clockToleranceMs,
+    );
+
+  async function evaluate(checks: readonly Check[]): Promise<boolean[]> {
+    const askedAt = now();
+    const { evaluations } = await transport.post(EVALUATIONS, { evaluations: checks.map(evaluationOf) });
+    if (!Array.isArray(evaluations) || evaluations.length !== checks.length)
+      throw malformed(EVALUATIONS, 'it has not one decision for each question');
+    const all = checks.map((check, index) => decisionOf(evaluations[index], check));
+    for (const [index, check] of checks.entries()) decisions.set(keyOf(check), all[index] ?? false, askedAt);
+    return all;
+  }
+
+  const inspectSoon = oncePerTick(
+    (token: string) => token,
+    (tokens) => tokens.map(introspect),
+  );
+  const decideSoon = oncePerTick(keyOf, (checks) =>
+    batchesOf(checks).flatMap((batch) => {
+      const answer = evaluate(batch);
+      return batch.map((_, index) => answer.then((all) => all[index] === true));
+    }),
+  );
+
+  return {
+    async inspect(token) {
+      const kept = inspections.get(token);
+      if (kept && (kept.identity.expiresAt ?? Number.POSITIVE_INFINITY) > Date.now()) return kept;
+      return inspectSoon(token);
+    },
+    async decide({ type, id }, permission) {
+      const check: Check = { subject: { type, id }, permission: permission.toLowerCase() };
+      return decisions.get(keyOf(check)) ?? decideSoon(check);
+    },
+  };
+}
+
+const INTROSPECT = '/api/v1/oauth/introspect';
+const EVALUATIONS = '/api/v1/access/v1/evaluations';
+
+const keyOf = ({ subject, permission }: Check): string =>
+  JSON.stringify([subject.type, subject.id, permission]);
+
+function evaluationOf({ subject, permission }: Check): Json {
+  const [type, name] = partsOf(permission);
+  // The standard requires the id of a resource; Castellan decides without it.
+  return { subject, action: { name }, resource: { type, id: '*' } };
+}
+
+/** Splits questions into requests. */
+function batchesOf(checks: readonly Check[]): Check[][] {
+  const batches: Check[][] = [];
+  let characters = MOST_CHARACTERS;
+  for (const check of checks) {
+    const { length } = keyOf(check);
+    const batch = batches.at(-1);
+    if (batch && batch.length < MOST_CHECKS && characters + length <= MOST_CHARACTERS) {
+      batch.push(check);
+      characters += length;
+    } else {
+      batches.push([check]);
+      characters = length;
+    }
+  }
+  return batches;
+}
+
+/** Returns the decision of one item. Only the value true grants, and only for the permission that was asked about. */
+function decisionOf(item: unknown, { permission }: Check): boolean {
+  if (!isRecord(item) || typeof item.decision !== 'boolean')
+    throw malformed(EVALUATIONS, 'a decision is no boolean');
+  const context = isRecord(item.context) ? item.context : {};
+  if (context.error !== undefined) throw malformed(EVALUATIONS, 'a question could not be evaluated');
+  if (isText(context.permission) && context.permission.toLowerCase() !== permission)
+    throw malformed(EVALUATIONS, 'a decision is about another permission');
+  return item.decision;
+}
+
+function inspectionOf(answer: Json): Inspection | undefined {
+  const { active, sub, username, client_id, jti, sid, exp, iat, permissions } = answer;
+  if (active === false) return undefined;
+  if (active !== true || !isText(sub) || !isText(username) || !isText(jti) || !Number.isFinite(iat))
+    throw malformed(INTROSPECT, 'a member is missing');
+  if (!isTexts(permissions) || (exp !== undefined && !Number.isFinite(exp)))
+    throw malformed(INTROSPECT, 'a member has the wrong type');
+  if (client_id === undefined && !isText(sid)) throw malformed(INTROSPECT, 'a member is missing');
+  return {
+    identity: Object.freeze({
+      type: client_id === undefined ? 'user' : 'service_account',
+      id: sub,
+      name: username,
+      tokenId: jti,
+      sessionId: isText(sid) ? sid : undefined,
+      expiresAt: exp === undefined ? undefined : Number(exp) * 1_000,
+    }),
+    permissions: new Set(permissions.map((one) => one.toLowerCase())),
+  };
+}

@@ -1,0 +1,72 @@
+import { GuardError } from './errors.ts';
+import { isRecord, isText, type Json } from './json.ts';
+
+/** How long a copy of the key set is used. */
+const KEEP_MS = 60_000;
+/** The shortest time between two requests for the key set because of unknown keys. */
+const UNKNOWN_KEY_PAUSE_MS = 2_000;
+
+type Copy = { keys: Map<string, CryptoKey>; at: number };
+
+export type KeySet = {
+  /** Returns the key, or undefined if the current key set lacks it. Throws `unavailable` if the key set cannot be read. */
+  find(kid: string): Promise<CryptoKey | undefined>;
+};
+
+/**
+ * Reads the key set when it is needed and replaces it whole. A token with an unknown key waits for the next copy, which is
+ * read 2 s after the latest one at the earliest: after a rotation, a valid token must not look like a forged one.
+ */
+export function createKeySet(load: () => Promise<Json>, now: () => number): KeySet {
+  let copy: Copy | undefined;
+  let loading: Promise<Copy> | undefined;
+  let waiting: Promise<unknown> | undefined;
+
+  function refreshed(): Promise<Copy> {
+    loading ??= readKeys(load, now())
+      .then((fresh) => {
+        copy = fresh;
+        return fresh;
+      })
+      .finally(() => {
+        loading = undefined;
+      });
+    return loading;
+  }
+
+  /** Resolves when the key set may be read again because of an unknown key. */
+  function pause(since: number): Promise<unknown> {
+    const left = since + UNKNOWN_KEY_PAUSE_MS - now();
+    waiting ??= new Promise((resolve) => setTimeout(resolve, Math.max(0, left))).finally(() => {
+      waiting = undefined;
+    });
+    return waiting;
+  }
+
+  return {
+    async find(kid) {
+      const isFresh = copy !== undefined && now() - copy.at < KEEP_MS;
+      const current = isFresh && copy ? copy : await refreshed();
+      const key = current.keys.get(kid);
+      // A copy that was read for this token is as new as it gets.
+      if (key || !isFresh) return key;
+      await pause(current.at);
+      const next = copy && copy.at > current.at ? copy : await refreshed();
+      return next.keys.get(kid);
+    },
+  };
+}
+
+async function readKeys(load: () => Promise<Json>, at: number): Promise<Copy> {
+  const { keys } = await load();
+  if (!Array.isArray(keys)) throw new GuardError('unavailable', 'The key set has no list of keys.');
+  const imported = new Map<string, CryptoKey>();
+  for (const key of keys) {
+    // Castellan signs with Ed25519 only. A key of another kind is no key for access tokens.
+    if (!isRecord(key) || key.kty !== 'OKP' || key.crv !== 'Ed25519' || !isText(key.kid) || !isText(key.x))
+      continue;
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: key.x };
+    imported.set(key.kid, await crypto.subtle.importKey('jwk', jwk, { name: 'Ed25519' }, false, ['verify']));
+  }
+  return { keys: imported, at };
+}

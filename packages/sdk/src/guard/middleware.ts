@@ -1,0 +1,114 @@
+import { type GuardError, refusalOf } from './errors.ts';
+import type { Identity } from './subject.ts';
+
+/** What carries the headers of a request: a Fetch `Request`, or a request of Node, Fastify or Express. */
+export type HeaderCarrier = { readonly headers: Headers | Readonly<Record<string, unknown>> };
+
+type FastifyReply = {
+  code(status: number): unknown;
+  header(name: string, value: string): unknown;
+  send(body: unknown): unknown;
+};
+type NodeResponse = {
+  statusCode: number;
+  setHeader(name: string, value: string): unknown;
+  end(body: string): unknown;
+};
+type HonoContext = { req: { raw: Request } };
+
+/** One check for every framework. The handler runs only if the check let the request through. */
+export type Middleware = {
+  /** A hook for `onRequest` or `preHandler`. */
+  fastify(request: HeaderCarrier, reply: FastifyReply): Promise<unknown>;
+  /** Also for other frameworks with `(request, response, next)` over the HTTP server of Node. */
+  express(request: HeaderCarrier, response: NodeResponse, next: () => void): Promise<void>;
+  hono(context: HonoContext, next: () => Promise<void>): Promise<Response | undefined>;
+  /** Wraps a handler of Next, Bun, Deno or an edge runtime. */
+  fetch<Rest extends unknown[]>(
+    handler: (request: Request, ...rest: Rest) => Response | Promise<Response>,
+  ): (request: Request, ...rest: Rest) => Promise<Response>;
+};
+
+const isHeaders = (headers: HeaderCarrier['headers']): headers is Headers =>
+  typeof headers.get === 'function';
+
+/** Returns the value of the Authorization header, or an empty text if there is none or more than one. */
+export function authorizationOf({ headers }: HeaderCarrier): string {
+  // Not instanceof: the Headers of a framework may be another class.
+  const value = isHeaders(headers) ? headers.get('authorization') : headers.authorization;
+  return typeof value === 'string' ? value : '';
+}
+
+/** `check` resolves with the caller, or rejects. `admit` makes the caller known to the handler of this request. */
+export function middlewareOf(
+  check: (request: HeaderCarrier) => Promise<Identity>,
+  admit: (request: object, identity: Identity) => void,
+): Middleware {
+  async function refusal(request: HeaderCarrier, ...known: object[]): Promise<GuardError | undefined> {
+    try {
+      const identity = await check(request);
+      for (const one of [request, ...known]) admit(one, identity);
+      return undefined;
+    } catch (error) {
+      return refusalOf(error);
+    }
+  }
+
+  return {
+    async fastify(request, reply) {
+      const refused = await refusal(request);
+      if (!refused) return undefined;
+      reply.code(refused.status);
+      for (const [name, value] of headersOf(refused)) reply.header(name, value);
+      return reply.send(bodyOf(refused));
+    },
+    async express(request, response, next) {
+      const refused = await refusal(request);
+      if (!refused) {
+        next();
+        return;
+      }
+      response.statusCode = refused.status;
+      for (const [name, value] of headersOf(refused)) response.setHeader(name, value);
+      response.end(bodyOf(refused));
+    },
+    async hono(context, next) {
+      const refused = await refusal(context.req.raw, context);
+      if (refused) return responseOf(refused);
+      await next();
+      return undefined;
+    },
+    fetch(handler) {
+      return async (request, ...rest) => {
+        const refused = await refusal(request);
+        return refused ? responseOf(refused) : handler(request, ...rest);
+      };
+    },
+  };
+}
+
+const responseOf = (refused: GuardError): Response =>
+  new Response(bodyOf(refused), { status: refused.status, headers: headersOf(refused) });
+
+/** RFC 6750, section 3; `Retry-After` only if Castellan named a time. */
+function headersOf({ code, status, retryAfterSeconds }: GuardError): [name: string, value: string][] {
+  const headers: [string, string][] = [
+    ['content-type', 'application/json; charset=utf-8'],
+    ['cache-control', 'no-store'],
+  ];
+  if (status === 401)
+    headers.push(['www-authenticate', code === 'missing_token' ? 'Bearer' : 'Bearer error="invalid_token"']);
+  if (retryAfterSeconds !== undefined) headers.push(['retry-after', String(retryAfterSeconds)]);
+  return headers;
+}
+
+/** The text for callers says nothing about Castellan or this service. */
+const details = {
+  missing_token: 'Sign in: this request needs a bearer token.',
+  invalid_token: 'The token is invalid or has ended. Sign in again.',
+  permission_denied: 'You do not have the permission for this.',
+  unavailable: 'Permissions cannot be checked right now. Try again later.',
+};
+
+const bodyOf = ({ code, requiredPermission }: GuardError): string =>
+  JSON.stringify({ detail: details[code], code, required_permission: requiredPermission });

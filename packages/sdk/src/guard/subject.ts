@@ -1,0 +1,38 @@
+/** Somebody to decide about: a user (id or email), a service account (id or name), or a role (id or name). */
+export type Subject = { readonly type: 'user' | 'service_account' | 'role'; readonly id: string };
+
+/** Who sent a request; also a subject. A program with a narrowed API key may do what the key may. */
+export type Identity = {
+  readonly type: 'user' | 'service_account';
+  /** The UUID of the user or service account. */
+  readonly id: string;
+  /** The email of a user, the name of a service account. */
+  readonly name: string;
+  /** The id of the access token, or of the record of an API key. */
+  readonly tokenId: string;
+  /** The session of a user. */
+  readonly sessionId: string | undefined;
+  /** When the token ends by itself, in ms since 1970; undefined for an API key without an end. */
+  readonly expiresAt: number | undefined;
+};
+
+/** One question: may this subject do what the permission names? */
+export type Check = { readonly subject: Subject; readonly permission: string };
+
+/** What a token is worth now. `permissions` are in lower case. */
+export type Inspection = { identity: Identity; permissions: ReadonlySet<string> };
+
+/** Where a guard gets its answers. Every failure is a rejection, never an answer. */
+export type Backend = {
+  /** Returns undefined for a token that is not live. */
+  inspect(token: string): Promise<Inspection | undefined>;
+  decide(subject: Subject, permission: string): Promise<boolean>;
+};
+
+/** Returns the group and the action of `<group>.<action>`. Throws a TypeError for anything else, such as a misspelt variable. */
+export function partsOf(permission: string): [group: string, action: string] {
+  const dot = typeof permission === 'string' ? permission.lastIndexOf('.') : -1;
+  if (dot < 1 || dot === permission.length - 1)
+    throw new TypeError('A permission is "<group>.<action>", for example "orders.read".');
+  return [permission.slice(0, dot), permission.slice(dot + 1)];
+}

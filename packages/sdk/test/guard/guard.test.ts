@@ -1,0 +1,352 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, mock, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createGuard, type Guard, GuardError, type GuardOptions, type Subject } from '../../src/index.ts';
+import { type FakeCastellan, sendJson, startFakeCastellan } from './fake-castellan.ts';
+import { middlewares, PERMISSION } from './surfaces.ts';
+
+const castellan: FakeCastellan = await startFakeCastellan();
+after(() => castellan.stop());
+afterEach(() => {
+  castellan.lie(undefined);
+  mock.timers.reset();
+});
+
+const guardOf = (options: Partial<GuardOptions> = {}): Guard =>
+  createGuard({ baseUrl: castellan.url, apiKey: 'castellan_guard', ...options });
+const bearing = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+const user = (id: string): Subject => ({ type: 'user', id });
+
+/** Returns how many requests of each kind an action causes. */
+async function requestsOf(run: () => Promise<unknown>): Promise<Record<string, number>> {
+  const { jwks, introspect, evaluations } = castellan.asked;
+  const before = [jwks.length, introspect.length, evaluations.length];
+  await run();
+  const [keys = 0, tokens = 0, decisions = 0] = before;
+  return {
+    jwks: jwks.length - keys,
+    introspect: introspect.length - tokens,
+    evaluations: evaluations.length - decisions,
+  };
+}
+
+test('the identity names the user, the token and the session', async () => {
+  const token = castellan.token([PERMISSION], {
+    sub: 'user-1',
+    jti: 'token-1',
+    sid: 'session-1',
+    exp: 4_102_444_800,
+  });
+  assert.deepEqual(await guardOf().authenticate(bearing(token)), {
+    type: 'user',
+    id: 'user-1',
+    name: 'ada@example.com',
+    tokenId: 'token-1',
+    sessionId: 'session-1',
+    expiresAt: 4_102_444_800_000,
+  });
+});
+
+test('a guarded request asks once', async () => {
+  const guard = guardOf();
+  const handler = guard.require(PERMISSION).fetch(() => new Response('ok'));
+  const send = (token: string) =>
+    handler(new Request('http://orders.example/', { headers: { authorization: `Bearer ${token}` } }));
+  await send(castellan.token([]));
+  const token = castellan.token([PERMISSION]);
+  assert.deepEqual(await requestsOf(() => send(token)), { jwks: 0, introspect: 1, evaluations: 0 });
+});
+
+test('a revoked token and a revoked permission are refused at the next request', async () => {
+  const guard = guardOf();
+  const token = castellan.token([PERMISSION], { sub: 'user-2' });
+  await guard.authenticate(bearing(token));
+  castellan.revoke(token);
+  await assert.rejects(guard.authenticate(bearing(token)), { code: 'invalid_token', status: 401 });
+});
+
+test('a caller without the permission gets 403 with its name, and 401 says which scheme to use', async () => {
+  for (const [name, ask] of Object.entries(middlewares)) {
+    const lacking = await ask(guardOf(), `Bearer ${castellan.token(['orders.delete'])}`);
+    assert.partialDeepStrictEqual(lacking, { status: 403, code: 'permission_denied' }, name);
+    const unknown = await ask(guardOf(), undefined);
+    assert.ok('status' in unknown, name);
+    assert.equal(unknown.headers.get('www-authenticate'), 'Bearer', name);
+    const ended = await ask(guardOf(), 'Bearer x');
+    assert.ok('status' in ended, name);
+    assert.equal(ended.headers.get('www-authenticate'), 'Bearer error="invalid_token"', name);
+    assert.equal(ended.headers.get('cache-control'), 'no-store', name);
+  }
+});
+
+test('permissions are compared ignoring case', async () => {
+  const guard = guardOf();
+  const handler = guard.require('Orders.READ').fetch(() => new Response('ok'));
+  const token = castellan.token([PERMISSION], { sub: 'user-3' });
+  const response = await handler(new Request('http://a.example/', bearing(token)));
+  assert.equal(response.status, 200);
+  assert.equal(await guard.can(user('user-3'), 'Orders.READ'), true);
+});
+
+test('a program may do what its key may, though its account may do more', async () => {
+  const guard = guardOf();
+  castellan.grant('account-1', PERMISSION);
+  const identity = await guard.authenticate(bearing(castellan.key(['orders.delete'], 'account-1')));
+  assert.equal(identity.type, 'service_account');
+  assert.equal(await guard.can(identity, PERMISSION), false);
+  assert.equal(await guard.can(identity, 'orders.delete'), true);
+  assert.equal(await guard.can({ type: 'service_account', id: 'account-1' }, PERMISSION), true);
+  await assert.rejects(guard.can({ ...identity }, PERMISSION), TypeError);
+});
+
+test('a thousand questions of one tick are one request, and equal ones are asked once', async () => {
+  const guard = guardOf();
+  for (let one = 0; one < 1_000; one += 2) castellan.grant(`many-${one}`, PERMISSION);
+  let answers: boolean[] = [];
+  const requests = await requestsOf(async () => {
+    answers = await Promise.all(
+      Array.from({ length: 2_000 }, (_, index) => guard.can(user(`many-${index % 1_000}`), PERMISSION)),
+    );
+  });
+  assert.deepEqual(requests, { jwks: 0, introspect: 0, evaluations: 1 });
+  assert.deepEqual(
+    answers,
+    answers.map((_, index) => index % 2 === 0),
+  );
+});
+
+test('questions beyond the limits of a request go into further ones', async () => {
+  const guard = guardOf();
+  const requests = await requestsOf(() =>
+    Promise.all(Array.from({ length: 2_500 }, (_, index) => guard.can(user(`limit-${index}`), PERMISSION))),
+  );
+  assert.equal(requests.evaluations, 3);
+  const long = await requestsOf(() =>
+    Promise.all(
+      Array.from({ length: 10 }, (_, index) => guard.can(user(`${index}`.repeat(50_000)), PERMISSION)),
+    ),
+  );
+  assert.equal(long.evaluations, 4);
+  for (const body of castellan.asked.evaluations) assert.ok(body.length < 1024 * 1024);
+});
+
+test('a failed request refuses its own questions only', async () => {
+  const guard = guardOf();
+  castellan.grant('spoilt-1', PERMISSION);
+  castellan.lie((response, honest) => {
+    if (Array.isArray(honest.evaluations) && honest.evaluations.length === 1) response.destroy();
+    else sendJson(response, honest);
+  }, 'evaluations');
+  const long = guard.can(user('x'.repeat(250_000)), PERMISSION);
+  const others = Array.from({ length: 3 }, (_, index) => guard.can(user(`spoilt-${index}`), PERMISSION));
+  await assert.rejects(long, { code: 'unavailable' });
+  assert.deepEqual(await Promise.all(others), [false, true, false]);
+});
+
+test('requests with one token that arrive together are one look-up, and later ones are not', async () => {
+  const guard = guardOf();
+  const token = castellan.token([PERMISSION]);
+  await guard.authenticate(bearing(token));
+  const together = await requestsOf(() =>
+    Promise.all(Array.from({ length: 50 }, () => guard.authenticate(bearing(token)))),
+  );
+  assert.equal(together.introspect, 1);
+  const later = await requestsOf(async () => {
+    const first = guard.authenticate(bearing(token));
+    const { length } = castellan.asked.introspect;
+    while (castellan.asked.introspect.length === length) await sleep(1);
+    castellan.revoke(token);
+    await assert.rejects(guard.authenticate(bearing(token)), { code: 'invalid_token' });
+    await first.catch(() => undefined);
+  });
+  assert.equal(later.introspect, 2);
+});
+
+test('canAll needs every permission, and at least one check', async () => {
+  const guard = guardOf();
+  castellan.grant('all', PERMISSION);
+  const check = { subject: user('all'), permission: PERMISSION };
+  assert.equal(await guard.canAll([check]), true);
+  assert.equal(await guard.canAll([check, { ...check, permission: 'orders.delete' }]), false);
+  await assert.rejects(guard.canAll([]), TypeError);
+});
+
+test('without maxStaleMs every check asks', async () => {
+  const guard = guardOf();
+  const token = castellan.token([PERMISSION], { sub: 'asks' });
+  await guard.authenticate(bearing(token));
+  const requests = await requestsOf(async () => {
+    for (let one = 0; one < 3; one += 1) {
+      await guard.authenticate(bearing(token));
+      await guard.can(user('asks'), PERMISSION);
+    }
+  });
+  assert.deepEqual(requests, { jwks: 0, introspect: 3, evaluations: 3 });
+});
+
+test('with maxStaleMs, answers are used until they are that old, counted from the question', async () => {
+  const now = mock.method(performance, 'now', () => clock);
+  let clock = 1_000;
+  try {
+    const guard = guardOf({ maxStaleMs: 5_000 });
+    const token = castellan.token([PERMISSION], { sub: 'stale' });
+    castellan.lie(
+      (response, honest) => {
+        clock += 2_000;
+        sendJson(response, honest);
+      },
+      'introspect',
+      'evaluations',
+    );
+    const both = async () => {
+      await guard.authenticate(bearing(token));
+      await guard.can(user('stale'), PERMISSION);
+    };
+    // Introspection is asked at 1,000 and the evaluation at 3,000; it is 5,000 then.
+    assert.deepEqual(await requestsOf(both), { jwks: 1, introspect: 1, evaluations: 1 });
+    clock = 5_999;
+    assert.deepEqual(await requestsOf(both), { jwks: 0, introspect: 0, evaluations: 0 });
+    castellan.revoke(token);
+    clock = 6_000;
+    await assert.rejects(guard.authenticate(bearing(token)), { code: 'invalid_token' });
+    clock = 8_000;
+    assert.equal((await requestsOf(() => guard.can(user('stale'), PERMISSION))).evaluations, 1);
+  } finally {
+    now.mock.restore();
+  }
+});
+
+test('a token that ends while its answer is kept is refused', async () => {
+  const guard = guardOf({ maxStaleMs: 60_000_000, clockToleranceMs: 0 });
+  const exp = Math.floor(Date.now() / 1_000) + 600;
+  const token = castellan.token([PERMISSION], { exp });
+  await guard.authenticate(bearing(token));
+  mock.timers.enable({ apis: ['Date'], now: exp * 1_000 });
+  await assert.rejects(guard.authenticate(bearing(token)), { code: 'invalid_token' });
+});
+
+test('the cache keeps the latest cacheSize answers', async () => {
+  const guard = guardOf({ maxStaleMs: 60_000, cacheSize: 2 });
+  for (const id of ['a', 'b', 'a', 'c']) await guard.can(user(id), PERMISSION);
+  const asks = async (id: string) =>
+    (await requestsOf(() => guard.can(user(id), PERMISSION))).evaluations === 1;
+  assert.deepEqual([await asks('a'), await asks('c'), await asks('b')], [false, false, true]);
+});
+
+test('tokens of a new signing key are accepted as soon as the key set may be read again', async () => {
+  const guard = guardOf();
+  await guard.authenticate(bearing(castellan.token([])));
+  castellan.rotate();
+  const tokens = [castellan.token([PERMISSION]), castellan.token([PERMISSION])];
+  const requests = await requestsOf(() =>
+    Promise.all(tokens.map((token) => guard.authenticate(bearing(token)))),
+  );
+  assert.deepEqual(requests, { jwks: 1, introspect: 2, evaluations: 0 });
+});
+
+test('tokens of unknown keys cannot make a guard read the key set without end', async () => {
+  const other = await startFakeCastellan();
+  after(() => other.stop());
+  const guard = guardOf();
+  await guard.authenticate(bearing(castellan.token([])));
+  const requests = await requestsOf(() =>
+    Promise.all(
+      Array.from({ length: 200 }, () =>
+        assert.rejects(guard.authenticate(bearing(other.token([PERMISSION]))), { code: 'invalid_token' }),
+      ),
+    ),
+  );
+  assert.deepEqual(requests, { jwks: 1, introspect: 0, evaluations: 0 });
+  const started = performance.now();
+  const next = await requestsOf(() => guard.authenticate(bearing(other.token([]))).catch(() => undefined));
+  assert.deepEqual(next, { jwks: 1, introspect: 0, evaluations: 0 });
+  // A lower bound, so that a slow machine cannot fail it: without a pause this takes a few milliseconds.
+  assert.ok(performance.now() - started > 1_000);
+});
+
+test('a kept connection that ends under a question does not refuse the caller', async () => {
+  const token = castellan.token([PERMISSION]);
+  let broken = 0;
+  castellan.lie((response, honest) => {
+    broken += 1;
+    if (broken === 1) response.destroy();
+    else sendJson(response, honest);
+  }, 'introspect');
+  assert.ok(await guardOf().authenticate(bearing(token)));
+});
+
+test('Retry-After of Castellan reaches the caller, and the log gets the reason', async () => {
+  const logged: GuardError[] = [];
+  const guard = guardOf({
+    onUnavailable: (error) => {
+      logged.push(error);
+      throw new Error('the log is broken');
+    },
+  });
+  castellan.lie((response) => {
+    response.writeHead(503, { 'retry-after': '7' }).end();
+  });
+  const outcome = await middlewares.fetch?.(guard, `Bearer ${castellan.token([PERMISSION])}`);
+  assert.ok(outcome && 'status' in outcome);
+  assert.deepEqual([outcome.status, outcome.headers.get('retry-after')], [503, '7']);
+  assert.deepEqual(
+    logged.map(({ code, message }) => [code, message]),
+    [['unavailable', '/.well-known/jwks.json answered 503.']],
+  );
+});
+
+test('a fetch that hangs and ignores its signal ends with the timeout', async () => {
+  const guard = guardOf({ timeoutMs: 20, fetch: () => new Promise(() => undefined) });
+  await assert.rejects(guard.can(user('a'), PERMISSION), { code: 'unavailable', message: /within 20 ms/ });
+});
+
+test('no error contains the token or the key', async () => {
+  castellan.lie((response) => response.destroy());
+  const token = castellan.token([PERMISSION]);
+  const error = await guardOf({ apiKey: 'castellan_secret' })
+    .authenticate(bearing(token))
+    .catch((one: unknown) => one);
+  assert.ok(error instanceof GuardError);
+  const { inspect } = await import('node:util');
+  assert.doesNotMatch(inspect(error, { depth: null }), new RegExp(`castellan_secret|${token}`));
+});
+
+test('misuse is a TypeError at once', async () => {
+  const guard = guardOf();
+  for (const permission of ['', 'orders', '.read', 'orders.', '.', undefined, null, 7, ['orders.read']]) {
+    // @ts-expect-error: most of these are no text
+    assert.throws(() => guard.require(permission), TypeError, String(permission));
+    // @ts-expect-error: as above
+    await assert.rejects(guard.can(user('a'), permission), TypeError, String(permission));
+  }
+  // @ts-expect-error: none of these is a subject
+  for (const subject of [
+    undefined,
+    null,
+    'ada',
+    {},
+    { type: 'user' },
+    { type: 'user', id: '' },
+    { type: 'team', id: 'a' },
+  ])
+    await assert.rejects(guard.can(subject, PERMISSION), TypeError, JSON.stringify(subject));
+  assert.throws(() => guard.identityOf({}), TypeError);
+  const baseUrl = castellan.url;
+  for (const options of [
+    { baseUrl: '' },
+    { baseUrl: 'ftp://a.example' },
+    { baseUrl: 'http://a:b@c.example' },
+    { baseUrl: 'http://a.example/?x=1' },
+    { baseUrl, apiKey: '' },
+    { baseUrl, apiKey: 'secret' },
+    { baseUrl, apiKey: 'castellan_a\r\nb' },
+    { baseUrl, maxStaleMs: -1 },
+    { baseUrl, timeoutMs: Number.NaN },
+    { baseUrl, cacheSize: Number.POSITIVE_INFINITY },
+  ])
+    assert.throws(
+      () => createGuard({ apiKey: 'castellan_guard', ...options }),
+      TypeError,
+      JSON.stringify(options),
+    );
+});
