@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-export type Path = 'jwks' | 'introspect' | 'evaluations';
+type Path = 'jwks' | 'introspect' | 'evaluations';
 export type Json = Record<string, unknown>;
 /** Answers instead of the stand-in. `honest` is the body that the real service would send. */
 export type Lie = (response: ServerResponse, honest: Json, path: Path) => void;

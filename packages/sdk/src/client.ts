@@ -1,0 +1,159 @@
+// The client of the HTTP API, for browsers and for programs.
+import { type Auth, createAuth } from './auth.ts';
+import { budgetOf, createBrowserSender, type Settings } from './browser.ts';
+import { type AnyInput, type Call, callOf, readBaseUrl } from './call.ts';
+import { type Environment, hostEnvironment } from './environment.ts';
+import type { Arguments, Method, Operation, OperationOf, PathOf, ResultOf } from './operations.ts';
+import { type ItemOf, type ListPath, type Page, readPages } from './pages.ts';
+import { type Answer, type RetryOptions, send } from './transport.ts';
+
+type Options = {
+  /** Where the service is, such as `https://accounts.example.com` or `https://example.com/accounts`. */
+  baseUrl: string;
+  /** The time that one attempt may take. Default: 10,000 ms. `Infinity` for no limit. */
+  timeoutMs?: number;
+  /** When and how often a call is repeated. `{ attempts: 1 }` never repeats one. */
+  retry?: RetryOptions;
+  /** Replaces the global `fetch`. */
+  fetch?: typeof globalThis.fetch;
+};
+
+/** For web pages. The browser keeps the refresh cookie; Node.js keeps no cookies, so a server needs `MachineOptions`. */
+export type BrowserOptions = Options & { apiKey?: undefined; accessToken?: undefined };
+
+/** For programs: one credential of a service account. No cookies, no CSRF token, no refresh. */
+export type MachineOptions = Options &
+  (
+    | { apiKey: string; accessToken?: undefined }
+    | {
+        /** A function is called for each request, so that it can replace a token that expires. */
+        accessToken: string | (() => string | Promise<string>);
+        apiKey?: undefined;
+      }
+  );
+
+type Calls<M extends Method> = <P extends PathOf<M>>(
+  path: P,
+  ...args: Arguments<OperationOf<M, P>>
+) => Promise<ResultOf<OperationOf<M, P>>>;
+
+/**
+ * Calls operations of the API. A call rejects with a `CastellanError`, with the reason of its signal, or with a TypeError
+ * if its input is not allowed.
+ */
+export type Client = {
+  get: Calls<'GET'>;
+  post: Calls<'POST'>;
+  put: Calls<'PUT'>;
+  delete: Calls<'DELETE'>;
+  /** Returns the headers along with the result, such as the `etag` for a later `if-match`. */
+  request<O extends Operation>(operation: O, ...args: Arguments<O>): Promise<Answer<ResultOf<O>>>;
+  /** Reads a list page by page, from `query.page` or `query.cursor` on. */
+  pages<P extends ListPath>(
+    path: P,
+    ...args: Arguments<OperationOf<'GET', P>>
+  ): AsyncGenerator<Page<ItemOf<P>>, void, undefined>;
+  /** Reads the elements of a list, fetching pages as needed. */
+  items<P extends ListPath>(
+    path: P,
+    ...args: Arguments<OperationOf<'GET', P>>
+  ): AsyncGenerator<ItemOf<P>, void, undefined>;
+};
+
+export type BrowserClient = Client & {
+  auth: Auth;
+  /** Stops listening to other tabs. Call it when you discard the client before its page. */
+  close(): void;
+};
+
+/**
+ * Returns a client. Throws a TypeError if an option is not valid.
+ *
+ * With `apiKey` or `accessToken` it acts as that service account. Without, it acts as the person at the browser: the
+ * access token stays in memory, the refresh token in an HttpOnly cookie.
+ */
+export function createClient(options: MachineOptions): Client;
+export function createClient(options: BrowserOptions): BrowserClient;
+export function createClient(options: BrowserOptions | MachineOptions): Client | BrowserClient {
+  return createClientIn(hostEnvironment(), options);
+}
+
+/** For tests: like `createClient`, on another host. */
+export function createClientIn(host: Environment, options: MachineOptions): Client;
+export function createClientIn(host: Environment, options: BrowserOptions): BrowserClient;
+export function createClientIn(
+  host: Environment,
+  options: BrowserOptions | MachineOptions,
+): Client | BrowserClient;
+export function createClientIn(
+  host: Environment,
+  options: BrowserOptions | MachineOptions,
+): Client | BrowserClient {
+  const environment = { ...host, fetch: options.fetch ?? host.fetch };
+  const settings = readSettings(options);
+  const credential = options.apiKey ?? options.accessToken;
+  if (credential !== undefined)
+    return clientOf(settings, createMachineSender(environment, settings, credential));
+  const { session, send } = createBrowserSender(environment, settings);
+  const client = clientOf(settings, send);
+  const auth = createAuth(
+    session,
+    async (operation, input) => (await client.request(operation, input)).result,
+  );
+  return { ...client, auth, close: () => session.close() };
+}
+
+const readSettings = ({ baseUrl, timeoutMs = 10_000, retry = {} }: Options): Settings => ({
+  baseUrl: readBaseUrl(baseUrl),
+  timeoutMs,
+  attempts: retry.attempts ?? 3,
+  maxWaitMs: retry.maxWaitMs ?? 30_000,
+});
+
+type Send = (call: Call) => Promise<Answer>;
+
+function createMachineSender(
+  environment: Environment,
+  settings: Settings,
+  credential: string | (() => string | Promise<string>),
+): Send {
+  if (typeof credential === 'string') bearer(credential);
+  // Some hosts refuse the option because they never send cookies.
+  const init: RequestInit = 'credentials' in Request.prototype ? { credentials: 'omit' } : {};
+  return async (call) => {
+    const headers = new Headers(call.headers);
+    if (!call.isAuthenticated)
+      headers.set('authorization', bearer(typeof credential === 'string' ? credential : await credential()));
+    return send(environment, { ...call, headers }, budgetOf(settings), init);
+  };
+}
+
+/** Does not quote the token in its error. */
+function bearer(token: string): string {
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new TypeError(
+      'The API key or access token is empty or contains characters other than visible ASCII.',
+    );
+  return `Bearer ${token}`;
+}
+
+function clientOf(settings: Settings, sendCall: Send): Client {
+  // The service promises the result of each operation, and nothing else could give it its type.
+  const request = async (operation: string, input?: AnyInput): Promise<Answer<never>> =>
+    sendCall(callOf(settings, operation, input)) as Promise<Answer<never>>;
+  const resultOf = (method: Method) => async (path: string, input?: AnyInput) =>
+    (await request(`${method} ${path}`, input)).result;
+  const get = resultOf('GET');
+  const pages = (path: string, input: AnyInput = {}) => readPages((page) => get(path, page), input);
+  return {
+    get,
+    post: resultOf('POST'),
+    put: resultOf('PUT'),
+    delete: resultOf('DELETE'),
+    request,
+    pages,
+    async *items(path: string, input?: AnyInput) {
+      for await (const { items } of pages(path, input)) yield* items;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+// The error that rejected calls carry. It must never contain a token, a cookie or a request.
+import type { ErrorCode, FieldError } from './api.ts';
+
+/**
+ * Codes that the client itself sets.
+ *
+ * - `network_error`: no response arrived. The request may have been carried out. `status` is 0.
+ * - `timeout`: the response was not complete after `timeoutMs`. The request may have been carried out. `status` is 0.
+ * - `malformed_response`: the response is not one of Castellan: a redirect, another content type, invalid or cut JSON, or
+ *   a page that repeats.
+ * - `session_changed`: somebody signed in or out while the request ran. Its result was dropped. `status` is 0.
+ */
+export type ClientErrorCode = 'network_error' | 'timeout' | 'malformed_response' | 'session_changed';
+
+/** A newer service may send codes that these types do not list. */
+export type CastellanErrorCode = ErrorCode | ClientErrorCode | (string & Record<never, never>);
+
+export type CastellanErrorDetails = {
+  status?: number;
+  requestId?: string | null;
+  fields?: readonly FieldError[];
+  retryAfterMs?: number | null;
+  body?: Readonly<Record<string, unknown>> | null;
+  cause?: unknown;
+};
+
+export class CastellanError extends Error {
+  override readonly name = 'CastellanError';
+  /** Stable: switch on it. */
+  readonly code: CastellanErrorCode;
+  /** The HTTP status; 0 without a response. */
+  readonly status: number;
+  /** Quote it when you report a problem. Null without a response. */
+  readonly requestId: string | null;
+  /** The wrong fields of the request; often empty. */
+  readonly fields: readonly FieldError[];
+  /** How long the service asked to wait, in milliseconds; null if it did not. */
+  readonly retryAfterMs: number | null;
+  /** The body of the response, for members such as `required_permission`; null if it was not a JSON object. */
+  readonly body: Readonly<Record<string, unknown>> | null;
+
+  constructor(code: CastellanErrorCode, message: string, details: CastellanErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.status = details.status ?? 0;
+    this.requestId = details.requestId ?? null;
+    this.fields = details.fields ?? [];
+    this.retryAfterMs = details.retryAfterMs ?? null;
+    this.body = details.body ?? null;
+  }
+}

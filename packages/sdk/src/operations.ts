@@ -1,0 +1,68 @@
+// Facts of the API that the client needs when it runs, and the types of its calls. docs/openapi.json is the source;
+// operations.test.ts compares the two.
+import type { Operations } from './api.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type Operation = keyof Operations;
+
+/** Operations that accept an Idempotency-Key. */
+export const creatingOperations = [
+  'POST /api/v1/users',
+  'POST /api/v1/service-accounts',
+  'POST /api/v1/service-accounts/{service_account_id}/keys',
+  'POST /api/v1/service-accounts/{service_account_id}/keys/{key_id}/rotate',
+  'POST /api/v1/roles',
+  'POST /api/v1/role-groups',
+  'POST /api/v1/role-groups/bulk',
+  'POST /api/v1/role-groups/{group_id}/clone',
+  'POST /api/v1/permissions',
+  'POST /api/v1/permission-groups',
+] as const satisfies readonly Operation[];
+
+export const acceptsIdempotencyKey = (operation: string): boolean =>
+  creatingOperations.some((one) => one === operation);
+/** The token services take forms and no CSRF token, and may have credentials of their own in the body. */
+export const isTokenService = (path: string): boolean => path.startsWith('/api/v1/oauth/');
+/** The result is the response, whose body is a stream of NDJSON or CSV. */
+export const isExport = (path: string): boolean => path.endsWith('/export');
+/** A success may have an empty body with a status other than 204. */
+export const mayBeEmpty = (path: string): boolean => path === '/api/v1/oauth/revoke';
+
+/** The paths of the operations with this method. */
+export type PathOf<M extends Method> = Operation extends infer O
+  ? O extends `${M} ${infer P}`
+    ? P
+    : never
+  : never;
+
+export type OperationOf<M extends Method, P extends string> = Extract<Operation, `${M} ${P}`>;
+
+export type ResultOf<O extends Operation> = Operations[O]['result'];
+
+export type CallOptions = {
+  /** Aborts the call, also while it waits or reads. The call rejects with the reason of the signal. */
+  signal?: AbortSignal;
+  /** The time that one attempt may take, in milliseconds; `Infinity` for no limit. Default: that of the client. */
+  timeoutMs?: number;
+  /** Further headers, such as `if-match`. An `authorization` replaces that of the client. */
+  headers?: Readonly<Record<string, string>>;
+};
+
+type KeyOption<O> = O extends (typeof creatingOperations)[number]
+  ? {
+      /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+      idempotencyKey?: string;
+    }
+  : unknown;
+
+/** What a call takes: the parameters and the body of the operation, and options. */
+export type InputOf<O extends Operation> = Pick<
+  Operations[O],
+  Extract<keyof Operations[O], 'path' | 'query' | 'body'>
+> &
+  KeyOption<O> &
+  CallOptions;
+
+/** The arguments after the path. They may be left out if the operation requires none. */
+export type Arguments<O extends Operation> =
+  Record<never, never> extends InputOf<O> ? [input?: InputOf<O>] : [input: InputOf<O>];

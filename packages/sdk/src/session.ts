@@ -1,0 +1,242 @@
+// The session of a browser: its access token, in memory only, and one refresh at a time for all requests and tabs.
+// It must not send a request of its own: it is given the exchange of the refresh cookie.
+import { type Environment, randomId } from './environment.ts';
+import { CastellanError } from './errors.ts';
+import { type EndReason, type Held, Tabs } from './tabs.ts';
+
+/** `unknown` until `restore` or a sign-in. */
+export type SessionState = 'unknown' | 'authenticated' | 'anonymous';
+
+export type SessionEvent = {
+  /**
+   * - `authenticated`: this or another tab signed in, or the session was restored.
+   * - `subject_changed`: another user signed in, here or in another tab. Drop everything read for the previous one.
+   * - `signed_out`: this or another tab signed out.
+   * - `session_ended`: the service ended the session. Ask for the password again.
+   * - `anonymous`: there was no session to restore.
+   */
+  type: 'authenticated' | 'subject_changed' | 'anonymous' | EndReason;
+  state: SessionState;
+  /** The id of the signed-in user; null if nobody is. */
+  subject: string | null;
+};
+
+/** `renewed` by the service, `shared` by another request or tab, or the session has `ended`. */
+export type Refreshed = 'renewed' | 'shared' | 'ended';
+
+/** Names the value that says that there may be a session, and from which sign-in. It is no secret. */
+const KEY = 'session';
+
+export class Session {
+  readonly tabs: Tabs;
+  readonly #environment: Environment;
+  readonly #exchange: () => Promise<string>;
+  readonly #maxWaitMs: number;
+  readonly #listeners = new Set<(event: SessionEvent) => void>();
+  /** Sign-ins that are over, in any tab. A token of one that arrives late is dropped. */
+  readonly #endedKeys = new Set<string>();
+  #state: SessionState = 'unknown';
+  #held: Held | null = null;
+  #subject: string | null = null;
+  #refreshing: Promise<Refreshed> | null = null;
+  #turn = 0;
+  /** The last refusal to refresh, and until when the next request waits. */
+  #refusal: { error: CastellanError; untilMs: number } | null = null;
+
+  /** `exchange` returns a new access token for the refresh cookie. */
+  constructor(environment: Environment, name: string, exchange: () => Promise<string>, maxWaitMs: number) {
+    this.#environment = environment;
+    this.#exchange = exchange;
+    this.#maxWaitMs = maxWaitMs;
+    this.tabs = new Tabs(environment, name, {
+      held: () => this.#held,
+      onToken: (held) => this.#endedKeys.has(held.key) || this.#adopt(held),
+      onEnded: (key, reason) => this.#onEnded(key, reason),
+    });
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get subject(): string | null {
+    return this.#subject;
+  }
+
+  get token(): string | null {
+    return this.#held?.token ?? null;
+  }
+
+  /** Whether this browser may have a session, also if this tab does not have its token yet. */
+  get isPossible(): boolean {
+    return this.tabs.read(KEY) !== null;
+  }
+
+  subscribe(listener: (event: SessionEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Begins a sign-in, sign-out or password change. Returns its number for `begin`. */
+  takeTurn(): number {
+    this.#turn += 1;
+    return this.#turn;
+  }
+
+  /** Adopts the token of a new session. Throws `session_changed` if another turn has been taken since. */
+  begin(token: string, turn: number): void {
+    if (turn !== this.#turn)
+      throw new CastellanError('session_changed', 'The session changed before the response. Sign in again.');
+    const held = { key: randomId(), token };
+    this.tabs.write(KEY, held.key);
+    this.#refusal = null;
+    this.#adopt(held);
+    this.tabs.announceToken(held);
+  }
+
+  /** Returns the key for `end`; null without a session. */
+  currentKey(): string | null {
+    return this.tabs.read(KEY);
+  }
+
+  /** Ends the session of this key in all tabs. A session that has begun since stays. */
+  end(key: string | null, reason: EndReason): void {
+    if (this.tabs.read(KEY) !== key) return;
+    this.tabs.write(KEY, null);
+    this.#drop(key, reason);
+    if (key !== null) this.tabs.announceEnd(key, reason);
+  }
+
+  /** Takes the session of another tab, or refreshes. Makes no call in a browser without a session. */
+  async restore(): Promise<SessionState> {
+    if (this.#state === 'authenticated') return this.#state;
+    if (!this.isPossible || (await this.refresh(null)) === 'ended') this.#drop(null, 'anonymous');
+    return this.#state;
+  }
+
+  /**
+   * Gets another access token than the failed one. All requests of a tab share one attempt, and the tabs take turns.
+   * Only a 401 ends the session; rejects with any other failure.
+   */
+  async refresh(failed: string | null): Promise<Refreshed> {
+    if (!this.isPossible) this.#drop(this.#held?.key ?? null, this.#held ? 'session_ended' : 'anonymous');
+    else if (!this.#hasOther(failed)) {
+      this.#refreshing ??= this.#refreshOnce(failed);
+      return this.#refreshing;
+    }
+    return this.#outcome(failed);
+  }
+
+  close(): void {
+    this.#listeners.clear();
+    this.tabs.close();
+  }
+
+  async #refreshOnce(failed: string | null): Promise<Refreshed> {
+    try {
+      return await this.tabs.exclusive('refresh', () => this.#refreshInTurn(failed));
+    } finally {
+      this.#refreshing = null;
+    }
+  }
+
+  async #refreshInTurn(failed: string | null): Promise<Refreshed> {
+    const key = this.tabs.read(KEY);
+    const shared = await this.tabs.find((held) => held.key === key && held.token !== failed);
+    if (key === null || this.#hasOther(failed)) return this.#outcome(failed);
+    if (shared && this.#isCurrent(key)) {
+      this.#adopt(shared);
+      return 'shared';
+    }
+    const token = await this.#exchangeOrEnd(key);
+    if (token === null || !this.#isCurrent(key)) return this.#outcome(failed);
+    this.#adopt({ key, token });
+    this.tabs.announceToken({ key, token });
+    return 'renewed';
+  }
+
+  /** Returns null if the session is over. */
+  async #exchangeOrEnd(key: string): Promise<string | null> {
+    await this.#waitForRefusal();
+    try {
+      return await this.#exchange();
+    } catch (error) {
+      if (!(error instanceof CastellanError)) throw error;
+      if (error.retryAfterMs !== null)
+        this.#refusal = { error, untilMs: this.#environment.now() + error.retryAfterMs };
+      if (error.status !== 401) throw error;
+      this.end(key, 'session_ended');
+      return null;
+    }
+  }
+
+  /** Does not ask a service again that has just asked to wait. */
+  async #waitForRefusal(): Promise<void> {
+    const waitMs = (this.#refusal?.untilMs ?? 0) - this.#environment.now();
+    if (!this.#refusal || waitMs <= 0) return;
+    if (waitMs > this.#maxWaitMs) throw this.#refusal.error;
+    await this.#environment.sleep(waitMs);
+  }
+
+  #hasOther(failed: string | null): boolean {
+    return this.#held !== null && this.#held.token !== failed;
+  }
+
+  #outcome(failed: string | null): Refreshed {
+    return this.#hasOther(failed) ? 'shared' : 'ended';
+  }
+
+  #isCurrent(key: string): boolean {
+    return this.tabs.read(KEY) === key && !this.#endedKeys.has(key);
+  }
+
+  #adopt(held: Held): void {
+    const before = { state: this.#state, subject: this.#subject };
+    if (this.#held && this.#held.key !== held.key) this.#endedKeys.add(this.#held.key);
+    this.#held = held;
+    this.#subject = subjectOf(held.token);
+    this.#state = 'authenticated';
+    this.tabs.join();
+    if (before.subject !== null && before.subject !== this.#subject) this.#emit('subject_changed');
+    else if (before.state !== 'authenticated') this.#emit('authenticated');
+  }
+
+  #onEnded(key: string, reason: EndReason): void {
+    this.#endedKeys.add(key);
+    if (this.#held?.key === key) this.#drop(key, reason);
+  }
+
+  #drop(key: string | null, type: EndReason | 'anonymous'): void {
+    if (key !== null) this.#endedKeys.add(key);
+    this.#held = null;
+    this.#subject = null;
+    this.tabs.leave();
+    if (this.#state === 'anonymous') return;
+    this.#state = 'anonymous';
+    this.#emit(type);
+  }
+
+  #emit(type: SessionEvent['type']): void {
+    const event: SessionEvent = { type, state: this.#state, subject: this.#subject };
+    for (const listener of this.#listeners)
+      try {
+        listener(event);
+      } catch (error) {
+        // One listener must not keep the others from their event.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+  }
+}
+
+/** Returns the claim `sub` without verifying the token, which the service does; null if it cannot be read. */
+function subjectOf(token: string): string | null {
+  try {
+    const [, payload = ''] = token.split('.');
+    const claims: unknown = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')));
+    return claims instanceof Object && 'sub' in claims && typeof claims.sub === 'string' ? claims.sub : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,137 @@
+// What the tabs of one browser share: values in localStorage, locks, and messages. It must not decide what a token is worth.
+// Without localStorage there are no other tabs: a server, a worker, or a browser that forbids storage.
+import { type Environment, randomId } from './environment.ts';
+
+/** The session of a tab: which sign-in it stems from, and its access token. */
+export type Held = { key: string; token: string };
+
+export type EndReason = 'signed_out' | 'session_ended';
+
+type Message =
+  | ({ type: 'token' } & Held)
+  | { type: 'ended'; key: string; reason: EndReason }
+  | { type: 'ask'; id: string }
+  | { type: 'answer'; to: string; held: Held | null };
+
+export type TabListener = {
+  /** Another tab signed in or got a new access token. */
+  onToken(held: Held): void;
+  onEnded(key: string, reason: EndReason): void;
+  /** Returns what this tab holds; null if it has no session. */
+  held(): Held | null;
+};
+
+/** For tabs that do not answer because the browser froze them. */
+const ANSWER_LIMIT_MS = 500;
+/** Where the number of tabs is not known, so that the wait never ends early. */
+const UNCOUNTED_LIMIT_MS = 80;
+
+export class Tabs {
+  readonly #prefix: string;
+  readonly #storage: NonNullable<Environment['storage']>;
+  readonly #locks: Environment['locks'];
+  readonly #channel: BroadcastChannel | null;
+  readonly #questions = new Map<string, (held: Held | null) => void>();
+  #leave: (() => void) | null = null;
+
+  constructor({ storage, locks, openChannel }: Environment, name: string, listener: TabListener) {
+    this.#prefix = `castellan:${name}:`;
+    this.#storage = storage ?? memoryStorage();
+    this.#locks = storage && locks;
+    this.#channel = storage && openChannel ? openChannel(this.#prefix) : null;
+    this.#channel?.addEventListener('message', ({ data }: MessageEvent<Message>) => this.#on(data, listener));
+  }
+
+  read(name: string): string | null {
+    return this.#storage.getItem(this.#prefix + name);
+  }
+
+  /** Null removes the value. The value must not be a secret. */
+  write(name: string, value: string | null): void {
+    if (value === null) this.#storage.removeItem(this.#prefix + name);
+    else this.#storage.setItem(this.#prefix + name, value);
+  }
+
+  /** Runs the task while no other tab runs one of this name, where there are Web Locks. */
+  async exclusive<T>(name: string, task: () => Promise<T>): Promise<T> {
+    return this.#locks ? this.#locks.request(this.#prefix + name, task) : task();
+  }
+
+  announceToken(held: Held): void {
+    this.#post({ type: 'token', ...held });
+  }
+
+  announceEnd(key: string, reason: EndReason): void {
+    this.#post({ type: 'ended', key, reason });
+  }
+
+  /** Makes other tabs expect an answer of this tab, until it leaves. */
+  join(): void {
+    if (this.#leave || !this.#locks) return;
+    const left = new Promise<void>((resolve) => {
+      this.#leave = resolve;
+    });
+    this.#locks.request(`${this.#prefix}present`, { mode: 'shared' }, () => left).catch(() => {});
+  }
+
+  leave(): void {
+    this.#leave?.();
+    this.#leave = null;
+  }
+
+  /** Asks the other tabs. Returns the first fitting answer; undefined if there is none. */
+  async find(isFitting: (held: Held) => boolean): Promise<Held | undefined> {
+    const others = this.#channel ? await this.#countOthers() : 0;
+    if (others === 0) return undefined;
+    const id = randomId();
+    return new Promise((resolve) => {
+      let answers = 0;
+      const finish = (held?: Held) => {
+        clearTimeout(timer);
+        this.#questions.delete(id);
+        resolve(held);
+      };
+      const timer = setTimeout(finish, others === undefined ? UNCOUNTED_LIMIT_MS : ANSWER_LIMIT_MS);
+      this.#questions.set(id, (held) => {
+        answers += 1;
+        if (held && isFitting(held)) finish(held);
+        else if (answers === others) finish();
+      });
+      this.#post({ type: 'ask', id });
+    });
+  }
+
+  close(): void {
+    this.leave();
+    this.#channel?.close();
+  }
+
+  /** Returns undefined where nobody knows. */
+  async #countOthers(): Promise<number | undefined> {
+    if (!this.#locks) return undefined;
+    const { held = [] } = await this.#locks.query();
+    const present = held.filter((lock) => lock.name === `${this.#prefix}present`).length;
+    return Math.max(0, present - (this.#leave ? 1 : 0));
+  }
+
+  #on(message: Message, listener: TabListener): void {
+    if (message.type === 'token') listener.onToken({ key: message.key, token: message.token });
+    else if (message.type === 'ended') listener.onEnded(message.key, message.reason);
+    else if (message.type === 'answer') this.#questions.get(message.to)?.(message.held);
+    else if (this.#leave || !this.#locks)
+      this.#post({ type: 'answer', to: message.id, held: listener.held() });
+  }
+
+  #post(message: Message): void {
+    this.#channel?.postMessage(message);
+  }
+}
+
+function memoryStorage(): NonNullable<Environment['storage']> {
+  const values = new Map<string, string>();
+  return {
+    getItem: (name) => values.get(name) ?? null,
+    setItem: (name, value) => void values.set(name, value),
+    removeItem: (name) => void values.delete(name),
+  };
+}

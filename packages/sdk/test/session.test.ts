@@ -1,0 +1,348 @@
+// The session of a browser: sign-in, refresh, CSRF tokens, sign-out.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import type { SessionEvent } from '../src/session.ts';
+import {
+  CSRF,
+  createHost,
+  createService,
+  createStorage,
+  createTab,
+  gate,
+  hang,
+  ME,
+  REFRESH,
+  refusal,
+  signedInTab,
+  USER,
+} from './fixture.ts';
+
+const LOGIN = 'POST /api/v1/auth/login';
+const LOGOUT = 'POST /api/v1/auth/logout';
+
+/** Returns the types of the events that follow. */
+function eventsOf(tab: ReturnType<typeof createTab>): string[] {
+  const types: string[] = [];
+  tab.auth.subscribe(({ type, state }: SessionEvent) => void types.push(`${type}: ${state}`));
+  return types;
+}
+
+test('a sign-in sends the CSRF token, then requests carry the access token', async () => {
+  const service = createService();
+  const tab = createTab(service);
+  const events = eventsOf(tab);
+  assert.equal(tab.auth.state, 'unknown');
+  assert.deepEqual(await tab.auth.signIn(USER), { id: 'u-1' });
+  assert.equal(tab.auth.subject, 'u-1');
+  assert.deepEqual(events, ['authenticated: authenticated']);
+  await tab.get('/api/v1/users/me');
+  const [csrf, login, me] = service.requests;
+  assert.equal(csrf?.path, '/api/v1/auth/csrf-token');
+  assert.equal(login?.headers.get('x-csrf-token'), 'csrf-1');
+  assert.equal(login?.init.credentials, 'include');
+  assert.match(me?.headers.get('authorization') ?? '', /^Bearer head\./);
+  assert.equal(me?.headers.get('x-csrf-token'), null, 'a GET needs no CSRF token');
+});
+
+test('20 requests with an expired token cause one refresh and are all repeated', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  const events = eventsOf(tab);
+  service.expireTokens();
+  const results = await Promise.all(Array.from({ length: 20 }, () => tab.get('/api/v1/users/me')));
+  assert.equal(results.length, 20);
+  assert.equal(service.count(REFRESH), 1);
+  assert.equal(service.count(ME), 40);
+  assert.deepEqual(events, [], 'a renewed token is no event');
+});
+
+test('a 401 of the refresh is not repeated and ends the session', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  const events = eventsOf(tab);
+  service.endSession();
+  await assert.rejects(tab.get('/api/v1/users/me'), { code: 'token_expired', status: 401 });
+  assert.equal(service.count(REFRESH), 1);
+  assert.deepEqual(events, ['session_ended: anonymous']);
+  await assert.rejects(tab.get('/api/v1/users/me'), { status: 401 });
+  assert.equal(service.count(REFRESH), 1, 'nobody is signed in, so nothing is refreshed');
+});
+
+test('a token that is refused although it is new ends the request, not in a loop', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  service.always(ME, () => refusal(401, 'token_revoked'));
+  await assert.rejects(tab.get('/api/v1/users/me'), { code: 'token_revoked' });
+  assert.equal(service.count(REFRESH), 1);
+  assert.equal(service.count(ME), 2);
+});
+
+test('without a session restore sends nothing; with one it sends one refresh', async () => {
+  const service = createService();
+  const storage = createStorage();
+  const first = createTab(service, { ...createHost(service), storage });
+  const events = eventsOf(first);
+  assert.equal(await first.auth.restore(), 'anonymous');
+  assert.deepEqual(events, ['anonymous: anonymous']);
+  assert.equal(service.requests.length, 0);
+  await first.auth.signIn(USER);
+
+  const reloaded = createTab(service, { ...createHost(service), storage });
+  assert.equal(await reloaded.auth.restore(), 'authenticated');
+  assert.equal(service.count(REFRESH), 1);
+  await reloaded.get('/api/v1/users/me');
+});
+
+test('a request of a reloaded page gets its token by itself', async () => {
+  const service = createService();
+  const storage = createStorage();
+  await signedInTab(service, { ...createHost(service), storage });
+  const reloaded = createTab(service, { ...createHost(service), storage });
+  await reloaded.get('/api/v1/users/me');
+  assert.equal(service.count(REFRESH), 1);
+});
+
+test('a refresh waits after 429 and 503 and keeps the session', async () => {
+  const service = createService();
+  const host = createHost(service);
+  const tab = await signedInTab(service, host);
+  service.expireTokens();
+  service.next(
+    REFRESH,
+    () => refusal(429, 'rate_limited', { 'retry-after': '7' }),
+    () => refusal(503, 'overloaded', { 'retry-after': '2' }),
+  );
+  await tab.get('/api/v1/users/me');
+  assert.deepEqual(host.sleeps, [7_000, 2_000]);
+  assert.equal(tab.auth.state, 'authenticated');
+});
+
+test('a refresh that fails without 401 keeps the session, and the next request tries again', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  const failures = [
+    () => Promise.reject(new TypeError('fetch failed')),
+    () => refusal(500, 'internal_error'),
+    () => refusal(403, 'permission_denied'),
+    () => new Response('<html>', { status: 502 }),
+  ];
+  for (const failure of failures) {
+    service.expireTokens();
+    service.next(REFRESH, failure, failure, failure);
+    await assert.rejects(tab.get('/api/v1/users/me'));
+    assert.equal(tab.auth.state, 'authenticated');
+    service.clear(REFRESH);
+  }
+  await tab.get('/api/v1/users/me');
+});
+
+test('a refusal longer than the client waits is not asked for again before it is over', async () => {
+  const service = createService();
+  const host = createHost(service);
+  const tab = await signedInTab(service, host);
+  service.expireTokens();
+  service.next(REFRESH, () => refusal(429, 'rate_limited', { 'retry-after': '60' }));
+  for (let i = 0; i < 3; i++)
+    await assert.rejects(tab.get('/api/v1/users/me'), { code: 'rate_limited', retryAfterMs: 60_000 });
+  assert.equal(service.count(REFRESH), 1);
+  await host.sleep(45_000);
+  await tab.get('/api/v1/users/me');
+  assert.equal(host.sleeps.at(-1), 15_000, 'the rest is short enough to wait for');
+  assert.equal(service.count(REFRESH), 2);
+});
+
+test('the body of a POST is sent again after a refresh', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  service.expireTokens();
+  const body = { name: 'Editors', description: 'They edit.' };
+  const answer = await tab.post('/api/v1/roles', { body });
+  assert.deepEqual(answer.data, { echo: JSON.stringify(body) });
+  const [first, second] = service.requests.filter((one) => one.path === '/api/v1/roles');
+  assert.equal(first?.body, second?.body);
+  assert.equal(first?.headers.get('idempotency-key'), second?.headers.get('idempotency-key'));
+});
+
+test('a caller that gives up does not end the refresh that others wait for', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  service.expireTokens();
+  const { opened, open } = gate();
+  service.next(REFRESH, async ({ init }) => {
+    await Promise.race([opened, hang(init.signal)]);
+    return new Response(JSON.stringify({ data: { access_token: service.issueToken() } }), {
+      headers: { 'content-type': 'application/json' },
+    });
+  });
+  const controller = new AbortController();
+  const aborted = tab.get('/api/v1/users/me', { signal: controller.signal });
+  const patient = tab.get('/api/v1/users/me');
+  while (service.count(REFRESH) === 0) await new Promise(setImmediate);
+  controller.abort(new Error('closed'));
+  await assert.rejects(aborted, { message: 'closed' });
+  open();
+  await patient;
+  assert.equal(service.count(REFRESH), 1);
+});
+
+test('a token that arrives after the sign-out does not bring the session back', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  const token = service.issueToken();
+  const { opened, open } = gate();
+  service.next(ME, () => refusal(401, 'token_expired'));
+  service.next(REFRESH, async () => {
+    await opened;
+    return new Response(JSON.stringify({ data: { access_token: token } }), {
+      headers: { 'content-type': 'application/json' },
+    });
+  });
+  const late = tab.get('/api/v1/users/me');
+  while (service.count(REFRESH) === 0) await new Promise(setImmediate);
+  await tab.auth.signOut();
+  open();
+  await assert.rejects(late, { status: 401 });
+  assert.equal(tab.auth.state, 'anonymous');
+  assert.equal(tab.auth.subject, null);
+});
+
+test('a sign-in that is overtaken by a sign-out is not adopted', async () => {
+  const service = createService();
+  const tab = createTab(service);
+  const { opened, open } = gate();
+  service.next(LOGIN, async () => {
+    await opened;
+    return new Response(JSON.stringify({ data: { access_token: service.issueToken(), user: {} } }), {
+      headers: { 'content-type': 'application/json' },
+    });
+  });
+  const signIn = tab.auth.signIn(USER);
+  while (service.count(LOGIN) === 0) await new Promise(setImmediate);
+  await tab.auth.signOut();
+  open();
+  await assert.rejects(signIn, { code: 'session_changed', status: 0 });
+  assert.equal(tab.auth.state, 'anonymous');
+});
+
+test('a sign-out ends the session here even if the call fails, and rejects', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  const events = eventsOf(tab);
+  service.next(LOGOUT, () => refusal(500, 'internal_error'));
+  await assert.rejects(tab.auth.signOut(), { code: 'internal_error' });
+  assert.deepEqual(events, ['signed_out: anonymous']);
+  await tab.auth.signOut();
+  assert.equal(service.count(LOGOUT), 1, 'there is no session left to end');
+});
+
+test('signing out of a session that is over succeeds', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  service.endSession();
+  await tab.auth.signOut();
+  assert.equal(tab.auth.state, 'anonymous');
+});
+
+test('a password change adopts the new session', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  const before = service.requests.at(-1);
+  await tab.auth.changePassword({ current_password: 'a', new_password: 'b' });
+  await tab.get('/api/v1/users/me');
+  assert.notEqual(
+    before?.headers.get('authorization'),
+    service.requests.at(-1)?.headers.get('authorization'),
+  );
+  assert.equal(service.count(REFRESH), 0);
+});
+
+test('a request is not repeated as another user', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  const events = eventsOf(tab);
+  service.expireTokens();
+  service.signInAs('u-2');
+  await assert.rejects(tab.post('/api/v1/roles', { body: { name: 'Editors' } }), { code: 'session_changed' });
+  assert.equal(service.count('POST /api/v1/roles'), 1);
+  assert.deepEqual(events, ['subject_changed: authenticated']);
+  assert.equal(tab.auth.subject, 'u-2');
+});
+
+test('the CSRF token is fetched once, and again only after csrf_invalid', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  await Promise.all(Array.from({ length: 5 }, () => tab.post('/api/v1/roles', { body: { name: 'A' } })));
+  assert.equal(service.count(CSRF), 1);
+  service.replaceCsrf();
+  await Promise.all(Array.from({ length: 5 }, () => tab.post('/api/v1/roles', { body: { name: 'A' } })));
+  assert.equal(service.count(CSRF), 2);
+  service.next('POST /api/v1/roles', () => refusal(403, 'permission_denied'));
+  await assert.rejects(tab.post('/api/v1/roles', { body: { name: 'A' } }), { code: 'permission_denied' });
+  assert.equal(service.count(CSRF), 2);
+});
+
+test('a request is repeated once after csrf_invalid', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  service.always('POST /api/v1/roles', () => refusal(403, 'csrf_invalid'));
+  await assert.rejects(tab.post('/api/v1/roles', { body: { name: 'A' } }), { code: 'csrf_invalid' });
+  assert.equal(service.count('POST /api/v1/roles'), 2);
+});
+
+test('a failing listener does not keep the others from their events', async (t) => {
+  const service = createService();
+  const tab = createTab(service);
+  const thrown = new Promise((resolve) => {
+    t.mock.method(globalThis, 'queueMicrotask', (task: () => void) => {
+      try {
+        task();
+      } catch (error) {
+        resolve(error);
+      }
+    });
+  });
+  tab.auth.subscribe(() => {
+    throw new Error('of a listener');
+  });
+  const events = eventsOf(tab);
+  await tab.auth.signIn(USER);
+  assert.deepEqual(events, ['authenticated: authenticated']);
+  assert.match(String(await thrown), /of a listener/);
+});
+
+test('no secret is stored or shown', async () => {
+  const service = createService();
+  const storage = createStorage();
+  const tab = await signedInTab(service, { ...createHost(service), storage });
+  service.always(ME, () => refusal(401, 'token_revoked'));
+  const error = await tab.get('/api/v1/users/me').then(
+    () => assert.fail('it is refused'),
+    (reason: unknown) => reason,
+  );
+  const shown = [
+    JSON.stringify([...storage.values]),
+    inspect(tab, { depth: 9, showHidden: true }),
+    inspect(tab.auth, { depth: 9 }),
+    String(tab),
+    JSON.stringify(tab),
+    inspect(error, { depth: 9 }),
+  ].join('\n');
+  assert.doesNotMatch(shown, /head\.|refresh_token=|Vexing/);
+});
+
+test('a response whose token could not be sent in a header is malformed, and its token is not quoted', async () => {
+  const service = createService();
+  service.next(
+    CSRF,
+    () =>
+      new Response('{"data":{"csrf_token":"a\\nb-secret"}}', {
+        headers: { 'content-type': 'application/json' },
+      }),
+  );
+  const error = await createTab(service)
+    .auth.signIn(USER)
+    .catch((reason: unknown) => reason);
+  assert.match(inspect(error), /malformed_response/);
+  assert.doesNotMatch(inspect(error), /b-secret/);
+});
