@@ -2,6 +2,7 @@
 import type { Login, PasswordPolicy, PasswordResetConfirm, Register, User, VerifyEmail } from './api.ts';
 import { CastellanError } from './errors.ts';
 import type { CallOptions, InputOf, Operation, ResultOf } from './operations.ts';
+import type { ServiceFetch } from './service-fetch.ts';
 import type { Session, SessionEvent, SessionState } from './session.ts';
 
 export type Auth = {
@@ -34,11 +35,16 @@ export type Auth = {
   /** Ends every session of the user. */
   resetPassword(reset: PasswordResetConfirm, options?: CallOptions): Promise<void>;
   passwordPolicy(options?: CallOptions): Promise<PasswordPolicy>;
+  /**
+   * Calls a service of yours with the access token. It is like the global `fetch`, and replaces a token that has expired. Only
+   * the origin of the page and those of the option `services` get the token; a redirect is an error.
+   */
+  fetch: ServiceFetch;
 };
 
 type Run = <O extends Operation>(operation: O, input: InputOf<O>) => Promise<ResultOf<O>>;
 
-export function createAuth(session: Session, run: Run): Auth {
+export function createAuth(session: Session, run: Run, fetch: ServiceFetch): Auth {
   async function end(
     operation: 'POST /api/v1/auth/logout' | 'POST /api/v1/auth/logout/all',
     options: CallOptions = {},
@@ -91,5 +97,6 @@ export function createAuth(session: Session, run: Run): Auth {
       await run('POST /api/v1/auth/password-reset/confirm', { ...options, body });
     },
     passwordPolicy: async (options) => (await run('GET /api/v1/auth/password-policy', { ...options })).data,
+    fetch,
   };
 }

@@ -5,6 +5,7 @@ import { type AnyInput, type Call, callOf, readBaseUrl } from './call.ts';
 import { type Environment, hostEnvironment } from './environment.ts';
 import type { Arguments, Method, Operation, OperationOf, PathOf, ResultOf } from './operations.ts';
 import { type ItemOf, type ListPath, type Page, readPages } from './pages.ts';
+import { createServiceFetch, readOrigins } from './service-fetch.ts';
 import { type Answer, type RetryOptions, send } from './transport.ts';
 
 type Options = {
@@ -19,11 +20,15 @@ type Options = {
 };
 
 /** For web pages. The browser keeps the refresh cookie; Node.js keeps no cookies, so a server needs `MachineOptions`. */
-export type BrowserOptions = Options & { apiKey?: undefined; accessToken?: undefined };
+export type BrowserOptions = Options & {
+  apiKey?: undefined;
+  accessToken?: undefined;
+  /** Origins of your services that `auth.fetch` may send the access token to, besides that of the page. */
+  services?: readonly string[];
+};
 
 /** For programs: one credential of a service account. No cookies, no CSRF token, no refresh. */
-export type MachineOptions = Options &
-  (
+export type MachineOptions = Options & { services?: undefined } & (
     | { apiKey: string; accessToken?: undefined }
     | {
         /** A function is called for each request, so that it can replace a token that expires. */
@@ -94,11 +99,13 @@ export function createClientIn(
   const credential = options.apiKey ?? options.accessToken;
   if (credential !== undefined)
     return clientOf(settings, createMachineSender(environment, settings, credential));
+  const origins = readOrigins(options.services ?? []);
   const { session, send } = createBrowserSender(environment, settings);
   const client = clientOf(settings, send);
   const auth = createAuth(
     session,
     async (operation, input) => (await client.request(operation, input)).result,
+    createServiceFetch(environment, session, origins),
   );
   return { ...client, auth, close: () => session.close() };
 }

@@ -19,6 +19,7 @@ export type CastellanErrorDetails = {
   status?: number;
   requestId?: string | null;
   fields?: readonly FieldError[];
+  reasons?: readonly string[];
   retryAfterMs?: number | null;
   body?: Readonly<Record<string, unknown>> | null;
   cause?: unknown;
@@ -34,6 +35,8 @@ export class CastellanError extends Error {
   readonly requestId: string | null;
   /** The wrong fields of the request; often empty. */
   readonly fields: readonly FieldError[];
+  /** Every rule that a rejected password breaks, with `password_rejected`; otherwise empty. */
+  readonly reasons: readonly string[];
   /** How long the service asked to wait, in milliseconds; null if it did not. */
   readonly retryAfterMs: number | null;
   /** The body of the response, for members such as `required_permission`; null if it was not a JSON object. */
@@ -45,6 +48,7 @@ export class CastellanError extends Error {
     this.status = details.status ?? 0;
     this.requestId = details.requestId ?? null;
     this.fields = details.fields ?? [];
+    this.reasons = details.reasons ?? [];
     this.retryAfterMs = details.retryAfterMs ?? null;
     this.body = details.body ?? null;
   }

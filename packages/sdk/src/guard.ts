@@ -1,3 +1,4 @@
+import { readBaseUrl } from './call.ts';
 import { type Guard, guardOver } from './guard/core.ts';
 import type { GuardError } from './guard/errors.ts';
 import { createHttpBackend } from './guard/http-backend.ts';
@@ -35,7 +36,7 @@ export function createGuard(options: GuardOptions): Guard {
   for (const [name, value] of Object.entries({ timeoutMs, maxStaleMs, cacheSize, clockToleranceMs }))
     if (!Number.isFinite(value) || value < 0) throw new TypeError(`${name} must be a number of at least 0.`);
   const backend = createHttpBackend({
-    baseUrl: checkedBaseUrl(options.baseUrl),
+    baseUrl: readBaseUrl(options.baseUrl),
     apiKey: checkedKey(options.apiKey),
     timeoutMs,
     maxStaleMs,
@@ -44,13 +45,6 @@ export function createGuard(options: GuardOptions): Guard {
     fetch: options.fetch ?? ((...args) => fetch(...args)),
   });
   return guardOver(backend, options);
-}
-
-function checkedBaseUrl(text: string): string {
-  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
-    throw new TypeError('baseUrl must be an http or https URL without user, query and fragment.');
-  return url.href.replace(/\/+$/, '');
 }
 
 function checkedKey(key: string): string {

@@ -137,6 +137,7 @@ function refusalOf(response: Response, text: string, nowMs: number): CastellanEr
     status,
     requestId: headers.get('x-request-id'),
     fields: fieldsOf(body?.errors),
+    reasons: reasonsOf(body?.detail),
     retryAfterMs,
     body,
   });
@@ -146,6 +147,11 @@ function messageOf(body: Record<string, unknown> | null): string | undefined {
   const detail = isRecord(body?.detail) ? body.detail.message : (body?.detail ?? body?.error_description);
   return typeof detail === 'string' ? detail : undefined;
 }
+
+const reasonsOf = (detail: unknown): string[] =>
+  isRecord(detail) && Array.isArray(detail.errors)
+    ? detail.errors.filter((one) => typeof one === 'string')
+    : [];
 
 const isFieldError = (value: unknown): value is FieldError =>
   isRecord(value) && [value.field, value.code, value.message].every((one) => typeof one === 'string');

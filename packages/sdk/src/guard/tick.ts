@@ -3,11 +3,12 @@ type Waiting<Answer> = {
   reject: (error: unknown) => void;
 };
 
+/** Browsers and some edge runtimes lack it. */
+const immediate: unknown = Reflect.get(globalThis, 'setImmediate');
+
 /** Runs a function after everything that is ready to run now, so that requests which arrive together are seen together. */
 const afterTick: (run: () => void) => void =
-  'setImmediate' in globalThis && typeof globalThis.setImmediate === 'function'
-    ? globalThis.setImmediate
-    : (run) => setTimeout(run, 0);
+  typeof immediate === 'function' ? (run) => immediate(run) : (run) => setTimeout(run, 0);
 
 /**
  * Returns a function that collects the questions of one tick and calls `answerAll` once with the distinct ones, to get a

@@ -1,6 +1,7 @@
+import { CastellanError } from '../errors.ts';
+import { withTimeout } from '../waiting.ts';
 import { GuardError } from './errors.ts';
 import { isRecord, type Json } from './json.ts';
-import { TimeoutError, within } from './timeout.ts';
 
 export type TransportOptions = {
   /** URL of Castellan, with the path that it is mounted below, without a slash at the end. */
@@ -33,7 +34,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   async function exchange(path: string, init: RequestInit): Promise<Json> {
     try {
-      return await within(timeoutMs, async (signal) => {
+      return await withTimeout({ timeoutMs, signal: undefined, isStream: false }, async (signal) => {
         const send = (): Promise<Response> =>
           // A redirect could carry the key to another host, or the answer from one.
           options.fetch(baseUrl + path, { ...init, redirect: 'manual', signal });
@@ -45,7 +46,7 @@ export function createTransport(options: TransportOptions): Transport {
       });
     } catch (error) {
       if (error instanceof GuardError) throw error;
-      throw error instanceof TimeoutError
+      throw error instanceof CastellanError
         ? unavailable(`No answer of ${path} within ${timeoutMs} ms.`)
         : unavailable(`${path} could not be asked, or its answer could not be read.`, error);
     }

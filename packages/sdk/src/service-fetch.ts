@@ -1,0 +1,54 @@
+// Calls other services of the same product as the person at the browser.
+import type { Environment } from './environment.ts';
+import { CastellanError } from './errors.ts';
+import type { Session } from './session.ts';
+import { abortable } from './waiting.ts';
+
+/** Like the global `fetch`, for an address below one of the service's origins. */
+export type ServiceFetch = (address: string | URL, init?: RequestInit) => Promise<Response>;
+
+/** Returns the origins without what is not part of them. Throws a TypeError if one is no HTTP URL. */
+export const readOrigins = (services: readonly string[]): string[] =>
+  services.map((service) => {
+    const { origin, protocol } = new URL(service);
+    if (!/^https?:$/.test(protocol)) throw new TypeError(`${service} is no http or https URL.`);
+    return origin;
+  });
+
+/**
+ * Returns a `fetch` that sends the access token, and sends the request once more with a new token if the response is 401.
+ * The token is sent to the origin of the page and to `origins` only, and no redirect is followed.
+ */
+export function createServiceFetch(
+  { fetch }: Pick<Environment, 'fetch'>,
+  session: Session,
+  origins: readonly string[],
+): ServiceFetch {
+  return async (address, init) => {
+    const page = globalThis.location?.origin;
+    const url = new URL(address, globalThis.location?.href);
+    if (url.origin !== page && !origins.includes(url.origin))
+      throw new TypeError(`The access token is not sent to ${url.origin}. Name it in the option services.`);
+    const request = new Request(url, { ...init, redirect: 'error' });
+    const { signal } = request;
+
+    const send = (token: string | null): Promise<Response> => {
+      const copy = request.clone();
+      if (token !== null) copy.headers.set('authorization', `Bearer ${token}`);
+      return abortable(fetch(copy), signal);
+    };
+
+    if (session.token === null && session.isPossible) await abortable(session.refresh(null), signal);
+    const { token, subject } = session;
+    const response = await send(token);
+    if (response.status !== 401 || token === null) return response;
+    if ((await abortable(session.refresh(token), signal)) === 'ended') return response;
+    await response.body?.cancel();
+    if (session.subject !== subject)
+      throw new CastellanError(
+        'session_changed',
+        'Another user has signed in. The request was not repeated.',
+      );
+    return send(session.token);
+  };
+}

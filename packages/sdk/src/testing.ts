@@ -1,0 +1,183 @@
+// A stand-in for Castellan in the memory of a test: the real client and the real guard over a `fetch` that answers here.
+import type { Operations } from './api.ts';
+import { type BrowserClient, createClientIn } from './client.ts';
+import { hostEnvironment } from './environment.ts';
+import { createGuard, type Guard } from './guard.ts';
+import { type Account, Accounts } from './testing/accounts.ts';
+import { failure, operations, type StandInAnswer, type StandInRequest } from './testing/operations.ts';
+
+export type TestUser = {
+  readonly id: string;
+  readonly email: string;
+  readonly password: string;
+  /** Signs in and returns an access token, to be sent as `Authorization: Bearer …`. */
+  accessToken(): Promise<string>;
+  grant(...permissions: string[]): void;
+  revoke(...permissions: string[]): void;
+  endSessions(): void;
+  /** Ends the sessions too. */
+  deactivate(): void;
+};
+
+export type TestProgram = {
+  readonly id: string;
+  readonly name: string;
+  readonly apiKey: string;
+  grant(...permissions: string[]): void;
+  revoke(...permissions: string[]): void;
+  deactivate(): void;
+};
+
+export type TestCastellan = {
+  readonly baseUrl: string;
+  /** Answers requests to `baseUrl`. Every call of a function made by `browserFetch` shares the cookies of one browser. */
+  readonly fetch: typeof globalThis.fetch;
+  browserFetch(): typeof globalThis.fetch;
+  /** A guard that asks this stand-in. */
+  readonly guard: Guard;
+  /** Returns the client of a new browser. It shares nothing with other browsers. */
+  browser(): BrowserClient;
+  /** Adds a verified user. The default password is `TestPassword!47`. */
+  addUser(user: { email: string; password?: string; permissions?: readonly string[] }): TestUser;
+  /** Returns the user who registered with this email, verified. */
+  verify(email: string): TestUser;
+  addProgram(program: { name: string; permissions?: readonly string[] }): TestProgram;
+  /** Makes every request fail with this status, or without an answer, until `recover`. */
+  fail(how: number | 'no answer'): void;
+  recover(): void;
+  /** Answers an operation that the stand-in does not have, such as `GET /api/v1/roles`. */
+  on<O extends keyof Operations>(
+    operation: O,
+    answer: (request: { body: unknown; query: URLSearchParams }) => Operations[O]['result'],
+  ): void;
+};
+
+type Custom = (request: { body: unknown; query: URLSearchParams }) => unknown;
+
+/** Returns a stand-in without accounts. Passwords are not judged, mails are not sent, and there are no limits. */
+export function createTestCastellan(): TestCastellan {
+  const baseUrl = 'http://castellan.test';
+  const accounts = new Accounts();
+  const custom = new Map<string, Custom>();
+  let failing: number | 'no answer' | undefined;
+
+  async function answer(request: Request, cookies: Map<string, string>): Promise<Response> {
+    if (failing === 'no answer') throw new TypeError('fetch failed');
+    if (failing !== undefined) return toResponse(failure(failing, 'service_overloaded', 'This is a test.'));
+    const url = new URL(request.url);
+    const operation = `${request.method} ${url.pathname}`;
+    const own = custom.get(operation);
+    const body = await bodyOf(request);
+    if (own) return toResponse({ status: 200, body: own({ body, query: url.searchParams }) });
+    const known = operations[operation];
+    if (!known)
+      return toResponse(
+        failure(
+          501,
+          'not_implemented',
+          `The stand-in has no ${operation}. Answer it with on(), or use a Castellan.`,
+        ),
+      );
+    return toResponse(await known(requestOf(request, body, cookies), accounts));
+  }
+
+  const browserFetch = (): typeof globalThis.fetch => {
+    const cookies = new Map<string, string>();
+    return async (input, init) => {
+      const request = new Request(input, init);
+      request.signal.throwIfAborted();
+      return answer(request, cookies);
+    };
+  };
+
+  const rights = (account: Account) => ({
+    id: account.id,
+    grant(...permissions: string[]) {
+      for (const one of permissions) account.permissions.add(one);
+    },
+    revoke(...permissions: string[]) {
+      for (const one of permissions) account.permissions.delete(one);
+    },
+    deactivate() {
+      account.isActive = false;
+      accounts.endSessions(account);
+    },
+  });
+
+  const testUser = (account: Account): TestUser => ({
+    ...rights(account),
+    email: account.name,
+    password: account.password,
+    accessToken: async () => (await accounts.signIn(account)).access,
+    endSessions: () => accounts.endSessions(account),
+  });
+
+  const addAccount = (
+    type: Account['type'],
+    name: string,
+    permissions: readonly string[],
+    password = '',
+  ): Account =>
+    accounts.add({
+      type,
+      name,
+      password,
+      isVerified: true,
+      firstName: 'Test',
+      lastName: 'User',
+      permissions: new Set(permissions),
+    });
+
+  const fetch = browserFetch();
+  const guardKey = accounts.addKey(addAccount('service_account', 'The guard of this test', []));
+  return {
+    baseUrl,
+    fetch,
+    browserFetch,
+    guard: createGuard({ baseUrl, apiKey: guardKey, fetch }),
+    browser: () =>
+      createClientIn(
+        { ...hostEnvironment(), storage: null, locks: null, openChannel: null },
+        { baseUrl, fetch: browserFetch(), retry: { attempts: 1 } },
+      ),
+    addUser: ({ email, password = 'TestPassword!47', permissions = [] }) =>
+      testUser(addAccount('user', email.trim().toLowerCase(), permissions, password)),
+    verify(email) {
+      const account = accounts.find('user', email);
+      if (!account) throw new Error(`Nobody has registered with ${email}.`);
+      account.isVerified = true;
+      return testUser(account);
+    },
+    addProgram({ name, permissions = [] }) {
+      const account = addAccount('service_account', name, permissions);
+      return { ...rights(account), name, apiKey: accounts.addKey(account) };
+    },
+    fail(how) {
+      failing = how;
+    },
+    recover() {
+      failing = undefined;
+    },
+    on(operation, own) {
+      custom.set(operation, own);
+    },
+  };
+}
+
+async function bodyOf(request: Request): Promise<unknown> {
+  const text = await request.text();
+  if (text === '') return undefined;
+  return request.headers.get('content-type')?.startsWith('application/x-www-form-urlencoded')
+    ? Object.fromEntries(new URLSearchParams(text))
+    : JSON.parse(text);
+}
+
+const requestOf = (request: Request, body: unknown, cookies: Map<string, string>): StandInRequest => ({
+  bearer: /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1],
+  body,
+  cookies,
+  csrfToken: request.headers.get('x-csrf-token'),
+});
+
+const toResponse = ({ status, body }: StandInAnswer): Response =>
+  body === undefined ? new Response(null, { status }) : Response.json(body, { status });

@@ -1,0 +1,131 @@
+// The accounts, sessions and tokens of the stand-in.
+import type { User } from '../api.ts';
+import { createSigner } from './signing.ts';
+
+const ISSUER = 'http://castellan.test';
+const TOKEN_SECONDS = 1_800;
+
+export type Account = {
+  id: string;
+  type: 'user' | 'service_account';
+  /** The email of a user, the name of a service account. */
+  name: string;
+  permissions: Set<string>;
+  isActive: boolean;
+  /** Of users. */
+  password: string;
+  isVerified: boolean;
+  firstName: string;
+  lastName: string;
+  createdAt: string;
+};
+
+type Token = { account: Account; claims: Claims };
+type Claims = {
+  sub: string;
+  jti: string;
+  iat: number;
+  nbf: number;
+  exp?: number;
+  iss: string;
+  aud: string;
+  sid?: string;
+};
+type Session = { id: string; account: Account };
+
+const newId = (): string => crypto.randomUUID();
+
+export class Accounts {
+  readonly #signer = createSigner();
+  readonly #accounts = new Map<string, Account>();
+  readonly #tokens = new Map<string, Token>();
+  /** Live sessions by refresh token. */
+  readonly #sessions = new Map<string, Session>();
+
+  keySet = (): Promise<object> => this.#signer.keySet();
+
+  /** Throws if the name is taken. */
+  add(account: Omit<Account, 'id' | 'createdAt' | 'isActive'>): Account {
+    if (this.find(account.type, account.name))
+      throw new Error(`There is already an account ${account.name}.`);
+    const added = { ...account, id: newId(), createdAt: new Date().toISOString(), isActive: true };
+    this.#accounts.set(added.id, added);
+    return added;
+  }
+
+  /** Finds an account by its id, or by its email or name ignoring case. */
+  find(type: string, id: string): Account | undefined {
+    return [...this.#accounts.values()].find(
+      (one) => one.type === type && (one.id === id || one.name.toLowerCase() === id.trim().toLowerCase()),
+    );
+  }
+
+  /** Returns the access token and the refresh token of a new session. */
+  async signIn(account: Account): Promise<{ access: string; refresh: string }> {
+    const refresh = newId();
+    const session = { id: newId(), account };
+    this.#sessions.set(refresh, session);
+    return { access: await this.#issue(session), refresh };
+  }
+
+  /** Returns undefined if there is no live session with this refresh token. */
+  async renew(refresh: string): Promise<string | undefined> {
+    const session = this.#sessions.get(refresh);
+    return session && this.#issue(session);
+  }
+
+  addKey(account: Account): string {
+    const key = `castellan_${newId().replaceAll('-', '')}`;
+    this.#tokens.set(key, { account, claims: this.#claims(account) });
+    return key;
+  }
+
+  /** Returns whose live token this is. */
+  inspect(token: string): Token | undefined {
+    const found = this.#tokens.get(token);
+    const isCurrent = found && (found.claims.exp ?? Number.POSITIVE_INFINITY) * 1_000 > Date.now();
+    return isCurrent && found.account.isActive ? found : undefined;
+  }
+
+  endSession(id: string | undefined): void {
+    for (const [refresh, session] of this.#sessions) if (session.id === id) this.#sessions.delete(refresh);
+    for (const [token, { claims }] of this.#tokens) if (claims.sid === id) this.#tokens.delete(token);
+  }
+
+  endSessions(account: Account): void {
+    for (const session of [...this.#sessions.values()])
+      if (session.account === account) this.endSession(session.id);
+  }
+
+  revokeToken(token: string): void {
+    this.#tokens.delete(token);
+  }
+
+  async #issue({ id, account }: Session): Promise<string> {
+    const claims = { ...this.#claims(account), sid: id, exp: Math.floor(Date.now() / 1_000) + TOKEN_SECONDS };
+    const token = await this.#signer.sign(claims);
+    this.#tokens.set(token, { account, claims });
+    return token;
+  }
+
+  #claims({ id }: Account): Claims {
+    const now = Math.floor(Date.now() / 1_000);
+    return { sub: id, jti: newId(), iat: now, nbf: now, iss: ISSUER, aud: ISSUER };
+  }
+}
+
+/** Returns the account as `GET /users/me` does. */
+export const userOf = (account: Account): User => ({
+  id: account.id,
+  email: account.name,
+  first_name: account.firstName,
+  last_name: account.lastName,
+  is_active: account.isActive,
+  is_superuser: false,
+  verified: account.isVerified,
+  must_change_password: false,
+  roles: [],
+  permissions: [...account.permissions].sort(),
+  created_at: account.createdAt,
+  updated_at: account.createdAt,
+});

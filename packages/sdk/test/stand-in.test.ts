@@ -1,0 +1,308 @@
+// One contract for the stand-in of @castellan/sdk/testing and the real service: what holds here, a user's unit test may rely on.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ADMIN, newEmail, PASSWORD, startTestService } from '@castellan/testing/harness';
+import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
+import { addPerson, addRole, roleNamed } from '@castellan/testing/users/people';
+import { CastellanError, createClient, createGuard, type Guard } from '../src/index.ts';
+import { createTestCastellan } from '../src/testing.ts';
+import { cookieFetch } from './cookie-fetch.ts';
+
+type Person = { id: string; email: string; password: string };
+
+/** A Castellan, whichever it is. */
+type Place = {
+  baseUrl: string;
+  /** The `fetch` of a new browser. */
+  browser(): typeof fetch;
+  guard: Guard;
+  addUser(...permissions: string[]): Promise<Person>;
+  setPermissions(user: Person, ...permissions: string[]): Promise<unknown>;
+  endSessions(user: Person): Promise<unknown>;
+  deactivate(user: Person): Promise<unknown>;
+  /** Verifies the email of somebody who has registered. */
+  verify(email: string): Promise<unknown>;
+  /** Returns an API key. */
+  addProgram(...permissions: string[]): Promise<{ id: string; name: string; key: string }>;
+};
+
+const READ = 'orders.read';
+const CREATE = 'orders.create';
+
+function standIn(): Place {
+  const castellan = createTestCastellan();
+  const users = new Map<string, ReturnType<typeof castellan.addUser>>();
+  const userOf = ({ id }: Person) => {
+    const user = users.get(id);
+    if (!user) throw new Error('there is no such user');
+    return user;
+  };
+  return {
+    baseUrl: castellan.baseUrl,
+    browser: () => castellan.browserFetch(),
+    guard: castellan.guard,
+    async addUser(...permissions) {
+      const user = castellan.addUser({ email: newEmail(), password: PASSWORD, permissions });
+      users.set(user.id, user);
+      return user;
+    },
+    async setPermissions(person, ...permissions) {
+      const user = userOf(person);
+      user.revoke(READ, CREATE);
+      user.grant(...permissions);
+    },
+    endSessions: async (person) => userOf(person).endSessions(),
+    deactivate: async (person) => userOf(person).deactivate(),
+    verify: async (email) => castellan.verify(email),
+    async addProgram(...permissions) {
+      const { id, name, apiKey } = castellan.addProgram({ name: newEmail('program'), permissions });
+      return { id, name, key: apiKey };
+    },
+  };
+}
+
+async function realService(): Promise<Place> {
+  const service = await startTestService({ after });
+  const baseUrl = service.url;
+  const admin = createClient({ baseUrl, fetch: cookieFetch() });
+  await admin.auth.signIn(ADMIN);
+  const { data: group } = await admin.post('/api/v1/permission-groups', { body: { name: 'orders' } });
+  for (const name of ['read', 'create'])
+    await admin.post('/api/v1/permissions', { body: { name, group_id: group.id } });
+  const roles = new Map([
+    [READ, await addRole(service, READ)],
+    [CREATE, await addRole(service, CREATE)],
+  ]);
+  const rolesFor = (permissions: readonly string[]) => permissions.flatMap((one) => roles.get(one) ?? []);
+  const guardian = await addServiceAccount(service, { roles: [await roleNamed(service, 'Service')] });
+  const path = ({ id }: Person) => ({ path: { user_id: id } });
+  return {
+    baseUrl,
+    browser: () => cookieFetch(),
+    guard: createGuard({ baseUrl, apiKey: guardian.key }),
+    addUser: (...permissions) => addPerson(service, { email: newEmail(), roles: rolesFor(permissions) }),
+    setPermissions: (user, ...permissions) =>
+      admin.put('/api/v1/users/{user_id}', { ...path(user), body: { role_id: rolesFor(permissions) } }),
+    endSessions: (user) => admin.delete('/api/v1/users/{user_id}/sessions', path(user)),
+    deactivate: (user) => admin.put('/api/v1/users/{user_id}', { ...path(user), body: { is_active: false } }),
+    async verify(email) {
+      const { token } = await service.mailTo(email);
+      await admin.auth.verifyEmail({ token: token ?? '' });
+    },
+    async addProgram(...permissions) {
+      return addServiceAccount(service, { permissions });
+    },
+  };
+}
+
+// Both are open before the first test begins: the hooks of the file run when no test is left.
+const places: [name: string, place: Place][] = [
+  ['the stand-in', standIn()],
+  ['the real service', await realService()],
+];
+const bearing = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+const refusedWith = (status: number, code: string) => (error: unknown) =>
+  error instanceof CastellanError && error.status === status && error.code === code;
+
+for (const [name, place] of places) {
+  const openBrowser = () => {
+    const tokens: string[] = [];
+    const send = place.browser();
+    const client = createClient({
+      baseUrl: place.baseUrl,
+      fetch: (input, init) => {
+        const [, token] = /^Bearer (.+)$/.exec(new Headers(init?.headers).get('authorization') ?? '') ?? [];
+        if (token) tokens.push(token);
+        return send(input, init);
+      },
+    });
+    return { client, latestToken: () => tokens.at(-1) ?? '' };
+  };
+  async function signedIn(user: Person) {
+    const browser = openBrowser();
+    await browser.client.auth.signIn({ email: user.email, password: user.password });
+    await browser.client.get('/api/v1/users/me');
+    return browser;
+  }
+
+  test(`${name}: a user registers, verifies the email, signs in and sees themselves`, async () => {
+    const { client } = openBrowser();
+    const email = newEmail();
+    const account = { email, password: PASSWORD, first_name: 'Ada', last_name: 'Lovelace' };
+    assert.equal((await client.auth.register(account)).verified, false);
+    await assert.rejects(client.auth.register(account), refusedWith(409, 'email_taken'));
+    await assert.rejects(
+      client.auth.signIn({ email, password: PASSWORD }),
+      refusedWith(422, 'email_not_verified'),
+    );
+    await place.verify(email);
+    await client.auth.signIn({ email: ` ${email.toUpperCase()} `, password: PASSWORD });
+    const { data } = await client.get('/api/v1/users/me');
+    assert.deepEqual(
+      [data.email, data.first_name, data.last_name, data.verified, data.is_active],
+      [email, 'Ada', 'Lovelace', true, true],
+    );
+  });
+
+  test(`${name}: a wrong password and an unknown email are the same refusal`, async () => {
+    const user = await place.addUser();
+    const { client } = openBrowser();
+    for (const email of [user.email, newEmail()])
+      await assert.rejects(
+        client.auth.signIn({ email, password: 'WrongPassword!42' }),
+        refusedWith(422, 'invalid_credentials'),
+      );
+  });
+
+  test(`${name}: a session is restored by its cookie and ends with the sign-out`, async () => {
+    const user = await place.addUser();
+    const { client } = await signedIn(user);
+    await client.auth.signOut();
+    assert.equal(client.auth.state, 'anonymous');
+    await assert.rejects(client.get('/api/v1/users/me'), refusedWith(401, 'token_missing'));
+    await assert.rejects(
+      client.post('/api/v1/auth/new_access_token'),
+      refusedWith(401, 'refresh_token_invalid'),
+    );
+  });
+
+  test(`${name}: a changed password ends other sessions and keeps this one`, async () => {
+    const user = await place.addUser();
+    const other = await signedIn(user);
+    const { client } = await signedIn(user);
+    await assert.rejects(
+      client.auth.changePassword({
+        current_password: 'WrongPassword!42',
+        new_password: 'ReplacementPassword!42',
+      }),
+      refusedWith(400, 'wrong_current_password'),
+    );
+    await client.auth.changePassword({
+      current_password: user.password,
+      new_password: 'ReplacementPassword!42',
+    });
+    assert.equal((await client.get('/api/v1/users/me')).data.id, user.id);
+    await assert.rejects(other.client.get('/api/v1/users/me'), CastellanError);
+    assert.equal(other.client.auth.state, 'anonymous');
+  });
+
+  test(`${name}: the guard tells who sent a request`, async () => {
+    const user = await place.addUser(READ);
+    const { latestToken } = await signedIn(user);
+    const identity = await place.guard.authenticate(bearing(latestToken()));
+    assert.deepEqual([identity.type, identity.id, identity.name], ['user', user.id, user.email]);
+    assert.ok(identity.sessionId && identity.tokenId && (identity.expiresAt ?? 0) > Date.now());
+    const program = await place.addProgram(READ);
+    const caller = await place.guard.authenticate(bearing(program.key));
+    assert.deepEqual(
+      [caller.type, caller.id, caller.name, caller.sessionId],
+      ['service_account', program.id, program.name, undefined],
+    );
+  });
+
+  test(`${name}: a permission counts from the next request on, and no longer`, async () => {
+    const user = await place.addUser();
+    const { latestToken } = await signedIn(user);
+    const handler = place.guard.require(READ).fetch(() => new Response('the orders'));
+    const send = async () =>
+      (await handler(new Request('http://orders.example', bearing(latestToken())))).status;
+    const can = () => place.guard.can({ type: 'user', id: user.id }, READ);
+    assert.deepEqual([await send(), await can()], [403, false]);
+    await place.setPermissions(user, READ, CREATE);
+    assert.deepEqual([await send(), await can()], [200, true]);
+    assert.equal(await place.guard.can({ type: 'user', id: user.email }, 'ORDERS.Create'), true);
+    await place.setPermissions(user, CREATE);
+    assert.deepEqual([await send(), await can()], [403, false]);
+  });
+
+  test(`${name}: the end of the sessions and a deactivation refuse the next request`, async () => {
+    for (const end of [place.endSessions, place.deactivate]) {
+      const user = await place.addUser(READ);
+      const { client, latestToken } = await signedIn(user);
+      await place.guard.authenticate(bearing(latestToken()));
+      await end(user);
+      await assert.rejects(place.guard.authenticate(bearing(latestToken())), { code: 'invalid_token' });
+      await assert.rejects(client.get('/api/v1/users/me'), { status: 401 });
+      assert.equal(client.auth.state, 'anonymous');
+    }
+  });
+
+  test(`${name}: nobody and nothing unknown is permitted`, async () => {
+    const { guard } = place;
+    const user = await place.addUser(READ);
+    assert.equal(await guard.can({ type: 'user', id: newEmail() }, READ), false);
+    assert.equal(await guard.can({ type: 'service_account', id: user.id }, READ), false);
+    assert.equal(
+      await guard.can(user.id ? { type: 'user', id: user.id } : { type: 'user', id: 'x' }, 'orders.burn'),
+      false,
+    );
+    for (const token of ['castellan_000000000000', 'x.y.z'])
+      await assert.rejects(guard.authenticate(bearing(token)), { code: 'invalid_token' });
+  });
+
+  test(`${name}: a program is decided about by its API key`, async () => {
+    const { guard } = place;
+    const program = await place.addProgram(READ);
+    const identity = await guard.authenticate(bearing(program.key));
+    assert.deepEqual([await guard.can(identity, READ), await guard.can(identity, CREATE)], [true, false]);
+    assert.equal(
+      await guard.canAll([
+        { subject: identity, permission: READ },
+        { subject: { type: 'service_account', id: program.name }, permission: READ },
+      ]),
+      true,
+    );
+  });
+
+  test(`${name}: an ended access token is revoked alone`, async () => {
+    const { client, latestToken } = await signedIn(await place.addUser());
+    const token = latestToken();
+    await client.post('/api/v1/oauth/revoke', { body: { token } });
+    await assert.rejects(place.guard.authenticate(bearing(token)), { code: 'invalid_token' });
+    // The session is live: the client gets another token.
+    await client.get('/api/v1/users/me');
+    assert.notEqual(latestToken(), token);
+  });
+}
+
+test('the stand-in fails as it is told to, and the guard refuses', async () => {
+  const castellan = createTestCastellan();
+  const user = castellan.addUser({ email: 'ada@example.com', permissions: [READ] });
+  const token = await user.accessToken();
+  for (const how of [500, 503, 'no answer'] as const) {
+    castellan.fail(how);
+    await assert.rejects(castellan.guard.authenticate(bearing(token)), { code: 'unavailable', status: 503 });
+    await assert.rejects(castellan.guard.can({ type: 'user', id: user.id }, READ), { code: 'unavailable' });
+  }
+  castellan.recover();
+  assert.equal((await castellan.guard.authenticate(bearing(token))).id, user.id);
+});
+
+test('the stand-in says which operation it lacks, and answers it as the test wants', async () => {
+  const castellan = createTestCastellan();
+  const client = castellan.browser();
+  await assert.rejects(client.get('/api/v1/roles/list'), {
+    status: 501,
+    message: 'The stand-in has no GET /api/v1/roles/list. Answer it with on(), or use a Castellan.',
+  });
+  castellan.on('GET /api/v1/roles/list', () => ({ data: [], message: 'These are all roles.' }));
+  assert.deepEqual((await client.get('/api/v1/roles/list')).data, []);
+});
+
+test('browsers of the stand-in share no session', async () => {
+  const castellan = createTestCastellan();
+  const user = castellan.addUser({ email: 'ada@example.com' });
+  const [one, other] = [castellan.browser(), castellan.browser()];
+  await one.auth.signIn({ email: user.email, password: user.password });
+  assert.equal(await one.auth.restore(), 'authenticated');
+  assert.equal(await other.auth.restore(), 'anonymous');
+  assert.throws(() => castellan.addUser({ email: ' ADA@example.com' }), /already an account/);
+});
+
+test('the guard of the real service agrees with its stand-in about an unknown permission of a superuser', async () => {
+  const service = await startTestService({ after });
+  const { key } = await addServiceAccount(service, { roles: [await roleNamed(service, 'Service')] });
+  const guard = createGuard({ baseUrl: service.url, apiKey: key });
+  assert.equal(await guard.can({ type: 'user', id: ADMIN.email }, 'users.read'), true);
+  assert.equal(await guard.can({ type: 'user', id: ADMIN.email }, 'orders.burn'), false);
+});
