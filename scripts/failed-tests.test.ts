@@ -28,11 +28,19 @@ test('outer', async (t) => {
     env: { ...environment, NO_COLOR: '1', FORCE_COLOR: undefined },
   });
 
-  assert.deepEqual(failedTests(stdout).sort((a, b) => (a.place < b.place ? -1 : 1)), [
-    { file: 'broken.test.mjs', place: 'broken.test.mjs:1', name: 'broken.test.mjs', reason: "'test failed'" },
-    { file: 'some.test.mjs', place: 'some.test.mjs:3', name: 'fails (once)', reason: 'Error: no room' },
-    { file: 'some.test.mjs', place: 'some.test.mjs:5', name: 'inner', reason: 'TypeError: wrong' },
-  ]);
+  assert.deepEqual(
+    failedTests(stdout).sort((a, b) => (a.place < b.place ? -1 : 1)),
+    [
+      {
+        file: 'broken.test.mjs',
+        place: 'broken.test.mjs:1',
+        name: 'broken.test.mjs',
+        reason: "'test failed'",
+      },
+      { file: 'some.test.mjs', place: 'some.test.mjs:3', name: 'fails (once)', reason: 'Error: no room' },
+      { file: 'some.test.mjs', place: 'some.test.mjs:5', name: 'inner', reason: 'TypeError: wrong' },
+    ],
+  );
 });
 
 test('a run without failures has no failed tests', () => {

@@ -36,3 +36,10 @@ test('nested packages are listed under their use, workspaces are not listed', ()
   assert.match(runs, /^ \(1\)[\s\S]*\| a \| 1\.2\.3 \| MIT \|/);
   assert.match(develops, / \(1\)[\s\S]*\| b \| 1\.2\.3 \| ISC \|/);
 });
+
+test('tools may have a licence that packages which run may not', () => {
+  const tool = { version: '1.0.0', license: 'MPL-2.0' };
+  assert.deepEqual(licenceProblems({ 'node_modules/tool': { ...tool, dev: true } }), []);
+  assert.equal(licenceProblems({ 'node_modules/tool': tool }).length, 1);
+  assert.equal(licenceProblems({ 'node_modules/tool': { ...tool, license: 'GPL-3.0', dev: true } }).length, 1);
+});
