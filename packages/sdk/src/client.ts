@@ -3,7 +3,17 @@ import { type Auth, createAuth } from './auth.ts';
 import { budgetOf, createBrowserSender, type Settings } from './browser.ts';
 import { type AnyInput, type Call, callOf, readBaseUrl } from './call.ts';
 import { type Environment, hostEnvironment } from './environment.ts';
-import type { Arguments, Method, Operation, OperationOf, PathOf, ResultOf } from './operations.ts';
+import type {
+  Arguments,
+  Method,
+  Operation,
+  OperationOf,
+  PathOf,
+  PreviewInputOf,
+  PreviewOf,
+  PreviewOperation,
+  ResultOf,
+} from './operations.ts';
 import { type ItemOf, type ListPath, type Page, readPages } from './pages.ts';
 import { createServiceFetch, readOrigins } from './service-fetch.ts';
 import { type Answer, type RetryOptions, send } from './transport.ts';
@@ -37,10 +47,14 @@ export type MachineOptions = Options & { services?: undefined } & (
       }
   );
 
-type Calls<M extends Method> = <P extends PathOf<M>>(
-  path: P,
-  ...args: Arguments<OperationOf<M, P>>
-) => Promise<ResultOf<OperationOf<M, P>>>;
+type Calls<M extends Method> = {
+  <P extends PathOf<M>>(path: P, ...args: Arguments<OperationOf<M, P>>): Promise<ResultOf<OperationOf<M, P>>>;
+  /** With `dry_run`, nothing changes and the result is a preview. */
+  <P extends PathOf<M>, O extends PreviewOperation & OperationOf<M, P>>(
+    path: P,
+    input: PreviewInputOf<O>,
+  ): Promise<PreviewOf<O>>;
+};
 
 /**
  * Calls operations of the API. A call rejects with a `CastellanError`, with the reason of its signal, or with a TypeError
@@ -51,8 +65,9 @@ export type Client = {
   post: Calls<'POST'>;
   put: Calls<'PUT'>;
   delete: Calls<'DELETE'>;
-  /** Returns the headers along with the result, such as the `etag` for a later `if-match`. */
+  /** Resolves with the headers along with the result, such as the `etag` for a later `if-match`. */
   request<O extends Operation>(operation: O, ...args: Arguments<O>): Promise<Answer<ResultOf<O>>>;
+  request<O extends PreviewOperation>(operation: O, input: PreviewInputOf<O>): Promise<Answer<PreviewOf<O>>>;
   /** Reads a list page by page, from `query.page` or `query.cursor` on. */
   pages<P extends ListPath>(
     path: P,

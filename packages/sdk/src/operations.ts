@@ -1,6 +1,6 @@
 // Facts of the API that the client needs when it runs, and the types of its calls. docs/openapi.json is the source;
 // operations.test.ts compares the two.
-import type { Operations } from './api.ts';
+import type { AccessPreview, Operations } from './api.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type Operation = keyof Operations;
@@ -37,7 +37,16 @@ export type PathOf<M extends Method> = Operation extends infer O
 
 export type OperationOf<M extends Method, P extends string> = Extract<Operation, `${M} ${P}`>;
 
-export type ResultOf<O extends Operation> = Operations[O]['result'];
+/** What a success returns, unless it is a preview. */
+export type ResultOf<O extends Operation> = Exclude<Operations[O]['result'], { data: AccessPreview }>;
+
+/** What a success returns with `dry_run: true`; never for an operation without previews. */
+export type PreviewOf<O extends Operation> = Extract<Operations[O]['result'], { data: AccessPreview }>;
+
+/** The operations that take `dry_run`. */
+export type PreviewOperation = {
+  [O in Operation]: [PreviewOf<O>] extends [never] ? never : O;
+}[Operation];
 
 export type CallOptions = {
   /** Aborts the call, also while it waits or reads. The call rejects with the reason of the signal. */
@@ -55,13 +64,19 @@ type KeyOption<O> = O extends (typeof creatingOperations)[number]
     }
   : unknown;
 
-/** What a call takes: the parameters and the body of the operation, and options. */
-export type InputOf<O extends Operation> = Pick<
+type AnyInputOf<O extends Operation> = Pick<
   Operations[O],
   Extract<keyof Operations[O], 'path' | 'query' | 'body'>
 > &
   KeyOption<O> &
   CallOptions;
+
+/** What a call takes: the parameters and the body of the operation, and options. */
+export type InputOf<O extends Operation> = AnyInputOf<O> &
+  (O extends PreviewOperation ? { query?: { dry_run?: false } } : unknown);
+
+/** What a call takes whose result is a preview. */
+export type PreviewInputOf<O extends PreviewOperation> = AnyInputOf<O> & { query: { dry_run: true } };
 
 /** The arguments after the path. They may be left out if the operation requires none. */
 export type Arguments<O extends Operation> =

@@ -33,8 +33,8 @@ export class Session {
   readonly #exchange: () => Promise<string>;
   readonly #maxWaitMs: number;
   readonly #listeners = new Set<(event: SessionEvent) => void>();
-  /** Sign-ins that are over, in any tab. A token of one that arrives late is dropped. */
-  readonly #endedKeys = new Set<string>();
+  /** Sign-ins that are over, in any tab; null if another followed. A token of one that arrives late is dropped. */
+  readonly #ended = new Map<string, EndReason | null>();
   #state: SessionState = 'unknown';
   #held: Held | null = null;
   #subject: string | null = null;
@@ -49,8 +49,10 @@ export class Session {
     this.#exchange = exchange;
     this.#maxWaitMs = maxWaitMs;
     this.tabs = new Tabs(environment, name, {
-      held: () => this.#held,
-      onToken: (held) => this.#endedKeys.has(held.key) || this.#adopt(held),
+      answer: (key) => ({ held: this.#held, ended: this.#ended.get(key) ?? null }),
+      onToken: (held) => {
+        if (!this.#ended.has(held.key)) this.#adopt(held);
+      },
       onEnded: (key, reason) => this.#onEnded(key, reason),
     });
   }
@@ -142,12 +144,11 @@ export class Session {
 
   async #refreshInTurn(failed: string | null): Promise<Refreshed> {
     const key = this.tabs.read(KEY);
-    const shared = await this.tabs.find((held) => held.key === key && held.token !== failed);
-    if (key === null || this.#hasOther(failed)) return this.#outcome(failed);
-    if (shared && this.#isCurrent(key)) {
-      this.#adopt(shared);
-      return 'shared';
-    }
+    if (key === null) return this.#outcome(failed);
+    const found = await this.tabs.find(key, failed);
+    if (typeof found === 'string') this.#onEnded(key, found);
+    else if (found && this.#isCurrent(key)) this.#adopt(found);
+    if (this.#hasOther(failed) || !this.#isCurrent(key)) return this.#outcome(failed);
     const token = await this.#exchangeOrEnd(key);
     if (token === null || !this.#isCurrent(key)) return this.#outcome(failed);
     this.#adopt({ key, token });
@@ -187,12 +188,12 @@ export class Session {
   }
 
   #isCurrent(key: string): boolean {
-    return this.tabs.read(KEY) === key && !this.#endedKeys.has(key);
+    return this.tabs.read(KEY) === key && !this.#ended.has(key);
   }
 
   #adopt(held: Held): void {
     const before = { state: this.#state, subject: this.#subject };
-    if (this.#held && this.#held.key !== held.key) this.#endedKeys.add(this.#held.key);
+    if (this.#held && this.#held.key !== held.key) this.#ended.set(this.#held.key, null);
     this.#held = held;
     this.#subject = subjectOf(held.token);
     this.#state = 'authenticated';
@@ -202,15 +203,14 @@ export class Session {
   }
 
   #onEnded(key: string, reason: EndReason): void {
-    this.#endedKeys.add(key);
+    this.#ended.set(key, reason);
     if (this.#held?.key === key) this.#drop(key, reason);
   }
 
   #drop(key: string | null, type: EndReason | 'anonymous'): void {
-    if (key !== null) this.#endedKeys.add(key);
+    if (key !== null && type !== 'anonymous') this.#ended.set(key, type);
     this.#held = null;
     this.#subject = null;
-    this.tabs.leave();
     if (this.#state === 'anonymous') return;
     this.#state = 'anonymous';
     this.#emit(type);

@@ -10,15 +10,18 @@ export type EndReason = 'signed_out' | 'session_ended';
 type Message =
   | ({ type: 'token' } & Held)
   | { type: 'ended'; key: string; reason: EndReason }
-  | { type: 'ask'; id: string }
-  | { type: 'answer'; to: string; held: Held | null };
+  | { type: 'ask'; id: string; key: string }
+  | ({ type: 'answer'; to: string } & Answer);
+
+/** What a tab holds, and whether the session that was asked about is over. */
+type Answer = { held: Held | null; ended: EndReason | null };
 
 export type TabListener = {
   /** Another tab signed in or got a new access token. */
   onToken(held: Held): void;
   onEnded(key: string, reason: EndReason): void;
-  /** Returns what this tab holds; null if it has no session. */
-  held(): Held | null;
+  /** Answers the question of another tab about the session of this key. */
+  answer(key: string): Answer;
 };
 
 /** For tabs that do not answer because the browser froze them. */
@@ -31,7 +34,7 @@ export class Tabs {
   readonly #storage: NonNullable<Environment['storage']>;
   readonly #locks: Environment['locks'];
   readonly #channel: BroadcastChannel | null;
-  readonly #questions = new Map<string, (held: Held | null) => void>();
+  readonly #questions = new Map<string, (answer: Answer) => void>();
   #leave: (() => void) | null = null;
 
   constructor({ storage, locks, openChannel }: Environment, name: string, listener: TabListener) {
@@ -65,7 +68,10 @@ export class Tabs {
     this.#post({ type: 'ended', key, reason });
   }
 
-  /** Makes other tabs expect an answer of this tab, until it leaves. */
+  /**
+   * Makes other tabs expect an answer of this tab until it closes. It goes on after the session, because a value in
+   * localStorage may reach another tab later than a lock does: the answer says that the session is over.
+   */
   join(): void {
     if (this.#leave || !this.#locks) return;
     const left = new Promise<void>((resolve) => {
@@ -74,35 +80,34 @@ export class Tabs {
     this.#locks.request(`${this.#prefix}present`, { mode: 'shared' }, () => left).catch(() => {});
   }
 
-  leave(): void {
-    this.#leave?.();
-    this.#leave = null;
-  }
-
-  /** Asks the other tabs. Returns the first fitting answer; undefined if there is none. */
-  async find(isFitting: (held: Held) => boolean): Promise<Held | undefined> {
+  /**
+   * Asks the other tabs for another token of this session than the failed one. Returns why the session ended if one of
+   * them knows, and undefined if there is no such token.
+   */
+  async find(key: string, failed: string | null): Promise<Held | EndReason | undefined> {
     const others = this.#channel ? await this.#countOthers() : 0;
     if (others === 0) return undefined;
     const id = randomId();
     return new Promise((resolve) => {
       let answers = 0;
-      const finish = (held?: Held) => {
+      const finish = (found?: Held | EndReason) => {
         clearTimeout(timer);
         this.#questions.delete(id);
-        resolve(held);
+        resolve(found);
       };
-      const timer = setTimeout(finish, others === undefined ? UNCOUNTED_LIMIT_MS : ANSWER_LIMIT_MS);
-      this.#questions.set(id, (held) => {
+      const timer = setTimeout(() => finish(), others === undefined ? UNCOUNTED_LIMIT_MS : ANSWER_LIMIT_MS);
+      this.#questions.set(id, ({ held, ended }) => {
         answers += 1;
-        if (held && isFitting(held)) finish(held);
+        if (ended) finish(ended);
+        else if (held?.key === key && held.token !== failed) finish(held);
         else if (answers === others) finish();
       });
-      this.#post({ type: 'ask', id });
+      this.#post({ type: 'ask', id, key });
     });
   }
 
   close(): void {
-    this.leave();
+    this.#leave?.();
     this.#channel?.close();
   }
 
@@ -117,9 +122,9 @@ export class Tabs {
   #on(message: Message, listener: TabListener): void {
     if (message.type === 'token') listener.onToken({ key: message.key, token: message.token });
     else if (message.type === 'ended') listener.onEnded(message.key, message.reason);
-    else if (message.type === 'answer') this.#questions.get(message.to)?.(message.held);
+    else if (message.type === 'answer') this.#questions.get(message.to)?.(message);
     else if (this.#leave || !this.#locks)
-      this.#post({ type: 'answer', to: message.id, held: listener.held() });
+      this.#post({ type: 'answer', to: message.id, ...listener.answer(message.key) });
   }
 
   #post(message: Message): void {

@@ -1,6 +1,6 @@
 // What the compiler refuses. The calls are never made: `tsc` checks this file.
 import { test } from 'node:test';
-import { type Client, createClient, type User } from '../src/index.ts';
+import { type AccessPreview, type Client, createClient, type Role, type User } from '../src/index.ts';
 
 const path = { user_id: 'u' };
 
@@ -18,8 +18,12 @@ async function accepted(client: Client): Promise<void> {
   for await (const entry of client.items('/api/v1/audit-logs')) entry.action.toLowerCase();
   for await (const { items } of client.pages('/api/v1/users')) items[0]?.email.toLowerCase();
   for await (const session of client.items('/api/v1/sessions')) session.user.email.toLowerCase();
+  const role: Role = (await client.post('/api/v1/roles', { body: { name: 'Editors' } })).data;
+  const preview: AccessPreview = (
+    await client.delete('/api/v1/roles/{role_id}', { path: { role_id: role.id }, query: { dry_run: true } })
+  ).data;
   createClient({ baseUrl: '' }).auth.state.toLowerCase();
-  void [nothing, stream];
+  void [nothing, stream, preview];
 }
 
 function refused(client: Client): void {
@@ -48,6 +52,10 @@ function refused(client: Client): void {
   const body = { email: '', password: '', first_name: '', last_name: '' };
   // @ts-expect-error: the operation takes no Idempotency-Key.
   client.post('/api/v1/auth/register', { body, idempotencyKey: 'k' });
+  // @ts-expect-error: the operation has no preview.
+  client.post('/api/v1/permissions', { body: { name: 'a', group_id: 'g' }, query: { dry_run: true } });
+  // @ts-expect-error: the type of the result must be known.
+  client.post('/api/v1/roles', { body: { name: 'Editors' }, query: { dry_run: Math.random() > 1 } });
   // @ts-expect-error: it returns one record, not pages.
   client.pages('/api/v1/users/me');
   // @ts-expect-error: a list without pages.
