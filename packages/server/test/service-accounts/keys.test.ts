@@ -7,7 +7,8 @@ import type { TestClient } from '@castellan/testing/client';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { addApiKey, addServiceAccount } from '@castellan/testing/service-accounts/accounts';
-import { addRole, signedInWith } from '@castellan/testing/users/people';
+import { changeUserWhileWaiting } from '@castellan/testing/sessions/hold-user';
+import { addPerson, addRole, signedInWith } from '@castellan/testing/users/people';
 
 const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
 const twin = await service.another();
@@ -225,4 +226,28 @@ test('of the keys that ended, the latest hundred are kept, however often an acco
   const expected = ['Present', ...Array.from({ length: 100 }, (_, index) => `Old ${index + 1}`)];
   assert.deepEqual(names.sort(), expected.sort());
   assert.equal(body.data.revoked_at, null);
+});
+
+test('a key that ends while a request with it waits for a lock writes nothing', async () => {
+  const person = await addPerson(service);
+  const { key, keyId } = await addServiceAccount(service, { permissions: ['users.update', 'user.update'] });
+  const end = `update api_keys set expires_at = clock_timestamp() where id = '${keyId}' and $1::uuid is not null`;
+  const answer = await changeUserWhileWaiting(service, person.id, end, () =>
+    clientWith(key).put(`/api/v1/users/${person.id}`, { first_name: 'Grace' }),
+  );
+  assertRefused(answer, 401, 'api_key_revoked');
+  assert.deepEqual(await service.sql('select first_name from users where id = $1', [person.id]), [
+    { first_name: 'Ada' },
+  ]);
+});
+
+test('a rotation that waits for a lock while the key ends is refused', async () => {
+  const boss = await addPerson(service, { superuser: true });
+  const client = await signIn(service, boss);
+  const { id, keyId } = await addServiceAccount(service);
+  const end = `update api_keys set expires_at = clock_timestamp() where id = '${keyId}' and $1::uuid is not null`;
+  const answer = await changeUserWhileWaiting(service, boss.id, end, () =>
+    client.post(`${path}/${id}/keys/${keyId}/rotate`, {}),
+  );
+  assertRefused(answer, 409, 'key_ended');
 });

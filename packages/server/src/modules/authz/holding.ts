@@ -3,9 +3,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Principal } from './caller.ts';
 
-/** SQL condition on a service account `a` and its API key `k`: both are live. */
+/**
+ * SQL condition on a service account `a` and its API key `k`: both are live. By the time of the statement, because
+ * `now()` is when the transaction began, and the key may have ended while it waited for locks.
+ */
 const isLiveKey = sql`
-  a.is_active and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;
+  a.is_active and k.revoked_at is null and (k.expires_at is null or k.expires_at > statement_timestamp())`;
 
 /** SQL condition on an API key `k` and a permission `p`: the key is not narrowed, or is narrowed to `p` among others. */
 const isInKey = sql`

@@ -15,6 +15,8 @@ export type KeyRecord = Pick<
   lifetime_ms: number | null;
 };
 
+// `is_ended` by the time of the statement: `now()` is when the transaction began, and another one may have ended the key
+// while it waited for the account.
 const keyColumns = sql`
   k.id, k.name, k.prefix, k.expires_at, k.last_used_at, k.created_at, k.revoked_at,
   case when k.is_narrowed then array(
@@ -22,7 +24,7 @@ const keyColumns = sql`
     where n.api_key_id = k.id order by p.name collate "C") end as permissions,
   case when k.is_narrowed then array(
     select n.permission_id from api_key_permissions n where n.api_key_id = k.id) end as permission_ids,
-  k.revoked_at is not null or coalesce(k.expires_at <= now(), false) as is_ended,
+  k.revoked_at is not null or coalesce(k.expires_at <= statement_timestamp(), false) as is_ended,
   extract(epoch from k.lifetime)::float8 * 1000 as lifetime_ms`;
 
 /** Returns every key of an account that is kept, newest first. */
@@ -46,9 +48,8 @@ export async function findKey(db: Db, accountId: string, id: string): Promise<Ke
 export async function countLiveKeys(tx: Tx, accountId: string, except: string | null): Promise<number> {
   const { rows } = await sql<{ total: number }>`
     select count(*)::integer as total from api_keys
-    where service_account_id = ${accountId} and id is distinct from ${except}::uuid and revoked_at is null and (expires_at is null or expires_at > now())`.execute(
-    tx,
-  );
+    where service_account_id = ${accountId} and id is distinct from ${except}::uuid and revoked_at is null
+      and (expires_at is null or expires_at > statement_timestamp())`.execute(tx);
   return rows[0]?.total ?? 0;
 }
 
