@@ -10,6 +10,8 @@ export type Shot = {
   method: string;
   path: string;
   json?: unknown;
+  /** Sent unchanged, such as a form; `headers` name its type. */
+  raw?: string;
   headers?: RequestOptions['headers'];
   /**
    * What is sent beforehand: everything but the last byte of the body (the default; the service has authenticated the
@@ -33,8 +35,12 @@ export async function volley(shots: readonly Shot[]): Promise<Answer[]> {
   return Promise.all(loaded.map(({ answer }) => answer));
 }
 
-async function load({ client, method, path, json, headers, hold = 'body' }: Shot): Promise<Loaded> {
-  const options = { ...(json === undefined ? {} : { json }), ...(headers === undefined ? {} : { headers }) };
+async function load({ client, method, path, json, raw, headers, hold = 'body' }: Shot): Promise<Loaded> {
+  const options = {
+    ...(json === undefined ? {} : { json }),
+    ...(raw === undefined ? {} : { raw }),
+    ...(headers === undefined ? {} : { headers }),
+  };
   const prepared = await client.prepare(method, options);
   const { hostname, port, host } = new URL(client.url);
   const body = Buffer.from(prepared.body ?? '');

@@ -21,7 +21,10 @@ export async function openInstances(
 }
 
 /** One request of a race. Without `method` it is a POST; without `client` the visitor sends it. */
-export type RequestSpec = Pick<Shot, 'path' | 'json' | 'headers'> & { client?: TestClient; method?: string };
+export type RequestSpec = Pick<Shot, 'path' | 'json' | 'raw' | 'headers'> & {
+  client?: TestClient;
+  method?: string;
+};
 
 export const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
