@@ -11,7 +11,7 @@ import {
   signIn,
   startTestService,
 } from '@castellan/testing/harness';
-import { assertRefused, postText } from '@castellan/testing/http/fixture';
+import { assertRefused, postText, readRaw, sendRaw } from '@castellan/testing/http/fixture';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
@@ -142,4 +142,13 @@ test('an internal error is a bare 500; its cause is in the log under the request
   assert.ok(line, 'the cause is logged');
   // PostgreSQL repeats the whole row in the detail of a violated CHECK.
   assert.doesNotMatch(faulty.logLines.join(''), /argon2/);
+});
+
+test('a request with two Authorization headers is refused, whichever is right', async () => {
+  const headers = [`authorization: Bearer ${admin.accessToken}`, 'Authorization: Bearer x'];
+  for (const both of [headers, headers.toReversed(), [headers[0], headers[0]]]) {
+    const lines = ['GET /api/v1/roles HTTP/1.1', 'host: castellan.test', 'connection: close', ...both];
+    const answer = readRaw(await sendRaw(service.url, `${lines.join('\r\n')}\r\n\r\n`));
+    assertRefused(answer, 400, 'malformed_request');
+  }
 });

@@ -14,13 +14,16 @@ export function refuseOddMessage(message: IncomingMessage): void {
       detail: 'The HTTP version is not supported. Use HTTP/1.1.',
       headers: { connection: 'close' },
     });
-  const { host, 'transfer-encoding': coding } = message.headers;
+  const { host, authorization, 'transfer-encoding': coding } = message.headers;
   // RFC 9112, 3.2.
-  if (host === undefined ? message.httpVersion === '1.1' : !HOST.test(host) || countHosts(message) > 1)
+  if (host === undefined ? message.httpVersion === '1.1' : !HOST.test(host) || count(message, 'host') > 1)
     throw new AppError('malformed_request', {
       detail:
         host === undefined ? 'The Host header is missing.' : 'The Host header must name exactly one host.',
     });
+  // A proxy that checks the last one would let the first one pass.
+  if (authorization !== undefined && count(message, 'authorization') > 1)
+    throw new AppError('malformed_request', { detail: 'Send one Authorization header.' });
   // Node decodes chunked and no other coding. HTTP/1.0 has no transfer codings (RFC 9112, 6.1).
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || message.httpVersion === '1.0'))
     throw new AppError('malformed_request', {
@@ -30,12 +33,12 @@ export function refuseOddMessage(message: IncomingMessage): void {
     });
 }
 
-/** Returns the number of Host headers: `headers` has only the first. */
-function countHosts({ rawHeaders }: IncomingMessage): number {
-  let count = 0;
+/** Returns the number of headers with this name, in lower case: `headers` has only the first. */
+function count({ rawHeaders }: IncomingMessage, header: string): number {
+  let found = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
+    if (name?.length === header.length && name.toLowerCase() === header) found += 1;
   }
-  return count;
+  return found;
 }
