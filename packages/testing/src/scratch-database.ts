@@ -70,5 +70,14 @@ export async function createScratchDatabase(
   if (!options.migrated) await createPlatform(url);
   // Without force: a pool closes its connections shortly after it reports its end, and cutting one would fail the
   // test file. PostgreSQL itself waits 5 s for them.
-  return { url, drop: async () => void (await admin.query(`drop database if exists ${name}`)) };
+  const drop = async (): Promise<void> => {
+    try {
+      await admin.query(`drop database if exists ${name}`);
+    } catch (error) {
+      // A failed test left a connection open, which would keep its process alive without end.
+      await admin.query(`drop database if exists ${name} with (force)`);
+      throw error;
+    }
+  };
+  return { url, drop };
 }
