@@ -191,9 +191,22 @@ for (const [what, { act, refusal }] of Object.entries(ends))
     },
   );
 
+/** Sends the request at once and as a whole: a volley holds part of it back for a moment. */
+function sendNow(
+  url: string,
+  { client = program, method = 'POST', path, ...request }: RequestSpec,
+): Promise<Answer> {
+  const { json, raw, headers } = request;
+  return client.at(url).request(method, path, {
+    ...(json === undefined ? {} : { json }),
+    ...(raw === undefined ? {} : { raw }),
+    ...(headers === undefined ? {} : { headers }),
+  });
+}
+
 /**
  * Sends `act` with a volley of the uses, and more of them until it is answered. In the tick of its answer it sends the
- * uses once more. Returns the answer with those of this last volley, then all others.
+ * uses once more, at once and as a volley. Returns the answer with those of these last uses, then all others.
  */
 async function sendUntilEnded(
   round: number,
@@ -205,7 +218,8 @@ async function sendUntilEnded(
     instances,
     async () => {
       const [answer] = await sendAtOnce(instances, [act], round);
-      late = await sendAtOnce(instances, uses(), round + 1);
+      const now = [service, instances.twin].flatMap(({ url }) => uses().map((use) => sendNow(url, use)));
+      late = [...(await sendAtOnce(instances, uses(), round + 1)), ...(await Promise.all(now))];
       return answer as Answer;
     },
     uses,
