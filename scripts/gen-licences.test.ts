@@ -41,5 +41,8 @@ test('tools may have a licence that packages which run may not', () => {
   const tool = { version: '1.0.0', license: 'MPL-2.0' };
   assert.deepEqual(licenceProblems({ 'node_modules/tool': { ...tool, dev: true } }), []);
   assert.equal(licenceProblems({ 'node_modules/tool': tool }).length, 1);
-  assert.equal(licenceProblems({ 'node_modules/tool': { ...tool, license: 'GPL-3.0', dev: true } }).length, 1);
+  assert.equal(
+    licenceProblems({ 'node_modules/tool': { ...tool, license: 'GPL-3.0', dev: true } }).length,
+    1,
+  );
 });

@@ -2,7 +2,7 @@
 // It must not deliver anything anywhere.
 import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { portOf } from './port-of.ts';
+import { portOf } from './ports.ts';
 
 export type SmtpSink = {
   port: number;

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { suite, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { atEnd, temporaryFolder, until } from '@castellan/embedded-postgres/testing';
 import { createClient } from '@castellan/testing/client';
 import { ADMIN, TEST_SECRET_KEY } from '@castellan/testing/harness';
+import { freePort } from '@castellan/testing/ports';
 import { rounds, scenariosOf, type Tally } from '@castellan/testing/scenario';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { statusOf } from '@castellan/testing/start/child';
@@ -34,14 +34,6 @@ type RunningService = {
   databaseUrl: string;
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 };
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function environmentFor(
   t: TestContext,

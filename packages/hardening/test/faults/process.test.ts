@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { suite, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { atEnd, isStopped, temporaryFolder, until } from '@castellan/embedded-po
 import { createClient } from '@castellan/testing/client';
 import { ADMIN, newEmail, PASSWORD, TEST_SECRET_KEY } from '@castellan/testing/harness';
 import { assertSound } from '@castellan/testing/invariants';
+import { freePort } from '@castellan/testing/ports';
 import { rounds, scenariosOf } from '@castellan/testing/scenario';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { startChild, statusOf } from '@castellan/testing/start/child';
@@ -24,14 +25,6 @@ const registration = (email: string) => ({ email, password: PASSWORD, first_name
 /** Returns Node options that run this code on SIGUSR2; it is loaded before the service's own modules. */
 const onUsr2 = (what: string): string =>
   `--import=data:text/javascript,${encodeURIComponent(`process.on('SIGUSR2',()=>{${what}})`)}`;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Opens `count` connections. Those that the service closes stay closed. */
 function flood(t: TestContext, url: string, count: number): Socket[] {

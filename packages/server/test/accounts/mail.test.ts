@@ -20,6 +20,7 @@ import {
   startTestService,
   type TestService,
 } from '@castellan/testing/harness';
+import { freePort } from '@castellan/testing/ports';
 import { type SmtpSink, startSmtpSink } from '@castellan/testing/smtp-sink';
 import { assertAnswered, assertMessageOnly, assertRefused } from './answers.ts';
 
@@ -125,13 +126,6 @@ test('configured links, names and texts replace the defaults', async (t) => {
   const locked = await own.mailTo(email, 2);
   assert.match(locked.text, /^https:\/\/app\.example\.com\/forgot-password$/m);
 });
-
-/** Returns a port on which nothing listens. */
-async function freePort(): Promise<number> {
-  const sink = await startSmtpSink();
-  await sink.close();
-  return sink.port;
-}
 
 /** Makes pending retries due, which wait by the database's clock. */
 const retryNow = (on: TestService) => on.sql('update outbox set run_at = now() where sent_at is null');

@@ -7,7 +7,7 @@ import { buildApp } from '@castellan/server/app';
 import type { DeclaredRoute } from '@castellan/server/platform/http/route-config';
 import type { Answer, TestClient } from '../client.ts';
 import type { Hooks, TestService } from '../harness.ts';
-import { portOf } from '../port-of.ts';
+import { portOf } from '../ports.ts';
 import { FORM_TYPE } from '../service-accounts/token-services.ts';
 
 /** Returns every route of the application except the HEAD ones, with a path that matches its pattern. */
