@@ -8,10 +8,10 @@ export type AnyInput = {
   path?: object | undefined;
   query?: object | undefined;
   body?: unknown;
-  signal?: AbortSignal;
-  timeoutMs?: number;
-  headers?: Readonly<Record<string, string>>;
-  idempotencyKey?: string;
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+  idempotencyKey?: string | undefined;
 };
 
 export type Call = {
@@ -32,9 +32,9 @@ export type Call = {
   timeoutMs: number;
 };
 
-/** Returns the URL without a slash at the end. Throws a TypeError unless it is an HTTP URL without credentials. */
+/** Returns the URL without a slash at the end. A page may give a path of its own origin. Throws a TypeError unless it is an HTTP URL without credentials. */
 export function readBaseUrl(text: string): string {
-  const url = new URL(text, globalThis.location?.href);
+  const url = new URL(text, globalThis.location?.origin);
   if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
     throw new TypeError('baseUrl must be an http or https URL without credentials, query and fragment.');
   return url.origin + url.pathname.replace(/\/+$/, '');

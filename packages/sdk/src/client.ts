@@ -17,16 +17,17 @@ import type {
 import { type ItemOf, type ListPath, type Page, readPages } from './pages.ts';
 import { createServiceFetch, readOrigins } from './service-fetch.ts';
 import { type Answer, type RetryOptions, send } from './transport.ts';
+import { abortable } from './waiting.ts';
 
 type Options = {
   /** Where the service is, such as `https://accounts.example.com` or `https://example.com/accounts`. */
   baseUrl: string;
   /** The time that one attempt may take. Default: 10,000 ms. `Infinity` for no limit. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** When and how often a call is repeated. `{ attempts: 1 }` never repeats one. */
-  retry?: RetryOptions;
+  retry?: RetryOptions | undefined;
   /** Replaces the global `fetch`. */
-  fetch?: typeof globalThis.fetch;
+  fetch?: typeof globalThis.fetch | undefined;
 };
 
 /** For web pages. The browser keeps the refresh cookie; Node.js keeps no cookies, so a server needs `MachineOptions`. */
@@ -95,8 +96,11 @@ export type BrowserClient = Client & {
 export function createClient(options: MachineOptions): Client;
 export function createClient(options: BrowserOptions): BrowserClient;
 export function createClient(options: BrowserOptions | MachineOptions): Client | BrowserClient {
-  return createClientIn(hostEnvironment(), options);
+  return createClientIn(hostEnvironment(!isMachine(options)), options);
 }
+
+const isMachine = ({ apiKey, accessToken }: BrowserOptions | MachineOptions): boolean =>
+  apiKey !== undefined || accessToken !== undefined;
 
 /** For tests: like `createClient`, on another host. */
 export function createClientIn(host: Environment, options: MachineOptions): Client;
@@ -140,12 +144,12 @@ function createMachineSender(
   credential: string | (() => string | Promise<string>),
 ): Send {
   if (typeof credential === 'string') bearer(credential);
+  const read = async () => (typeof credential === 'string' ? credential : credential());
   // Some hosts refuse the option because they never send cookies.
   const init: RequestInit = 'credentials' in Request.prototype ? { credentials: 'omit' } : {};
   return async (call) => {
     const headers = new Headers(call.headers);
-    if (!call.isAuthenticated)
-      headers.set('authorization', bearer(typeof credential === 'string' ? credential : await credential()));
+    if (!call.isAuthenticated) headers.set('authorization', bearer(await abortable(read(), call.signal)));
     return send(environment, { ...call, headers }, budgetOf(settings), init);
   };
 }

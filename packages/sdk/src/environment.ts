@@ -1,6 +1,18 @@
 // What the client uses of its host. Tests replace parts of it.
 import { sleep } from './waiting.ts';
 
+// These types are written out, because programs have no types of browsers.
+
+/** The part of Web Locks that tabs need. */
+export type Locks = {
+  request<T>(name: string, task: () => Promise<T>): Promise<T>;
+  request<T>(name: string, options: { mode: 'shared' }, task: () => Promise<T>): Promise<T>;
+  query(): Promise<{ held?: { name?: string }[] }>;
+};
+
+/** A BroadcastChannel that is listened to. */
+export type Channel = { postMessage(message: unknown): void; close(): void };
+
 export type Environment = {
   fetch: typeof globalThis.fetch;
   /** Milliseconds since 1970. */
@@ -9,30 +21,44 @@ export type Environment = {
   random(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Shared by the tabs of an origin; null where there is none, as in servers. */
-  storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | null;
+  storage: {
+    getItem(name: string): string | null;
+    setItem(name: string, value: string): void;
+    removeItem(name: string): void;
+  } | null;
   /** Web Locks; null where there are none, as on pages that were not loaded over HTTPS. */
-  locks: Pick<LockManager, 'request' | 'query'> | null;
+  locks: Locks | null;
   /** Null where there is no BroadcastChannel. */
-  openChannel: ((name: string) => BroadcastChannel) | null;
+  openChannel: ((name: string, onMessage: (message: unknown) => void) => Channel) | null;
 };
 
-export function hostEnvironment(): Environment {
+/** `hasTabs`: whether to look for what tabs share. Some hosts print a warning when a program does. */
+export function hostEnvironment(hasTabs: boolean): Environment {
   return {
     // Reads the global at each call, so that instrumentation that replaces it later is used.
     fetch: (input, init) => globalThis.fetch(input, init),
     now: Date.now,
     random: Math.random,
     sleep,
-    storage: localStorageOrNull(),
+    storage: hasTabs ? localStorageOrNull() : null,
     locks: globalThis.navigator?.locks ?? null,
-    openChannel: typeof BroadcastChannel === 'undefined' ? null : (name) => new BroadcastChannel(name),
+    openChannel: typeof BroadcastChannel === 'undefined' ? null : openChannel,
   };
 }
 
-/** Browsers throw when a setting of the user forbids storage. */
+export function openChannel(name: string, onMessage: (message: unknown) => void): Channel {
+  const channel = new BroadcastChannel(name);
+  channel.onmessage = ({ data }) => onMessage(data);
+  return channel;
+}
+
+/** Returns null where storage is missing, forbidden by the user, or full. */
 function localStorageOrNull(): Storage | null {
   try {
-    return globalThis.localStorage ?? null;
+    const { localStorage } = globalThis;
+    localStorage.setItem('castellan:probe', '');
+    localStorage.removeItem('castellan:probe');
+    return localStorage;
   } catch {
     return null;
   }

@@ -50,17 +50,17 @@ export type PreviewOperation = {
 
 export type CallOptions = {
   /** Aborts the call, also while it waits or reads. The call rejects with the reason of the signal. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** The time that one attempt may take, in milliseconds; `Infinity` for no limit. Default: that of the client. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Further headers, such as `if-match`. An `authorization` replaces that of the client. */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
 };
 
 type KeyOption<O> = O extends (typeof creatingOperations)[number]
   ? {
       /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
-      idempotencyKey?: string;
+      idempotencyKey?: string | undefined;
     }
   : unknown;
 

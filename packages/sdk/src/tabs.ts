@@ -1,6 +1,6 @@
 // What the tabs of one browser share: values in localStorage, locks, and messages. It must not decide what a token is worth.
 // Without localStorage there are no other tabs: a server, a worker, or a browser that forbids storage.
-import { type Environment, randomId } from './environment.ts';
+import { type Channel, type Environment, randomId } from './environment.ts';
 
 /** The session of a tab: which sign-in it stems from, and its access token. */
 export type Held = { key: string; token: string };
@@ -15,6 +15,9 @@ type Message =
 
 /** What a tab holds, and whether the session that was asked about is over. */
 type Answer = { held: Held | null; ended: EndReason | null };
+
+/** Every script of the origin can send messages, and all of them are trusted. */
+const isMessage = (value: unknown): value is Message => value instanceof Object && 'type' in value;
 
 export type TabListener = {
   /** Another tab signed in or got a new access token. */
@@ -33,7 +36,7 @@ export class Tabs {
   readonly #prefix: string;
   readonly #storage: NonNullable<Environment['storage']>;
   readonly #locks: Environment['locks'];
-  readonly #channel: BroadcastChannel | null;
+  #channel: Channel | null;
   readonly #questions = new Map<string, (answer: Answer) => void>();
   #leave: (() => void) | null = null;
 
@@ -41,8 +44,8 @@ export class Tabs {
     this.#prefix = `castellan:${name}:`;
     this.#storage = storage ?? memoryStorage();
     this.#locks = storage && locks;
-    this.#channel = storage && openChannel ? openChannel(this.#prefix) : null;
-    this.#channel?.addEventListener('message', ({ data }: MessageEvent<Message>) => this.#on(data, listener));
+    const receive = (message: unknown) => isMessage(message) && this.#on(message, listener);
+    this.#channel = storage && openChannel ? openChannel(this.#prefix, receive) : null;
   }
 
   read(name: string): string | null {
@@ -109,6 +112,7 @@ export class Tabs {
   close(): void {
     this.#leave?.();
     this.#channel?.close();
+    this.#channel = null;
   }
 
   /** Returns undefined where nobody knows. */
@@ -123,7 +127,7 @@ export class Tabs {
     if (message.type === 'token') listener.onToken({ key: message.key, token: message.token });
     else if (message.type === 'ended') listener.onEnded(message.key, message.reason);
     else if (message.type === 'answer') this.#questions.get(message.to)?.(message);
-    else if (this.#leave || !this.#locks)
+    else if (message.type === 'ask' && (this.#leave || !this.#locks))
       this.#post({ type: 'answer', to: message.id, ...listener.answer(message.key) });
   }
 

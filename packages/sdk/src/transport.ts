@@ -7,9 +7,9 @@ import { withTimeout } from './waiting.ts';
 
 export type RetryOptions = {
   /** How often a call is sent at most. Default: 3. */
-  attempts?: number;
+  attempts?: number | undefined;
   /** How long a call waits between attempts, in total. Default: 30,000 ms. */
-  maxWaitMs?: number;
+  maxWaitMs?: number | undefined;
 };
 
 /** What a call may still spend on retries. */
@@ -30,8 +30,8 @@ export async function send(host: Host, call: Call, budget: Budget, init: Request
       return await attempt(host, call, init);
     } catch (error) {
       const wait = waitBefore(error, call, pauseMs);
+      if (wait === undefined || budget.attempts <= 1 || wait > budget.waitMs) throw error;
       budget.attempts -= 1;
-      if (wait === undefined || budget.attempts < 1 || wait > budget.waitMs) throw error;
       const waitMs = Math.min(wait * (1 + JITTER * host.random()), budget.waitMs);
       budget.waitMs -= waitMs;
       await host.sleep(waitMs, call.signal);

@@ -1,7 +1,7 @@
 // Tabs of one browser, simulated in one process: a shared storage, real Web Locks and real BroadcastChannels.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Environment } from '../src/environment.ts';
+import { type Environment, openChannel } from '../src/environment.ts';
 import {
   CSRF,
   createHost,
@@ -30,15 +30,19 @@ function openBrowser(t: Hooks, service: FakeService, without: Partial<Environmen
     request: (lock: string, ...rest: [never]) => navigator.locks.request(name + lock, ...rest),
     query: async () => {
       const { held = [] } = await navigator.locks.query();
-      return {
-        held: held.map((lock) => ({ ...lock, name: lock.name?.replace(name, '') ?? '' })),
-        pending: [],
-      };
+      return { held: held.map((lock) => ({ name: lock.name?.replace(name, '') ?? '' })) };
     },
   };
-  const openChannel = (channel: string) => new BroadcastChannel(name + channel);
+  const openNamed: Environment['openChannel'] = (channel, onMessage) =>
+    openChannel(name + channel, onMessage);
   return () => {
-    const tab = createTab(service, { ...createHost(service), storage, locks, openChannel, ...without });
+    const tab = createTab(service, {
+      ...createHost(service),
+      storage,
+      locks,
+      openChannel: openNamed,
+      ...without,
+    });
     t.after(() => tab.close());
     return tab;
   };
