@@ -4,7 +4,7 @@ import { sleep } from './waiting.ts';
 // These types are written out, because programs have no types of browsers.
 
 /** The part of Web Locks that tabs need. */
-export type Locks = {
+type Locks = {
   request<T>(name: string, task: () => Promise<T>): Promise<T>;
   request<T>(name: string, options: { mode: 'shared' }, task: () => Promise<T>): Promise<T>;
   query(): Promise<{ held?: { name?: string }[] }>;

@@ -98,13 +98,14 @@ export class Session {
 
   /** Returns the key for `end`; null without a session. */
   currentKey(): string | null {
-    return this.tabs.read(KEY);
+    return this.#held?.key ?? this.tabs.read(KEY);
   }
 
   /** Ends the session of this key in all tabs. A session that has begun since stays. */
   end(key: string | null, reason: EndReason): void {
-    if (this.tabs.read(KEY) !== key) return;
-    this.tabs.write(KEY, null);
+    const stored = this.tabs.read(KEY);
+    if ((key !== stored && key !== this.#held?.key) || (key !== null && this.#ended.has(key))) return;
+    if (key === stored) this.tabs.write(KEY, null);
     this.#drop(key, reason);
     if (key !== null) this.tabs.announceEnd(key, reason);
   }

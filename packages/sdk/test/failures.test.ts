@@ -101,6 +101,15 @@ for (const [what, respond, status] of malformed) {
   });
 }
 
+test('a redirect is an error even if its body is one of the service', async () => {
+  const service = createService();
+  service.always(ME, () => refusal(308, 'rate_limited', { location: 'https://evil.example/' }));
+  await assert.rejects(machine(service).client.get('/api/v1/users/me'), {
+    code: 'malformed_response',
+    message: 'The response with status 308 is a redirect, which is not followed. Check baseUrl.',
+  });
+});
+
 test('the hidden redirect of a browser is malformed_response', async () => {
   const hidden = Object.defineProperty(Response.error(), 'type', { value: 'opaqueredirect' });
   const service = createService();

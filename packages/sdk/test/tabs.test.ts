@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Environment, openChannel } from '../src/environment.ts';
 import {
+  BASE_URL,
   CSRF,
   createHost,
   createService,
@@ -176,18 +177,59 @@ test('the tabs share one CSRF token', async (t) => {
   assert.equal(service.count(CSRF), 2);
 });
 
+/** Returns a tab of the newest browser that sends and answers what the test tells it. */
+function openFalseTab(t: Hooks, onMessage: (message: Message) => void = () => {}) {
+  const prefix = `browser ${browsers} castellan:${BASE_URL}:`;
+  const { opened: closed, open: close } = gate();
+  void navigator.locks.request(`${prefix}present`, { mode: 'shared' }, () => closed);
+  const channel = new BroadcastChannel(prefix);
+  channel.onmessage = ({ data }: MessageEvent<Message>) => onMessage(data);
+  t.after(() => {
+    close();
+    channel.close();
+  });
+  return channel;
+}
+type Message = { type: string; id?: string; key?: string; to?: string };
+
 test('a tab that does not answer delays a refresh and does not prevent it', async (t) => {
   const service = createService();
-  const open = openBrowser(t, service);
-  const [tab] = await signedInTabs(open, 1);
-  // Holds the lock of a tab, and is deaf.
-  const { opened, open: release } = gate();
-  t.after(release);
-  const name = `browser ${browsers} castellan:https://accounts.example.com:present`;
-  void navigator.locks.request(name, { mode: 'shared' }, () => opened);
+  const [tab] = await signedInTabs(openBrowser(t, service), 1);
+  openFalseTab(t);
   service.expireTokens();
   await tab?.get('/api/v1/users/me');
   assert.equal(service.count(REFRESH), 1);
+});
+
+test('a tab learns from another one that the session is over, and does not refresh', async (t) => {
+  const service = createService();
+  const [tab] = await signedInTabs(openBrowser(t, service), 1);
+  const other = openFalseTab(t, ({ type, id }) => {
+    if (type === 'ask') other.postMessage({ type: 'answer', to: id, held: null, ended: 'signed_out' });
+  });
+  service.expireTokens();
+  await assert.rejects(tab!.get('/api/v1/users/me'), { status: 401 });
+  assert.equal(tab?.auth.state, 'anonymous');
+  assert.equal(service.count(REFRESH), 0);
+});
+
+test('a token of an ended session and messages of other kinds are ignored', async (t) => {
+  const service = createService();
+  const [tab] = await signedInTabs(openBrowser(t, service), 1);
+  const { opened: answered, open: answer } = gate();
+  let key: string | undefined;
+  const other = openFalseTab(t, (message) => {
+    if (message.type === 'ended') key = message.key;
+    if (message.type === 'answer') answer();
+  });
+  await tab?.auth.signOut();
+  while (key === undefined) await new Promise(setImmediate);
+  for (const message of [null, 'text', 5, {}, { type: 'other' }]) other.postMessage(message);
+  other.postMessage({ type: 'token', key, token: service.issueToken() });
+  // Messages arrive in order: the answer to a question follows what was sent before.
+  other.postMessage({ type: 'ask', id: 'q', key });
+  await answered;
+  assert.equal(tab?.auth.state, 'anonymous');
 });
 
 test('without Web Locks, tabs share what they have renewed', async (t) => {
