@@ -5,20 +5,16 @@ import type { Environment } from './environment.ts';
 import { CastellanError } from './errors.ts';
 import { isTokenService } from './operations.ts';
 import { Session } from './session.ts';
-import { type Answer, type Budget, send } from './transport.ts';
+import { type Answer, type Budget, budgetOf, type Send, type Settings, send } from './transport.ts';
 import { abortable } from './waiting.ts';
-
-export type Settings = { baseUrl: string; timeoutMs: number; attempts: number; maxWaitMs: number };
 
 /** Sends cookies to a service on another origin, too: it answers only the origins in CORS_ORIGINS. */
 const init: RequestInit = { credentials: 'include' };
 
-export const budgetOf = ({ attempts, maxWaitMs }: Settings): Budget => ({ attempts, waitMs: maxWaitMs });
-
 export function createBrowserSender(
   environment: Environment,
   settings: Settings,
-): { session: Session; send: (call: Call) => Promise<Answer> } {
+): { session: Session; send: Send } {
   const session = new Session(environment, settings.baseUrl, exchange, settings.maxWaitMs);
   const csrf = new CsrfToken(session.tabs, async () => {
     const call = callOf(settings, 'GET /api/v1/auth/csrf-token');

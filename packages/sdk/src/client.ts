@@ -1,8 +1,9 @@
 // The client of the HTTP API, for browsers and for programs.
 import { type Auth, createAuth } from './auth.ts';
-import { budgetOf, createBrowserSender, type Settings } from './browser.ts';
-import { type AnyInput, type Call, callOf, readBaseUrl } from './call.ts';
+import { createBrowserSender } from './browser.ts';
+import { type AnyInput, callOf, readBaseUrl } from './call.ts';
 import { type Environment, hostEnvironment } from './environment.ts';
+import { type Credential, createMachineSender } from './machine.ts';
 import type {
   Arguments,
   Method,
@@ -16,15 +17,21 @@ import type {
 } from './operations.ts';
 import { type ItemOf, type ListPath, type Page, readPages } from './pages.ts';
 import { createServiceFetch, readOrigins } from './service-fetch.ts';
-import { type Answer, type RetryOptions, send } from './transport.ts';
-import { abortable } from './waiting.ts';
+import type { Answer, RetryOptions, Send, Settings } from './transport.ts';
 
 type Options = {
-  /** Where the service is, such as `https://accounts.example.com` or `https://example.com/accounts`. */
+  /**
+   * Where the service is, such as `https://accounts.example.com` or `https://example.com/accounts`. A proxy that serves
+   * it below a path must also rewrite the `Path` of its cookies.
+   */
   baseUrl: string;
   /** The time that one attempt may take. Default: 10,000 ms. `Infinity` for no limit. */
   timeoutMs?: number | undefined;
-  /** When and how often a call is repeated. `{ attempts: 1 }` never repeats one. */
+  /**
+   * How often a call is repeated, and how long it waits. 429 is repeated for every method; 503 for GET, PUT, DELETE and
+   * requests with an Idempotency-Key; network errors for GET and requests with an Idempotency-Key. 429 and 503 are
+   * repeated only with `Retry-After`. Timeouts are not repeated.
+   */
   retry?: RetryOptions | undefined;
   /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined;
@@ -38,12 +45,12 @@ export type BrowserOptions = Options & {
   services?: readonly string[];
 };
 
-/** For programs: one credential of a service account. No cookies, no CSRF token, no refresh. */
+/** For programs: one credential of a service account, sent as a bearer token. No cookies, no CSRF token, no refresh. */
 export type MachineOptions = Options & { services?: undefined } & (
     | { apiKey: string; accessToken?: undefined }
     | {
         /** A function is called for each request, so that it can replace a token that expires. */
-        accessToken: string | (() => string | Promise<string>);
+        accessToken: Credential;
         apiKey?: undefined;
       }
   );
@@ -96,11 +103,11 @@ export type BrowserClient = Client & {
 export function createClient(options: MachineOptions): Client;
 export function createClient(options: BrowserOptions): BrowserClient;
 export function createClient(options: BrowserOptions | MachineOptions): Client | BrowserClient {
-  return createClientIn(hostEnvironment(!isMachine(options)), options);
+  return createClientIn(hostEnvironment(credentialOf(options) === undefined), options);
 }
 
-const isMachine = ({ apiKey, accessToken }: BrowserOptions | MachineOptions): boolean =>
-  apiKey !== undefined || accessToken !== undefined;
+const credentialOf = ({ apiKey, accessToken }: BrowserOptions | MachineOptions): Credential | undefined =>
+  apiKey ?? accessToken;
 
 /** For tests: like `createClient`, on another host. */
 export function createClientIn(host: Environment, options: MachineOptions): Client;
@@ -115,7 +122,7 @@ export function createClientIn(
 ): Client | BrowserClient {
   const environment = { ...host, fetch: options.fetch ?? host.fetch };
   const settings = readSettings(options);
-  const credential = options.apiKey ?? options.accessToken;
+  const credential = credentialOf(options);
   if (credential !== undefined)
     return clientOf(settings, createMachineSender(environment, settings, credential));
   const origins = readOrigins(options.services ?? []);
@@ -135,33 +142,6 @@ const readSettings = ({ baseUrl, timeoutMs = 10_000, retry = {} }: Options): Set
   attempts: retry.attempts ?? 3,
   maxWaitMs: retry.maxWaitMs ?? 30_000,
 });
-
-type Send = (call: Call) => Promise<Answer>;
-
-function createMachineSender(
-  environment: Environment,
-  settings: Settings,
-  credential: string | (() => string | Promise<string>),
-): Send {
-  if (typeof credential === 'string') bearer(credential);
-  const read = async () => (typeof credential === 'string' ? credential : credential());
-  // Some hosts refuse the option because they never send cookies.
-  const init: RequestInit = 'credentials' in Request.prototype ? { credentials: 'omit' } : {};
-  return async (call) => {
-    const headers = new Headers(call.headers);
-    if (!call.isAuthenticated) headers.set('authorization', bearer(await abortable(read(), call.signal)));
-    return send(environment, { ...call, headers }, budgetOf(settings), init);
-  };
-}
-
-/** Does not quote the token in its error. */
-function bearer(token: string): string {
-  if (!/^[\x21-\x7e]+$/.test(token))
-    throw new TypeError(
-      'The API key or access token is empty or contains characters other than visible ASCII.',
-    );
-  return `Bearer ${token}`;
-}
 
 function clientOf(settings: Settings, sendCall: Send): Client {
   // The service promises the result of each operation, and nothing else could give it its type.

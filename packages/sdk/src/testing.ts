@@ -137,7 +137,7 @@ export function createTestCastellan(): TestCastellan {
     guard: createGuard({ baseUrl, apiKey: guardKey, fetch }),
     browser: () =>
       createClientIn(
-        { ...hostEnvironment(), storage: null, locks: null, openChannel: null },
+        { ...hostEnvironment(false), storage: null, locks: null, openChannel: null },
         { baseUrl, fetch: browserFetch(), retry: { attempts: 1 } },
       ),
     addUser: ({ email, password = 'TestPassword!47', permissions = [] }) =>

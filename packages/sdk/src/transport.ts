@@ -12,11 +12,19 @@ export type RetryOptions = {
   maxWaitMs?: number | undefined;
 };
 
+/** The options of a client, with their defaults. */
+export type Settings = { baseUrl: string; timeoutMs: number; attempts: number; maxWaitMs: number };
+
 /** What a call may still spend on retries. */
 export type Budget = { attempts: number; waitMs: number };
 
+export const budgetOf = ({ attempts, maxWaitMs }: Settings): Budget => ({ attempts, waitMs: maxWaitMs });
+
 /** A response: the result of the operation, and its headers. */
 export type Answer<T = unknown> = { result: T; status: number; headers: Headers };
+
+/** Sends a call with credentials. */
+export type Send = (call: Call) => Promise<Answer>;
 
 type Host = Pick<Environment, 'fetch' | 'now' | 'random' | 'sleep'>;
 
