@@ -28,7 +28,7 @@ export type TabListener = {
 };
 
 /** For tabs that do not answer because the browser froze them. */
-const ANSWER_LIMIT_MS = 500;
+const ANSWER_LIMIT_MS = 1_000;
 /** Where the number of tabs is not known, so that the wait never ends early. */
 const UNCOUNTED_LIMIT_MS = 80;
 
