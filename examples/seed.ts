@@ -41,7 +41,7 @@ async function seedRoles(client: BrowserClient): Promise<Map<string, string>> {
   for (const [name, allowed] of Object.entries(roles)) {
     const permission_ids = allowed.flatMap((action) => permissionIds.get(action) ?? []);
     const { data } = await client.post('/api/v1/roles', { body: { name, permission_ids } });
-    if ('id' in data) roleIds.set(name, data.id);
+    roleIds.set(name, data.id);
   }
   return roleIds;
 }

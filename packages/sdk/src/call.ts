@@ -1,6 +1,6 @@
 // Turns an operation and its input into a call: its URL, headers and body, and whether it may be repeated.
 // It must not add credentials.
-import { randomId } from './environment.ts';
+import { pageAddress, randomId } from './environment.ts';
 import { acceptsIdempotencyKey, isExport, isTokenService, mayBeEmpty } from './operations.ts';
 
 /** The input of any operation. `InputOf` has its exact type. */
@@ -34,7 +34,7 @@ export type Call = {
 
 /** Returns the URL without a slash at the end. A page may give a path of its own origin. Throws a TypeError unless it is an HTTP URL without credentials. */
 export function readBaseUrl(text: string): string {
-  const url = new URL(text, globalThis.location?.origin);
+  const url = new URL(text, pageAddress()?.origin);
   if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
     throw new TypeError('baseUrl must be an http or https URL without credentials, query and fragment.');
   return url.origin + url.pathname.replace(/\/+$/, '');

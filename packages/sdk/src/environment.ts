@@ -69,3 +69,9 @@ export const randomId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
   );
+
+/** Returns the address of the page; undefined where there is none, as in servers. */
+export function pageAddress(): URL | undefined {
+  const location: unknown = Reflect.get(globalThis, 'location');
+  return location instanceof Object && 'href' in location ? new URL(String(location.href)) : undefined;
+}

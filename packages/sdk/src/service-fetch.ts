@@ -1,5 +1,5 @@
 // Calls other services of the same product as the person at the browser.
-import type { Environment } from './environment.ts';
+import { type Environment, pageAddress } from './environment.ts';
 import { CastellanError } from './errors.ts';
 import type { Session } from './session.ts';
 import { abortable } from './waiting.ts';
@@ -25,9 +25,9 @@ export function createServiceFetch(
   origins: readonly string[],
 ): ServiceFetch {
   return async (address, init) => {
-    const page = globalThis.location?.origin;
-    const url = new URL(address, globalThis.location?.href);
-    if (url.origin !== page && !origins.includes(url.origin))
+    const page = pageAddress();
+    const url = new URL(address, page);
+    if (url.origin !== page?.origin && !origins.includes(url.origin))
       throw new TypeError(`The access token is not sent to ${url.origin}. Name it in the option services.`);
     const request = new Request(url, { ...init, redirect: 'error' });
     const { signal } = request;

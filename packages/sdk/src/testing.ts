@@ -136,10 +136,7 @@ export function createTestCastellan(): TestCastellan {
     browserFetch,
     guard: createGuard({ baseUrl, apiKey: guardKey, fetch }),
     browser: () =>
-      createClientIn(
-        { ...hostEnvironment(false), storage: null, locks: null, openChannel: null },
-        { baseUrl, fetch: browserFetch(), retry: { attempts: 1 } },
-      ),
+      createClientIn(hostEnvironment(false), { baseUrl, fetch: browserFetch(), retry: { attempts: 1 } }),
     addUser: ({ email, password = 'TestPassword!47', permissions = [] }) =>
       testUser(addAccount('user', email.trim().toLowerCase(), permissions, password)),
     verify(email) {

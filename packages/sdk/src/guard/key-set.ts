@@ -6,11 +6,13 @@ const KEEP_MS = 60_000;
 /** The shortest time between two requests for the key set because of unknown keys. */
 const UNKNOWN_KEY_PAUSE_MS = 2_000;
 
-type Copy = { keys: Map<string, CryptoKey>; at: number };
+/** A `CryptoKey`, which programs without the types of browsers cannot name. */
+type VerificationKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+type Copy = { keys: Map<string, VerificationKey>; at: number };
 
 export type KeySet = {
   /** Returns the key, or undefined if the current key set lacks it. Throws `unavailable` if the key set cannot be read. */
-  find(kid: string): Promise<CryptoKey | undefined>;
+  find(kid: string): Promise<VerificationKey | undefined>;
 };
 
 /**
@@ -60,7 +62,7 @@ export function createKeySet(load: () => Promise<Json>, now: () => number): KeyS
 async function readKeys(load: () => Promise<Json>, at: number): Promise<Copy> {
   const { keys } = await load();
   if (!Array.isArray(keys)) throw new GuardError('unavailable', 'The key set has no list of keys.');
-  const imported = new Map<string, CryptoKey>();
+  const imported = new Map<string, VerificationKey>();
   for (const key of keys) {
     // Castellan signs with Ed25519 only. A key of another kind is no key for access tokens.
     if (!isRecord(key) || key.kty !== 'OKP' || key.crv !== 'Ed25519' || !isText(key.kid) || !isText(key.x))
