@@ -1,24 +1,58 @@
-// What an app takes into its bundle with the client.
+// What an app takes into its bundle with a part of the SDK.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { bundleClient } from './bundle.ts';
+import { bundle } from './bundle.ts';
 
 const MAX_BYTES = 8 * 1024;
+/** Helpers that both the client and the guard use. */
+const COMMON = ['call.ts', 'errors.ts', 'waiting.ts'];
 
-test('the client is at most 8 KiB, minified and compressed', async (t) => {
-  const code = await bundleClient();
-  const bytes = gzipSync(code, { level: 9 }).length;
-  t.diagnostic(`${bytes} bytes`);
-  assert.ok(bytes <= MAX_BYTES, `${bytes} bytes`);
-  assert.doesNotMatch(code, /\brequire\(|node:|process\./);
+const sizeOf = (code: string): number => gzipSync(code, { level: 9 }).length;
+const client = await bundle(`export { createClient } from 'sdk:index.ts';`);
+const guard = await bundle(`export { createGuard } from 'sdk:index.ts';`);
+
+for (const [name, { code, imports }] of Object.entries({ client, guard }))
+  test(`the ${name} alone is at most 8 KiB, minified and compressed, and needs no Node.js`, (t) => {
+    const bytes = sizeOf(code);
+    t.diagnostic(`${bytes} bytes`);
+    assert.ok(bytes <= MAX_BYTES, `${bytes} bytes`);
+    assert.deepEqual(imports, []);
+    assert.equal(/\bnode:|\bprocess\./.exec(code), null);
+  });
+
+test('the client brings no code of the guard, and the guard none of the client', () => {
+  assert.ok(client.files.includes('client.ts') && guard.files.includes('guard.ts'));
+  const isOfGuard = (file: string): boolean => /^guard(\/|\.ts$)/.test(file);
+  assert.deepEqual(client.files.filter(isOfGuard), []);
+  assert.deepEqual(
+    guard.files.filter((file) => !isOfGuard(file)),
+    COMMON,
+  );
 });
 
-test('the package has no dependency', () => {
+test('an import of the index that nothing uses brings nothing', async () => {
+  const { files } = await bundle(`import 'sdk:index.ts'; export const own = 1;`);
+  assert.deepEqual(files, []);
+});
+
+test('the React entry imports React and brings neither it nor the client', async () => {
+  const { imports, files, code } = await bundle(`export * from 'sdk:react.tsx';`, {
+    external: ['react', 'react/jsx-runtime'],
+    format: 'es',
+  });
+  assert.deepEqual(imports.sort(), ['react', 'react/jsx-runtime']);
+  assert.deepEqual(files, ['react.tsx', 'react/account-store.ts']);
+  assert.ok(sizeOf(code) <= MAX_BYTES / 4, `${sizeOf(code)} bytes`);
+});
+
+test('the package has no dependency, and React is an optional peer', () => {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.sideEffects, false);
+  assert.deepEqual(manifest.peerDependencies, { react: '>=18' });
+  assert.equal(manifest.peerDependenciesMeta.react.optional, true);
 });
 
 test('importing the client starts nothing', async (t) => {
