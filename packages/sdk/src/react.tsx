@@ -33,10 +33,9 @@ export function CastellanProvider({
   children,
 }: CastellanProviderProps): ReactElement {
   const [store, setStore] = useState(() => new AccountStore(client));
-  useEffect(() => {
-    if (!store.isOf(client)) setStore(new AccountStore(client));
-    else return store.start();
-  }, [client, store]);
+  // While rendering, so that nothing of another client's account is ever shown.
+  if (!store.isOf(client)) setStore(new AccountStore(client));
+  useEffect(() => store.start(), [store]);
   const { status } = useSyncExternalStore(store.subscribe, store.read, store.read);
   return <Store value={store}>{status === 'loading' ? fallback : children}</Store>;
 }

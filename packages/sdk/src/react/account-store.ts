@@ -22,9 +22,12 @@ export class AccountStore {
   readonly #listeners = new Set<() => void>();
   readonly #loading: Account;
   #account: Account;
-  /** Numbers the reads: an answer that a later read has overtaken is dropped. */
-  #reads = 0;
-  #readAt = 0;
+  /** Numbers the reads and what else decides what to show: an answer that was overtaken is dropped. */
+  #turn = 0;
+  /** The latest read. */
+  #reading: Promise<void> = Promise.resolve();
+  /** When the latest read began, as `Date.now()`, which goes on while the computer sleeps. Null: it failed. */
+  #askedAt: number | null = null;
 
   constructor(client: BrowserClient) {
     this.#client = client;
@@ -51,13 +54,12 @@ export class AccountStore {
       else this.#showNobody();
     });
     const onVisible = (): void => {
-      const isStale = performance.now() - this.#readAt >= STALE_MS;
-      if (document.visibilityState === 'visible' && isStale && this.#account.user) void this.#load();
+      if (document.visibilityState === 'visible' && this.#account.user && this.#isStale()) void this.#load();
     };
     if (typeof document !== 'undefined') document.addEventListener('visibilitychange', onVisible);
     void this.reload();
     return () => {
-      this.#reads += 1;
+      this.#takeTurn();
       unsubscribe();
       if (typeof document !== 'undefined') document.removeEventListener('visibilitychange', onVisible);
     };
@@ -67,28 +69,31 @@ export class AccountStore {
     this.#client.auth.state === 'authenticated' ? this.#load() : this.#restore();
 
   async #restore(): Promise<void> {
+    const turn = this.#takeTurn();
     try {
-      // A restored session is announced to the listener above, which reads the account.
-      const { auth } = this.#client;
-      const wasKnown = auth.state === 'authenticated';
-      const state = await auth.restore();
-      if (state !== 'authenticated') this.#showNobody();
-      else if (wasKnown) await this.#load();
+      // The listener above is told of a change of the session, also by another tab, and takes the next turn.
+      const state = await this.#client.auth.restore();
+      if (turn !== this.#turn) await this.#reading;
+      else if (state === 'authenticated') await this.#load();
+      else this.#showNobody();
     } catch (error) {
-      this.#set(this.#with({ status: 'failed', error }));
+      if (turn === this.#turn) this.#set(this.#with({ status: 'failed', error }));
     }
   }
 
-  async #load(): Promise<void> {
-    this.#reads += 1;
-    const number = this.#reads;
+  #load(): Promise<void> {
+    this.#reading = this.#readUser(this.#takeTurn());
+    return this.#reading;
+  }
+
+  async #readUser(turn: number): Promise<void> {
+    this.#askedAt = Date.now();
     try {
       const { data } = await this.#client.get('/api/v1/users/me');
-      if (number !== this.#reads) return;
-      this.#readAt = performance.now();
-      this.#set(this.#with({ status: 'ready', user: data }));
+      if (turn === this.#turn) this.#set(this.#with({ status: 'ready', user: data }));
     } catch (error) {
-      if (number !== this.#reads) return;
+      if (turn !== this.#turn) return;
+      this.#askedAt = null;
       // The end of a session was announced. After any other failure, what is shown stays.
       const { user } = this.#account;
       if (this.#client.auth.state !== 'authenticated') this.#showNobody();
@@ -96,9 +101,19 @@ export class AccountStore {
     }
   }
 
+  /** A clock that was set back makes an answer stale, too. */
+  #isStale(): boolean {
+    return this.#askedAt === null || Math.abs(Date.now() - this.#askedAt) >= STALE_MS;
+  }
+
   #showNobody(): void {
-    this.#reads += 1;
+    this.#takeTurn();
     this.#set(this.#with({ status: 'ready' }));
+  }
+
+  #takeTurn(): number {
+    this.#turn += 1;
+    return this.#turn;
   }
 
   #set(account: Account): void {

@@ -9,10 +9,10 @@ const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 export type Visit = { page: Page; complaints: string[]; foreign: string[] };
 
 /**
- * Starts the browser. Throws when there is no Chromium. `PUBLIC_URL` of the service must be http://castellan.test, which
- * is the harness's default.
+ * Starts the browser. Throws when there is no Chromium. `PUBLIC_URL` of the service, if there is one, must be
+ * http://castellan.test, which is the harness's default.
  */
-export async function openBrowser(t: Hooks, service: TestService): Promise<Browser> {
+export async function openBrowser(t: Hooks, service?: TestService): Promise<Browser> {
   if (!existsSync(executablePath))
     throw new Error(`there is no Chromium at ${executablePath}: install it, or name another in CHROMIUM`);
   const browser = await chromium.launch({
@@ -24,7 +24,7 @@ export async function openBrowser(t: Hooks, service: TestService): Promise<Brows
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      `--host-resolver-rules=MAP castellan.test:80 ${new URL(service.url).host}`,
+      ...(service ? [`--host-resolver-rules=MAP castellan.test:80 ${new URL(service.url).host}`] : []),
     ],
   });
   t.after(() => browser.close());
