@@ -58,8 +58,9 @@ async function ready(url: string): Promise<void> {
   }
 }
 
-process.once('SIGINT', () => stop());
-process.once('SIGTERM', () => stop());
+// Ctrl-C arrives twice: from the terminal, and from npm, which passes it on.
+process.on('SIGINT', () => stop());
+process.on('SIGTERM', () => stop());
 
 const app = await createServer({
   configFile: join(folder, 'orders-app/vite.config.ts'),
