@@ -76,6 +76,11 @@ export function startService(
   const told: Told[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => told.push(JSON.parse(line)));
   const ended = exitOf(child);
+  // Unlike its exit, this comes after the last line of its output.
+  let isClosed = false;
+  child.once('close', () => {
+    isClosed = true;
+  });
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
     await ended;
@@ -87,7 +92,7 @@ export function startService(
     const find = (): Told | undefined => told.find((entry) => entry.event === event);
     await until(
       `${event} is reported`,
-      () => find() !== undefined || (child.exitCode !== null && told.length > 0),
+      () => find() !== undefined || (isClosed && told.length > 0),
     );
     return find() ?? assert.fail(`ended without ${event}: ${JSON.stringify(told.at(-1))}`);
   };
