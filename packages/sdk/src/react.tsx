@@ -37,7 +37,8 @@ export function CastellanProvider({
   if (!store.isOf(client)) setStore(new AccountStore(client));
   useEffect(() => store.start(), [store]);
   const { status } = useSyncExternalStore(store.subscribe, store.read, store.read);
-  return <Store value={store}>{status === 'loading' ? fallback : children}</Store>;
+  // React 18 needs the property; in React 19 it is the context itself.
+  return <Store.Provider value={store}>{status === 'loading' ? fallback : children}</Store.Provider>;
 }
 
 /**
