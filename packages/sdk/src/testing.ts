@@ -4,7 +4,13 @@ import { type BrowserClient, createClientIn } from './client.ts';
 import { hostEnvironment } from './environment.ts';
 import { createGuard, type Guard } from './guard.ts';
 import { type Account, Accounts } from './testing/accounts.ts';
-import { failure, operations, type StandInAnswer, type StandInRequest } from './testing/operations.ts';
+import {
+  failure,
+  operations,
+  type StandInAnswer,
+  type StandInRequest,
+  unauthenticated,
+} from './testing/operations.ts';
 
 export type TestUser = {
   readonly id: string;
@@ -42,33 +48,54 @@ export type TestCastellan = {
   /** Returns the user who registered with this email, verified. */
   verify(email: string): TestUser;
   addProgram(program: { name: string; permissions?: readonly string[] }): TestProgram;
-  /** Makes every request fail with this status, or without an answer, until `recover`. */
-  fail(how: number | 'no answer'): void;
+  /** Makes every request fail with this status of an overloaded or broken service, or without an answer, until `recover`. */
+  fail(how: OutageStatus | 'no answer'): void;
   recover(): void;
-  /** Answers an operation that the stand-in does not have, such as `GET /api/v1/roles`. */
+  /**
+   * Answers an operation that the stand-in does not have, such as `GET /api/v1/roles/{role_id}`, for every caller with a live
+   * token. Its status is 200.
+   */
   on<O extends keyof Operations>(
     operation: O,
-    answer: (request: { body: unknown; query: URLSearchParams }) => Operations[O]['result'],
+    answer: (request: CustomRequest) => Operations[O]['result'],
   ): void;
 };
 
-type Custom = (request: { body: unknown; query: URLSearchParams }) => unknown;
+/** The statuses of outages, with their codes. */
+const outages = { 429: 'rate_limited', 500: 'internal_error', 503: 'database_unavailable' } as const;
+type OutageStatus = keyof typeof outages;
+
+type CustomRequest = {
+  /** The values of the placeholders of the path. */
+  path: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  body: unknown;
+};
+type Custom = { pattern: RegExp; answer: (request: CustomRequest) => unknown };
 
 /** Returns a stand-in without accounts. Passwords are not judged, mails are not sent, and there are no limits. */
 export function createTestCastellan(): TestCastellan {
   const baseUrl = 'http://castellan.test';
   const accounts = new Accounts();
-  const custom = new Map<string, Custom>();
-  let failing: number | 'no answer' | undefined;
+  const custom: Custom[] = [];
+  let failing: OutageStatus | 'no answer' | undefined;
 
   async function answer(request: Request, cookies: Map<string, string>): Promise<Response> {
     if (failing === 'no answer') throw new TypeError('fetch failed');
-    if (failing !== undefined) return toResponse(failure(failing, 'service_overloaded', 'This is a test.'));
+    if (failing !== undefined) return toResponse(failure(failing, outages[failing], 'This is a test.'));
     const url = new URL(request.url);
     const operation = `${request.method} ${url.pathname}`;
-    const own = custom.get(operation);
     const body = await bodyOf(request);
-    if (own) return toResponse({ status: 200, body: own({ body, query: url.searchParams }) });
+    const standIn = requestOf(request, body, cookies);
+    for (const { pattern, answer } of custom) {
+      const match = pattern.exec(operation);
+      if (!match) continue;
+      const refused = accounts.inspect(standIn.bearer ?? '') ? undefined : unauthenticated(standIn.bearer);
+      const path = Object.fromEntries(
+        Object.entries(match.groups ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]),
+      );
+      return toResponse(refused ?? { status: 200, body: answer({ path, query: url.searchParams, body }) });
+    }
     const known = operations[operation];
     if (!known)
       return toResponse(
@@ -78,7 +105,7 @@ export function createTestCastellan(): TestCastellan {
           `The stand-in has no ${operation}. Answer it with on(), or use a Castellan.`,
         ),
       );
-    return toResponse(await known(requestOf(request, body, cookies), accounts));
+    return toResponse(await known(standIn, accounts));
   }
 
   const browserFetch = (): typeof globalThis.fetch => {
@@ -93,10 +120,10 @@ export function createTestCastellan(): TestCastellan {
   const rights = (account: Account) => ({
     id: account.id,
     grant(...permissions: string[]) {
-      for (const one of permissions) account.permissions.add(one);
+      for (const one of permissions) account.permissions.add(one.toLowerCase());
     },
     revoke(...permissions: string[]) {
-      for (const one of permissions) account.permissions.delete(one);
+      for (const one of permissions) account.permissions.delete(one.toLowerCase());
     },
     deactivate() {
       account.isActive = false;
@@ -125,11 +152,13 @@ export function createTestCastellan(): TestCastellan {
       isVerified: true,
       firstName: 'Test',
       lastName: 'User',
-      permissions: new Set(permissions),
+      permissions: new Set(permissions.map((one) => one.toLowerCase())),
     });
 
   const fetch = browserFetch();
-  const guardKey = accounts.addKey(addAccount('service_account', 'The guard of this test', []));
+  const guardKey = accounts.addKey(
+    addAccount('service_account', 'The guard of this test', ['token.introspect', 'access.check']),
+  );
   return {
     baseUrl,
     fetch,
@@ -155,11 +184,15 @@ export function createTestCastellan(): TestCastellan {
     recover() {
       failing = undefined;
     },
-    on(operation, own) {
-      custom.set(operation, own);
+    on(operation, answer) {
+      custom.unshift({ pattern: patternOf(operation), answer });
     },
   };
 }
+
+/** Returns what matches the operation, with its placeholders as named groups. */
+const patternOf = (operation: string): RegExp =>
+  new RegExp(`^${operation.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
 async function bodyOf(request: Request): Promise<unknown> {
   const text = await request.text();

@@ -254,6 +254,23 @@ for (const [name, place] of places) {
     );
   });
 
+  test(`${name}: an API key has no account of a person, and is not revoked as a token`, async () => {
+    const program = await place.addProgram(READ);
+    const client = createClient({ baseUrl: place.baseUrl, apiKey: program.key, fetch: place.browser() });
+    await assert.rejects(client.get('/api/v1/users/me'), refusedWith(403, 'user_required'));
+    await client.post('/api/v1/oauth/revoke', { body: { token: program.key } });
+    assert.equal((await place.guard.authenticate(bearing(program.key))).id, program.id);
+  });
+
+  test(`${name}: a guard whose service account lacks the role Service refuses everybody`, async () => {
+    const program = await place.addProgram(READ);
+    const guard = createGuard({ baseUrl: place.baseUrl, apiKey: program.key, fetch: place.browser() });
+    const user = await place.addUser(READ);
+    const { latestToken } = await signedIn(user);
+    await assert.rejects(guard.can({ type: 'user', id: user.id }, READ), { code: 'unavailable' });
+    await assert.rejects(guard.authenticate(bearing(latestToken())), { code: 'unavailable' });
+  });
+
   test(`${name}: an ended access token is revoked alone`, async () => {
     const { client, latestToken } = await signedIn(await place.addUser());
     const token = latestToken();
@@ -280,13 +297,30 @@ test('the stand-in fails as it is told to, and the guard refuses', async () => {
 
 test('the stand-in says which operation it lacks, and answers it as the test wants', async () => {
   const castellan = createTestCastellan();
+  const user = castellan.addUser({ email: 'ada@example.com' });
   const client = castellan.browser();
-  await assert.rejects(client.get('/api/v1/roles/list'), {
+  await client.auth.signIn({ email: user.email, password: user.password });
+  const path = { role_id: 'a role' };
+  await assert.rejects(client.get('/api/v1/roles/{role_id}', { path }), {
     status: 501,
-    message: 'The stand-in has no GET /api/v1/roles/list. Answer it with on(), or use a Castellan.',
+    message: 'The stand-in has no GET /api/v1/roles/a%20role. Answer it with on(), or use a Castellan.',
   });
-  castellan.on('GET /api/v1/roles/list', () => ({ data: [], message: 'These are all roles.' }));
-  assert.deepEqual((await client.get('/api/v1/roles/list')).data, []);
+  castellan.on('GET /api/v1/roles/{role_id}/holders', ({ path: { role_id = '' } }) => ({
+    data: [],
+    next_cursor: role_id,
+    total: 0,
+    message: 'These are all holders.',
+  }));
+  assert.equal((await client.get('/api/v1/roles/{role_id}/holders', { path })).next_cursor, 'a role');
+  await assert.rejects(castellan.browser().get('/api/v1/roles/{role_id}/holders', { path }), {
+    code: 'token_missing',
+  });
+});
+
+test('a deactivated user of the stand-in cannot sign in', async () => {
+  const user = createTestCastellan().addUser({ email: 'ada@example.com' });
+  user.deactivate();
+  await assert.rejects(user.accessToken(), /deactivated/);
 });
 
 test('browsers of the stand-in share no session', async () => {

@@ -60,8 +60,9 @@ export class Accounts {
     );
   }
 
-  /** Returns the access token and the refresh token of a new session. */
+  /** Returns the access token and the refresh token of a new session. Throws for an inactive account. */
   async signIn(account: Account): Promise<{ access: string; refresh: string }> {
+    if (!account.isActive) throw new Error(`${account.name} is deactivated and cannot sign in.`);
     const refresh = newId();
     const session = { id: newId(), account };
     this.#sessions.set(refresh, session);
@@ -87,7 +88,7 @@ export class Accounts {
     return isCurrent && found.account.isActive ? found : undefined;
   }
 
-  endSession(id: string | undefined): void {
+  endSession(id: string): void {
     for (const [refresh, session] of this.#sessions) if (session.id === id) this.#sessions.delete(refresh);
     for (const [token, { claims }] of this.#tokens) if (claims.sid === id) this.#tokens.delete(token);
   }
@@ -97,8 +98,11 @@ export class Accounts {
       if (session.account === account) this.endSession(session.id);
   }
 
+  /** Ends an access token alone, or the session of a refresh token. API keys are not revoked here. */
   revokeToken(token: string): void {
-    this.#tokens.delete(token);
+    if (this.#tokens.get(token)?.account.type === 'user') this.#tokens.delete(token);
+    const session = this.#sessions.get(token);
+    if (session) this.endSession(session.id);
   }
 
   async #issue({ id, account }: Session): Promise<string> {

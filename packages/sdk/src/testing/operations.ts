@@ -20,10 +20,16 @@ export const failure = (status: number, code: string, detail: string): StandInAn
   body: { detail, code, request_id: crypto.randomUUID() },
 });
 
-const unauthenticated = (bearer: string | undefined): StandInAnswer =>
+export const unauthenticated = (bearer: string | undefined): StandInAnswer =>
   bearer === undefined
     ? failure(401, 'token_missing', 'Sign in: send Authorization: Bearer <access token>.')
     : failure(401, 'token_revoked', 'The access token has been revoked. Sign in again.');
+
+const userRequired = failure(
+  403,
+  'user_required',
+  'Only a signed-in user can do this: it concerns the account of a person.',
+);
 
 const REFRESH = 'refresh_token';
 const textIn = (body: unknown, name: string): string =>
@@ -44,10 +50,11 @@ async function signedIn(account: Account, { cookies }: StandInRequest, accounts:
 }
 
 const signOut =
-  (end: (accounts: Accounts, account: Account, session: string | undefined) => void): Answering =>
+  (end: (accounts: Accounts, account: Account, session: string) => void): Answering =>
   ({ bearer, cookies }, accounts) => {
     const found = accounts.inspect(bearer ?? '');
     if (!found) return unauthenticated(bearer);
+    if (found.claims.sid === undefined) return userRequired;
     end(accounts, found.account, found.claims.sid);
     cookies.delete(REFRESH);
     return ok({ message: 'You are signed out.' });
@@ -72,9 +79,7 @@ function decision(item: unknown, accounts: Accounts): object {
   const { subject, action, resource } = isRecord(item) ? item : {};
   const permission = `${textIn(resource, 'type')}.${textIn(action, 'name')}`;
   const account = accounts.find(textIn(subject, 'type'), textIn(subject, 'id'));
-  const isGranted = [...(account?.permissions ?? [])].some(
-    (one) => one.toLowerCase() === permission.toLowerCase(),
-  );
+  const isGranted = account?.permissions.has(permission.toLowerCase()) === true;
   const reason = !account
     ? 'unknown_subject'
     : !account.isActive
@@ -85,12 +90,15 @@ function decision(item: unknown, accounts: Accounts): object {
   return { decision: reason === 'granted', context: { reason, permission } };
 }
 
-const guardsOnly =
-  (answer: Answering): Answering =>
-  (request, accounts) =>
-    accounts.inspect(request.bearer ?? '')?.account.type === 'service_account'
-      ? answer(request, accounts)
-      : unauthenticated(request.bearer);
+/** Asking about others requires these permissions, which the role Service has. */
+const asking =
+  (permission: 'token.introspect' | 'access.check', answer: Answering): Answering =>
+  (request, accounts) => {
+    const found = accounts.inspect(request.bearer ?? '');
+    if (!found) return unauthenticated(request.bearer);
+    if (found.account.permissions.has(permission)) return answer(request, accounts);
+    return failure(403, 'permission_denied', 'You do not have the permission that this operation requires.');
+  };
 
 export const operations: Readonly<Record<string, Answering>> = {
   'GET /.well-known/jwks.json': async (_, accounts) => ok(await accounts.keySet()),
@@ -141,6 +149,7 @@ export const operations: Readonly<Record<string, Answering>> = {
     const found = accounts.inspect(request.bearer ?? '');
     if (!found) return unauthenticated(request.bearer);
     const { account } = found;
+    if (account.type !== 'user') return userRequired;
     if (account.password !== textIn(request.body, 'current_password'))
       return failure(400, 'wrong_current_password', 'The current password is wrong.');
     account.password = textIn(request.body, 'new_password');
@@ -153,18 +162,19 @@ export const operations: Readonly<Record<string, Answering>> = {
 
   'GET /api/v1/users/me': ({ bearer }, accounts) => {
     const found = accounts.inspect(bearer ?? '');
-    return found?.account.type === 'user'
-      ? done(userOf(found.account), 'This is you.')
-      : unauthenticated(bearer);
+    if (!found) return unauthenticated(bearer);
+    return found.account.type === 'user' ? done(userOf(found.account), 'This is you.') : userRequired;
   },
 
-  'POST /api/v1/oauth/introspect': guardsOnly(introspection),
+  'POST /api/v1/oauth/introspect': asking('token.introspect', introspection),
   'POST /api/v1/oauth/revoke': ({ body }, accounts) => {
     accounts.revokeToken(textIn(body, 'token'));
     return ok(undefined);
   },
-  'POST /api/v1/access/v1/evaluation': guardsOnly(({ body }, accounts) => ok(decision(body, accounts))),
-  'POST /api/v1/access/v1/evaluations': guardsOnly(({ body }, accounts) => {
+  'POST /api/v1/access/v1/evaluation': asking('access.check', ({ body }, accounts) =>
+    ok(decision(body, accounts)),
+  ),
+  'POST /api/v1/access/v1/evaluations': asking('access.check', ({ body }, accounts) => {
     const { evaluations, ...common } = isRecord(body) ? body : {};
     const items: unknown[] = Array.isArray(evaluations) ? evaluations : [];
     return ok({
