@@ -79,7 +79,8 @@ await client.auth.signOut();
 await assert.rejects(client.get('/api/v1/users/me'), CastellanError);
 client.close();
 
-const { apiKey } = castellan.addProgram({ name: 'Orders' });
+const permissions = ['token.introspect', 'access.check'];
+const { apiKey } = castellan.addProgram({ name: 'Orders', permissions });
 const guard = createGuard({ baseUrl, apiKey, fetch: castellan.fetch });
 const headers = { authorization: 'Bearer ' + (await ada.accessToken()) };
 const identity = await guard.authenticate({ headers });
