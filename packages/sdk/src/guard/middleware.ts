@@ -5,12 +5,15 @@ import type { Identity } from './subject.ts';
 export type HeaderCarrier = { readonly headers: Headers | Readonly<Record<string, unknown>> };
 
 type FastifyReply = {
+  readonly sent?: boolean;
   code(status: number): unknown;
   header(name: string, value: string): unknown;
   send(body: unknown): unknown;
 };
 type NodeResponse = {
   statusCode: number;
+  readonly headersSent?: boolean;
+  readonly writableEnded?: boolean;
   setHeader(name: string, value: string): unknown;
   end(body: string): unknown;
 };
@@ -20,8 +23,11 @@ type HonoContext = { req: { raw: Request } };
 export type Middleware = {
   /** A hook for `onRequest` or `preHandler`. */
   fastify(request: HeaderCarrier, reply: FastifyReply): Promise<unknown>;
-  /** Also for other frameworks with `(request, response, next)` over the HTTP server of Node. */
-  express(request: HeaderCarrier, response: NodeResponse, next: () => void): Promise<void>;
+  /**
+   * Also for other frameworks with `(request, response, next)` over the HTTP server of Node. Never rejects. Calls `next(error)`,
+   * which must not run the handler, if the refusal cannot be written.
+   */
+  express(request: HeaderCarrier, response: NodeResponse, next: (error?: unknown) => void): Promise<void>;
   hono(context: HonoContext, next: () => Promise<void>): Promise<Response | undefined>;
   /** Wraps a handler of Next, Bun, Deno or an edge runtime. */
   fetch<Rest extends unknown[]>(
@@ -58,6 +64,7 @@ export function middlewareOf(
     async fastify(request, reply) {
       const refused = await refusal(request);
       if (!refused) return undefined;
+      if (reply.sent) return reply;
       reply.code(refused.status);
       for (const [name, value] of headersOf(refused)) reply.header(name, value);
       return reply.send(bodyOf(refused));
@@ -65,12 +72,19 @@ export function middlewareOf(
     async express(request, response, next) {
       const refused = await refusal(request);
       if (!refused) {
-        next();
+        // Outside this promise: what a handler throws is no rejection of the guard, which Express 4 would not handle.
+        queueMicrotask(() => next());
         return;
       }
-      response.statusCode = refused.status;
-      for (const [name, value] of headersOf(refused)) response.setHeader(name, value);
-      response.end(bodyOf(refused));
+      // For example by a middleware that limits the time of a request.
+      if (response.headersSent || response.writableEnded) return;
+      try {
+        response.statusCode = refused.status;
+        for (const [name, value] of headersOf(refused)) response.setHeader(name, value);
+        response.end(bodyOf(refused));
+      } catch (error) {
+        queueMicrotask(() => next(error));
+      }
     },
     async hono(context, next) {
       const refused = await refusal(context.req.raw, context);

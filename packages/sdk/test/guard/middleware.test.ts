@@ -1,0 +1,95 @@
+// How a guard treats requests and responses that are not in the state it expects.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { createGuard, type Guard, type GuardOptions } from '../../src/index.ts';
+import { PERMISSION } from './surfaces.ts';
+
+/** Returns a guard that cannot reach Castellan. */
+const guardOf = (options: Partial<GuardOptions> = {}): Guard =>
+  createGuard({
+    baseUrl: 'https://id.example.com',
+    apiKey: 'castellan_guard',
+    fetch: () => Promise.reject(new Error('unreachable')),
+    ...options,
+  });
+/** Returns a guard that lets every API key through, of an account with the permission. */
+const openGuard = (): Guard => {
+  const answer = {
+    active: true,
+    sub: 'account',
+    client_id: 'account',
+    username: 'Import',
+    jti: 'key',
+    iat: Math.floor(Date.now() / 1_000),
+    permissions: [PERMISSION],
+  };
+  return guardOf({ fetch: async () => Response.json(answer) });
+};
+const withKey = { headers: { authorization: 'Bearer castellan_key' } };
+
+/** Returns the status that a client gets from a listener with a guard. */
+async function serve(listen: (guard: Guard) => Parameters<typeof createServer>[1]): Promise<number> {
+  const server = createServer(listen(guardOf())).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    await response.text();
+    return response.status;
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+test('a refusal after the response was sent writes nothing and runs no handler', async () => {
+  for (const send of ['writeHead', 'end'] as const) {
+    let checked: Promise<void> | undefined;
+    const called: unknown[] = [];
+    const status = await serve((guard) => (request, response) => {
+      checked = guard.authenticated.express(request, response, () => called.push(send));
+      if (send === 'end') response.writeHead(504).end('late');
+      else {
+        response.writeHead(504).flushHeaders();
+        checked.finally(() => response.end()).catch(() => undefined);
+      }
+    });
+    assert.equal(status, 504);
+    await assert.doesNotReject(Promise.resolve(checked), send);
+    assert.deepEqual(called, []);
+  }
+  const calls: string[] = [];
+  const record = (name: string) => () => calls.push(name);
+  const reply = { sent: true, code: record('code'), header: record('header'), send: record('send') };
+  await guardOf().authenticated.fastify({ headers: {} }, reply);
+  assert.deepEqual(calls, []);
+});
+
+test('a refusal that cannot be written goes to next as an error', async () => {
+  const broken = new Error('broken response');
+  const response = {
+    statusCode: 200,
+    setHeader: () => {
+      throw broken;
+    },
+    end: () => undefined,
+  };
+  const error = await new Promise<unknown>((resolve, reject) => {
+    guardOf().authenticated.express({ headers: {} }, response, resolve).catch(reject);
+  });
+  assert.equal(error, broken);
+});
+
+test('what a handler throws is no rejection of the guard', async (t) => {
+  const thrown = new Error('broken handler');
+  const caught = Promise.withResolvers<unknown>();
+  process.setUncaughtExceptionCaptureCallback(caught.resolve);
+  t.after(() => process.setUncaughtExceptionCaptureCallback(null));
+  const response = { statusCode: 200, setHeader: () => undefined, end: () => undefined };
+  await openGuard().authenticated.express(withKey, response, () => {
+    throw thrown;
+  });
+  assert.equal(await caught.promise, thrown);
+});
