@@ -6,6 +6,7 @@ import {
   type Check,
   type Identity,
   type Inspection,
+  isNameable,
   partsOf,
   type Subject,
 } from './subject.ts';
@@ -72,6 +73,7 @@ export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guar
   async function can(subject: Subject, permission: string): Promise<boolean> {
     checkSubject(subject);
     partsOf(permission);
+    if (!isNameable(subject.id) || !isNameable(permission)) return false;
     if (!('tokenId' in subject) || subject.type !== 'service_account')
       return ask(() => backend.decide(subject, permission));
     const token = tokens.get(subject as Identity);

@@ -1,17 +1,22 @@
 import { isApiKey, isTimely, verifyAccessToken } from './access-token.ts';
 import { createCache } from './cache.ts';
-import { GuardError } from './errors.ts';
+import { GuardError, refusalOf } from './errors.ts';
 import { isRecord, isText, isTexts, type Json } from './json.ts';
 import { createKeySet } from './key-set.ts';
 import { type Backend, type Check, type Inspection, partsOf } from './subject.ts';
 import { oncePerTick } from './tick.ts';
-import { createTransport, type TransportOptions } from './transport.ts';
+import { createTransport, RefusedQuestion, type TransportOptions } from './transport.ts';
 
 export type HttpBackendOptions = TransportOptions & { maxStaleMs: number; cacheSize: number };
 
 /** What one request may ask, by the limits of Castellan (1,000 items, 1 MiB), far enough below the second one. */
 const MOST_CHECKS = 1_000;
 const MOST_CHARACTERS = 200_000;
+/** How many further requests may look for the questions for which Castellan refuses a request. One of 1,000 takes 20. */
+const MOST_FURTHER_REQUESTS = 100;
+
+/** The decision of one question, or why there is none. */
+type Answer = boolean | GuardError;
 
 const malformed = (path: string, what: string): GuardError =>
   new GuardError('unavailable', `The answer of ${path} is malformed: ${what}.`);
@@ -46,14 +51,31 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
       clockToleranceMs,
     );
 
-  async function evaluate(checks: readonly Check[]): Promise<boolean[]> {
+  async function evaluate(checks: readonly Check[]): Promise<Answer[]> {
     const askedAt = now();
     const { evaluations } = await transport.post(EVALUATIONS, { evaluations: checks.map(evaluationOf) });
     if (!Array.isArray(evaluations) || evaluations.length !== checks.length)
       throw malformed(EVALUATIONS, 'it has not one decision for each question');
-    const all = checks.map((check, index) => decisionOf(evaluations[index], check));
-    for (const [index, check] of checks.entries()) decisions.set(keyOf(check), all[index] ?? false, askedAt);
+    const all = checks.map((check, index) => answerOf(evaluations[index], check));
+    for (const [index, check] of checks.entries()) {
+      const answer = all[index];
+      if (typeof answer === 'boolean') decisions.set(keyOf(check), answer, askedAt);
+    }
     return all;
+  }
+
+  /** Asks again in halves if Castellan refuses the request, so that one bad question fails alone. Never rejects. */
+  async function evaluateApart(checks: readonly Check[], budget: { requests: number }): Promise<Answer[]> {
+    try {
+      return await evaluate(checks);
+    } catch (error) {
+      if (!(error instanceof RefusedQuestion) || checks.length === 1 || budget.requests < 2)
+        return checks.map(() => refusalOf(error));
+      budget.requests -= 2;
+      const middle = Math.ceil(checks.length / 2);
+      const halves = [checks.slice(0, middle), checks.slice(middle)];
+      return (await Promise.all(halves.map((half) => evaluateApart(half, budget)))).flat();
+    }
   }
 
   const inspectSoon = oncePerTick(
@@ -62,8 +84,12 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
   );
   const decideSoon = oncePerTick(keyOf, (checks) =>
     batchesOf(checks).flatMap((batch) => {
-      const answer = evaluate(batch);
-      return batch.map((_, index) => answer.then((all) => all[index] === true));
+      const answers = evaluateApart(batch, { requests: MOST_FURTHER_REQUESTS });
+      return batch.map(async (_, index) => {
+        const answer = (await answers)[index];
+        if (answer instanceof GuardError) throw answer;
+        return answer === true;
+      });
     }),
   );
 
@@ -110,12 +136,16 @@ function batchesOf(checks: readonly Check[]): Check[][] {
   return batches;
 }
 
-/** Returns the decision of one item. Only the value true grants, and only for the permission that was asked about. */
-function decisionOf(item: unknown, { permission }: Check): boolean {
+/**
+ * Returns the decision of one item, or the failure if Castellan could not evaluate it. Only the value true grants, and only for
+ * the permission that was asked about. Throws `unavailable` for an item that is malformed.
+ */
+function answerOf(item: unknown, { permission }: Check): Answer {
   if (!isRecord(item) || typeof item.decision !== 'boolean')
     throw malformed(EVALUATIONS, 'a decision is no boolean');
   const context = isRecord(item.context) ? item.context : {};
-  if (context.error !== undefined) throw malformed(EVALUATIONS, 'a question could not be evaluated');
+  if (context.error !== undefined)
+    return new GuardError('unavailable', `${EVALUATIONS} could not evaluate a question.`);
   if (isText(context.permission) && context.permission.toLowerCase() !== permission)
     throw malformed(EVALUATIONS, 'a decision is about another permission');
   return item.decision;

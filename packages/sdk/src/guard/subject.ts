@@ -36,3 +36,6 @@ export function partsOf(permission: string): [group: string, action: string] {
     throw new TypeError('A permission is "<group>.<action>", for example "orders.read".');
   return [permission.slice(0, dot), permission.slice(dot + 1)];
 }
+
+/** Tells whether a text can be part of a name: Castellan refuses NUL and lone surrogates, as PostgreSQL cannot store them. */
+export const isNameable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');

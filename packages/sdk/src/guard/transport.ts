@@ -19,6 +19,9 @@ export type Transport = {
   post(path: string, body: URLSearchParams | Json): Promise<Json>;
 };
 
+/** The answer 400 or 413: a part of the question, or its size, is at fault. */
+export class RefusedQuestion extends GuardError {}
+
 /** The longest answer that is read; a list of every permission of a superuser is far below. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
@@ -94,7 +97,8 @@ function refusedAnswer(status: number, headers: Headers, path: string): GuardErr
     status === 401 || status === 403
       ? ' The API key must be live and have the role Service (token.introspect, access.check).'
       : '';
-  return new GuardError('unavailable', `${path} answered ${status || 'with a redirect'}.${hint}`, {
+  const Refusal = status === 400 || status === 413 ? RefusedQuestion : GuardError;
+  return new Refusal('unavailable', `${path} answered ${status || 'with a redirect'}.${hint}`, {
     ...(Number.isInteger(seconds) && seconds >= 0 ? { retryAfterSeconds: seconds } : {}),
   });
 }

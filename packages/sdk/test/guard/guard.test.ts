@@ -143,6 +143,72 @@ test('a failed request refuses its own questions only', async () => {
   assert.deepEqual(await Promise.all(others), [false, true, false]);
 });
 
+test('text that Castellan cannot store names nobody and nothing, and spoils no other question', async () => {
+  const guard = guardOf();
+  castellan.grant('nul', PERMISSION);
+  const answers: Promise<boolean>[] = [];
+  const requests = await requestsOf(async () => {
+    for (const bad of ['\0', '\ud800', 'a\udc00b'])
+      answers.push(guard.can(user(`nul${bad}`), PERMISSION), guard.can(user('nul'), `${PERMISSION}${bad}`));
+    answers.push(guard.can(user('nul'), PERMISSION));
+    await Promise.all(answers);
+  });
+  assert.deepEqual(await Promise.all(answers), [...Array<boolean>(6).fill(false), true]);
+  assert.deepEqual(JSON.parse(castellan.asked.evaluations.at(-1) ?? '').evaluations.length, 1);
+  assert.equal(requests.evaluations, 1);
+});
+
+for (const status of [400, 413])
+  test(`a question for which Castellan answers ${status} fails alone`, async () => {
+    const guard = guardOf();
+    castellan.grant('fine-7', PERMISSION);
+    castellan.lie((response, honest) => {
+      if (castellan.asked.evaluations.at(-1)?.includes('fine-700')) response.statusCode = status;
+      sendJson(response, honest);
+    }, 'evaluations');
+    let answers: PromiseSettledResult<boolean>[] = [];
+    const requests = await requestsOf(async () => {
+      const asked = Array.from({ length: 1_000 }, (_, index) => guard.can(user(`fine-${index}`), PERMISSION));
+      answers = await Promise.allSettled(asked);
+    });
+    const failed = answers.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []));
+    assert.deepEqual(failed, [700]);
+    const granted = answers.flatMap((one, index) => (one.status === 'fulfilled' && one.value ? [index] : []));
+    assert.deepEqual(granted, [7]);
+    assert.ok(requests.evaluations && requests.evaluations <= 21, String(requests.evaluations));
+  });
+
+test('a service that refuses every request is not asked without end', async () => {
+  const guard = guardOf();
+  castellan.lie((response, honest) => {
+    response.statusCode = 400;
+    sendJson(response, honest);
+  }, 'evaluations');
+  let answers: PromiseSettledResult<boolean>[] = [];
+  const requests = await requestsOf(async () => {
+    const asked = Array.from({ length: 1_000 }, (_, index) => guard.can(user(`${index}`), PERMISSION));
+    answers = await Promise.allSettled(asked);
+  });
+  assert.ok(answers.every((one) => one.status === 'rejected' && one.reason.code === 'unavailable'));
+  assert.equal(requests.evaluations, 101);
+});
+
+test('a question that cannot be evaluated fails alone', async () => {
+  const guard = guardOf();
+  castellan.grant('known', PERMISSION);
+  castellan.lie((response, { evaluations }) => {
+    const [first] = Array.isArray(evaluations) ? evaluations : [];
+    const error = { status: 400, message: 'The subject is malformed.' };
+    sendJson(response, { evaluations: [first, { decision: false, context: { error } }] });
+  }, 'evaluations');
+  const [known, unknown] = await Promise.allSettled([
+    guard.can(user('known'), PERMISSION),
+    guard.can(user('odd'), PERMISSION),
+  ]);
+  assert.equal(known.status === 'fulfilled' && known.value, true);
+  assert.equal(unknown.status === 'rejected' && unknown.reason.code, 'unavailable');
+});
+
 test('requests with one token that arrive together are one look-up, and later ones are not', async () => {
   const guard = guardOf();
   const token = castellan.token([PERMISSION]);
