@@ -42,9 +42,16 @@ export function createGuard(options: GuardOptions): Guard {
     maxStaleMs,
     cacheSize,
     clockToleranceMs,
+    sharesWork: mayShareWork(),
     fetch: options.fetch ?? ((...args) => fetch(...args)),
   });
   return guardOver(backend, options);
+}
+
+/** On Cloudflare Workers a request that waits for the input or output of another one hangs. */
+function mayShareWork(): boolean {
+  const navigator: unknown = Reflect.get(globalThis, 'navigator');
+  return !(navigator instanceof Object && Reflect.get(navigator, 'userAgent') === 'Cloudflare-Workers');
 }
 
 function checkedKey(key: string): string {

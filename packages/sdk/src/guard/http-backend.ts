@@ -7,7 +7,12 @@ import { type Backend, type Check, type Inspection, partsOf } from './subject.ts
 import { oncePerTick } from './tick.ts';
 import { createTransport, RefusedQuestion, type TransportOptions } from './transport.ts';
 
-export type HttpBackendOptions = TransportOptions & { maxStaleMs: number; cacheSize: number };
+export type HttpBackendOptions = TransportOptions & {
+  maxStaleMs: number;
+  cacheSize: number;
+  /** Whether a caller may wait for the work of another: equal questions, requests with many questions, the key set. */
+  sharesWork: boolean;
+};
 
 /** What one request may ask, by the limits of Castellan (1,000 items, 1 MiB), far enough below the second one. */
 const MOST_CHECKS = 1_000;
@@ -23,10 +28,10 @@ const malformed = (path: string, what: string): GuardError =>
 
 /** Returns the backend that asks Castellan: introspection (RFC 7662) for tokens, AuthZEN evaluations for decisions. */
 export function createHttpBackend(options: HttpBackendOptions): Backend {
-  const { maxStaleMs, cacheSize, clockToleranceMs } = options;
+  const { maxStaleMs, cacheSize, clockToleranceMs, sharesWork } = options;
   const now = () => performance.now();
   const transport = createTransport(options);
-  const keySet = createKeySet(() => transport.get('/.well-known/jwks.json'), now);
+  const keySet = createKeySet(() => transport.get('/.well-known/jwks.json'), now, sharesWork);
   const inspections = createCache<Inspection>(cacheSize, maxStaleMs, now);
   const decisions = createCache<boolean>(cacheSize, maxStaleMs, now);
 
@@ -81,16 +86,20 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
   const inspectSoon = oncePerTick(
     (token: string) => token,
     (tokens) => tokens.map(introspect),
+    sharesWork,
   );
-  const decideSoon = oncePerTick(keyOf, (checks) =>
-    batchesOf(checks).flatMap((batch) => {
-      const answers = evaluateApart(batch, { requests: MOST_FURTHER_REQUESTS });
-      return batch.map(async (_, index) => {
-        const answer = (await answers)[index];
-        if (answer instanceof GuardError) throw answer;
-        return answer === true;
-      });
-    }),
+  const decideSoon = oncePerTick(
+    keyOf,
+    (checks: readonly Check[]) =>
+      batchesOf(checks).flatMap((batch) => {
+        const answers = evaluateApart(batch, { requests: MOST_FURTHER_REQUESTS });
+        return batch.map(async (_, index) => {
+          const answer = (await answers)[index];
+          if (answer instanceof GuardError) throw answer;
+          return answer === true;
+        });
+      }),
+    sharesWork,
   );
 
   return {

@@ -1,3 +1,4 @@
+import { sleep } from '../waiting.ts';
 import { GuardError } from './errors.ts';
 import { isRecord, isText, type Json } from './json.ts';
 
@@ -17,29 +18,33 @@ export type KeySet = {
 
 /**
  * Reads the key set when it is needed and replaces it whole. A token with an unknown key waits for the next copy, which is
- * read 2 s after the latest one at the earliest: after a rotation, a valid token must not look like a forged one.
+ * read 2 s after the latest one at the earliest: after a rotation, a valid token must not look like a forged one. If
+ * `sharesWork` is false, callers share only copies that are complete.
  */
-export function createKeySet(load: () => Promise<Json>, now: () => number): KeySet {
+export function createKeySet(load: () => Promise<Json>, now: () => number, sharesWork: boolean): KeySet {
   let copy: Copy | undefined;
   let loading: Promise<Copy> | undefined;
   let waiting: Promise<unknown> | undefined;
 
+  async function read(): Promise<Copy> {
+    const fresh = await readKeys(load, now());
+    if (!copy || fresh.at >= copy.at) copy = fresh;
+    return fresh;
+  }
+
   function refreshed(): Promise<Copy> {
-    loading ??= readKeys(load, now())
-      .then((fresh) => {
-        copy = fresh;
-        return fresh;
-      })
-      .finally(() => {
-        loading = undefined;
-      });
+    if (!sharesWork) return read();
+    loading ??= read().finally(() => {
+      loading = undefined;
+    });
     return loading;
   }
 
   /** Resolves when the key set may be read again because of an unknown key. */
   function pause(since: number): Promise<unknown> {
-    const left = since + UNKNOWN_KEY_PAUSE_MS - now();
-    waiting ??= new Promise((resolve) => setTimeout(resolve, Math.max(0, left))).finally(() => {
+    const left = Math.max(0, since + UNKNOWN_KEY_PAUSE_MS - now());
+    if (!sharesWork) return sleep(left);
+    waiting ??= sleep(left).finally(() => {
       waiting = undefined;
     });
     return waiting;
