@@ -18,7 +18,11 @@ export type Guard = {
    * there is no trustworthy answer.
    */
   authenticate(request: HeaderCarrier): Promise<Identity>;
-  /** Tells whether the subject has the permission now. Throws a `GuardError` with `unavailable`. */
+  /**
+   * Tells whether the subject has the permission now. An identity that a guard returned is decided by its token, which must
+   * still be live; every other subject by the account. Throws a `GuardError` with `unavailable`, and a TypeError for a copy of
+   * an identity.
+   */
   can(subject: Subject, permission: string): Promise<boolean>;
   /** Tells whether every one of the checks, at least one, holds. Throws a `GuardError` with `unavailable`. */
   canAll(checks: readonly Check[]): Promise<boolean>;
@@ -35,11 +39,15 @@ export type GuardHooks = { onUnavailable?: ((error: GuardError) => void) | undef
 
 const subjectTypes: readonly unknown[] = ['user', 'service_account', 'role'];
 
+/**
+ * The tokens of identities, of all guards: what callers may do depends on their token, which may have ended or be narrowed, not
+ * only on their account.
+ */
+const tokens = new WeakMap<object, string>();
+
 /** Returns the guard over a backend; the network and the tests' stand-in differ only there. */
 export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guard {
   const callers = new WeakMap<object, Identity>();
-  /** The tokens of identities: what a program may do depends on its key, not only on its account. */
-  const tokens = new WeakMap<Identity, string>();
 
   /** Runs a look-up, and tells of failures. */
   async function ask<Answer>(run: () => Promise<Answer>): Promise<Answer> {
@@ -74,11 +82,14 @@ export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guar
     checkSubject(subject);
     partsOf(permission);
     if (!isNameable(subject.id) || !isNameable(permission)) return false;
-    if (!('tokenId' in subject) || subject.type !== 'service_account')
+    const token = tokens.get(subject);
+    if (token === undefined) {
+      if ('tokenId' in subject)
+        throw new TypeError(
+          'Pass an identity as a guard returned it, or only its type and id; not a copy of it.',
+        );
       return ask(() => backend.decide(subject, permission));
-    const token = tokens.get(subject as Identity);
-    if (token === undefined)
-      throw new TypeError('Pass the identity of a program as it was returned, not a copy of it.');
+    }
     const found = await ask(() => backend.inspect(token));
     return found?.permissions.has(permission.toLowerCase()) === true;
   }

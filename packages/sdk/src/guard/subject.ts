@@ -1,7 +1,7 @@
 /** Somebody to decide about: a user (id or email), a service account (id or name), or a role (id or name). */
 export type Subject = { readonly type: 'user' | 'service_account' | 'role'; readonly id: string };
 
-/** Who sent a request; also a subject. A program with a narrowed API key may do what the key may. */
+/** Who sent a request; also a subject, which may do what its token may: nothing once that has ended. */
 export type Identity = {
   readonly type: 'user' | 'service_account';
   /** The UUID of the user or service account. */

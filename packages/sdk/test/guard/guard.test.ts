@@ -99,6 +99,31 @@ test('a program may do what its key may, though its account may do more', async 
   await assert.rejects(guard.can({ ...identity }, PERMISSION), TypeError);
 });
 
+test('an identity may do nothing once its token has ended, though its account may', async () => {
+  const guard = guardOf();
+  const tokens = {
+    user: castellan.token([PERMISSION], { sub: 'account-2' }),
+    service_account: castellan.key([PERMISSION], 'account-2'),
+  };
+  for (const [type, token] of Object.entries(tokens)) {
+    const identity = await guard.authenticate(bearing(token));
+    assert.equal(identity.type, type);
+    assert.equal(await guard.can(identity, PERMISSION), true, type);
+    assert.equal(await guard.can(identity, 'orders.delete'), false, type);
+    castellan.revoke(token);
+    assert.equal(await guard.can(identity, PERMISSION), false, type);
+    await assert.rejects(guard.can({ ...identity }, PERMISSION), TypeError, type);
+  }
+  assert.equal(await guard.can(user('account-2'), PERMISSION), true);
+});
+
+test('every guard knows the identities of the others', async () => {
+  for (const token of [castellan.token([PERMISSION]), castellan.key([PERMISSION], 'account-3')]) {
+    const identity = await guardOf().authenticate(bearing(token));
+    assert.equal(await guardOf().can(identity, PERMISSION), true);
+  }
+});
+
 test('a thousand questions of one tick are one request, and equal ones are asked once', async () => {
   const guard = guardOf();
   for (let one = 0; one < 1_000; one += 2) castellan.grant(`many-${one}`, PERMISSION);
