@@ -30,9 +30,9 @@ export type Middleware = {
   express(request: HeaderCarrier, response: NodeResponse, next: (error?: unknown) => void): Promise<void>;
   hono(context: HonoContext, next: () => Promise<void>): Promise<Response | undefined>;
   /** Wraps a handler of Next, Bun, Deno or an edge runtime. */
-  fetch<Rest extends unknown[]>(
-    handler: (request: Request, ...rest: Rest) => Response | Promise<Response>,
-  ): (request: Request, ...rest: Rest) => Promise<Response>;
+  fetch<R extends Request, Rest extends unknown[]>(
+    handler: (request: R, ...rest: Rest) => Response | Promise<Response>,
+  ): (request: R, ...rest: Rest) => Promise<Response>;
 };
 
 const isHeaders = (headers: HeaderCarrier['headers']): headers is Headers =>

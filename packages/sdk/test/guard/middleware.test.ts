@@ -93,3 +93,22 @@ test('what a handler throws is no rejection of the guard', async (t) => {
   });
   assert.equal(await caught.promise, thrown);
 });
+
+/** As the NextRequest of Next.js. */
+class OwnRequest extends Request {
+  readonly origin = new URL(this.url).origin;
+}
+
+test('fetch takes handlers of a subclass of Request, and of more parameters', async () => {
+  const { fetch } = openGuard().authenticated;
+  const handler = fetch((request: OwnRequest, { params }: { params: Promise<{ id: string }> }) =>
+    params.then(({ id }) => new Response(request.origin + id)),
+  );
+  const request = new OwnRequest('http://orders.example/', withKey);
+  const response = await handler(request, { params: Promise.resolve({ id: '/7' }) });
+  assert.equal(await response.text(), 'http://orders.example/7');
+  // @ts-expect-error: the handler needs more than a Request.
+  handler satisfies (request: Request) => Promise<Response>;
+  const plain: (request: Request) => Promise<Response> = fetch((request) => new Response(request.url));
+  assert.equal((await plain(request)).status, 200);
+});
