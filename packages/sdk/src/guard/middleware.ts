@@ -38,10 +38,14 @@ export type Middleware = {
 const isHeaders = (headers: HeaderCarrier['headers']): headers is Headers =>
   typeof headers.get === 'function';
 
+/** An inherited header is not of the request, but of a polluted `Object.prototype`. */
+const ownAuthorization = (headers: Readonly<Record<string, unknown>>): unknown =>
+  Object.hasOwn(headers, 'authorization') ? headers.authorization : undefined;
+
 /** Returns the value of the Authorization header, or an empty text if there is none or more than one. */
 export function authorizationOf({ headers }: HeaderCarrier): string {
   // Not instanceof: the Headers of a framework may be another class.
-  const value = isHeaders(headers) ? headers.get('authorization') : headers.authorization;
+  const value = isHeaders(headers) ? headers.get('authorization') : ownAuthorization(headers);
   return typeof value === 'string' ? value : '';
 }
 

@@ -112,3 +112,9 @@ test('fetch takes handlers of a subclass of Request, and of more parameters', as
   const plain: (request: Request) => Promise<Response> = fetch((request) => new Response(request.url));
   assert.equal((await plain(request)).status, 200);
 });
+
+test('an inherited Authorization header does not count', async () => {
+  const headers = Object.create(withKey.headers);
+  await assert.rejects(openGuard().authenticate({ headers }), { code: 'missing_token' });
+  assert.ok(await openGuard().authenticate({ headers: Object.assign(Object.create(null), withKey.headers) }));
+});
