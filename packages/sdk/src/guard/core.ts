@@ -4,6 +4,7 @@ import { authorizationOf, type HeaderCarrier, type Middleware, middlewareOf } fr
 import {
   type Backend,
   type Check,
+  folded,
   type Identity,
   type Inspection,
   isNameable,
@@ -91,12 +92,12 @@ export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guar
       return ask(() => backend.decide(subject, permission));
     }
     const found = await ask(() => backend.inspect(token));
-    return found?.permissions.has(permission.toLowerCase()) === true;
+    return found?.permissions.has(folded(permission)) === true;
   }
 
   async function admitted(request: HeaderCarrier, permission: string): Promise<Identity> {
     const { identity, permissions } = await inspect(request);
-    if (permissions.has(permission.toLowerCase())) return identity;
+    if (permissions.has(folded(permission))) return identity;
     throw new GuardError('permission_denied', `The caller lacks ${permission}.`, {
       requiredPermission: permission,
     });

@@ -3,7 +3,7 @@ import { createCache } from './cache.ts';
 import { GuardError, refusalOf } from './errors.ts';
 import { isRecord, isText, isTexts, type Json } from './json.ts';
 import { createKeySet } from './key-set.ts';
-import { type Backend, type Check, type Inspection, partsOf } from './subject.ts';
+import { type Backend, type Check, folded, type Inspection, partsOf } from './subject.ts';
 import { oncePerTick } from './tick.ts';
 import { createTransport, RefusedQuestion, type TransportOptions } from './transport.ts';
 
@@ -109,7 +109,7 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
       return inspectSoon(token);
     },
     async decide({ type, id }, permission) {
-      const check: Check = { subject: { type, id }, permission: permission.toLowerCase() };
+      const check: Check = { subject: { type, id }, permission: folded(permission) };
       return decisions.get(keyOf(check)) ?? decideSoon(check);
     },
   };
@@ -146,8 +146,8 @@ function batchesOf(checks: readonly Check[]): Check[][] {
 }
 
 /**
- * Returns the decision of one item, or the failure if Castellan could not evaluate it. Only the value true grants, and only for
- * the permission that was asked about. Throws `unavailable` for an item that is malformed.
+ * Returns the decision of one item, or the failure if Castellan could not evaluate it or evaluated another permission. Only the
+ * value true grants. Throws `unavailable` for an item that is malformed.
  */
 function answerOf(item: unknown, { permission }: Check): Answer {
   if (!isRecord(item) || typeof item.decision !== 'boolean')
@@ -155,8 +155,8 @@ function answerOf(item: unknown, { permission }: Check): Answer {
   const context = isRecord(item.context) ? item.context : {};
   if (context.error !== undefined)
     return new GuardError('unavailable', `${EVALUATIONS} could not evaluate a question.`);
-  if (isText(context.permission) && context.permission.toLowerCase() !== permission)
-    throw malformed(EVALUATIONS, 'a decision is about another permission');
+  if (isText(context.permission) && folded(context.permission) !== permission)
+    return malformed(EVALUATIONS, `the decision about ${permission} is about another permission`);
   return item.decision;
 }
 
@@ -177,6 +177,6 @@ function inspectionOf(answer: Json): Inspection | undefined {
       sessionId: isText(sid) ? sid : undefined,
       expiresAt: exp === undefined ? undefined : Number(exp) * 1_000,
     }),
-    permissions: new Set(permissions.map((one) => one.toLowerCase())),
+    permissions: new Set(permissions.map(folded)),
   };
 }

@@ -19,7 +19,7 @@ export type Identity = {
 /** One question: may this subject do what the permission names? */
 export type Check = { readonly subject: Subject; readonly permission: string };
 
-/** What a token is worth now. `permissions` are in lower case. */
+/** What a token is worth now. `permissions` are folded. */
 export type Inspection = { identity: Identity; permissions: ReadonlySet<string> };
 
 /** Where a guard gets its answers. Every failure is a rejection, never an answer. */
@@ -39,3 +39,10 @@ export function partsOf(permission: string): [group: string, action: string] {
 
 /** Tells whether a text can be part of a name: Castellan refuses NUL and lone surrogates, as PostgreSQL cannot store them. */
 export const isNameable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+
+/**
+ * Returns the name of a permission as it is compared: ignoring the case of ASCII letters. Other letters must be written as in
+ * Castellan, because JavaScript and PostgreSQL fold them differently, and one name could pass for another.
+ */
+export const folded = (permission: string): string =>
+  permission.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

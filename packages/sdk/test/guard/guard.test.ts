@@ -88,6 +88,30 @@ test('permissions are compared ignoring case', async () => {
   assert.equal(await guard.can(user('user-3'), 'Orders.READ'), true);
 });
 
+test('no two permissions are the same but for the case of ASCII letters', async () => {
+  const guard = guardOf();
+  // In JavaScript both are the same in lower case, in PostgreSQL not always.
+  const [dotted, folded] = ['orders.\u0130', 'orders.i\u0307'];
+  const identity = await guard.authenticate(bearing(castellan.token([dotted])));
+  assert.equal(await guard.can(identity, dotted), true);
+  assert.equal(await guard.can(identity, folded), false);
+  castellan.grant('dotted', folded);
+  assert.equal(await guard.can(user('dotted'), dotted), false);
+  castellan.grant('plain', PERMISSION);
+  castellan.lie((response, { evaluations }) => {
+    const [first, second] = Array.isArray(evaluations) ? evaluations : [];
+    sendJson(response, {
+      evaluations: [{ decision: true, context: { permission: folded } }, second ?? first],
+    });
+  }, 'evaluations');
+  const [other, plain] = await Promise.allSettled([
+    guard.can(user('dotted'), dotted),
+    guard.can(user('plain'), PERMISSION),
+  ]);
+  assert.equal(other.status === 'rejected' && other.reason.code, 'unavailable');
+  assert.equal(plain.status === 'fulfilled' && plain.value, true);
+});
+
 test('a program may do what its key may, though its account may do more', async () => {
   const guard = guardOf();
   castellan.grant('account-1', PERMISSION);
