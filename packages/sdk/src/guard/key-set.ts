@@ -7,6 +7,9 @@ const KEEP_MS = 60_000;
 /** The shortest time between two requests for the key set because of unknown keys. */
 const UNKNOWN_KEY_PAUSE_MS = 2_000;
 
+/** How many tokens with unknown keys may wait for the next copy. */
+const MOST_WAITING = 100;
+
 /** A `CryptoKey`, which programs without the types of browsers cannot name. */
 type VerificationKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 type Copy = { keys: Map<string, VerificationKey>; at: number };
@@ -18,13 +21,15 @@ export type KeySet = {
 
 /**
  * Reads the key set when it is needed and replaces it whole. A token with an unknown key waits for the next copy, which is
- * read 2 s after the latest one at the earliest: after a rotation, a valid token must not look like a forged one. If
+ * read 2 s after the latest one at the earliest: after a rotation, a valid token must not look like a forged one. Only 100
+ * tokens wait, so that forged ones cannot fill the memory; the key of a further one counts as unknown. If
  * `sharesWork` is false, callers share only copies that are complete.
  */
 export function createKeySet(load: () => Promise<Json>, now: () => number, sharesWork: boolean): KeySet {
   let copy: Copy | undefined;
   let loading: Promise<Copy> | undefined;
   let waiting: Promise<unknown> | undefined;
+  let waitingTokens = 0;
 
   async function read(): Promise<Copy> {
     const fresh = await readKeys(load, now());
@@ -57,9 +62,15 @@ export function createKeySet(load: () => Promise<Json>, now: () => number, share
       const key = current.keys.get(kid);
       // A copy that was read for this token is as new as it gets.
       if (key || !isFresh) return key;
-      await pause(current.at);
-      const next = copy && copy.at > current.at ? copy : await refreshed();
-      return next.keys.get(kid);
+      if (waitingTokens >= MOST_WAITING) return undefined;
+      waitingTokens += 1;
+      try {
+        await pause(current.at);
+        const next = copy && copy.at > current.at ? copy : await refreshed();
+        return next.keys.get(kid);
+      } finally {
+        waitingTokens -= 1;
+      }
     },
   };
 }

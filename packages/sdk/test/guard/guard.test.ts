@@ -379,6 +379,25 @@ test('tokens of unknown keys cannot make a guard read the key set without end', 
   assert.ok(performance.now() - started > 1_000);
 });
 
+test('only a hundred tokens of unknown keys wait for the next key set', async () => {
+  const other = await startFakeCastellan();
+  after(() => other.stop());
+  const guard = guardOf();
+  await guard.authenticate(bearing(castellan.token([])));
+  let refused = 0;
+  const { jwks } = castellan.asked;
+  const { length } = jwks;
+  const asked = Array.from({ length: 150 }, () =>
+    guard.authenticate(bearing(other.token([]))).catch(() => {
+      if (jwks.length === length) refused += 1;
+    }),
+  );
+  await Promise.all(asked);
+  assert.equal(refused, 50);
+  castellan.rotate();
+  assert.ok(await guard.authenticate(bearing(castellan.token([]))));
+});
+
 test('a kept connection that ends under a question does not refuse the caller', async () => {
   const token = castellan.token([PERMISSION]);
   let broken = 0;
