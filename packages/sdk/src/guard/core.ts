@@ -50,14 +50,14 @@ const tokens = new WeakMap<object, string>();
 export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guard {
   const callers = new WeakMap<object, Identity>();
 
-  /** Runs a look-up, and tells of failures. */
+  /** Runs a decision, and tells why there is none. */
   async function ask<Answer>(run: () => Promise<Answer>): Promise<Answer> {
     try {
       return await run();
     } catch (error) {
       const refused = refusalOf(error);
       try {
-        onUnavailable?.(refused);
+        if (refused.code === 'unavailable') onUnavailable?.(refused);
       } catch {
         // A broken log must not turn a refusal into something else.
       }
@@ -69,7 +69,7 @@ export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guar
     const header = authorizationOf(request);
     if (header === '') throw new GuardError('missing_token', 'The request has no Authorization header.');
     const token = bearerToken(header);
-    const found = token === undefined ? undefined : await ask(() => backend.inspect(token));
+    const found = token === undefined ? undefined : await backend.inspect(token);
     if (!found || token === undefined)
       throw new GuardError(
         'invalid_token',
@@ -95,19 +95,20 @@ export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guar
     return found?.permissions.has(folded(permission)) === true;
   }
 
-  async function admitted(request: HeaderCarrier, permission: string): Promise<Identity> {
-    const { identity, permissions } = await inspect(request);
-    if (permissions.has(folded(permission))) return identity;
-    throw new GuardError('permission_denied', `The caller lacks ${permission}.`, {
-      requiredPermission: permission,
-    });
-  }
+  const middleware = (permission?: string): Middleware =>
+    middlewareOf((request, ...known) =>
+      ask(async () => {
+        const { identity, permissions } = await inspect(request);
+        if (permission !== undefined && !permissions.has(folded(permission)))
+          throw new GuardError('permission_denied', `The caller lacks ${permission}.`, {
+            requiredPermission: permission,
+          });
+        for (const one of [request, ...known]) callers.set(one, identity);
+      }),
+    );
 
-  const admit = (request: object, identity: Identity): void => {
-    callers.set(request, identity);
-  };
   return {
-    authenticate: async (request) => (await inspect(request)).identity,
+    authenticate: async (request) => (await ask(() => inspect(request))).identity,
     can,
     async canAll(checks) {
       if (checks.length === 0) throw new TypeError('canAll needs at least one check.');
@@ -116,9 +117,9 @@ export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guar
     },
     require(permission) {
       partsOf(permission);
-      return middlewareOf((request) => admitted(request, permission), admit);
+      return middleware(permission);
     },
-    authenticated: middlewareOf(async (request) => (await inspect(request)).identity, admit),
+    authenticated: middleware(),
     identityOf(request) {
       const identity = callers.get(request);
       if (!identity) throw new TypeError('No middleware of this guard let this request through.');

@@ -1,8 +1,11 @@
 import { type GuardError, refusalOf } from './errors.ts';
-import type { Identity } from './subject.ts';
+import { isRecord } from './json.ts';
 
 /** What carries the headers of a request: a Fetch `Request`, or a request of Node, Fastify or Express. */
 export type HeaderCarrier = { readonly headers: Headers | Readonly<Record<string, unknown>> };
+
+/** A request of Node.js, or one of Fastify around it. */
+type NodeRequest = HeaderCarrier & { readonly rawHeaders?: unknown; readonly raw?: unknown };
 
 type FastifyReply = {
   readonly sent?: boolean;
@@ -42,27 +45,30 @@ const isHeaders = (headers: HeaderCarrier['headers']): headers is Headers =>
 const ownAuthorization = (headers: Readonly<Record<string, unknown>>): unknown =>
   Object.hasOwn(headers, 'authorization') ? headers.authorization : undefined;
 
-/** Returns the value of the Authorization header, or an empty text if there is none or more than one. */
-export function authorizationOf({ headers }: HeaderCarrier): string {
-  // Not instanceof: the Headers of a framework may be another class.
-  const value = isHeaders(headers) ? headers.get('authorization') : ownAuthorization(headers);
-  return typeof value === 'string' ? value : '';
+/** Node.js drops all but the first of several Authorization headers, except in `rawHeaders`: names and values in turn. */
+function isRepeated(request: HeaderCarrier): boolean {
+  const { raw, rawHeaders = isRecord(raw) ? raw.rawHeaders : undefined }: NodeRequest = request;
+  if (!Array.isArray(rawHeaders)) return false;
+  return rawHeaders.filter((one, at) => at % 2 === 0 && /^authorization$/i.test(one)).length > 1;
 }
 
-/** `check` resolves with the caller, or rejects. `admit` makes the caller known to the handler of this request. */
+/**
+ * Returns the value of the Authorization header, or a text that is no bearer token if there is none or more than one: `Headers`
+ * join several with commas.
+ */
+export function authorizationOf(request: HeaderCarrier): string {
+  const { headers } = request;
+  // Not instanceof: the Headers of a framework may be another class.
+  const value = isHeaders(headers) ? headers.get('authorization') : ownAuthorization(headers);
+  return typeof value === 'string' && !isRepeated(request) ? value : '';
+}
+
+/** `check` rejects for a refusal; otherwise it makes the caller known under the request and everything else that is passed. */
 export function middlewareOf(
-  check: (request: HeaderCarrier) => Promise<Identity>,
-  admit: (request: object, identity: Identity) => void,
+  check: (request: HeaderCarrier, ...known: object[]) => Promise<unknown>,
 ): Middleware {
-  async function refusal(request: HeaderCarrier, ...known: object[]): Promise<GuardError | undefined> {
-    try {
-      const identity = await check(request);
-      for (const one of [request, ...known]) admit(one, identity);
-      return undefined;
-    } catch (error) {
-      return refusalOf(error);
-    }
-  }
+  const refusal = (request: HeaderCarrier, ...known: object[]): Promise<GuardError | undefined> =>
+    check(request, ...known).then(() => undefined, refusalOf);
 
   return {
     async fastify(request, reply) {

@@ -1,10 +1,11 @@
 // How a guard treats requests and responses that are not in the state it expects.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { createGuard, type Guard, type GuardOptions } from '../../src/index.ts';
+import Fastify from 'fastify';
+import { createGuard, type Guard, type GuardOptions, type HeaderCarrier } from '../../src/index.ts';
 import { PERMISSION } from './surfaces.ts';
 
 /** Returns a guard that cannot reach Castellan. */
@@ -117,4 +118,54 @@ test('an inherited Authorization header does not count', async () => {
   const headers = Object.create(withKey.headers);
   await assert.rejects(openGuard().authenticate({ headers }), { code: 'missing_token' });
   assert.ok(await openGuard().authenticate({ headers: Object.assign(Object.create(null), withKey.headers) }));
+});
+
+test('of two Authorization headers none counts', async () => {
+  const rawHeaders = ['Host', 'Authorization', 'Authorization', 'Bearer castellan_key'];
+  assert.ok(await openGuard().authenticate({ ...withKey, rawHeaders } as HeaderCarrier));
+  const repeated = [...rawHeaders, 'authorization', 'Bearer castellan_other'];
+  for (const request of [{ rawHeaders: repeated }, { raw: { rawHeaders: repeated } }])
+    await assert.rejects(openGuard().authenticate(Object.assign(request, withKey)), { status: 401 });
+  const headers = new Headers(withKey.headers);
+  headers.append('authorization', 'Bearer castellan_other');
+  await assert.rejects(openGuard().authenticate({ headers }), { status: 401 });
+});
+
+test('two Authorization headers over HTTP are refused', async () => {
+  const app = Fastify();
+  app.get('/', { onRequest: openGuard().authenticated.fastify }, () => 'ok');
+  app.get('/express', (request, reply) => {
+    reply.hijack();
+    openGuard().authenticated.express(request.raw, reply.raw, () => reply.raw.end('ok'));
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const statusOf = async (path: string, authorization: string[]) => {
+    const headers = ['host', 'orders.example', ...authorization.flatMap((one) => ['authorization', one])];
+    const [response] = await once(get({ port, path, headers }), 'response');
+    response.resume();
+    return response.statusCode;
+  };
+  try {
+    for (const path of ['/', '/express']) {
+      assert.equal(await statusOf(path, ['Bearer castellan_key']), 200, path);
+      assert.equal(await statusOf(path, ['Bearer castellan_key', 'Bearer x']), 401, path);
+    }
+  } finally {
+    await app.close();
+  }
+});
+
+test('every refusal without an answer is logged once, and no other one', async () => {
+  const logged: string[] = [];
+  const guard = guardOf({ onUnavailable: ({ code }) => logged.push(code) });
+  const broken = {} as HeaderCarrier;
+  const handler = guard.require(PERMISSION).fetch(() => new Response('ok'));
+  assert.equal((await handler(broken as Request)).status, 503);
+  assert.deepEqual(logged, ['unavailable']);
+  await assert.rejects(guard.authenticate(broken), { code: 'unavailable' });
+  assert.equal((await handler(new Request('http://orders.example/', withKey))).status, 503);
+  assert.deepEqual(logged, Array(3).fill('unavailable'));
+  assert.equal((await handler(new Request('http://orders.example/'))).status, 401);
+  assert.equal(logged.length, 3);
 });
