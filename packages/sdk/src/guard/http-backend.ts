@@ -1,5 +1,5 @@
 import { isApiKey, isTimely, verifyAccessToken } from './access-token.ts';
-import { createCache } from './cache.ts';
+import { createCache, momentNow } from './cache.ts';
 import { GuardError, refusalOf } from './errors.ts';
 import { isRecord, isText, isTexts, type Json } from './json.ts';
 import { createKeySet } from './key-set.ts';
@@ -29,16 +29,15 @@ const malformed = (path: string, what: string): GuardError =>
 /** Returns the backend that asks Castellan: introspection (RFC 7662) for tokens, AuthZEN evaluations for decisions. */
 export function createHttpBackend(options: HttpBackendOptions): Backend {
   const { maxStaleMs, cacheSize, clockToleranceMs, sharesWork } = options;
-  const now = () => performance.now();
   const transport = createTransport(options);
-  const keySet = createKeySet(() => transport.get('/.well-known/jwks.json'), now, sharesWork);
-  const inspections = createCache<Inspection>(cacheSize, maxStaleMs, now);
-  const decisions = createCache<boolean>(cacheSize, maxStaleMs, now);
+  const keySet = createKeySet(() => transport.get('/.well-known/jwks.json'), sharesWork);
+  const inspections = createCache<Inspection>(cacheSize, maxStaleMs);
+  const decisions = createCache<boolean>(cacheSize, maxStaleMs);
 
   async function introspect(token: string): Promise<Inspection | undefined> {
     const claims = isApiKey(token) ? undefined : await verifyAccessToken(token, keySet, clockToleranceMs);
     if (!claims && !isApiKey(token)) return undefined;
-    const askedAt = now();
+    const askedAt = momentNow();
     const answer = await transport.post(INTROSPECT, new URLSearchParams({ token, include: 'permissions' }));
     const inspection = inspectionOf(answer);
     if (!inspection) return undefined;
@@ -57,7 +56,7 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
     );
 
   async function evaluate(checks: readonly Check[]): Promise<Answer[]> {
-    const askedAt = now();
+    const askedAt = momentNow();
     const { evaluations } = await transport.post(EVALUATIONS, { evaluations: checks.map(evaluationOf) });
     if (!Array.isArray(evaluations) || evaluations.length !== checks.length)
       throw malformed(EVALUATIONS, 'it has not one decision for each question');

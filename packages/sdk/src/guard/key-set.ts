@@ -1,4 +1,5 @@
 import { sleep } from '../waiting.ts';
+import { ageOf, type Moment, momentNow } from './cache.ts';
 import { GuardError } from './errors.ts';
 import { isRecord, isText, type Json } from './json.ts';
 
@@ -12,7 +13,7 @@ const MOST_WAITING = 100;
 
 /** A `CryptoKey`, which programs without the types of browsers cannot name. */
 type VerificationKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
-type Copy = { keys: Map<string, VerificationKey>; at: number };
+type Copy = { keys: Map<string, VerificationKey>; at: Moment };
 
 export type KeySet = {
   /** Returns the key, or undefined if the current key set lacks it. Throws `unavailable` if the key set cannot be read. */
@@ -25,15 +26,15 @@ export type KeySet = {
  * tokens wait, so that forged ones cannot fill the memory; the key of a further one counts as unknown. If
  * `sharesWork` is false, callers share only copies that are complete.
  */
-export function createKeySet(load: () => Promise<Json>, now: () => number, sharesWork: boolean): KeySet {
+export function createKeySet(load: () => Promise<Json>, sharesWork: boolean): KeySet {
   let copy: Copy | undefined;
   let loading: Promise<Copy> | undefined;
   let waiting: Promise<unknown> | undefined;
   let waitingTokens = 0;
 
   async function read(): Promise<Copy> {
-    const fresh = await readKeys(load, now());
-    if (!copy || fresh.at >= copy.at) copy = fresh;
+    const fresh = await readKeys(load, momentNow());
+    if (!copy || fresh.at.steady >= copy.at.steady) copy = fresh;
     return fresh;
   }
 
@@ -46,8 +47,8 @@ export function createKeySet(load: () => Promise<Json>, now: () => number, share
   }
 
   /** Resolves when the key set may be read again because of an unknown key. */
-  function pause(since: number): Promise<unknown> {
-    const left = Math.max(0, since + UNKNOWN_KEY_PAUSE_MS - now());
+  function pause(since: Moment): Promise<unknown> {
+    const left = Math.max(0, UNKNOWN_KEY_PAUSE_MS - ageOf(since));
     if (!sharesWork) return sleep(left);
     waiting ??= sleep(left).finally(() => {
       waiting = undefined;
@@ -57,7 +58,7 @@ export function createKeySet(load: () => Promise<Json>, now: () => number, share
 
   return {
     async find(kid) {
-      const isFresh = copy !== undefined && now() - copy.at < KEEP_MS;
+      const isFresh = copy !== undefined && ageOf(copy.at) < KEEP_MS;
       const current = isFresh && copy ? copy : await refreshed();
       const key = current.keys.get(kid);
       // A copy that was read for this token is as new as it gets.
@@ -66,7 +67,7 @@ export function createKeySet(load: () => Promise<Json>, now: () => number, share
       waitingTokens += 1;
       try {
         await pause(current.at);
-        const next = copy && copy.at > current.at ? copy : await refreshed();
+        const next = copy && copy !== current ? copy : await refreshed();
         return next.keys.get(kid);
       } finally {
         waitingTokens -= 1;
@@ -75,7 +76,7 @@ export function createKeySet(load: () => Promise<Json>, now: () => number, share
   };
 }
 
-async function readKeys(load: () => Promise<Json>, at: number): Promise<Copy> {
+async function readKeys(load: () => Promise<Json>, at: Moment): Promise<Copy> {
   const { keys } = await load();
   if (!Array.isArray(keys)) throw new GuardError('unavailable', 'The key set has no list of keys.');
   const imported = new Map<string, VerificationKey>();

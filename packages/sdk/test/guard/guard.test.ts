@@ -331,6 +331,25 @@ test('with maxStaleMs, answers are used until they are that old, counted from th
   }
 });
 
+test('answers are as old as the clock says that moved further', async (t) => {
+  const clocks = { steady: 1_000, date: Date.now() };
+  t.mock.method(performance, 'now', () => clocks.steady);
+  t.mock.method(Date, 'now', () => clocks.date);
+  const guard = guardOf({ maxStaleMs: 5_000 });
+  const token = castellan.token([PERMISSION]);
+  const both = async () => {
+    await guard.authenticate(bearing(token));
+    await guard.can(user('asleep'), PERMISSION);
+  };
+  await both();
+  for (const clock of ['date', 'steady'] as const) {
+    clocks[clock] += 4_999;
+    assert.deepEqual(await requestsOf(both), { jwks: 0, introspect: 0, evaluations: 0 }, clock);
+    clocks[clock] += 1;
+    assert.deepEqual(await requestsOf(both), { jwks: 0, introspect: 1, evaluations: 1 }, clock);
+  }
+});
+
 test('a token that ends while its answer is kept is refused', async () => {
   const guard = guardOf({ maxStaleMs: 60_000_000, clockToleranceMs: 0 });
   const exp = Math.floor(Date.now() / 1_000) + 600;
