@@ -46,25 +46,27 @@ export function createBrowserSender(
   }
 
   /**
-   * Replays the call after a refresh. A token of another tab may have expired too, so that a second refresh is allowed
-   * after one that was shared. Never replays the call of one user as another.
+   * Replays the call after a refresh. A token of another tab may have expired too, so that a second refresh, at the
+   * service, is allowed after one that was shared. Never replays the call of one user as another.
    */
   async function sendWithSession(call: Call): Promise<Answer> {
     const budget = budgetOf(settings);
+    const failed = new Set<string | null>();
     for (let mayRefresh = true; ; ) {
       const { token, subject } = session;
       try {
         return await sendWithCsrf(call, token, budget);
       } catch (error) {
         if (!mayRefresh || !isSessionOver(error, call)) throw error;
-        const refreshed = await abortable(session.refresh(token), call.signal);
+        failed.add(token);
+        const refreshed = await abortable(session.refresh(failed), call.signal);
         if (refreshed === 'ended') throw error;
         if (subject !== null && session.subject !== subject)
           throw new CastellanError(
             'session_changed',
             'Another user has signed in. The request was not repeated.',
           );
-        mayRefresh = refreshed === 'shared';
+        mayRefresh = refreshed === 'shared' && failed.size === 1;
       }
     }
   }

@@ -38,11 +38,11 @@ export function createServiceFetch(
       return abortable(fetch(copy), signal);
     };
 
-    if (session.token === null && session.isPossible) await abortable(session.refresh(null), signal);
+    if (session.token === null && session.isPossible) await abortable(session.refresh(new Set()), signal);
     const { token, subject } = session;
     const response = await send(token);
     if (response.status !== 401 || token === null) return response;
-    if ((await abortable(session.refresh(token), signal)) === 'ended') return response;
+    if ((await abortable(session.refresh(new Set([token])), signal)) === 'ended') return response;
     await response.body?.cancel();
     if (session.subject !== subject)
       throw new CastellanError(

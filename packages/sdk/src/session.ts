@@ -24,6 +24,9 @@ export type SessionEvent = {
 /** `renewed` by the service, `shared` by another request or tab, or the session has `ended`. */
 export type Refreshed = 'renewed' | 'shared' | 'ended';
 
+/** The tokens that a request has failed with; null if it carried none. */
+export type Failed = ReadonlySet<string | null>;
+
 /** Names the value that says that there may be a session, and from which sign-in. It is no secret. */
 const KEY = 'session';
 
@@ -51,7 +54,7 @@ export class Session {
     this.tabs = new Tabs(environment, name, {
       answer: (key) => ({ held: this.#held, ended: this.#ended.get(key) ?? null }),
       onToken: (held) => {
-        if (!this.#ended.has(held.key)) this.#adopt(held);
+        if (!this.#ended.has(held.key)) this.#adoptShared(held);
       },
       onEnded: (key, reason) => this.#onEnded(key, reason),
     });
@@ -113,20 +116,24 @@ export class Session {
   /** Takes the session of another tab, or refreshes. Makes no call in a browser without a session. */
   async restore(): Promise<SessionState> {
     if (this.#state === 'authenticated') return this.#state;
-    if (!this.isPossible || (await this.refresh(null)) === 'ended') this.#drop(null, 'anonymous');
+    if (!this.isPossible || (await this.refresh(new Set())) === 'ended') this.#drop(null, 'anonymous');
     return this.#state;
   }
 
   /**
-   * Gets another access token than the failed one. All requests of a tab share one attempt, and the tabs take turns.
+   * Gets another access token than those that failed. All requests of a tab share one attempt, and the tabs take turns.
+   * Asks the other tabs after the first failure of a request, then only the service, because their tokens may be dead.
    * Only a 401 ends the session; rejects with any other failure.
    */
-  async refresh(failed: string | null): Promise<Refreshed> {
+  async refresh(failed: Failed): Promise<Refreshed> {
     if (!this.isPossible) this.#drop(this.#held?.key ?? null, this.#held ? 'session_ended' : 'anonymous');
-    else if (!this.#hasOther(failed)) {
-      this.#refreshing ??= this.#refreshOnce(failed);
-      return this.#refreshing;
-    }
+    else
+      while (!this.#hasOther(failed)) {
+        this.#refreshing ??= this.#refreshOnce(failed);
+        const refreshed = await this.#refreshing;
+        // What an attempt of another request shares may be a token that has failed here.
+        if (refreshed !== 'shared') return refreshed;
+      }
     return this.#outcome(failed);
   }
 
@@ -135,7 +142,7 @@ export class Session {
     this.tabs.close();
   }
 
-  async #refreshOnce(failed: string | null): Promise<Refreshed> {
+  async #refreshOnce(failed: Failed): Promise<Refreshed> {
     try {
       return await this.tabs.exclusive('refresh', () => this.#refreshInTurn(failed));
     } finally {
@@ -143,12 +150,12 @@ export class Session {
     }
   }
 
-  async #refreshInTurn(failed: string | null): Promise<Refreshed> {
+  async #refreshInTurn(failed: Failed): Promise<Refreshed> {
     const key = this.tabs.read(KEY);
     if (key === null) return this.#outcome(failed);
-    const found = await this.tabs.find(key, failed);
+    const found = failed.size > 1 ? undefined : await this.tabs.find(key, failed);
     if (typeof found === 'string') this.#onEnded(key, found);
-    else if (found && this.#isCurrent(key)) this.#adopt(found);
+    else if (found && this.#isCurrent(key)) this.#adoptShared(found);
     if (this.#hasOther(failed) || !this.#isCurrent(key)) return this.#outcome(failed);
     const token = await this.#exchangeOrEnd(key);
     if (token === null || !this.#isCurrent(key)) return this.#outcome(failed);
@@ -180,11 +187,11 @@ export class Session {
     await this.#environment.sleep(waitMs);
   }
 
-  #hasOther(failed: string | null): boolean {
-    return this.#held !== null && this.#held.token !== failed;
+  #hasOther(failed: Failed): boolean {
+    return this.#held !== null && !failed.has(this.#held.token);
   }
 
-  #outcome(failed: string | null): Refreshed {
+  #outcome(failed: Failed): Refreshed {
     return this.#hasOther(failed) ? 'shared' : 'ended';
   }
 
@@ -192,11 +199,17 @@ export class Session {
     return this.tabs.read(KEY) === key && !this.#ended.has(key);
   }
 
+  /** Ignores a token that is older than that of this tab, because it expires earlier. */
+  #adoptShared(held: Held): void {
+    const isOlder = this.#held?.key === held.key && claimsOf(held.token).iat < claimsOf(this.#held.token).iat;
+    if (!isOlder) this.#adopt(held);
+  }
+
   #adopt(held: Held): void {
     const before = { state: this.#state, subject: this.#subject };
     if (this.#held && this.#held.key !== held.key) this.#ended.set(this.#held.key, null);
     this.#held = held;
-    this.#subject = subjectOf(held.token);
+    this.#subject = claimsOf(held.token).sub;
     this.#state = 'authenticated';
     this.tabs.join();
     if (before.subject !== null && before.subject !== this.#subject) this.#emit('subject_changed');
@@ -231,13 +244,13 @@ export class Session {
   }
 }
 
-/** Returns the claim `sub` without verifying the token, which the service does; null if it cannot be read. */
-function subjectOf(token: string): string | null {
+/** Reads a token without verifying it, which the service does. Claims that cannot be read are null and 0. */
+function claimsOf(token: string): { sub: string | null; iat: number } {
   try {
     const [, payload = ''] = token.split('.');
-    const claims: unknown = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')));
-    return claims instanceof Object && 'sub' in claims && typeof claims.sub === 'string' ? claims.sub : null;
+    const { sub, iat } = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')));
+    return { sub: typeof sub === 'string' ? sub : null, iat: Number(iat) || 0 };
   } catch {
-    return null;
+    return { sub: null, iat: 0 };
   }
 }

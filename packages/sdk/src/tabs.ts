@@ -84,10 +84,10 @@ export class Tabs {
   }
 
   /**
-   * Asks the other tabs for another token of this session than the failed one. Returns why the session ended if one of
+   * Asks the other tabs for another token of this session than those that failed. Returns why the session ended if one of
    * them knows, and undefined if there is no such token.
    */
-  async find(key: string, failed: string | null): Promise<Held | EndReason | undefined> {
+  async find(key: string, failed: ReadonlySet<string | null>): Promise<Held | EndReason | undefined> {
     const others = this.#channel ? await this.#countOthers() : 0;
     if (others === 0) return undefined;
     const id = randomId();
@@ -102,7 +102,7 @@ export class Tabs {
       this.#questions.set(id, ({ held, ended }) => {
         answers += 1;
         if (ended) finish(ended);
-        else if (held?.key === key && held.token !== failed) finish(held);
+        else if (held?.key === key && !failed.has(held.token)) finish(held);
         else if (answers === others) finish();
       });
       this.#post({ type: 'ask', id, key });

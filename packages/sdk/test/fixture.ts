@@ -68,9 +68,9 @@ export function createService() {
   /** The refresh cookie of the browser, which scripts cannot see. */
   let hasRefreshCookie = false;
 
-  const issueToken = (): string => {
+  const issueToken = (claims: { sub?: string; iat?: number } = {}): string => {
     serial += 1;
-    const token = `head.${btoa(JSON.stringify({ sub: subject, n: serial }))}.sign`;
+    const token = `head.${btoa(JSON.stringify({ sub: subject, iat: serial, n: serial, ...claims }))}.sign`;
     liveTokens.add(token);
     return token;
   };

@@ -201,6 +201,36 @@ test('a tab that does not answer delays a refresh and does not prevent it', asyn
   assert.equal(service.count(REFRESH), 1);
 });
 
+test('a request ends although the other tabs hold tokens that have expired, too', async (t) => {
+  const service = createService();
+  const [tab] = await signedInTabs(openBrowser(t, service), 1);
+  const dead = [service.issueToken({ iat: 9 }), service.issueToken({ iat: 9 })];
+  let questions = 0;
+  const other = openFalseTab(t, ({ type, id, key }) => {
+    if (type !== 'ask') return;
+    const token = dead[questions % 2];
+    questions += 1;
+    other.postMessage({ type: 'answer', to: id, held: { key, token }, ended: null });
+  });
+  service.expireTokens();
+  // A tab that asks without end would keep this test running.
+  service.next(ME, ...Array.from({ length: 9 }, () => () => refusal(401, 'token_expired')));
+  await assert.rejects(tab!.get('/api/v1/users/me'), { code: 'token_expired' });
+  assert.deepEqual([questions, service.count(REFRESH), service.count(ME)], [1, 1, 3]);
+});
+
+test('a token of another tab that is older than that of this one is not adopted', async (t) => {
+  const service = createService();
+  const old = service.issueToken();
+  const [tab] = await signedInTabs(openBrowser(t, service), 1);
+  const other = openFalseTab(t, ({ type, id, key }) => {
+    if (type === 'ask') other.postMessage({ type: 'answer', to: id, held: { key, token: old }, ended: null });
+  });
+  service.expireTokens();
+  await tab?.get('/api/v1/users/me');
+  assert.deepEqual([service.count(REFRESH), service.count(ME)], [1, 2]);
+});
+
 test('a tab learns from another one that the session is over, and does not refresh', async (t) => {
   const service = createService();
   const [tab] = await signedInTabs(openBrowser(t, service), 1);
