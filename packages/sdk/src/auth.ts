@@ -47,9 +47,8 @@ type Run = <O extends Operation>(operation: O, input: InputOf<O>) => Promise<Res
 export function createAuth(session: Session, run: Run, fetch: ServiceFetch): Auth {
   async function end(
     operation: 'POST /api/v1/auth/logout' | 'POST /api/v1/auth/logout/all',
-    options: CallOptions = {},
+    options: CallOptions,
   ): Promise<void> {
-    session.takeTurn();
     const key = session.currentKey();
     try {
       if (key !== null || session.token !== null) await run(operation, options);
@@ -61,6 +60,15 @@ export function createAuth(session: Session, run: Run, fetch: ServiceFetch): Aut
     }
   }
 
+  async function begin<O extends 'POST /api/v1/auth/login' | 'POST /api/v1/auth/change_password'>(
+    operation: O,
+    input: InputOf<O>,
+  ): Promise<User> {
+    const { data } = await run(operation, input);
+    session.begin(data.access_token);
+    return data.user;
+  }
+
   return {
     get state() {
       return session.state;
@@ -70,20 +78,12 @@ export function createAuth(session: Session, run: Run, fetch: ServiceFetch): Aut
     },
     subscribe: (listener) => session.subscribe(listener),
     restore: () => session.restore(),
-    signIn: async (body, options) => {
-      const turn = session.takeTurn();
-      const { data } = await run('POST /api/v1/auth/login', { ...options, body });
-      session.begin(data.access_token, turn);
-      return data.user;
-    },
-    signOut: (options) => end('POST /api/v1/auth/logout', options),
-    signOutEverywhere: (options) => end('POST /api/v1/auth/logout/all', options),
-    changePassword: async (body, options) => {
-      const turn = session.takeTurn();
-      const { data } = await run('POST /api/v1/auth/change_password', { ...options, body });
-      session.begin(data.access_token, turn);
-      return data.user;
-    },
+    signIn: (body, options = {}) =>
+      session.inTurn(() => begin('POST /api/v1/auth/login', { ...options, body }), options.signal),
+    signOut: (options = {}) => session.inTurn(() => end('POST /api/v1/auth/logout', options)),
+    signOutEverywhere: (options = {}) => session.inTurn(() => end('POST /api/v1/auth/logout/all', options)),
+    changePassword: (body, options = {}) =>
+      session.inTurn(() => begin('POST /api/v1/auth/change_password', { ...options, body }), options.signal),
     register: async (body, options) => (await run('POST /api/v1/auth/register', { ...options, body })).data,
     verifyEmail: async (body, options) =>
       (await run('POST /api/v1/auth/verify-email', { ...options, body })).data,

@@ -3,6 +3,7 @@
 import { type Environment, randomId } from './environment.ts';
 import { CastellanError } from './errors.ts';
 import { type EndReason, type Held, Tabs } from './tabs.ts';
+import { abortable } from './waiting.ts';
 
 /** `unknown` until `restore` or a sign-in. */
 export type SessionState = 'unknown' | 'authenticated' | 'anonymous';
@@ -12,7 +13,7 @@ export type SessionEvent = {
    * - `authenticated`: this or another tab signed in, or the session was restored.
    * - `subject_changed`: another user signed in, here or in another tab. Drop everything read for the previous one.
    * - `signed_out`: this or another tab signed out.
-   * - `session_ended`: the service ended the session. Ask for the password again.
+   * - `session_ended`: the service ended the session, or its cookie is that of another user. Ask for the password again.
    * - `anonymous`: there was no session to restore.
    */
   type: 'authenticated' | 'subject_changed' | 'anonymous' | EndReason;
@@ -41,8 +42,8 @@ export class Session {
   #state: SessionState = 'unknown';
   #held: Held | null = null;
   #subject: string | null = null;
+  #lastTurn: Promise<unknown> = Promise.resolve();
   #refreshing: Promise<Refreshed> | null = null;
-  #turn = 0;
   /** The last refusal to refresh, and until when the next request waits. */
   #refusal: { error: CastellanError; untilMs: number } | null = null;
 
@@ -82,16 +83,15 @@ export class Session {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Begins a sign-in, sign-out or password change. Returns its number for `begin`. */
-  takeTurn(): number {
-    this.#turn += 1;
-    return this.#turn;
+  /** Runs a sign-in, sign-out or password change after the one before, so that the last one decides who is signed in. */
+  inTurn<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const result = this.#lastTurn.then(task, task);
+    this.#lastTurn = result;
+    return abortable(result, signal);
   }
 
-  /** Adopts the token of a new session. Throws `session_changed` if another turn has been taken since. */
-  begin(token: string, turn: number): void {
-    if (turn !== this.#turn)
-      throw new CastellanError('session_changed', 'The session changed before the response. Sign in again.');
+  /** Adopts the token of a new session. */
+  begin(token: string): void {
     const held = { key: randomId(), token };
     this.tabs.write(KEY, held.key);
     this.#refusal = null;
@@ -116,7 +116,9 @@ export class Session {
   /** Takes the session of another tab, or refreshes. Makes no call in a browser without a session. */
   async restore(): Promise<SessionState> {
     if (this.#state === 'authenticated') return this.#state;
-    if (!this.isPossible || (await this.refresh(new Set())) === 'ended') this.#drop(null, 'anonymous');
+    const isOver = !this.isPossible || (await this.refresh(new Set())) === 'ended';
+    // A sign-in may have finished meanwhile.
+    if (isOver && !this.#held) this.#drop(null, 'anonymous');
     return this.#state;
   }
 
@@ -159,7 +161,8 @@ export class Session {
     if (this.#hasOther(failed) || !this.#isCurrent(key)) return this.#outcome(failed);
     const token = await this.#exchangeOrEnd(key);
     if (token === null || !this.#isCurrent(key)) return this.#outcome(failed);
-    this.#adopt({ key, token });
+    this.#continue({ key, token });
+    if (this.token !== token) return this.#outcome(failed);
     this.tabs.announceToken({ key, token });
     return 'renewed';
   }
@@ -202,7 +205,14 @@ export class Session {
   /** Ignores a token that is older than that of this tab, because it expires earlier. */
   #adoptShared(held: Held): void {
     const isOlder = this.#held?.key === held.key && claimsOf(held.token).iat < claimsOf(this.#held.token).iat;
-    if (!isOlder) this.#adopt(held);
+    if (!isOlder) this.#continue(held);
+  }
+
+  /** Adopts a token, or ends its sign-in if it is of another user: a sign-in set the cookie and got lost. */
+  #continue(held: Held): void {
+    if (this.#held?.key === held.key && claimsOf(held.token).sub !== this.#subject)
+      this.end(held.key, 'session_ended');
+    else this.#adopt(held);
   }
 
   #adopt(held: Held): void {

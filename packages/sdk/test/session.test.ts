@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
+import type { Environment } from '../src/environment.ts';
 import type { SessionEvent } from '../src/session.ts';
 import {
   CSRF,
@@ -11,6 +12,7 @@ import {
   createTab,
   gate,
   hang,
+  json,
   ME,
   REFRESH,
   refusal,
@@ -92,6 +94,35 @@ test('without a session restore sends nothing; with one it sends one refresh', a
   assert.equal(await reloaded.auth.restore(), 'authenticated');
   assert.equal(service.count(REFRESH), 1);
   await reloaded.get('/api/v1/users/me');
+});
+
+test('a restore that ends after a sign-in keeps the new session', async () => {
+  const service = createService();
+  const storage = createStorage();
+  await signedInTab(service, { ...createHost(service), storage });
+  service.endSession();
+  const { opened, open } = gate();
+  let tasks = 0;
+  const locks: Environment['locks'] = {
+    // As in a browser, where the result of a task arrives later than the task ends.
+    request: async (name: string, task: unknown) => {
+      if (typeof task !== 'function') return new Promise(() => {});
+      const result = await task();
+      if (name.endsWith('refresh')) {
+        tasks += 1;
+        await opened;
+      }
+      return result;
+    },
+    query: async () => ({}),
+  };
+  const reloaded = createTab(service, { ...createHost(service), storage, locks });
+  const restored = reloaded.auth.restore();
+  while (tasks === 0) await new Promise(setImmediate);
+  await reloaded.auth.signIn(USER);
+  open();
+  assert.equal(await restored, 'authenticated');
+  assert.equal(reloaded.auth.subject, 'u-1');
 });
 
 test('a request of a reloaded page gets its token by itself', async () => {
@@ -207,22 +238,80 @@ test('a token that arrives after the sign-out does not bring the session back', 
   assert.equal(tab.auth.subject, null);
 });
 
-test('a sign-in that is overtaken by a sign-out is not adopted', async () => {
-  const service = createService();
-  const tab = createTab(service);
+/** Holds the next sign-in back until `open` is called. The service signs this user in then. */
+function holdSignIn(service: ReturnType<typeof createService>, subject: string): () => void {
   const { opened, open } = gate();
   service.next(LOGIN, async () => {
     await opened;
-    return new Response(JSON.stringify({ data: { access_token: service.issueToken(), user: {} } }), {
-      headers: { 'content-type': 'application/json' },
-    });
+    service.signInAs(subject);
+    return json(200, { data: { access_token: service.issueToken(), user: { id: subject } } });
   });
+  return open;
+}
+
+test('a sign-out waits for a sign-in that has begun, and ends it', async () => {
+  const service = createService();
+  const tab = createTab(service);
+  const open = holdSignIn(service, 'u-1');
   const signIn = tab.auth.signIn(USER);
   while (service.count(LOGIN) === 0) await new Promise(setImmediate);
-  await tab.auth.signOut();
+  const signOut = tab.auth.signOut();
   open();
-  await assert.rejects(signIn, { code: 'session_changed', status: 0 });
+  await Promise.all([signIn, signOut]);
   assert.equal(tab.auth.state, 'anonymous');
+  assert.equal(service.count(LOGOUT), 1);
+});
+
+test('of two sign-ins at once, the last one decides who is signed in', async () => {
+  const service = createService();
+  const tab = createTab(service);
+  const open = holdSignIn(service, 'u-1');
+  service.next(LOGIN, () => {
+    service.signInAs('u-2');
+    return json(200, { data: { access_token: service.issueToken(), user: { id: 'u-2' } } });
+  });
+  const both = [tab.auth.signIn(USER), tab.auth.signIn(USER)];
+  while (service.count(LOGIN) === 0) await new Promise(setImmediate);
+  // The second one would be answered by now if it did not wait.
+  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+  open();
+  assert.deepEqual(await Promise.all(both), [{ id: 'u-1' }, { id: 'u-2' }]);
+  assert.equal(tab.auth.subject, 'u-2');
+  assert.equal((await tab.post('/api/v1/roles', { body: { name: 'A' } })).message, 'done');
+});
+
+test('a sign-in that fails does not keep the next one from running', async () => {
+  const service = createService();
+  const tab = createTab(service);
+  service.next(LOGIN, () => refusal(401, 'invalid_credentials'));
+  const first = tab.auth.signIn(USER);
+  const second = tab.auth.signIn(USER);
+  await assert.rejects(first, { code: 'invalid_credentials' });
+  assert.deepEqual(await second, { id: 'u-1' });
+});
+
+test('a sign-in that waits for another one ends with its signal', async () => {
+  const service = createService();
+  const tab = createTab(service);
+  const open = holdSignIn(service, 'u-1');
+  const first = tab.auth.signIn(USER);
+  const reason = new Error('closed');
+  const controller = new AbortController();
+  const second = tab.auth.signIn(USER, { signal: controller.signal });
+  controller.abort(reason);
+  await assert.rejects(second, (error) => error === reason);
+  open();
+  await first;
+  await tab.auth.signOut();
+  assert.equal(service.count(LOGIN), 1);
+});
+
+test('a password change whose token has expired refreshes in its turn', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  service.expireTokens();
+  await tab.auth.changePassword({ current_password: 'a', new_password: 'b' });
+  assert.equal(service.count(REFRESH), 1);
 });
 
 test('a sign-out ends the session here even if the call fails, and rejects', async () => {
@@ -234,6 +323,15 @@ test('a sign-out ends the session here even if the call fails, and rejects', asy
   assert.deepEqual(events, ['signed_out: anonymous']);
   await tab.auth.signOut();
   assert.equal(service.count(LOGOUT), 1, 'there is no session left to end');
+});
+
+test('an aborted sign-out has ended the session here when it rejects', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  await assert.rejects(tab.auth.signOut({ signal: AbortSignal.abort(new Error('closed')) }), {
+    message: 'closed',
+  });
+  assert.equal(tab.auth.state, 'anonymous');
 });
 
 test('signing out of a session that is over succeeds', async () => {
@@ -257,13 +355,34 @@ test('a password change adopts the new session', async () => {
   assert.equal(service.count(REFRESH), 0);
 });
 
-test('a request is not repeated as another user', async () => {
+test('a renewed token of another user ends the session', async () => {
   const service = createService();
   const tab = await signedInTab(service);
   const events = eventsOf(tab);
   service.expireTokens();
   service.signInAs('u-2');
-  await assert.rejects(tab.post('/api/v1/roles', { body: { name: 'Editors' } }), { code: 'session_changed' });
+  await assert.rejects(tab.post('/api/v1/roles', { body: { name: 'Editors' } }), { code: 'token_expired' });
+  assert.equal(service.count('POST /api/v1/roles'), 1);
+  assert.deepEqual(events, ['session_ended: anonymous']);
+  assert.equal(tab.auth.subject, null);
+});
+
+test('a request is not repeated as another user who signs in meanwhile', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  const events = eventsOf(tab);
+  service.expireTokens();
+  const { opened, open } = gate();
+  service.next(REFRESH, async () => {
+    await opened;
+    return refusal(401, 'refresh_token_invalid');
+  });
+  const write = tab.post('/api/v1/roles', { body: { name: 'Editors' } });
+  while (service.count(REFRESH) === 0) await new Promise(setImmediate);
+  service.signInAs('u-2');
+  await tab.auth.signIn(USER);
+  open();
+  await assert.rejects(write, { code: 'session_changed' });
   assert.equal(service.count('POST /api/v1/roles'), 1);
   assert.deepEqual(events, ['subject_changed: authenticated']);
   assert.equal(tab.auth.subject, 'u-2');

@@ -231,6 +231,22 @@ test('a token of another tab that is older than that of this one is not adopted'
   assert.deepEqual([service.count(REFRESH), service.count(ME)], [1, 2]);
 });
 
+test('a token of another user under the same sign-in ends the session in all tabs', async (t) => {
+  const service = createService();
+  const tabs = await signedInTabs(openBrowser(t, service), 2);
+  const { opened: asked, open: ask } = gate();
+  const other = openFalseTab(t, ({ type, id, key }) => {
+    if (type !== 'ask') return;
+    const token = service.issueToken({ sub: 'u-2' });
+    other.postMessage({ type: 'answer', to: id, held: { key, token }, ended: null });
+    ask();
+  });
+  service.next(ME, () => refusal(401, 'token_expired'));
+  await assert.rejects(tabs[0]!.get('/api/v1/users/me'), { code: 'token_expired' });
+  await asked;
+  await Promise.all(tabs.map((tab) => becomes(tab, 'anonymous')));
+});
+
 test('a tab learns from another one that the session is over, and does not refresh', async (t) => {
   const service = createService();
   const [tab] = await signedInTabs(openBrowser(t, service), 1);
