@@ -1,7 +1,7 @@
 // Turns an operation and its input into a call: its URL, headers and body, and whether it may be repeated.
 // It must not add credentials.
 import { pageAddress, randomId } from './environment.ts';
-import { acceptsIdempotencyKey, isExport, isTokenService, mayBeEmpty } from './operations.ts';
+import { acceptsIdempotencyKey, isExport, isTokenService, mayBeEmpty, returnsKeyOnce } from './operations.ts';
 
 /** The input of any operation. `InputOf` has its exact type. */
 export type AnyInput = {
@@ -26,7 +26,7 @@ export type Call = {
   result: 'json' | 'json or nothing' | 'stream';
   /** May be repeated after 503, because a second execution changes nothing more. */
   isIdempotent: boolean;
-  /** May be repeated although nobody knows whether the service carried it out. */
+  /** May be repeated although nobody knows whether the service carried it out, and has the same result. */
   isRepeatable: boolean;
   signal: AbortSignal | undefined;
   timeoutMs: number;
@@ -40,7 +40,13 @@ export function readBaseUrl(text: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
-/** Throws a TypeError if a path parameter is missing or could leave its segment, or a header is not allowed. */
+/** Throws a TypeError unless it is a number above 0. */
+export function readTimeout(timeoutMs: number): number {
+  if (typeof timeoutMs === 'number' && timeoutMs > 0) return timeoutMs;
+  throw new TypeError('timeoutMs must be a number of milliseconds above 0, or Infinity.');
+}
+
+/** Throws a TypeError if a path parameter is missing or could leave its segment, or a header or timeout is not allowed. */
 export function callOf(
   { baseUrl, timeoutMs }: { baseUrl: string; timeoutMs: number },
   operation: string,
@@ -63,9 +69,9 @@ export function callOf(
     isAuthenticated: headers.has('authorization') || hasClientSecret(path, body),
     result: isExport(path) ? 'stream' : mayBeEmpty(path) ? 'json or nothing' : 'json',
     isIdempotent: isKeyed || method !== 'POST',
-    isRepeatable: isKeyed || method === 'GET',
+    isRepeatable: (isKeyed && !returnsKeyOnce(path)) || method === 'GET',
     signal: input.signal,
-    timeoutMs: input.timeoutMs ?? timeoutMs,
+    timeoutMs: readTimeout(input.timeoutMs ?? timeoutMs),
   };
 }
 

@@ -1,7 +1,7 @@
 // The client of the HTTP API, for browsers and for programs.
 import { type Auth, createAuth } from './auth.ts';
 import { createBrowserSender } from './browser.ts';
-import { type AnyInput, callOf, readBaseUrl } from './call.ts';
+import { type AnyInput, callOf, readBaseUrl, readTimeout } from './call.ts';
 import { type Environment, hostEnvironment } from './environment.ts';
 import { type Credential, createMachineSender } from './machine.ts';
 import type {
@@ -29,7 +29,8 @@ type Options = {
   timeoutMs?: number | undefined;
   /**
    * How often a call is repeated, and how long it waits. 429 is repeated for every method; 503 for GET, PUT, DELETE and
-   * requests with an Idempotency-Key; network errors for GET and requests with an Idempotency-Key. 429 and 503 are
+   * requests with an Idempotency-Key; network errors for GET and requests with an
+   * Idempotency-Key, except those that return an API key, which only their first response has. 429 and 503 are
    * repeated only with `Retry-After`. Timeouts are not repeated.
    */
   retry?: RetryOptions | undefined;
@@ -136,12 +137,14 @@ export function createClientIn(
   return { ...client, auth, close: () => session.close() };
 }
 
-const readSettings = ({ baseUrl, timeoutMs = 10_000, retry = {} }: Options): Settings => ({
-  baseUrl: readBaseUrl(baseUrl),
-  timeoutMs,
-  attempts: retry.attempts ?? 3,
-  maxWaitMs: retry.maxWaitMs ?? 30_000,
-});
+function readSettings({ baseUrl, timeoutMs = 10_000, retry = {} }: Options): Settings {
+  const { attempts = 3, maxWaitMs = 30_000 } = retry;
+  if (!Number.isInteger(attempts) || attempts < 1)
+    throw new TypeError('retry.attempts must be an integer of at least 1.');
+  if (typeof maxWaitMs !== 'number' || !(maxWaitMs >= 0))
+    throw new TypeError('retry.maxWaitMs must be a number of milliseconds, 0 or more.');
+  return { baseUrl: readBaseUrl(baseUrl), timeoutMs: readTimeout(timeoutMs), attempts, maxWaitMs };
+}
 
 function clientOf(settings: Settings, sendCall: Send): Client {
   // The service promises the result of each operation, and nothing else could give it its type.

@@ -2,7 +2,7 @@
 import type { Call } from './call.ts';
 import type { Environment } from './environment.ts';
 import { budgetOf, type Send, type Settings, send } from './transport.ts';
-import { abortable } from './waiting.ts';
+import { withTimeout } from './waiting.ts';
 
 /** A function is called for each request. */
 export type Credential = string | (() => string | Promise<string>);
@@ -14,12 +14,16 @@ export function createMachineSender(
   credential: Credential,
 ): Send {
   if (typeof credential === 'string') bearer(credential);
-  const read = async () => (typeof credential === 'string' ? credential : credential());
+  /** The function of the app has as much time as an attempt. */
+  const read = async ({ timeoutMs, signal }: Call) =>
+    typeof credential === 'string'
+      ? credential
+      : withTimeout({ timeoutMs, signal, isStream: false }, async () => credential());
   // Some hosts refuse the option because they never send cookies.
   const init: RequestInit = 'credentials' in Request.prototype ? { credentials: 'omit' } : {};
   return async (call: Call) => {
     const headers = new Headers(call.headers);
-    if (!call.isAuthenticated) headers.set('authorization', bearer(await abortable(read(), call.signal)));
+    if (!call.isAuthenticated) headers.set('authorization', bearer(await read(call)));
     return send(environment, { ...call, headers }, budgetOf(settings), init);
   };
 }

@@ -21,6 +21,8 @@ export const creatingOperations = [
 
 export const acceptsIdempotencyKey = (operation: string): boolean =>
   creatingOperations.some((one) => one === operation);
+/** Only the first response has the API key. The response to a repetition has none. */
+export const returnsKeyOnce = (path: string): boolean => /\/keys(\/\{key_id\}\/rotate)?$/.test(path);
 /** The token services take forms and no CSRF token, and may have credentials of their own in the body. */
 export const isTokenService = (path: string): boolean => path.startsWith('/api/v1/oauth/');
 /** The result is the response, whose body is a stream of NDJSON or CSV. */

@@ -30,7 +30,7 @@ export async function withTimeout<T>(
   const forward = () => controller.abort(signal?.reason);
   signal?.addEventListener('abort', forward, { once: true });
   const expire = () =>
-    controller.abort(new CastellanError('timeout', `There was no complete response within ${timeoutMs} ms.`));
+    controller.abort(new CastellanError('timeout', `The request was not complete within ${timeoutMs} ms.`));
   const timer = timeoutMs > MAX_TIMER_MS ? undefined : setTimeout(expire, timeoutMs);
   try {
     return await abortable(task(controller.signal), controller.signal);

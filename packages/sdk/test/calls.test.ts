@@ -50,6 +50,22 @@ test('a function is asked for the access token of each request', async () => {
   assert.deepEqual(sent, ['Bearer castellan_1', 'Bearer castellan_2']);
 });
 
+test('an access token that never comes is a timeout, or ends with the signal of the caller', async () => {
+  const service = createService();
+  const client = createClient({
+    baseUrl: BASE_URL,
+    fetch: service.fetch,
+    accessToken: () => new Promise(() => {}),
+  });
+  await assert.rejects(client.get('/api/v1/users/me', { timeoutMs: 5 }), { code: 'timeout', status: 0 });
+  const reason = new Error('closed');
+  const controller = new AbortController();
+  const call = client.get('/api/v1/users/me', { signal: controller.signal, timeoutMs: Infinity });
+  controller.abort(reason);
+  await assert.rejects(call, (error) => error === reason);
+  assert.equal(service.requests.length, 0);
+});
+
 test('a credential that no header can carry is refused without being quoted', async () => {
   for (const apiKey of ['', 'secret\nx: y', 'secret ', 'sécret'])
     assert.throws(
@@ -94,6 +110,26 @@ test('a base URL with credentials, a query, a fragment or another scheme is refu
     'https://a/#x',
   ])
     assert.throws(() => createClient({ baseUrl, apiKey: 'k' }), TypeError, baseUrl);
+});
+
+test('a timeout and retry options that are out of range are refused', async () => {
+  const options: object[] = [
+    ...[0, -1, NaN, '5', null].map((timeoutMs) => ({ timeoutMs })),
+    ...[0, 1.5, NaN, Infinity, '3'].map((attempts) => ({ retry: { attempts } })),
+    ...[-1, NaN, '5'].map((maxWaitMs) => ({ retry: { maxWaitMs } })),
+  ];
+  for (const one of options)
+    assert.throws(() => createClient({ baseUrl: BASE_URL, apiKey: 'k', ...one }), TypeError, inspect(one));
+  createClient({
+    baseUrl: BASE_URL,
+    apiKey: 'k',
+    timeoutMs: Infinity,
+    retry: { attempts: 1, maxWaitMs: 0 },
+  });
+  const service = createService();
+  for (const timeoutMs of [0, NaN])
+    await assert.rejects(machine(service).client.get('/api/v1/users/me', { timeoutMs }), TypeError);
+  assert.equal(service.requests.length, 0);
 });
 
 test('path parameters are encoded and cannot leave their segment', async () => {

@@ -162,6 +162,38 @@ for (const [failure, respond, methods] of repeated)
     });
   }
 
+const keys = `/api/v1/service-accounts/${ID}/keys`;
+const keyCalls: [what: string, operation: string, call: (client: Client) => Promise<unknown>][] = [
+  [
+    'the creation of an API key',
+    `POST ${keys}`,
+    (client) =>
+      client.post('/api/v1/service-accounts/{service_account_id}/keys', {
+        path: { service_account_id: ID },
+        body: { name: 'deploy' },
+      }),
+  ],
+  [
+    'the rotation of an API key',
+    `POST ${keys}/${ID}/rotate`,
+    (client) =>
+      client.post('/api/v1/service-accounts/{service_account_id}/keys/{key_id}/rotate', {
+        path: { service_account_id: ID, key_id: ID },
+      }),
+  ],
+];
+for (const [what, operation, call] of keyCalls)
+  test(`${what} is repeated after 429 and 503, and not after a network error, because only the first response has the key`, async () => {
+    const service = createService();
+    const { client } = machine(service);
+    service.next(operation, busy(429, '1'), busy(503, '1'));
+    await call(client);
+    assert.equal(service.count(operation), 3);
+    service.next(operation, offline);
+    await assert.rejects(call(client), { code: 'network_error' });
+    assert.equal(service.count(operation), 4);
+  });
+
 test('an Idempotency-Key stays the same over all attempts of a call, and differs between calls', async () => {
   const service = createService();
   const { client } = machine(service);
