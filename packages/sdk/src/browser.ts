@@ -3,7 +3,7 @@ import { type Call, callOf } from './call.ts';
 import { CsrfToken } from './csrf.ts';
 import type { Environment } from './environment.ts';
 import { CastellanError } from './errors.ts';
-import { isTokenService } from './operations.ts';
+import { changesSession, isTokenService } from './operations.ts';
 import { Session } from './session.ts';
 import { type Answer, type Budget, budgetOf, type Send, type Settings, send } from './transport.ts';
 import { abortable } from './waiting.ts';
@@ -47,7 +47,8 @@ export function createBrowserSender(
 
   /**
    * Replays the call after a refresh. A token of another tab may have expired too, so that a second refresh, at the
-   * service, is allowed after one that was shared. Never replays the call of one user as another.
+   * service, is allowed after one that was shared. Never replays the call of one user as another,
+   * and drops a response that arrives when another user has signed in.
    */
   async function sendWithSession(call: Call): Promise<Answer> {
     const budget = budgetOf(settings);
@@ -55,17 +56,15 @@ export function createBrowserSender(
     for (let mayRefresh = true; ; ) {
       const { token, subject } = session;
       try {
-        return await sendWithCsrf(call, token, budget);
+        const answer = await sendWithCsrf(call, token, budget);
+        if (!changesSession(call.path)) session.checkSubject(subject);
+        return answer;
       } catch (error) {
         if (!mayRefresh || !isSessionOver(error, call)) throw error;
         failed.add(token);
         const refreshed = await abortable(session.refresh(failed), call.signal);
         if (refreshed === 'ended') throw error;
-        if (subject !== null && session.subject !== subject)
-          throw new CastellanError(
-            'session_changed',
-            'Another user has signed in. The request was not repeated.',
-          );
+        session.checkSubject(subject);
         mayRefresh = refreshed === 'shared' && failed.size === 1;
       }
     }

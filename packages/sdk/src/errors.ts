@@ -8,7 +8,8 @@ import type { ErrorCode, FieldError } from './api.ts';
  * - `timeout`: the response was not complete after `timeoutMs`. The request may have been carried out. `status` is 0.
  * - `malformed_response`: the response is not one of Castellan: a redirect, another content type, invalid or cut JSON, or
  *   a page that repeats.
- * - `session_changed`: somebody signed in or out while the request ran. Its result was dropped. `status` is 0.
+ * - `session_changed`: another user signed in while the request ran. It may have been carried out; its result was
+ *   dropped. `status` is 0.
  */
 export type ClientErrorCode = 'network_error' | 'timeout' | 'malformed_response' | 'session_changed';
 

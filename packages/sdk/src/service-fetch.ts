@@ -1,6 +1,5 @@
 // Calls other services of the same product as the person at the browser.
 import { type Environment, pageAddress } from './environment.ts';
-import { CastellanError } from './errors.ts';
 import type { Session } from './session.ts';
 import { abortable } from './waiting.ts';
 
@@ -25,8 +24,14 @@ export function createServiceFetch(
   origins: readonly string[],
 ): ServiceFetch {
   return async (address, init) => {
+    if (address instanceof Request)
+      throw new TypeError(
+        'Pass the address as a string or URL, such as request.url, and the rest as the init.',
+      );
     const page = pageAddress();
     const url = new URL(address, page);
+    if (!/^https?:$/.test(url.protocol))
+      throw new TypeError('The access token is sent to http and https addresses only.');
     if (url.origin !== page?.origin && !origins.includes(url.origin))
       throw new TypeError(`The access token is not sent to ${url.origin}. Name it in the option services.`);
     const request = new Request(url, { ...init, redirect: 'error' });
@@ -44,11 +49,7 @@ export function createServiceFetch(
     if (response.status !== 401 || token === null) return response;
     if ((await abortable(session.refresh(new Set([token])), signal)) === 'ended') return response;
     await response.body?.cancel();
-    if (session.subject !== subject)
-      throw new CastellanError(
-        'session_changed',
-        'Another user has signed in. The request was not repeated.',
-      );
+    session.checkSubject(subject);
     return send(session.token);
   };
 }

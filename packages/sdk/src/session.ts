@@ -99,6 +99,12 @@ export class Session {
     this.tabs.announceToken(held);
   }
 
+  /** Throws `session_changed` if another user than this one is signed in. */
+  checkSubject(subject: string | null): void {
+    if (subject !== null && this.#subject !== null && this.#subject !== subject)
+      throw new CastellanError('session_changed', 'Another user has signed in since this request was sent.');
+  }
+
   /** Returns the key for `end`; null without a session. */
   currentKey(): string | null {
     return this.#held?.key ?? this.tabs.read(KEY);
@@ -125,7 +131,7 @@ export class Session {
   /**
    * Gets another access token than those that failed. All requests of a tab share one attempt, and the tabs take turns.
    * Asks the other tabs after the first failure of a request, then only the service, because their tokens may be dead.
-   * Only a 401 ends the session; rejects with any other failure.
+   * Only `refresh_token_invalid` ends the session; rejects with any other failure.
    */
   async refresh(failed: Failed): Promise<Refreshed> {
     if (!this.isPossible) this.#drop(this.#held?.key ?? null, this.#held ? 'session_ended' : 'anonymous');
@@ -176,7 +182,8 @@ export class Session {
       if (!(error instanceof CastellanError)) throw error;
       if (error.retryAfterMs !== null)
         this.#refusal = { error, untilMs: this.#environment.now() + error.retryAfterMs };
-      if (error.status !== 401) throw error;
+      // Any other 401 is not of the service, but of a proxy.
+      if (error.code !== 'refresh_token_invalid') throw error;
       this.end(key, 'session_ended');
       return null;
     }

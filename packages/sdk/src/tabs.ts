@@ -35,6 +35,8 @@ const UNCOUNTED_LIMIT_MS = 80;
 export class Tabs {
   readonly #prefix: string;
   readonly #storage: NonNullable<Environment['storage']>;
+  /** What the storage had no room for. */
+  readonly #unstored = memoryStorage();
   readonly #locks: Environment['locks'];
   #channel: Channel | null;
   readonly #questions = new Map<string, (answer: Answer) => void>();
@@ -49,13 +51,22 @@ export class Tabs {
   }
 
   read(name: string): string | null {
-    return this.#storage.getItem(this.#prefix + name);
+    return this.#storage.getItem(this.#prefix + name) ?? this.#unstored.getItem(name);
   }
 
-  /** Null removes the value. The value must not be a secret. */
+  /** Null removes the value. The value must not be a secret. If the storage is full, only this tab has the value. */
   write(name: string, value: string | null): void {
-    if (value === null) this.#storage.removeItem(this.#prefix + name);
-    else this.#storage.setItem(this.#prefix + name, value);
+    this.#unstored.removeItem(name);
+    if (value === null) {
+      this.#storage.removeItem(this.#prefix + name);
+      return;
+    }
+    try {
+      this.#storage.setItem(this.#prefix + name, value);
+    } catch {
+      this.#storage.removeItem(this.#prefix + name);
+      this.#unstored.setItem(name, value);
+    }
   }
 
   /** Runs the task while no other tab runs one of this name, where there are Web Locks. */

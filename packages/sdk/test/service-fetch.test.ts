@@ -86,8 +86,17 @@ test('the token goes to no other origin', async () => {
     'https://orders.example.com@evil.example/',
     'https://orders.example.com:444/',
     'data:text/plain,x',
+    'blob:https://orders.example.com/0198c5a0',
   ])
     await assert.rejects(client.auth.fetch(address), TypeError, address);
+  assert.equal(received.length, 0);
+});
+
+test('a Request as the address is refused', async () => {
+  const { client, received } = await open();
+  const request = new Request(`${ORDERS}/orders`);
+  // @ts-expect-error: the address is a string or a URL.
+  await assert.rejects(client.auth.fetch(request), { name: 'TypeError', message: /request\.url/ });
   assert.equal(received.length, 0);
 });
 

@@ -168,6 +168,21 @@ test('a refresh that fails without 401 keeps the session, and the next request t
   await tab.get('/api/v1/users/me');
 });
 
+test('a 401 that is not of the service fails the refresh and keeps the session', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  service.expireTokens();
+  service.next(
+    REFRESH,
+    () => new Response('<html>', { status: 401 }),
+    () => refusal(401, 'token_missing'),
+  );
+  await assert.rejects(tab.get('/api/v1/users/me'), { code: 'malformed_response', status: 401 });
+  await assert.rejects(tab.get('/api/v1/users/me'), { code: 'token_missing' });
+  assert.equal(tab.auth.state, 'authenticated');
+  await tab.get('/api/v1/users/me');
+});
+
 test('a refusal longer than the client waits is not asked for again before it is over', async () => {
   const service = createService();
   const host = createHost(service);
@@ -334,6 +349,28 @@ test('an aborted sign-out has ended the session here when it rejects', async () 
   assert.equal(tab.auth.state, 'anonymous');
 });
 
+test('a storage that is full does not keep anybody from signing in, writing and signing out', async () => {
+  const service = createService();
+  const storage = createStorage();
+  const tab = createTab(service, {
+    ...createHost(service),
+    storage: {
+      ...storage,
+      setItem: () => {
+        throw new DOMException('full', 'QuotaExceededError');
+      },
+    },
+  });
+  await tab.auth.signIn(USER);
+  await tab.post('/api/v1/roles', { body: { name: 'A' } });
+  assert.equal(service.count(CSRF), 1);
+  service.expireTokens();
+  await tab.get('/api/v1/users/me');
+  await tab.auth.signOut();
+  assert.equal(await tab.auth.restore(), 'anonymous');
+  assert.equal(service.count(REFRESH), 1);
+});
+
 test('signing out of a session that is over succeeds', async () => {
   const service = createService();
   const tab = await signedInTab(service);
@@ -386,6 +423,37 @@ test('a request is not repeated as another user who signs in meanwhile', async (
   assert.equal(service.count('POST /api/v1/roles'), 1);
   assert.deepEqual(events, ['subject_changed: authenticated']);
   assert.equal(tab.auth.subject, 'u-2');
+});
+
+test('a response that arrives after another user has signed in is dropped', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  const { opened, open } = gate();
+  service.next(ME, async () => {
+    await opened;
+    return json(200, { data: { id: 'u-1' } });
+  });
+  const read = tab.get('/api/v1/users/me');
+  while (service.count(ME) === 0) await new Promise(setImmediate);
+  service.signInAs('u-2');
+  await tab.auth.signIn(USER);
+  open();
+  await assert.rejects(read, { code: 'session_changed', status: 0 });
+});
+
+test('a response that arrives after the same user has signed in again is delivered', async () => {
+  const service = createService();
+  const tab = await signedInTab(service);
+  const { opened, open } = gate();
+  service.next(ME, async () => {
+    await opened;
+    return json(200, { data: { id: 'u-1' } });
+  });
+  const read = tab.get('/api/v1/users/me');
+  while (service.count(ME) === 0) await new Promise(setImmediate);
+  await tab.auth.signIn(USER);
+  open();
+  assert.deepEqual((await read).data, { id: 'u-1' });
 });
 
 test('the CSRF token is fetched once, and again only after csrf_invalid', async () => {
