@@ -90,10 +90,7 @@ export function startService(
     until('the process ends by itself', () => child.exitCode !== null || child.signalCode !== null);
   const heard = async (event: string): Promise<Told> => {
     const find = (): Told | undefined => told.find((entry) => entry.event === event);
-    await until(
-      `${event} is reported`,
-      () => find() !== undefined || (isClosed && told.length > 0),
-    );
+    await until(`${event} is reported`, () => find() !== undefined || (isClosed && told.length > 0));
     return find() ?? assert.fail(`ended without ${event}: ${JSON.stringify(told.at(-1))}`);
   };
   return {

@@ -19,6 +19,7 @@ type NodeResponse = {
   readonly writableEnded?: boolean;
   setHeader(name: string, value: string): unknown;
   end(body: string): unknown;
+  destroy(): unknown;
 };
 type HonoContext = { req: { raw: Request } };
 
@@ -27,10 +28,10 @@ export type Middleware = {
   /** A hook for `onRequest` or `preHandler`. */
   fastify(request: HeaderCarrier, reply: FastifyReply): Promise<unknown>;
   /**
-   * Also for other frameworks with `(request, response, next)` over the HTTP server of Node. Never rejects. Calls `next(error)`,
-   * which must not run the handler, if the refusal cannot be written.
+   * Also for other frameworks with `(request, response, next)` over the HTTP server of Node. Never rejects, and calls `next`
+   * only to let a request through.
    */
-  express(request: HeaderCarrier, response: NodeResponse, next: (error?: unknown) => void): Promise<void>;
+  express(request: HeaderCarrier, response: NodeResponse, next: () => void): Promise<void>;
   hono(context: HonoContext, next: () => Promise<void>): Promise<Response | undefined>;
   /** Wraps a handler of Next, Bun, Deno or an edge runtime. */
   fetch<R extends Request, Rest extends unknown[]>(
@@ -92,8 +93,9 @@ export function middlewareOf(
         response.statusCode = refused.status;
         for (const [name, value] of headersOf(refused)) response.setHeader(name, value);
         response.end(bodyOf(refused));
-      } catch (error) {
-        queueMicrotask(() => next(error));
+      } catch {
+        // Something else has broken the response. The handler must not run all the same.
+        response.destroy();
       }
     },
     async hono(context, next) {

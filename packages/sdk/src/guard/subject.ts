@@ -38,7 +38,7 @@ export function partsOf(permission: string): [group: string, action: string] {
 }
 
 /** Tells whether a text can be part of a name: Castellan refuses NUL and lone surrogates, as PostgreSQL cannot store them. */
-export const isNameable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+export const isNameable = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
 
 /**
  * Returns the name of a permission as it is compared: ignoring the case of ASCII letters. Other letters must be written as in
