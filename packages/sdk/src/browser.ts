@@ -47,8 +47,8 @@ export function createBrowserSender(
 
   /**
    * Replays the call after a refresh. A token of another tab may have expired too, so that a second refresh, at the
-   * service, is allowed after one that was shared. Never replays the call of one user as another,
-   * and drops a response that arrives when another user has signed in.
+   * service, is allowed after one that was shared. Never replays the call of one user as another, and drops a response
+   * that arrives when another user has signed in.
    */
   async function sendWithSession(call: Call): Promise<Answer> {
     const budget = budgetOf(settings);

@@ -16,7 +16,8 @@ export const readOrigins = (services: readonly string[]): string[] =>
 
 /**
  * Returns a `fetch` that sends the access token, and sends the request once more with a new token if the response is 401.
- * The token is sent to the origin of the page and to `origins` only, and no redirect is followed.
+ * The token is sent to the origin of the page and to `origins` only, and no redirect is followed. Rejects with
+ * `session_changed` if another user signs in before the response arrives.
  */
 export function createServiceFetch(
   { fetch }: Pick<Environment, 'fetch'>,
@@ -45,11 +46,22 @@ export function createServiceFetch(
 
     if (session.token === null && session.isPossible) await abortable(session.refresh(new Set()), signal);
     const { token, subject } = session;
-    const response = await send(token);
+    /** Drops a response for one user that arrives when another has signed in. */
+    const forSubject = async (response: Response): Promise<Response> => {
+      try {
+        session.checkSubject(subject);
+        return response;
+      } catch (error) {
+        await response.body?.cancel();
+        throw error;
+      }
+    };
+
+    const response = await forSubject(await send(token));
     if (response.status !== 401 || token === null) return response;
     if ((await abortable(session.refresh(new Set([token])), signal)) === 'ended') return response;
     await response.body?.cancel();
     session.checkSubject(subject);
-    return send(session.token);
+    return forSubject(await send(session.token));
   };
 }

@@ -105,6 +105,31 @@ test('a service that is no HTTP origin is refused when the client is created', (
     assert.throws(() => createClient({ baseUrl: 'https://id.example.com', services: [service] }), TypeError);
 });
 
+test('a response for one user is dropped when another has signed in', async () => {
+  const castellan = createTestCastellan();
+  const [ada, bob] = ['ada@example.com', 'bob@example.com'].map((email) => castellan.addUser({ email }));
+  assert.ok(ada && bob);
+  const atCastellan = castellan.browserFetch();
+  const answer = Promise.withResolvers<Response>();
+  const asked = Promise.withResolvers<void>();
+  const client = createClient({
+    baseUrl: castellan.baseUrl,
+    services: [ORDERS],
+    fetch: (input, init) => {
+      const request = new Request(input, init);
+      if (request.url.startsWith(castellan.baseUrl)) return atCastellan(request);
+      asked.resolve();
+      return answer.promise;
+    },
+  });
+  await client.auth.signIn({ email: ada.email, password: ada.password });
+  const orders = client.auth.fetch(`${ORDERS}/orders`);
+  await asked.promise;
+  await client.auth.signIn({ email: bob.email, password: bob.password });
+  answer.resolve(new Response('the orders of ada'));
+  await assert.rejects(orders, { code: 'session_changed' });
+});
+
 test('an aborted request ends with the reason of its signal', async () => {
   const { client } = await open();
   const reason = new Error('the person left the page');
