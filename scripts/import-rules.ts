@@ -74,7 +74,7 @@ export const modules: Modules = {
   },
   dashboard: { uses: ['authz'] },
   health: { uses: ['sessions/key-ring.ts'] },
-  pages: { uses: [] },
+  console: { uses: [] },
   settings: { uses: [] },
   seed: { uses: ['audit', 'sessions/key-ring.ts'] },
 };

@@ -8,7 +8,6 @@ import { accessChangeRoutes } from './modules/access-changes/routes.ts';
 import { auditRoutes } from './modules/audit/routes.ts';
 import { recordBounded } from './modules/audit/service.ts';
 import { recordUnreadableLogin } from './modules/auth/login.ts';
-import { lifetimeMinutes } from './modules/auth/one-time-tokens.ts';
 import { REFRESH_COOKIE } from './modules/auth/refresh-cookie.ts';
 import { authRoutes } from './modules/auth/routes.ts';
 import { sessionRoutes } from './modules/auth/session-routes.ts';
@@ -16,10 +15,10 @@ import { presentsServiceCredential } from './modules/authz/authentication.ts';
 import { callerOf } from './modules/authz/caller.ts';
 import { recordDenied } from './modules/authz/denials.ts';
 import { addGuard } from './modules/authz/guard.ts';
+import { consoleRoutes } from './modules/console/routes.ts';
 import { dashboardRoutes } from './modules/dashboard/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
 import { oauthMetadataRoutes, oauthRoutes } from './modules/oauth/routes.ts';
-import { pageRoutes } from './modules/pages/routes.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
 import { permissionRoutes } from './modules/permissions/routes.ts';
 import { roleGroupMemberRoutes } from './modules/role-groups/member-routes.ts';
@@ -149,8 +148,6 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => oauthRoutes(scope, deps), { prefix: '/api/v1/oauth' });
   await app.register(async (scope) => oauthMetadataRoutes(scope, deps));
   await app.register(async (scope) => healthRoutes(scope, { ...deps, pool: deps.reservedPool }));
-  await app.register(async (scope) =>
-    pageRoutes(scope, { settings: deps.settings, resetLinkMinutes: lifetimeMinutes.reset_password }),
-  );
+  await app.register(async (scope) => consoleRoutes(scope, deps));
   return app;
 }

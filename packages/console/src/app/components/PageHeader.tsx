@@ -1,0 +1,27 @@
+// The heading of a page, its count and its actions.
+import type { ReactElement, ReactNode } from 'react';
+import { useEffect, useRef } from 'react';
+import { pageSettings } from '../../shared/page-settings.ts';
+
+type Props = { title: string; note?: ReactNode; actions?: ReactNode };
+
+/** Takes the focus when the page opens, so that screen readers read where one is, and names the browser's tab. */
+export function PageHeader({ title, note, actions }: Props): ReactElement {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · ${pageSettings.serviceName}`;
+    // A dialog or a pane that opened with the page keeps the focus.
+    if (!document.querySelector('[role="dialog"]')) heading.current?.focus({ preventScroll: true });
+  }, [title]);
+  return (
+    <div className="page-header">
+      <div className="page-title">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {note !== undefined && <span className="muted">{note}</span>}
+      </div>
+      {actions && <div className="page-actions">{actions}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+// Pages of a list: which page, how many rows, how many results.
+import { ActionIcon, NativeSelect } from '@mantine/core';
+import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
+import { type ReactElement, useEffect } from 'react';
+import { formatNumber } from '../../shared/format.ts';
+import { readPreference, writePreference } from '../../shared/preferences.ts';
+import { t } from '../text.ts';
+import { announce } from './announce.ts';
+
+const sizes = ['25', '50', '100'];
+const DEFAULT_SIZE = 50;
+
+/** Returns the number of rows per page that this browser remembers. */
+export function preferredSize(): number {
+  const stored = readPreference('pageSize') ?? '';
+  return sizes.includes(stored) ? Number(stored) : DEFAULT_SIZE;
+}
+
+type Props = {
+  page: number;
+  size: number;
+  total: number;
+  onPage: (page: number) => void;
+  onSize: (size: number) => void;
+};
+
+/** Announces the number of results whenever it changes. */
+export function Pager({ page, size, total, onPage, onSize }: Props): ReactElement {
+  const pages = Math.max(1, Math.ceil(total / size));
+  useEffect(() => announce(t.common.list.results(total)), [total]);
+  return (
+    <nav className="pager" aria-label={t.common.list.page(formatNumber(page), formatNumber(pages))}>
+      <span className="muted">{t.common.list.results(total)}</span>
+      <NativeSelect
+        size="xs"
+        aria-label={t.common.list.pageSize}
+        data={sizes}
+        value={String(size)}
+        onChange={(event) => {
+          writePreference('pageSize', event.currentTarget.value);
+          onSize(Number(event.currentTarget.value));
+        }}
+      />
+      <ActionIcon
+        variant="default"
+        aria-label={t.common.actions.previous}
+        disabled={page <= 1}
+        onClick={() => onPage(page - 1)}
+      >
+        <IconChevronLeft size={16} aria-hidden className="mirrored" />
+      </ActionIcon>
+      <span aria-hidden>{t.common.list.page(formatNumber(page), formatNumber(pages))}</span>
+      <ActionIcon
+        variant="default"
+        aria-label={t.common.actions.next}
+        disabled={page >= pages}
+        onClick={() => onPage(page + 1)}
+      >
+        <IconChevronRight size={16} aria-hidden className="mirrored" />
+      </ActionIcon>
+    </nav>
+  );
+}

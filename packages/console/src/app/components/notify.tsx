@@ -1,0 +1,51 @@
+// Short messages at the edge of the page: what was done, with a way back where there is one.
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { failureOf } from '../data/errors.ts';
+import { t } from '../text.ts';
+
+/** How long a reversible act can be undone. */
+const UNDO_MS = 8_000;
+const SHORT_MS = 4_000;
+
+const closeButtonProps = () => ({ 'aria-label': t.common.actions.close });
+
+export function notifyDone(message: string): void {
+  notifications.show({ message, color: 'teal', autoClose: SHORT_MS, closeButtonProps: closeButtonProps() });
+}
+
+/** Stays until it is closed. */
+export function notifyFailure(error: unknown): void {
+  const { message, requestId } = failureOf(error);
+  notifications.show({
+    title: t.common.errors.title,
+    message: requestId ? `${message} (${t.common.errors.requestId(requestId)})` : message,
+    color: 'red',
+    autoClose: false,
+    closeButtonProps: closeButtonProps(),
+  });
+}
+
+/** Says what was done and offers to undo it for eight seconds. A failed undo is told. */
+export function notifyUndo(message: string, undo: () => Promise<unknown>): void {
+  const id = notifications.show({
+    message: (
+      <span className="undo">
+        <span>{message}</span>
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => {
+            notifications.hide(id);
+            undo().catch(notifyFailure);
+          }}
+        >
+          {t.common.actions.undo}
+        </Button>
+      </span>
+    ),
+    color: 'teal',
+    autoClose: UNDO_MS,
+    closeButtonProps: closeButtonProps(),
+  });
+}

@@ -1,0 +1,98 @@
+// What a page shows instead of its content: an error, a missing permission, nothing yet, no match.
+import { Alert, Button, CopyButton } from '@mantine/core';
+import { IconAlertTriangle, IconLock, IconSearchOff } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactElement, ReactNode } from 'react';
+import { reading } from '../data/api.ts';
+import { type Failure, failureOf } from '../data/errors.ts';
+import { nameOf, useMe } from '../data/me.tsx';
+import { t } from '../text.ts';
+
+/** A failure with its request id and, if given, a way to try again. What was typed or shown stays where it is. */
+export function ErrorAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactElement {
+  const failure = failureOf(error);
+  return (
+    <Alert color="red" variant="light" icon={<IconAlertTriangle aria-hidden />} role="alert">
+      <p className="alert-text">{failure.message}</p>
+      <Reasons failure={failure} />
+      {failure.requestId && <p className="request-id">{t.common.errors.requestId(failure.requestId)}</p>}
+      {onRetry && (
+        <Button size="compact-sm" variant="default" onClick={onRetry}>
+          {t.common.actions.retry}
+        </Button>
+      )}
+    </Alert>
+  );
+}
+
+function Reasons({ failure: { reasons, fields } }: { failure: Failure }): ReactNode {
+  const lines = [...reasons, ...[...fields].map(([field, message]) => `${field}: ${message}`)];
+  if (lines.length === 0) return null;
+  return (
+    <ul className="reasons">
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  );
+}
+
+type EmptyProps = { icon?: ReactNode; title: string; text?: string | undefined; action?: ReactNode };
+
+/** A list without entries: what could be here, and the one thing to do next. */
+export const Empty = ({ icon, title, text, action }: EmptyProps): ReactElement => (
+  <div className="empty">
+    {icon}
+    <h2>{title}</h2>
+    {text && <p className="muted">{text}</p>}
+    {action}
+  </div>
+);
+
+export const NoMatch = ({ onClear }: { onClear: () => void }): ReactElement => (
+  <Empty
+    icon={<IconSearchOff size={32} aria-hidden />}
+    title={t.common.list.noMatch}
+    action={
+      <Button variant="default" onClick={onClear}>
+        {t.common.actions.clearFilters}
+      </Button>
+    }
+  />
+);
+
+/** Says which permission is missing, which roles have it, and gives the text of a request for it. */
+export function Forbidden({ permission, page }: { permission: string; page: string }): ReactElement {
+  const me = useMe();
+  const roles = useRolesWith(permission);
+  return (
+    <Empty
+      icon={<IconLock size={32} aria-hidden />}
+      title={t.common.forbidden.title}
+      text={[
+        t.common.forbidden.need(permission),
+        ...(roles.length > 0 ? [t.common.forbidden.roles(roles.join(', '))] : []),
+      ].join(' ')}
+      action={
+        <CopyButton
+          value={t.common.forbidden.request(`${nameOf(me.user)} (${me.user.email})`, permission, page)}
+        >
+          {({ copied, copy }) => (
+            <Button variant="default" onClick={copy}>
+              {copied ? t.common.actions.copied : t.common.forbidden.copy}
+            </Button>
+          )}
+        </CopyButton>
+      }
+    />
+  );
+}
+
+/** Returns the names of the roles that hold the permission, as far as the person may know them. */
+function useRolesWith(permission: string): string[] {
+  const { can } = useMe();
+  const roles = useQuery({ ...reading('GET /api/v1/roles/list', {}), enabled: can('role.read') });
+  return (roles.data?.data ?? [])
+    .filter((role) => role.permissions.some(({ name }) => name === permission))
+    .map(({ name }) => name);
+}

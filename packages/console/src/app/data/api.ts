@@ -1,0 +1,84 @@
+// Reads and writes of the API, with the types of the SDK. Every page goes through these functions.
+import type { InputOf, Operation, ResultOf } from '@castellan/sdk';
+import {
+  keepPreviousData,
+  QueryClient,
+  type QueryKey,
+  type UseQueryOptions,
+  useMutation,
+} from '@tanstack/react-query';
+import { client } from '../../shared/client.ts';
+import { acrossSessions } from './session-loss.ts';
+
+type ReadOperation = Extract<Operation, `GET ${string}`>;
+
+/** A record that was read a moment ago is shown again without asking; it is asked for again when the page returns. */
+const FRESH_MS = 5_000;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    // The client repeats what may be repeated.
+    queries: { retry: false, staleTime: FRESH_MS, refetchOnWindowFocus: true, networkMode: 'always' },
+    mutations: { retry: false, networkMode: 'always' },
+  },
+});
+
+/** A response and the ETag of the record; null without one. */
+export type Versioned<T> = { result: T; etag: string | null };
+
+/** Sends one request. Rejects with a `CastellanError`. */
+export async function call<O extends Operation>(operation: O, input: InputOf<O>): Promise<ResultOf<O>> {
+  return (await callVersioned(operation, input)).result;
+}
+
+/** Sends one request and returns the ETag, too, for a later `if-match`. */
+export async function callVersioned<O extends Operation>(
+  operation: O,
+  input: InputOf<O>,
+): Promise<Versioned<ResultOf<O>>> {
+  const { result, headers } = await acrossSessions(() => client.request(operation, input), input.signal);
+  return { result, etag: headers.get('etag') };
+}
+
+/** The options of a query that reads one operation. Rows of the page before stay while the next page loads. */
+export function reading<O extends ReadOperation>(
+  operation: O,
+  input: InputOf<O>,
+): UseQueryOptions<ResultOf<O>, Error, ResultOf<O>, QueryKey> {
+  return {
+    queryKey: [operation, input],
+    queryFn: ({ signal }) => call(operation, { ...input, signal }),
+  };
+}
+
+/** Like `reading`, with the ETag. */
+export function readingVersioned<O extends ReadOperation>(
+  operation: O,
+  input: InputOf<O>,
+): UseQueryOptions<Versioned<ResultOf<O>>, Error, Versioned<ResultOf<O>>, QueryKey> {
+  return {
+    queryKey: [operation, input, 'versioned'],
+    queryFn: ({ signal }) => callVersioned(operation, { ...input, signal }),
+  };
+}
+
+/** Keeps the rows on screen while others load: `useQuery({ ...reading(…), ...keepingRows })`. */
+export const keepingRows = { placeholderData: keepPreviousData };
+
+/** Everything on screen is read again: a change of access may show anywhere. */
+export const readAgain = (): Promise<void> => queryClient.invalidateQueries();
+
+/** A write: `run(input)`, `isPending`, `error`. Afterwards everything on screen is read again, also after a failure. */
+export function useWrite<I, R>(write: (input: I) => Promise<R>, onDone?: (result: R, input: I) => void) {
+  const mutation = useMutation({
+    mutationFn: write,
+    onSuccess: (result, input) => onDone?.(result, input),
+    onSettled: () => void readAgain(),
+  });
+  return {
+    run: mutation.mutate,
+    isPending: mutation.isPending,
+    error: mutation.error,
+    reset: mutation.reset,
+  };
+}

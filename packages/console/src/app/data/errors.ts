@@ -1,0 +1,51 @@
+// Failures as people read them.
+import { CastellanError } from '@castellan/sdk';
+import { formatDuration } from '../../shared/format.ts';
+import { t } from '../text.ts';
+
+export type Failure = {
+  message: string;
+  code: string;
+  requestId: string | null;
+  /** Field → message. */
+  fields: ReadonlyMap<string, string>;
+  /** Every rule that a refused password breaks. */
+  reasons: readonly string[];
+  /** What the caller would need; null for other failures. */
+  requiredPermission: string | null;
+};
+
+const sentenceOf = ({ code, message, status, retryAfterMs }: CastellanError): string => {
+  if (code === 'network_error') return t.common.errors.offline;
+  if (code === 'timeout') return t.common.errors.timeout;
+  const own = t.common.errors.byCode[code] ?? message;
+  const isWait = retryAfterMs !== null && (status === 429 || status === 503);
+  return isWait ? `${own} ${t.common.errors.retryAfter(formatDuration(retryAfterMs / 1_000))}` : own;
+};
+
+/** Returns what to show for anything that was thrown. */
+export function failureOf(error: unknown): Failure {
+  if (!(error instanceof CastellanError))
+    return {
+      message: t.common.errors.unexpected,
+      code: 'unexpected',
+      requestId: null,
+      fields: new Map(),
+      reasons: [],
+      requiredPermission: null,
+    };
+  const required = error.body?.required_permission;
+  return {
+    message: sentenceOf(error),
+    code: error.code,
+    requestId: error.requestId,
+    fields: new Map(
+      error.fields.map(({ field, code, message }) => [field, t.common.errors.byField[code] ?? message]),
+    ),
+    reasons: error.reasons,
+    requiredPermission: typeof required === 'string' ? required : null,
+  };
+}
+
+export const isCode = (error: unknown, ...codes: string[]): boolean =>
+  error instanceof CastellanError && codes.includes(error.code);

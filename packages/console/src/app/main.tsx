@@ -1,0 +1,43 @@
+// The app: loads the texts, continues the session and shows the page of the address.
+import { CastellanProvider } from '@castellan/sdk/react';
+import { DirectionProvider, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { client } from '../shared/client.ts';
+import { language, markDocument } from '../shared/language.ts';
+import './mantine.css';
+import './app.css';
+import { queryClient } from './data/api.ts';
+import { router } from './router.tsx';
+import { Boot } from './shell/Boot.tsx';
+import { loadTexts } from './text.ts';
+import { resolveVariables, theme } from './theme.ts';
+
+const colorSchemeManager = localStorageColorSchemeManager({ key: 'castellan.scheme' });
+
+markDocument();
+await loadTexts();
+const root = document.getElementById('root');
+if (!root) throw new Error('The page has no element "root".');
+createRoot(root).render(
+  <StrictMode>
+    <DirectionProvider initialDirection={language === 'en-XB' ? 'rtl' : 'ltr'} detectDirection={false}>
+      <MantineProvider
+        theme={theme}
+        cssVariablesResolver={resolveVariables}
+        colorSchemeManager={colorSchemeManager}
+        defaultColorScheme="auto"
+      >
+        <Notifications position="bottom-right" zIndex={300} />
+        <QueryClientProvider client={queryClient}>
+          <CastellanProvider client={client} fallback={<Boot />}>
+            <RouterProvider router={router} />
+          </CastellanProvider>
+        </QueryClientProvider>
+      </MantineProvider>
+    </DirectionProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,6 @@
+// Texte der Seite Rollengruppen.
+import type { Messages } from '../en/index.ts';
+
+export const roleGroups: Messages['roleGroups'] = {
+  title: 'Rollengruppen',
+};

@@ -1,0 +1,5 @@
+// Texts of the page Access explorer.
+
+export const access = {
+  title: 'Access explorer',
+};

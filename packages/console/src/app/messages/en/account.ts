@@ -1,0 +1,5 @@
+// Texts of the page My account.
+
+export const account = {
+  title: 'My account',
+};

@@ -1,0 +1,5 @@
+// Texts of the page Audit log.
+
+export const audit = {
+  title: 'Audit log',
+};

@@ -1,0 +1,5 @@
+// Texts of the page Permission matrix.
+
+export const matrix = {
+  title: 'Permission matrix',
+};

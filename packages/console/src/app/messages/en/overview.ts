@@ -1,0 +1,5 @@
+// Texts of the page Overview.
+
+export const overview = {
+  title: 'Overview',
+};

@@ -1,0 +1,5 @@
+// Texts of the page Permissions.
+
+export const permissions = {
+  title: 'Permissions',
+};

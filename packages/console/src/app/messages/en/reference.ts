@@ -1,0 +1,5 @@
+// Texts of the page API reference.
+
+export const reference = {
+  title: 'API reference',
+};

@@ -1,0 +1,5 @@
+// Texts of the page Role groups.
+
+export const roleGroups = {
+  title: 'Role groups',
+};

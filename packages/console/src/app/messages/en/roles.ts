@@ -1,0 +1,5 @@
+// Texts of the page Roles.
+
+export const roles = {
+  title: 'Roles',
+};

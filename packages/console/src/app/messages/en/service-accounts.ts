@@ -1,0 +1,5 @@
+// Texts of the page Service accounts.
+
+export const serviceAccounts = {
+  title: 'Service accounts',
+};

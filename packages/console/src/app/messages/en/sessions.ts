@@ -1,0 +1,5 @@
+// Texts of the page Sessions.
+
+export const sessions = {
+  title: 'Sessions',
+};

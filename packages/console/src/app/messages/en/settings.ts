@@ -1,0 +1,5 @@
+// Texts of the page Settings.
+
+export const settings = {
+  title: 'Settings',
+};

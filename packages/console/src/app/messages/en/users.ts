@@ -1,0 +1,5 @@
+// Texts of the page Users.
+
+export const users = {
+  title: 'Users',
+};

@@ -1,0 +1,225 @@
+// The pages and what of them is in the address. Each page is a file that loads when it is opened.
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
+import type { ReactElement } from 'react';
+import { pageSettings } from '../shared/page-settings.ts';
+import { NotFound } from './components/NotFound.tsx';
+import { PageError } from './components/PageError.tsx';
+import {
+  choiceIn,
+  flagIn,
+  type Given,
+  numberIn,
+  optional,
+  parseSearch,
+  stringifySearch,
+  textIn,
+  uuidIn,
+} from './search.ts';
+import { Gate } from './shell/Gate.tsx';
+import { Shell } from './shell/Shell.tsx';
+
+const MAX_PAGE = 1_000_000;
+const MAX_SIZE = 100;
+
+const statuses = ['active', 'inactive', 'locked', 'unverified'] as const;
+const userSorts = ['created_at', '-created_at', 'email', '-email', 'last_name', '-last_name'] as const;
+const userTabs = ['profile', 'access', 'sessions', 'activity'] as const;
+const accountTabs = ['keys', 'access', 'activity'] as const;
+const roleTabs = ['permissions', 'users', 'activity'] as const;
+
+/** What every paged list has in its address. */
+const paging = (given: Given) => ({
+  q: textIn(given, 'q'),
+  page: numberIn(given, 'page', 1, MAX_PAGE),
+  size: numberIn(given, 'size', 1, MAX_SIZE),
+});
+
+const root = createRootRoute({
+  component: (): ReactElement => (
+    <Gate>
+      <Shell />
+    </Gate>
+  ),
+  notFoundComponent: NotFound,
+});
+
+const page = <P extends string>(path: P) => ({ getParentRoute: () => root, path });
+
+const index = createRoute({
+  ...page('/'),
+  beforeLoad: () => {
+    throw redirect({ to: '/overview', replace: true });
+  },
+});
+const overview = createRoute({
+  ...page('/overview'),
+  component: lazyRouteComponent(() => import('./pages/overview/Overview.tsx'), 'Overview'),
+});
+const users = createRoute({
+  ...page('/users'),
+  validateSearch: (given: Given) =>
+    optional({
+      ...paging(given),
+      status: choiceIn(given, 'status', statuses),
+      role: uuidIn(given, 'role'),
+      roles: choiceIn(given, 'roles', ['none']),
+      verified: flagIn(given, 'verified'),
+      is_active: flagIn(given, 'is_active'),
+      removal_within_hours: numberIn(given, 'removal_within_hours', 1, 8_760),
+      sort: choiceIn(given, 'sort', userSorts),
+      user: uuidIn(given, 'user'),
+      tab: choiceIn(given, 'tab', userTabs),
+    }),
+  component: lazyRouteComponent(() => import('./pages/users/Users.tsx'), 'Users'),
+});
+const newUser = createRoute({
+  ...page('/users/new'),
+  component: lazyRouteComponent(() => import('./pages/users/NewUser.tsx'), 'NewUser'),
+});
+const roles = createRoute({
+  ...page('/roles'),
+  validateSearch: (given: Given) =>
+    optional({
+      ...paging(given),
+      holders: choiceIn(given, 'holders', ['none']),
+      permissions: choiceIn(given, 'permissions', ['none']),
+      compare: textIn(given, 'compare'),
+    }),
+  component: lazyRouteComponent(() => import('./pages/roles/Roles.tsx'), 'Roles'),
+});
+const role = createRoute({
+  ...page('/roles/$id'),
+  validateSearch: (given: Given) => optional({ tab: choiceIn(given, 'tab', roleTabs) }),
+  component: lazyRouteComponent(() => import('./pages/roles/RolePage.tsx'), 'RolePage'),
+});
+const matrix = createRoute({
+  ...page('/matrix'),
+  validateSearch: (given: Given) =>
+    optional({
+      f: textIn(given, 'f'),
+      roles: choiceIn(given, 'roles', ['custom']),
+      group: uuidIn(given, 'group'),
+    }),
+  component: lazyRouteComponent(() => import('./pages/matrix/Matrix.tsx'), 'Matrix'),
+});
+const roleGroups = createRoute({
+  ...page('/role-groups'),
+  validateSearch: (given: Given) => optional({ q: textIn(given, 'q'), g: uuidIn(given, 'g') }),
+  component: lazyRouteComponent(() => import('./pages/role-groups/RoleGroups.tsx'), 'RoleGroups'),
+});
+const permissions = createRoute({
+  ...page('/permissions'),
+  validateSearch: (given: Given) =>
+    optional({
+      ...paging(given),
+      group: uuidIn(given, 'group'),
+      roles: choiceIn(given, 'roles', ['none']),
+      is_builtin: flagIn(given, 'is_builtin'),
+      permission: uuidIn(given, 'permission'),
+    }),
+  component: lazyRouteComponent(() => import('./pages/permissions/Permissions.tsx'), 'Permissions'),
+});
+const access = createRoute({
+  ...page('/access'),
+  validateSearch: (given: Given) =>
+    optional({
+      user: uuidIn(given, 'user'),
+      permission: textIn(given, 'permission'),
+      other: uuidIn(given, 'other'),
+      view: choiceIn(given, 'view', ['check', 'holders', 'compare']),
+    }),
+  component: lazyRouteComponent(() => import('./pages/access/Access.tsx'), 'Access'),
+});
+const sessions = createRoute({
+  ...page('/sessions'),
+  validateSearch: (given: Given) =>
+    optional({
+      q: textIn(given, 'q'),
+      user: uuidIn(given, 'user'),
+      address: textIn(given, 'address'),
+      older_than: textIn(given, 'older_than'),
+    }),
+  component: lazyRouteComponent(() => import('./pages/sessions/Sessions.tsx'), 'Sessions'),
+});
+const audit = createRoute({
+  ...page('/audit'),
+  validateSearch: (given: Given) =>
+    optional({
+      q: textIn(given, 'q'),
+      actor: uuidIn(given, 'actor'),
+      type: textIn(given, 'type'),
+      target: textIn(given, 'target'),
+      action: textIn(given, 'action'),
+      address: textIn(given, 'address'),
+      result: choiceIn(given, 'result', ['success', 'failure']),
+      from: textIn(given, 'from'),
+      to: textIn(given, 'to'),
+      entry: textIn(given, 'entry'),
+    }),
+  component: lazyRouteComponent(() => import('./pages/audit/Audit.tsx'), 'Audit'),
+});
+const serviceAccounts = createRoute({
+  ...page('/service-accounts'),
+  validateSearch: (given: Given) =>
+    optional({
+      ...paging(given),
+      account: uuidIn(given, 'account'),
+      tab: choiceIn(given, 'tab', accountTabs),
+    }),
+  component: lazyRouteComponent(
+    () => import('./pages/service-accounts/ServiceAccounts.tsx'),
+    'ServiceAccounts',
+  ),
+});
+const settings = createRoute({
+  ...page('/settings'),
+  validateSearch: (given: Given) => optional({ q: textIn(given, 'q') }),
+  component: lazyRouteComponent(() => import('./pages/settings/Settings.tsx'), 'Settings'),
+});
+const account = createRoute({
+  ...page('/account'),
+  component: lazyRouteComponent(() => import('./pages/account/Account.tsx'), 'Account'),
+});
+const reference = createRoute({
+  ...page('/reference'),
+  component: lazyRouteComponent(() => import('./pages/reference/Reference.tsx'), 'Reference'),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    index,
+    overview,
+    users,
+    newUser,
+    roles,
+    role,
+    matrix,
+    roleGroups,
+    permissions,
+    access,
+    sessions,
+    audit,
+    serviceAccounts,
+    settings,
+    account,
+    reference,
+  ]),
+  basepath: pageSettings.basePath || '/',
+  parseSearch,
+  stringifySearch,
+  defaultPreload: 'intent',
+  defaultErrorComponent: PageError,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,80 @@
+// Lets signed-in people in, sends others to the sign-in page, and keeps the page when a session ends elsewhere.
+import type { User } from '@castellan/sdk';
+import { useAccount } from '@castellan/sdk/react';
+import {
+  type ReactElement,
+  type ReactNode,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
+import { client } from '../../shared/client.ts';
+import { addressOf } from '../../shared/page-settings.ts';
+import { ErrorAlert } from '../components/states.tsx';
+import { queryClient, readAgain } from '../data/api.ts';
+import { type Me, MeProvider } from '../data/me.tsx';
+import { sessionLoss } from '../data/session-loss.ts';
+import { Relogin } from './Relogin.tsx';
+
+const here = (): string => location.pathname + location.search;
+
+/** Leads to the sign-in page, which leads back here. */
+const leave = (): void => location.replace(`${addressOf('/login')}?next=${encodeURIComponent(here())}`);
+
+export function Gate({ children }: { children: ReactNode }): ReactElement | null {
+  const { user, permissions, status, error, reload } = useAccount();
+  const isLost = useSyncExternalStore(sessionLoss.subscribe, sessionLoss.isLost);
+  const [last, setLast] = useState<{ user: User; permissions: ReadonlySet<string> } | null>(null);
+  const shown = useRef<string | null>(null);
+
+  useEffect(
+    () =>
+      client.auth.subscribe(({ type, subject }) => {
+        // Another person's data must never show, not even for a moment.
+        const isOther = shown.current !== null && subject !== null && subject !== shown.current;
+        if (type === 'subject_changed' || isOther) {
+          queryClient.clear();
+          location.reload();
+        } else if (type === 'session_ended' && shown.current) sessionLoss.begin();
+        else if (type === 'authenticated' && sessionLoss.isLost()) {
+          sessionLoss.end();
+          void readAgain();
+        } else if (type === 'signed_out' || type === 'anonymous') leave();
+      }),
+    [],
+  );
+  useEffect(() => {
+    if (!user) return;
+    shown.current = user.id;
+    setLast({ user, permissions });
+  }, [user, permissions]);
+  useEffect(() => {
+    if (status === 'ready' && !user && !shown.current && client.auth.state === 'anonymous') leave();
+  }, [status, user]);
+
+  const shownUser = user ?? last?.user ?? null;
+  const held = user ? permissions : last?.permissions;
+  const me = useMemo<Me | null>(
+    () =>
+      shownUser && {
+        user: shownUser,
+        can: (permission) => held?.has(permission.toLowerCase()) ?? false,
+        reload,
+      },
+    [shownUser, held, reload],
+  );
+  if (!me)
+    return status === 'failed' ? (
+      <div className="gate-error">
+        <ErrorAlert error={error} onRetry={() => void reload()} />
+      </div>
+    ) : null;
+  return (
+    <MeProvider me={me}>
+      {children}
+      {isLost && <Relogin email={me.user.email} />}
+    </MeProvider>
+  );
+}

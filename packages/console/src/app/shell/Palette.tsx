@@ -1,0 +1,165 @@
+// The command palette: people, roles, permissions and pages, found by typing.
+import type { ListedUser, Permission, Role } from '@castellan/sdk';
+import { Modal, TextInput } from '@mantine/core';
+import { IconKey, IconSearch, IconShield, IconUser } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type KeyboardEvent, type ReactElement, type ReactNode, useId, useState } from 'react';
+import { useTypedText } from '../components/debounce.ts';
+import { keepingRows, reading } from '../data/api.ts';
+import { nameOf, useMe } from '../data/me.tsx';
+import { t } from '../text.ts';
+import { mayOpen, navPages } from './nav.ts';
+
+type Entry = { key: string; label: string; note?: string; icon: ReactNode; run: () => void };
+
+/** Of each kind so many are listed. */
+const MOST = 6;
+const MOST_PERMISSIONS = 100;
+
+const matches = (text: string, typed: string): boolean =>
+  text.toLocaleLowerCase().includes(typed.trim().toLocaleLowerCase());
+
+export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }): ReactElement {
+  const [stored, store] = useState('');
+  const [typed, setTyped] = useTypedText(stored, store);
+  const [at, setAt] = useState(0);
+  const id = useId();
+  const entries = useEntries(typed, stored, onHelp);
+  const chosen = Math.min(at, entries.length - 1);
+  const run = (entry: Entry | undefined): void => {
+    if (!entry) return;
+    onClose();
+    entry.run();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) setAt((chosen + step + entries.length) % Math.max(1, entries.length));
+    else if (event.key === 'Enter') run(entries[chosen]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      withCloseButton={false}
+      centered={false}
+      yOffset="12vh"
+      size="lg"
+      padding={0}
+      aria-label={t.common.header.search}
+    >
+      <TextInput
+        data-autofocus
+        size="md"
+        role="combobox"
+        aria-label={t.common.header.search}
+        aria-expanded
+        aria-controls={id}
+        aria-activedescendant={entries[chosen] ? `${id}-${chosen}` : undefined}
+        placeholder={t.common.header.search}
+        leftSection={<IconSearch size={18} aria-hidden />}
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.currentTarget.value);
+          setAt(0);
+        }}
+        onKeyDown={onKeyDown}
+        classNames={{ input: 'palette-input' }}
+      />
+      <div id={id} role="listbox" aria-label={t.common.header.search} className="palette-list">
+        {entries.map((entry, index) => (
+          <div
+            key={entry.key}
+            id={`${id}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === chosen}
+            ref={(element) => {
+              if (index === chosen) element?.scrollIntoView({ block: 'nearest' });
+            }}
+            onMouseMove={() => setAt(index)}
+            onClick={() => run(entry)}
+            onKeyDown={onKeyDown}
+          >
+            {entry.icon}
+            <span>{entry.label}</span>
+            {entry.note && <span className="muted">{entry.note}</span>}
+          </div>
+        ))}
+        {entries.length === 0 && <p className="muted palette-none">{t.common.list.noMatch}</p>}
+      </div>
+    </Modal>
+  );
+}
+
+/** `typed` filters what is here at once; `stored` follows when typing pauses and asks the service. */
+function useEntries(typed: string, stored: string, onHelp: () => void): Entry[] {
+  const me = useMe();
+  const navigate = useNavigate();
+  const isSearching = stored.trim().length > 0;
+  const people = useQuery({
+    ...reading('GET /api/v1/users', { query: { search: stored.trim(), size: MOST } }),
+    ...keepingRows,
+    enabled: isSearching && me.can('user.read'),
+  });
+  const roles = useQuery({
+    ...reading('GET /api/v1/roles/list', {}),
+    enabled: isSearching && me.can('role.read'),
+  });
+  const permissions = useQuery({
+    ...reading('GET /api/v1/permissions', { query: { size: MOST_PERMISSIONS } }),
+    enabled: isSearching && me.can('permission.read'),
+  });
+  const pages = navPages
+    .filter((page) => mayOpen(page, me) && matches(t.common.nav[page.name], typed))
+    .map(({ name, path, icon: Icon }) => ({
+      key: path,
+      label: t.common.nav[name],
+      icon: <Icon size={16} aria-hidden />,
+      run: () => void navigate({ to: path }),
+    }));
+  const help = matches(t.common.header.shortcuts, typed)
+    ? [
+        {
+          key: 'help',
+          label: t.common.header.shortcuts,
+          icon: <IconSearch size={16} aria-hidden />,
+          run: onHelp,
+        },
+      ]
+    : [];
+  if (!isSearching) return [...pages, ...help];
+  return [
+    ...(people.data?.data.items ?? []).map((user: ListedUser) => ({
+      key: user.id,
+      label: nameOf(user),
+      note: user.email,
+      icon: <IconUser size={16} aria-hidden />,
+      run: () => void navigate({ to: '/users', search: { user: user.id } }),
+    })),
+    ...(roles.data?.data ?? [])
+      .filter(({ name }: Role) => matches(name, typed))
+      .slice(0, MOST)
+      .map((role: Role) => ({
+        key: role.id,
+        label: role.name,
+        note: t.common.nav.roles,
+        icon: <IconShield size={16} aria-hidden />,
+        run: () => void navigate({ to: '/roles/$id', params: { id: role.id } }),
+      })),
+    ...(permissions.data?.data ?? [])
+      .filter(({ name }: Permission) => matches(name, typed))
+      .slice(0, MOST)
+      .map((permission: Permission) => ({
+        key: permission.id,
+        label: permission.name,
+        note: t.common.nav.permissions,
+        icon: <IconKey size={16} aria-hidden />,
+        run: () => void navigate({ to: '/access', search: { permission: permission.name } }),
+      })),
+    ...pages,
+    ...help,
+  ];
+}

@@ -1,0 +1,32 @@
+// Opens the command palette, which loads when it is first used.
+import { Kbd, UnstyledButton } from '@mantine/core';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
+import { lazy, type ReactElement, Suspense } from 'react';
+import { t } from '../text.ts';
+
+const Palette = lazy(() => import('./Palette.tsx').then(({ Palette: Loaded }) => ({ default: Loaded })));
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+export function PaletteButton({ onHelp }: { onHelp: () => void }): ReactElement {
+  const [isOpen, palette] = useDisclosure(false);
+  // Also while a field has the focus.
+  useHotkeys([['mod+K', palette.open]], []);
+  return (
+    <>
+      <UnstyledButton className="palette-button" onClick={palette.open} aria-label={t.common.header.search}>
+        <IconSearch size={16} aria-hidden />
+        <span className="palette-hint">{t.common.header.search}</span>
+        <Kbd size="xs" aria-hidden>
+          {isApple ? '⌘' : 'Ctrl'} K
+        </Kbd>
+      </UnstyledButton>
+      {isOpen && (
+        <Suspense>
+          <Palette onClose={palette.close} onHelp={onHelp} />
+        </Suspense>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,68 @@
+// Signs the same person in again over the page, when their session has ended elsewhere. Nothing that they typed is lost.
+import { Anchor, Modal, PasswordInput, Stack } from '@mantine/core';
+import { type ReactElement, useState } from 'react';
+import { client } from '../../shared/client.ts';
+import { addressOf } from '../../shared/page-settings.ts';
+import { Form, fieldError } from '../components/forms.tsx';
+import { t } from '../text.ts';
+
+export function Relogin({ email }: { email: string }): ReactElement {
+  const [password, setPassword] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const [isPending, setPending] = useState(false);
+  const signIn = async (): Promise<void> => {
+    setPending(true);
+    setError(null);
+    try {
+      await client.auth.signIn({ email, password });
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setPending(false);
+    }
+  };
+  return (
+    <Modal
+      opened
+      onClose={() => {}}
+      withCloseButton={false}
+      closeOnEscape={false}
+      closeOnClickOutside={false}
+      title={t.common.session.endedTitle}
+      zIndex={400}
+    >
+      <Stack gap="sm">
+        <p>{t.common.session.endedText}</p>
+        <Form
+          onSubmit={() => void signIn()}
+          isPending={isPending}
+          error={error}
+          fields={['password']}
+          submitLabel={t.common.session.signIn}
+        >
+          <input
+            type="email"
+            name="email"
+            value={email}
+            autoComplete="username"
+            readOnly
+            className="visually-hidden"
+            tabIndex={-1}
+            aria-hidden
+          />
+          <PasswordInput
+            data-autofocus
+            label={`${t.common.session.password} · ${email}`}
+            autoComplete="current-password"
+            value={password}
+            error={fieldError(error, 'password')}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+          />
+        </Form>
+        <Anchor href={addressOf('/login')} size="sm">
+          {t.common.session.other}
+        </Anchor>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,92 @@
+// The frame of every page: header, menu, content, pane. Gates pages by permission; the service decides what is allowed.
+import { Burger } from '@mantine/core';
+import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { lazy, type ReactElement, Suspense, useEffect } from 'react';
+import { addressOf, pageSettings } from '../../shared/page-settings.ts';
+import { useEscape } from '../components/escape.ts';
+import { PANE_ID } from '../components/SidePane.tsx';
+import { Forbidden } from '../components/states.tsx';
+import { useMe } from '../data/me.tsx';
+import { t } from '../text.ts';
+import { AccountMenu } from './AccountMenu.tsx';
+import { Brand } from './Brand.tsx';
+import { ConnectionBanner } from './ConnectionBanner.tsx';
+import { mayOpen, navPages } from './nav.ts';
+import { PaletteButton } from './PaletteButton.tsx';
+import { useShortcuts } from './shortcuts.ts';
+
+const Shortcuts = lazy(() =>
+  import('./ShortcutList.tsx').then(({ ShortcutList }) => ({ default: ShortcutList })),
+);
+
+const PHONE = '(max-width: 48em)';
+
+export function Shell(): ReactElement {
+  const me = useMe();
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const isPhone = useMediaQuery(PHONE) ?? false;
+  const [isMenuOpen, menu] = useDisclosure(false);
+  const [isHelpOpen, help] = useDisclosure(false);
+  useShortcuts(help.open);
+  useEscape(isMenuOpen, menu.close);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of phones closes when another page opens
+  useEffect(() => menu.close(), [path]);
+  const current = navPages.find((page) => path === page.path || path.startsWith(`${page.path}/`));
+  const missing = current && !mayOpen(current, me) ? current.anyOf[0] : undefined;
+  return (
+    <div className="shell" data-menu={isMenuOpen || undefined}>
+      <a className="skip" href="#content">
+        {t.common.nav.skip}
+      </a>
+      <header className="shell-header">
+        {isPhone && (
+          <Burger
+            size="sm"
+            opened={isMenuOpen}
+            onClick={menu.toggle}
+            aria-label={isMenuOpen ? t.common.nav.close : t.common.nav.open}
+            aria-expanded={isMenuOpen}
+          />
+        )}
+        <Link to="/overview" className="brand" aria-label={pageSettings.serviceName}>
+          <Brand />
+        </Link>
+        <PaletteButton onHelp={help.open} />
+        <AccountMenu onHelp={help.open} />
+      </header>
+      {(!isPhone || isMenuOpen) && (
+        <nav className="shell-nav" aria-label={t.common.nav.label}>
+          {navPages
+            .filter((page) => mayOpen(page, me))
+            .map(({ name, path: to, icon: Icon }) => (
+              <Link key={name} to={to} className="nav-link" activeProps={{ 'aria-current': 'page' }}>
+                <Icon size={18} aria-hidden />
+                {t.common.nav[name]}
+              </Link>
+            ))}
+          {pageSettings.appUrl && (
+            <a className="nav-link nav-back" href={pageSettings.appUrl}>
+              {t.common.header.backTo(new URL(pageSettings.appUrl, addressOf('/')).hostname)}
+            </a>
+          )}
+        </nav>
+      )}
+      <main id="content" className="shell-main" tabIndex={-1}>
+        <ConnectionBanner />
+        {current && missing ? (
+          <Forbidden permission={missing} page={t.common.nav[current.name]} />
+        ) : (
+          <Outlet />
+        )}
+      </main>
+      <div id={PANE_ID} />
+      <div id="announcer" className="visually-hidden" aria-live="polite" />
+      {isHelpOpen && (
+        <Suspense>
+          <Shortcuts onClose={help.close} />
+        </Suspense>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,11 @@
+// The one client of a page.
+import { createClient } from '@castellan/sdk';
+import { pageSettings } from './page-settings.ts';
+
+/** After this time, a page says that the service does not respond, and offers to try again. */
+const TIMEOUT_MS = 15_000;
+
+export const client = createClient({
+  baseUrl: `${location.origin}${pageSettings.basePath}`,
+  timeoutMs: TIMEOUT_MS,
+});

@@ -1,0 +1,83 @@
+// Dates, times and numbers as people read them, in the language of the page.
+import { locale } from './language.ts';
+import { readPreference, writePreference } from './preferences.ts';
+
+export type Zone = 'local' | 'utc';
+
+let zone: Zone = readPreference('zone') === 'utc' ? 'utc' : 'local';
+const listeners = new Set<() => void>();
+
+export const currentZone = (): Zone => zone;
+
+/** Stores the zone in which all times are shown. */
+export function switchZone(next: Zone): void {
+  zone = next;
+  writePreference('zone', next);
+  for (const listener of [...listeners]) listener();
+}
+
+export function subscribeZone(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+const zoned = (options: Intl.DateTimeFormatOptions): Record<Zone, Intl.DateTimeFormat> => ({
+  local: new Intl.DateTimeFormat(locale, options),
+  utc: new Intl.DateTimeFormat(locale, { ...options, timeZone: 'UTC' }),
+});
+
+const full = zoned({
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZoneName: 'short',
+});
+const days = zoned({ year: 'numeric', month: 'short', day: 'numeric' });
+const longDays = zoned({ weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' });
+const clock = zoned({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const numbers = new Intl.NumberFormat(locale);
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+
+export const formatNumber = (value: number): string => numbers.format(value);
+/** Date, time and zone, such as "Nov 3, 2026, 14:05:09 GMT+1". */
+export const formatMoment = (iso: string): string => full[zone].format(new Date(iso));
+export const formatDay = (iso: string): string => days[zone].format(new Date(iso));
+/** With the day of the week, for headings. */
+export const formatLongDay = (iso: string): string => longDays[zone].format(new Date(iso));
+export const formatClock = (iso: string): string => clock[zone].format(new Date(iso));
+/** The abbreviation of the zone in which times are shown, such as "UTC" or "GMT+1". */
+export const zoneName = (): string =>
+  full[zone].formatToParts(new Date()).find(({ type }) => type === 'timeZoneName')?.value ?? 'UTC';
+
+const units: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+];
+
+/** Such as "3 hours ago", "in 2 days", "now". `now` is in milliseconds. */
+export function formatAgo(iso: string, now: number = Date.now()): string {
+  const seconds = (Date.parse(iso) - now) / 1_000;
+  const unit = units.find(([, size]) => Math.abs(seconds) >= size);
+  return unit ? relative.format(Math.trunc(seconds / unit[1]), unit[0]) : relative.format(0, 'second');
+}
+
+const durationUnits: readonly (readonly [string, number])[] = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+];
+
+/** Such as "2 minutes", rounded up to a whole unit. */
+export function formatDuration(seconds: number): string {
+  const [unit, size] = durationUnits.find(([, one]) => seconds >= one) ?? ['second', 1];
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(
+    Math.max(1, Math.ceil(seconds / size)),
+  );
+}

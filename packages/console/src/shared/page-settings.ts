@@ -1,0 +1,29 @@
+// What the service tells the pages about itself, in a `meta` element of each page.
+
+export type PageSettings = {
+  serviceName: string;
+  /** The path of PUBLIC_URL, without a slash at the end; often empty. */
+  basePath: string;
+  /** Where "Continue" leads: the operator's app. */
+  appUrl: string | null;
+  hasLogo: boolean;
+  /** The setting LANGUAGE: what shows to people whose browser asks for a language that we do not have. */
+  language: string;
+};
+
+function readSettings(): Partial<PageSettings> {
+  const given = document.querySelector<HTMLMetaElement>('meta[name="page-settings"]')?.content;
+  return given?.startsWith('{') ? JSON.parse(given) : {};
+}
+
+export const pageSettings: PageSettings = {
+  serviceName: 'Castellan',
+  basePath: '',
+  appUrl: null,
+  hasLogo: false,
+  language: 'en',
+  ...readSettings(),
+};
+
+/** Returns the address of one of our pages or files, such as `/login`. */
+export const addressOf = (path: string): string => `${pageSettings.basePath}${path}`;

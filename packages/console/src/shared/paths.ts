@@ -1,0 +1,32 @@
+// The addresses of the pages. The service serves the light entry at the first list and the app at the second.
+// It must not import anything: the build and the service read it, too.
+
+/** Pages of people who are not signed in. `/` leads on to the app or to the sign-in page. */
+export const authPaths: readonly string[] = [
+  '/',
+  '/login',
+  '/register',
+  '/check-email',
+  '/verify-email',
+  '/forgot',
+  '/reset',
+];
+
+/** Pages of the app. A segment that begins with a colon stands for any text. */
+export const appPaths: readonly string[] = [
+  '/overview',
+  '/account',
+  '/users',
+  '/users/new',
+  '/roles',
+  '/roles/:id',
+  '/matrix',
+  '/role-groups',
+  '/permissions',
+  '/access',
+  '/sessions',
+  '/audit',
+  '/service-accounts',
+  '/settings',
+  '/reference',
+];

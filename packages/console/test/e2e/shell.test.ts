@@ -1,0 +1,80 @@
+// The frame of the console: menu by permission, palette, shortcuts, language, color scheme.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
+import { heading, openAs, startConsole } from '../harness.ts';
+
+const site = await startConsole({ after });
+
+test('the menu has the pages that the person may open', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  await heading(page).waitFor();
+  const all = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
+  assert.ok(all.includes('Users') && all.includes('Audit log'), all.join());
+
+  const { email } = await createVerifiedUser(site.service);
+  const other = await openAs(t, site, '/account', { as: { email, password: PASSWORD } });
+  await heading(other.page).waitFor();
+  const few = await other.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
+  assert.ok(!few.includes('Users') && few.includes('My account'), few.join());
+});
+
+test('the palette finds a person and opens them', async (t) => {
+  const user = await createVerifiedUser(site.service);
+  const { page } = await openAs(t, site, '/overview');
+  await heading(page).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').fill(user.email.slice(0, 12));
+  await page.getByRole('option').filter({ hasText: user.email }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**/users?user=${user.id}`);
+});
+
+test('keys open pages, and can be turned off', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  await heading(page).waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('u');
+  await page.waitForURL('**/users');
+  await page.keyboard.press('?');
+  const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await list.getByRole('switch').click();
+  await page.keyboard.press('Escape');
+  await list.waitFor({ state: 'detached' });
+  await page.keyboard.press('g');
+  await page.keyboard.press('r');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').waitFor();
+  assert.equal(new URL(page.url()).pathname, '/users');
+});
+
+test('language and color scheme survive a reload', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  await heading(page).waitFor();
+  await page.getByRole('button', { name: /^Account of/ }).click();
+  await page.getByRole('menuitemradio', { name: 'Dark' }).click();
+  await page.getByRole('button', { name: /^Account of/ }).click();
+  await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
+  await page.getByRole('navigation', { name: 'Seiten' }).getByRole('link', { name: 'Benutzer' }).waitFor();
+  await page.reload();
+  await page.getByRole('navigation', { name: 'Seiten' }).waitFor();
+  const root = page.locator('html');
+  assert.equal(await root.getAttribute('lang'), 'de');
+  assert.equal(await root.getAttribute('data-mantine-color-scheme'), 'dark');
+});
+
+test('an ended session asks for the password over the page and goes on', async (t) => {
+  const { page } = await openAs(t, site, '/overview', { expected: ['401'] });
+  await heading(page).waitFor();
+  await site.service.sql('update users set session_epoch = session_epoch + 1 where email = $1', [
+    'admin@example.com',
+  ]);
+  await page.getByRole('link', { name: 'Users', exact: true }).click();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').fill('admin');
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+  await dialog.getByLabel(/^Password/).fill('Vexing#Quartz82Lime');
+  await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('option').filter({ hasText: 'admin@example.com' }).waitFor();
+});

@@ -1,0 +1,71 @@
+// Opens the console in a real browser, on a service of its own, as a given person.
+// Every test also checks that the page complained about nothing and asked no other origin.
+import assert from 'node:assert/strict';
+import { newVisit, openBrowser, type Visit } from '@castellan/testing/e2e/browser';
+import { ADMIN, type Hooks, startTestService, type TestService } from '@castellan/testing/harness';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { buildConsole, stateOfBuild } from '../build.mjs';
+
+export type Console = { service: TestService; browser: Browser };
+
+/** Starts a service and a browser for a test or a whole file, and builds the console if it is not current. */
+export async function startConsole(t: Hooks, environment: Record<string, string> = {}): Promise<Console> {
+  if (stateOfBuild() !== 'current') await buildConsole();
+  // Browsers keep Secure cookies of plain http for localhost only.
+  const service = await startTestService(t, { COOKIE_SECURE: 'false', ...environment });
+  return { service, browser: await openBrowser(t, service) };
+}
+
+const ORIGIN = 'http://castellan.test';
+
+/** The SDK's note that this browser has a session. It is no secret. */
+const HINT = `castellan:${ORIGIN}:session`;
+
+/**
+ * Opens a page as this person, without the sign-in page. The page's complaints fail the test at its end, except those that
+ * contain one of the texts in `expected`, such as "403" where a test provokes a refusal.
+ */
+export async function openAs(
+  t: Hooks,
+  { browser }: Console,
+  path: string,
+  options: {
+    as?: { email: string; password: string };
+    expected?: string[];
+    context?: BrowserContextOptions;
+  } = {},
+): Promise<Visit> {
+  const visit = await newVisit(browser, { locale: 'en-US', ...options.context });
+  const { page, complaints, foreign } = visit;
+  t.after(async () => {
+    await page.context().close();
+    const unexpected = complaints.filter((one) => !options.expected?.some((part) => one.includes(part)));
+    assert.deepEqual({ complaints: unexpected, foreign }, { complaints: [], foreign: [] });
+  });
+  await page.goto(`${ORIGIN}/docs/errors`);
+  await page.evaluate(signIn, { ...(options.as ?? ADMIN), hint: HINT });
+  await page.goto(path);
+  return visit;
+}
+
+/** Runs in the page. */
+async function signIn({
+  email,
+  password,
+  hint,
+}: {
+  email: string;
+  password: string;
+  hint: string;
+}): Promise<void> {
+  const csrf = await (await fetch('/api/v1/auth/csrf-token')).json();
+  const answer = await fetch('/api/v1/auth/login', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-csrf-token': csrf.data.csrf_token },
+    body: JSON.stringify({ email, password }),
+  });
+  if (!answer.ok) throw new Error(`signing in failed: ${answer.status}`);
+  localStorage.setItem(hint, 'test');
+}
+
+export const heading = (page: Page) => page.getByRole('heading', { level: 1 });

@@ -1,0 +1,124 @@
+// Serves the console and the self-service pages, which packages/console builds, and the front page for programs.
+// The pages contain no secrets and no rules: they call the same operations as every client.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { appPaths, authPaths } from '@castellan/console/paths';
+import { AppError } from '../../platform/errors.ts';
+import { preferredType, varyByAccept } from '../../platform/http/accept.ts';
+import type { App } from '../../platform/http/server.ts';
+import { openStaticFolder } from '../../platform/http/static-files.ts';
+import { createStaticText, type StaticText, sendStaticText } from '../../platform/http/static-text.ts';
+import { compileTemplate } from '../../platform/mail/text-template.ts';
+
+type ConsoleSettings = { serviceName: string; appUrl: string | undefined; publicUrl: string };
+
+const built = new URL('../../../../console/dist/', import.meta.url);
+
+/** Read anew by each page, so that they have no hash in their names. */
+const publicFiles: Readonly<Record<string, string>> = {
+  '/theme.js': 'text/javascript',
+  '/skeleton.css': 'text/css',
+  '/brand/icon': 'image/svg+xml',
+};
+const fileOf: Readonly<Record<string, string>> = { '/brand/icon': 'icon.svg' };
+
+export function consoleRoutes(app: App, { settings }: { settings: ConsoleSettings }): void {
+  const forPrograms = createStaticText('application/json', descriptionOf(settings.serviceName));
+  const entries = { 'auth.html': authPaths, 'app.html': appPaths };
+  for (const [file, paths] of Object.entries(entries)) {
+    let page: StaticText | undefined;
+    for (const url of paths)
+      app.route({
+        method: 'GET',
+        url,
+        config: { access: 'public' },
+        schema: { hide: true },
+        handler: (request, reply) => {
+          // RFC 9112, 3.2.4: the asterisk names the server, and only OPTIONS may request it.
+          if (request.url === '*') throw new AppError('route_not_found');
+          if (url === '/') {
+            // Caches keep the two apart by Accept. Their ETags differ too, so that one never revalidates the other.
+            varyByAccept(reply);
+            const type = preferredType(['application/json', 'text/html'], request.headers.accept);
+            if (type !== 'text/html') return sendStaticText(request, reply, forPrograms);
+          }
+          page ??= readPage(file, settings);
+          // The URL of a page may contain the token of a mailed link, which no other site may see.
+          reply.header('referrer-policy', 'no-referrer');
+          if (!page) return reply.code(503).type('text/html; charset=utf-8').send(notBuilt);
+          return sendStaticText(request, reply, page);
+        },
+      });
+  }
+  addFiles(app);
+}
+
+function addFiles(app: App): void {
+  const assets = openStaticFolder(fileURLToPath(new URL('assets/', built)));
+  app.route<{ Params: { file: string } }>({
+    method: 'GET',
+    url: '/assets/:file',
+    config: { access: 'public' },
+    schema: { hide: true },
+    handler: (request, reply) => assets.send(request, reply, request.params.file),
+  });
+  for (const [url, type] of Object.entries(publicFiles)) {
+    let file: StaticText | undefined;
+    app.route({
+      method: 'GET',
+      url,
+      config: { access: 'public' },
+      schema: { hide: true },
+      handler: (request, reply) => {
+        const text = file ? null : readBuilt(fileOf[url] ?? url.slice(1));
+        if (text !== null) file = createStaticText(type, text);
+        if (!file) throw new AppError('route_not_found');
+        return sendStaticText(request, reply, file);
+      },
+    });
+  }
+}
+
+/** Returns null if the console is not built. */
+function readBuilt(name: string): string | null {
+  try {
+    return readFileSync(new URL(name, built), 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Fills in what the pages know about the service. Their files are below the path of PUBLIC_URL. */
+function readPage(file: string, { serviceName, appUrl, publicUrl }: ConsoleSettings): StaticText | undefined {
+  const source = readBuilt(file);
+  if (source === null) return undefined;
+  const basePath = new URL(publicUrl).pathname.replace(/\/$/, '');
+  const values = {
+    service_name: serviceName,
+    page_settings: JSON.stringify({ serviceName, basePath, appUrl: appUrl ?? null }),
+  };
+  const page = source.replaceAll(/(src|href)="\.\//g, `$1="${basePath}/`);
+  return createStaticText('text/html', compileTemplate(page, 'html', Object.keys(values))(values));
+}
+
+const notBuilt = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>The console is not built</title></head>
+<body><h1>The console is not built</h1>
+<p>Run <code>npm ci &amp;&amp; npm run build</code> where the service is installed, then start it again.
+The API works without it.</p></body>
+</html>
+`;
+
+/** Returns the front page for programs, as JSON. Its URLs are relative. */
+const descriptionOf = (serviceName: string): string =>
+  JSON.stringify({
+    data: {
+      service: serviceName,
+      api: 'api/v1',
+      reference: 'docs',
+      openapi: 'docs/openapi.json',
+      health: 'health/ready',
+    },
+    message: `${serviceName}: accounts, sessions and permissions. See the reference.`,
+  });
