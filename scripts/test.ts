@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism, constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildConsole, canBuild, stateOfBuild } from '@castellan/console/build';
 import { findBrowser } from './find-browser.ts';
 import { programsOf } from './test-batches.ts';
 import { testFiles } from './test-files.ts';
@@ -64,6 +65,9 @@ if (files.length === 0) {
   process.stderr.write(`No test file has "${only}" in its path.\n`);
   process.exit(1);
 }
+
+// Once, before the files that would otherwise build it at the same time.
+if (canBuild() && stateOfBuild() !== 'current') await buildConsole();
 
 // The page tests need a browser; only CI requires one.
 const driven = files.filter((file) => file.includes('/e2e/'));

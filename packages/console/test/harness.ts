@@ -4,13 +4,11 @@ import assert from 'node:assert/strict';
 import { newVisit, openBrowser, type Visit } from '@castellan/testing/e2e/browser';
 import { ADMIN, type Hooks, startTestService, type TestService } from '@castellan/testing/harness';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { buildConsole, stateOfBuild } from '../build.mjs';
 
 export type Console = { service: TestService; browser: Browser };
 
-/** Starts a service and a browser for a test or a whole file, and builds the console if it is not current. */
+/** Starts a service and a browser for a test or a whole file. */
 export async function startConsole(t: Hooks, environment: Record<string, string> = {}): Promise<Console> {
-  if (stateOfBuild() !== 'current') await buildConsole();
   // Browsers keep Secure cookies of plain http for localhost only.
   const service = await startTestService(t, { COOKIE_SECURE: 'false', ...environment });
   return { service, browser: await openBrowser(t, service) };

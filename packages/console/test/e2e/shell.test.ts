@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
+import { assertAccessible } from '../accessibility.ts';
 import { heading, openAs, startConsole } from '../harness.ts';
 
 const site = await startConsole({ after });
@@ -77,4 +78,18 @@ test('an ended session asks for the password over the page and goes on', async (
   await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
   await dialog.waitFor({ state: 'detached' });
   await page.getByRole('option').filter({ hasText: 'admin@example.com' }).waitFor();
+});
+
+test('the frame, the palette and the list of keys are accessible', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  await heading(page).waitFor();
+  await assertAccessible(page);
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').waitFor();
+  await assertAccessible(page, 'the palette');
+  await page.keyboard.press('Escape');
+  await page.getByRole('combobox').waitFor({ state: 'detached' });
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+  await assertAccessible(page, 'the list of keys');
 });

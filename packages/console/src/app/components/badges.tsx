@@ -55,8 +55,7 @@ const initialsOf = (person: Person): string => {
     .toLocaleUpperCase();
 };
 
+/** Drawn by CSS: it is a picture, and no text of the button around it. */
 export const Initials = ({ person }: { person: Person }): ReactElement => (
-  <span className={`initials tone-${toneOf(person.id)}`} aria-hidden>
-    {initialsOf(person)}
-  </span>
+  <span className={`initials tone-${toneOf(person.id)}`} data-initials={initialsOf(person)} aria-hidden />
 );

@@ -48,7 +48,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
       yOffset="12vh"
       size="lg"
       padding={0}
-      aria-label={t.common.header.search}
+      attributes={{ content: { 'aria-label': t.common.header.search } }}
     >
       <TextInput
         data-autofocus

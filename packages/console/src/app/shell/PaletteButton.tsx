@@ -15,12 +15,10 @@ export function PaletteButton({ onHelp }: { onHelp: () => void }): ReactElement 
   useHotkeys([['mod+K', palette.open]], []);
   return (
     <>
-      <UnstyledButton className="palette-button" onClick={palette.open} aria-label={t.common.header.search}>
+      <UnstyledButton className="palette-button" onClick={palette.open}>
         <IconSearch size={16} aria-hidden />
         <span className="palette-hint">{t.common.header.search}</span>
-        <Kbd size="xs" aria-hidden>
-          {isApple ? '⌘' : 'Ctrl'} K
-        </Kbd>
+        <Kbd size="xs">{isApple ? '⌘' : 'Ctrl'} K</Kbd>
       </UnstyledButton>
       {isOpen && (
         <Suspense>
