@@ -7,6 +7,7 @@ import { reading } from '../data/api.ts';
 import { type Failure, failureOf } from '../data/errors.ts';
 import { nameOf, useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
+import { PageHeader } from './PageHeader.tsx';
 
 /** A failure with its request id and, if given, a way to try again. What was typed or shown stays where it is. */
 export function ErrorAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactElement {
@@ -66,25 +67,28 @@ export function Forbidden({ permission, page }: { permission: string; page: stri
   const me = useMe();
   const roles = useRolesWith(permission);
   return (
-    <Empty
-      icon={<IconLock size={32} aria-hidden />}
-      title={t.common.forbidden.title}
-      text={[
-        t.common.forbidden.need(permission),
-        ...(roles.length > 0 ? [t.common.forbidden.roles(roles.join(', '))] : []),
-      ].join(' ')}
-      action={
-        <CopyButton
-          value={t.common.forbidden.request(`${nameOf(me.user)} (${me.user.email})`, permission, page)}
-        >
-          {({ copied, copy }) => (
-            <Button variant="default" onClick={copy}>
-              {copied ? t.common.actions.copied : t.common.forbidden.copy}
-            </Button>
-          )}
-        </CopyButton>
-      }
-    />
+    <>
+      <PageHeader title={page} />
+      <Empty
+        icon={<IconLock size={32} aria-hidden />}
+        title={t.common.forbidden.title}
+        text={[
+          t.common.forbidden.need(permission),
+          ...(roles.length > 0 ? [t.common.forbidden.roles(roles.join(', '))] : []),
+        ].join(' ')}
+        action={
+          <CopyButton
+            value={t.common.forbidden.request(`${nameOf(me.user)} (${me.user.email})`, permission, page)}
+          >
+            {({ copied, copy }) => (
+              <Button variant="default" onClick={copy}>
+                {copied ? t.common.actions.copied : t.common.forbidden.copy}
+              </Button>
+            )}
+          </CopyButton>
+        }
+      />
+    </>
   );
 }
 

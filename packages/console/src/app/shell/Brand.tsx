@@ -8,7 +8,6 @@ export const Brand = (): ReactElement => (
       <img src={addressOf('/brand/logo')} alt="" height={28} />
     ) : (
       <svg viewBox="0 0 28 28" width={28} height={28} aria-hidden="true">
-        <title>{pageSettings.serviceName}</title>
         <rect width="28" height="28" rx="7" fill="var(--accent)" />
         <path
           fill="var(--accent-contrast)"
@@ -16,6 +15,6 @@ export const Brand = (): ReactElement => (
         />
       </svg>
     )}
-    <span>{pageSettings.serviceName}</span>
+    <span data-raw>{pageSettings.serviceName}</span>
   </>
 );

@@ -49,7 +49,7 @@ export function Shell(): ReactElement {
             aria-expanded={isMenuOpen}
           />
         )}
-        <Link to="/overview" className="brand" aria-label={pageSettings.serviceName}>
+        <Link to="/overview" className="brand">
           <Brand />
         </Link>
         <PaletteButton onHelp={help.open} />

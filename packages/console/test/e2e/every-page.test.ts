@@ -1,0 +1,69 @@
+// What holds for every page: accessible in both schemes and at both widths, translated, no complaint, no other origin.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
+import type { Page } from 'playwright-core';
+import { appPaths } from '../../src/shared/paths.ts';
+import { assertAccessible } from '../accessibility.ts';
+import { heading, openAs, startConsole } from '../harness.ts';
+import { untranslatedTexts } from '../untranslated.ts';
+
+const site = await startConsole({ after });
+
+const [{ id: roleId } = { id: '' }] = await site.service.sql<{ id: string }>(
+  "select id from roles where name = 'Admin'",
+);
+const paths = appPaths.map((path) => path.replace(':id', roleId));
+/** The reference is a library's page, in English only. */
+const translated = paths.filter((path) => path !== '/reference');
+
+/** The page has loaded what it shows. */
+async function settle(page: Page): Promise<void> {
+  await heading(page).waitFor();
+  await page.waitForLoadState('networkidle');
+}
+
+for (const path of paths)
+  test(`${path.replace(roleId, ':id')} is accessible`, async (t) => {
+    const { page } = await openAs(t, site, path);
+    await settle(page);
+    await assertAccessible(page, path);
+  });
+
+test('every text of every page is translated, also from right to left', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  await page.evaluate("localStorage.setItem('castellan.language', 'en-XB')");
+  const known: string[] = [];
+  page.on('response', async (response) => {
+    if (response.url().includes('/api/')) known.push(await response.text().catch(() => ''));
+  });
+  for (const path of translated) {
+    await page.goto(path);
+    await settle(page);
+    assert.equal(await page.locator('html').getAttribute('dir'), 'rtl');
+    assert.deepEqual(await untranslatedTexts(page, known), [], path);
+    const isTooWide = await page.evaluate(
+      'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+    );
+    assert.equal(isTooWide, false, `${path} scrolls sideways from right to left`);
+  }
+});
+
+test('a person without permissions reaches no dead end', async (t) => {
+  const { email } = await createVerifiedUser(site.service);
+  const { page } = await openAs(t, site, '/account', { as: { email, password: PASSWORD } });
+  await settle(page);
+  const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').all();
+  const targets = await Promise.all(links.map((link) => link.getAttribute('href')));
+  for (const target of targets) {
+    await page.goto(target ?? '');
+    await settle(page);
+    assert.equal(await page.getByText('You cannot open this page').count(), 0, `${target}`);
+  }
+  for (const path of translated.filter((one) => !targets.includes(one) && one !== '/overview')) {
+    await page.goto(path);
+    await settle(page);
+    await page.getByText('You cannot open this page').waitFor();
+    assert.equal(new URL(page.url()).pathname, path);
+  }
+});
