@@ -29,7 +29,7 @@ const permitted: ReadonlySet<string> = new Set([
 ]);
 
 /** For tools whose files are neither changed nor shipped: only changed files would have to stay under this licence. */
-const permittedForDevelopment: ReadonlySet<string> = new Set(['MPL-2.0']);
+const permittedForDevelopment: ReadonlySet<string> = new Set(['MPL-2.0', 'Unlicense']);
 
 function packagesOf(locked: Packages): Package[] {
   const found = new Map<string, Package>();

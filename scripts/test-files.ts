@@ -41,6 +41,7 @@ const SERVER_VARIABLE = 'TEST_DATABASE_';
  */
 const sameOnEveryServer = [
   'packages/cli/test/embedded.test.ts',
+  'packages/console/test/**/*.test.ts',
   'packages/sdk/test/e2e/*.test.ts',
   'packages/server/test/{e2e,http,settings}/*.test.ts',
   'packages/server/test/start/{folder-name,rolling-restart,shutdown,start,unexpected}.test.ts',

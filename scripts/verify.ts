@@ -40,6 +40,7 @@ const steps: [name: string, command: Command][] = [
   ['format, lint, import rules', ['node_modules/.bin/biome', 'check', '.']],
   ['types', ['node_modules/.bin/tsc', '--noEmit']],
   ['types of the SDK', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/sdk']],
+  ['types of the console', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/console']],
   ['types of the examples', ['node_modules/.bin/tsc', '--noEmit', '-p', 'examples']],
   ['unused files, exports and packages', ['node_modules/.bin/knip', '--no-progress']],
   ['lock file', [node, 'scripts/check-lock.ts']],
