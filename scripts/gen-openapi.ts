@@ -29,6 +29,7 @@ export async function generateOpenApi(): Promise<string> {
     secretKey,
     transport,
     mailTemplates: loadMailTemplates(undefined),
+    logo: undefined,
   });
   const app = await buildApp(deps);
   try {

@@ -99,6 +99,15 @@ test('check-config lists every wrong setting, but no value of a secret', async (
   assert.ok(!err.includes('kettle'));
 });
 
+test('check-config refuses a logo or an accent colour that cannot be used, as the start does', async () => {
+  const colour = await castellan(['check-config'], { ACCENT_COLOR: 'blue' });
+  assert.deepEqual([colour.code, colour.out], [1, '']);
+  assert.match(colour.err, /ACCENT_COLOR is "blue"; write a colour as # and six hexadecimal digits/);
+  const logo = await castellan(['check-config'], { LOGO_FILE: '/dev/null' });
+  assert.deepEqual([logo.code, logo.out], [1, '']);
+  assert.match(logo.err, /LOGO_FILE \(\/dev\/null\) cannot be read \(it is not a file\); correct the path/);
+});
+
 test('an unreachable database server causes one line of output and exit code 1', async () => {
   const { code, err } = await castellan(['migrate'], {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
