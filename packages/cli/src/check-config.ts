@@ -8,8 +8,8 @@ import type { Call } from './command.ts';
 
 /** Prints every setting. Rejects if settings are wrong; the message lists every problem. */
 export async function checkConfig({ environment, print }: Call): Promise<void> {
-  const { inForce, warnings, mailTemplatesDir, logoFile } = loadSettings(environment);
-  loadMailTemplates(mailTemplatesDir);
+  const { inForce, warnings, mailTemplatesDir, language, logoFile } = loadSettings(environment);
+  loadMailTemplates(mailTemplatesDir, language);
   loadLogo(logoFile);
   const width = Math.max(...inForce.map(({ name }) => name.length)) + 2;
   for (const one of inForce) print(`${one.name.padEnd(width)}${displayed(one)}`);

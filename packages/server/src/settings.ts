@@ -18,6 +18,7 @@ import {
   url,
 } from './platform/config.ts';
 import { parseColor } from './platform/http/accent-color.ts';
+import { languages } from './platform/languages.ts';
 import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit.ts';
 import { parseLink, parseLinkTemplate } from './platform/mail/link-template.ts';
 import { addressOfSender, parseSmtpUrl } from './platform/mail/transport.ts';
@@ -119,6 +120,12 @@ export const settingDefinitions = {
     serviceName,
     'Name of the service in mails and on pages. At most 60 characters.',
     { default: 'Castellan' },
+  ),
+  language: setting(
+    'LANGUAGE',
+    choice(...languages),
+    'Language of mails to people whose language is unknown: `en` or `de`. See docs/integrate/mails.md.',
+    { default: 'en' },
   ),
   logoFile: setting(
     'LOGO_FILE',

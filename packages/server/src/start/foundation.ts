@@ -53,7 +53,7 @@ const POOL_GRACE_MS = 1_000;
  */
 export async function openFoundation(options: FoundationOptions): Promise<Foundation> {
   const { settings, log, print } = options;
-  const mailTemplates = loadMailTemplates(settings.mailTemplatesDir);
+  const mailTemplates = loadMailTemplates(settings.mailTemplatesDir, settings.language);
   const logo = loadLogo(settings.logoFile);
   if (options.existing && settings.databaseUrl === undefined && !hasEmbeddedPostgres(settings.dataDir))
     throw new Error(
