@@ -6,7 +6,15 @@ import { castellan } from './castellan.ts';
 test('help lists every command, and help for a command shows its options', async () => {
   const all = await castellan(['help']);
   assert.deepEqual([all.code, all.err], [0, '']);
-  for (const name of ['serve', 'migrate', 'create-superuser', 'rotate-keys', 'reset-keys', 'check-config'])
+  for (const name of [
+    'serve',
+    'migrate',
+    'create-superuser',
+    'rotate-keys',
+    'reset-keys',
+    'demo',
+    'check-config',
+  ])
     assert.match(all.out, new RegExp(`^ {2}${name} `, 'm'));
   const one = await castellan(['rotate-keys', '--help']);
   assert.equal(one.code, 0);
