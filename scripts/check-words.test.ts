@@ -39,5 +39,8 @@ test('generated data and migrations are not checked', () => {
   assert.ok(isChecked('packages/server/src/app.ts'));
   assert.ok(isChecked('docs/decisions/0001-embedded-postgresql.md'));
   assert.ok(!isChecked('docs/openapi.json'));
+  const mail = 'packages/server/src/modules/auth/mail-templates/verification';
+  assert.ok(isChecked(`${mail}.en.html`));
+  for (const part of ['html', 'text.txt', 'subject.txt']) assert.ok(!isChecked(`${mail}.de.${part}`));
   assert.ok(!isChecked('packages/server/migrations/0001-accounts.sql'));
 });

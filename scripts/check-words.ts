@@ -83,7 +83,11 @@ export function findWords(path: string, text: string): Finding[] {
   });
 }
 
-export const isChecked = (path: string): boolean => checked.some((pattern) => pattern.test(path));
+/** Texts in other languages. */
+const foreign = /\/mail-templates\/[\w-]+\.(?!en\.)[a-z]{2}\.[\w.]+$/;
+
+export const isChecked = (path: string): boolean =>
+  !foreign.test(path) && checked.some((pattern) => pattern.test(path));
 
 if (import.meta.main) {
   const root = new URL('..', import.meta.url);

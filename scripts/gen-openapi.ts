@@ -28,7 +28,8 @@ export async function generateOpenApi(): Promise<string> {
     log: createLog('silent'),
     secretKey,
     transport,
-    mailTemplates: loadMailTemplates(undefined),
+    mailTemplates: loadMailTemplates(undefined, settings.language),
+    logo: undefined,
   });
   const app = await buildApp(deps);
   try {

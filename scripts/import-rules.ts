@@ -77,6 +77,7 @@ export const modules: Modules = {
   console: { uses: [] },
   settings: { uses: [] },
   seed: { uses: ['audit', 'sessions/key-ring.ts'] },
+  demo: { uses: ['audit', 'passwords', 'seed'] },
 };
 
 /** The folders of platform/, from the bottom up, and the folders that each may use. */

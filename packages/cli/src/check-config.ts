@@ -1,14 +1,16 @@
-// `castellan check-config`: prints the settings as the service would read them. It opens nothing and shows no secret.
+// `castellan check-config`: prints the settings as the service would read them. It opens no database and shows no secret.
 
 import { loadMailTemplates } from '@castellan/server/modules/auth/mail-templates';
 import type { SettingInForce } from '@castellan/server/platform/config';
+import { loadLogo } from '@castellan/server/platform/logo';
 import { loadSettings } from '@castellan/server/settings';
 import type { Call } from './command.ts';
 
 /** Prints every setting. Rejects if settings are wrong; the message lists every problem. */
 export async function checkConfig({ environment, print }: Call): Promise<void> {
-  const { inForce, warnings, mailTemplatesDir } = loadSettings(environment);
-  loadMailTemplates(mailTemplatesDir);
+  const { inForce, warnings, mailTemplatesDir, language, logoFile } = loadSettings(environment);
+  loadMailTemplates(mailTemplatesDir, language);
+  loadLogo(logoFile);
   const width = Math.max(...inForce.map(({ name }) => name.length)) + 2;
   for (const one of inForce) print(`${one.name.padEnd(width)}${displayed(one)}`);
   for (const warning of warnings) print(`warning: ${warning}`);

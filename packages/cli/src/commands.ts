@@ -61,6 +61,26 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { yes: { type: 'boolean', default: false } },
     run: async (call) => (await import('./reset-keys.ts')).resetKeys(call),
   },
+  demo: {
+    summary: 'Fill the database of a new service with a made-up company, to try it out.',
+    usage: '[--users <number>] [--seed <text>] [--password-file <path>] [--yes]',
+    details: [
+      'Creates people with roles, sessions and sign-ins of the last 30 days, role groups, permissions and service accounts.',
+      'Refuses a database with anything but superusers and what the service creates itself. An interrupted run leaves nothing.',
+      'To remove the company, delete the database, or start with a new DATA_DIR.',
+      '--users <number>         Number of people, 1 to 1000000. Default: 120.',
+      '--seed <text>            The same text makes the same people. Default: 1.',
+      '--password-file <path>   A file with one password, with which all these people can sign in. Without it, nobody can.',
+      '--yes                    Do not ask for confirmation.',
+    ],
+    options: {
+      users: { type: 'string' },
+      seed: { type: 'string' },
+      'password-file': { type: 'string' },
+      yes: { type: 'boolean', default: false },
+    },
+    run: async (call) => (await import('./demo.ts')).demo(call),
+  },
   'check-config': {
     summary: 'Show every setting with its value, or list every wrong setting.',
     usage: '',

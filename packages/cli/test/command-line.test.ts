@@ -6,7 +6,15 @@ import { castellan } from './castellan.ts';
 test('help lists every command, and help for a command shows its options', async () => {
   const all = await castellan(['help']);
   assert.deepEqual([all.code, all.err], [0, '']);
-  for (const name of ['serve', 'migrate', 'create-superuser', 'rotate-keys', 'reset-keys', 'check-config'])
+  for (const name of [
+    'serve',
+    'migrate',
+    'create-superuser',
+    'rotate-keys',
+    'reset-keys',
+    'demo',
+    'check-config',
+  ])
     assert.match(all.out, new RegExp(`^ {2}${name} `, 'm'));
   const one = await castellan(['rotate-keys', '--help']);
   assert.equal(one.code, 0);
@@ -97,6 +105,15 @@ test('check-config lists every wrong setting, but no value of a secret', async (
   assert.deepEqual([code, out], [1, '']);
   assert.match(err, /3 settings are wrong:\n {2}PORT is "eighty".+\n {2}SECRET_KEY must .+\n {2}LOG_LEVEL /);
   assert.ok(!err.includes('kettle'));
+});
+
+test('check-config refuses a logo or an accent colour that cannot be used, as the start does', async () => {
+  const colour = await castellan(['check-config'], { ACCENT_COLOR: 'blue' });
+  assert.deepEqual([colour.code, colour.out], [1, '']);
+  assert.match(colour.err, /ACCENT_COLOR is "blue"; write a colour as # and six hexadecimal digits/);
+  const logo = await castellan(['check-config'], { LOGO_FILE: '/dev/null' });
+  assert.deepEqual([logo.code, logo.out], [1, '']);
+  assert.match(logo.err, /LOGO_FILE \(\/dev\/null\) cannot be read \(it is not a file\); correct the path/);
 });
 
 test('an unreachable database server causes one line of output and exit code 1', async () => {

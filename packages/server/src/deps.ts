@@ -22,6 +22,7 @@ import { createGate, type Gate } from './platform/limits/gate.ts';
 import { createLocalLimit, type LocalLimit } from './platform/limits/local-limit.ts';
 import { createRateLimiter, type RateLimiter, type RateLimitResult } from './platform/limits/rate-limit.ts';
 import type { Logger } from './platform/log.ts';
+import type { Logo } from './platform/logo.ts';
 import { createOutboxWorker, type OutboxWorker } from './platform/mail/outbox.ts';
 import type { MailTransport } from './platform/mail/transport.ts';
 import { type Csrf, createCsrf } from './platform/security/csrf.ts';
@@ -91,6 +92,9 @@ export type Deps = {
   };
   outbox: OutboxWorker;
   transport: MailTransport;
+
+  /** The operator's logo, checked. Undefined if LOGO_FILE is not set. */
+  logo: Logo | undefined;
 };
 
 type Readiness = {
@@ -114,6 +118,7 @@ export type Parts = {
   /** Default: a new one. */
   strengthMeter?: StrengthMeter;
   mailTemplates: MailTemplates;
+  logo: Logo | undefined;
 };
 
 // Changes of one user wait for each other at row locks, each on a connection. The limit leaves most connections to
@@ -167,6 +172,7 @@ export function createDeps(parts: Parts): Deps {
     reservedPool,
     outbox,
     transport,
+    logo: parts.logo,
     apiKeys: createApiKeys({ reservedPool, pool, db, log }),
     graphSource,
     subjectSource: createSubjectSource({ reservedPool, pool, graphSource }),

@@ -17,6 +17,8 @@ import {
   text,
   url,
 } from './platform/config.ts';
+import { parseColor } from './platform/http/accent-color.ts';
+import { languages } from './platform/languages.ts';
 import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit.ts';
 import { parseLink, parseLinkTemplate } from './platform/mail/link-template.ts';
 import { addressOfSender, parseSmtpUrl } from './platform/mail/transport.ts';
@@ -118,6 +120,24 @@ export const settingDefinitions = {
     serviceName,
     'Name of the service in mails and on pages. At most 60 characters.',
     { default: 'Castellan' },
+  ),
+  language: setting(
+    'LANGUAGE',
+    choice(...languages),
+    'Language of mails to people whose language is unknown: `en` or `de`. See docs/integrate/mails.md.',
+    { default: 'en' },
+  ),
+  logoFile: setting(
+    'LOGO_FILE',
+    optional(text),
+    'Logo on pages: path of an SVG, PNG or WebP file of at most 256 KiB. An SVG must contain no script and no reference to another file.',
+    { shown: 'none' },
+  ),
+  accentColor: setting(
+    'ACCENT_COLOR',
+    parseColor,
+    'Colour of buttons and links on pages, `#rrggbb`. It is moved towards black or white where text would have less contrast than 4.5:1.',
+    { default: '#4263eb' },
   ),
   appUrl: setting(
     'APP_URL',

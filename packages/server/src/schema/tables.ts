@@ -286,5 +286,6 @@ export type Tables = {
     pending_registration: Defaulted<boolean>;
     link_epoch: Defaulted<number>;
     must_change_password: Defaulted<boolean>;
+    language: string | null;
   };
 };

@@ -10,6 +10,7 @@ import { loadMailTemplates } from '../modules/auth/mail-templates.ts';
 import type { StrengthMeter } from '../modules/passwords/strength.ts';
 import { createPool, type PoolSettings, reservedConnections } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
+import { loadLogo } from '../platform/logo.ts';
 import { createMailTransport } from '../platform/mail/transport.ts';
 import type { PasswordHasher } from '../platform/security/password-hasher.ts';
 import { loadSecretKey } from '../platform/security/secret-key.ts';
@@ -52,7 +53,8 @@ const POOL_GRACE_MS = 1_000;
  */
 export async function openFoundation(options: FoundationOptions): Promise<Foundation> {
   const { settings, log, print } = options;
-  const mailTemplates = loadMailTemplates(settings.mailTemplatesDir);
+  const mailTemplates = loadMailTemplates(settings.mailTemplatesDir, settings.language);
+  const logo = loadLogo(settings.logoFile);
   if (options.existing && settings.databaseUrl === undefined && !hasEmbeddedPostgres(settings.dataDir))
     throw new Error(
       `There is no database in ${settings.dataDir} yet. Set DATA_DIR or DATABASE_URL to the values of the service, or start the service once.`,
@@ -81,6 +83,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     secretKey,
     transport,
     mailTemplates,
+    logo,
     ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
     ...(options.strengthMeter === undefined ? {} : { strengthMeter: options.strengthMeter }),
   });

@@ -44,6 +44,11 @@ test('settings that conflict give a warning with the remedy', () => {
   for (const [environment, expected] of [
     [{ PUBLIC_URL: 'http://accounts.example.com' }, /^PUBLIC_URL is http and COOKIE_SECURE is on/],
     [{ SMTP_URL: 'smtps://mail.example.com' }, /^SMTP_URL is set, but MAIL_FROM is an address at localhost/],
+    [
+      { ACCENT_COLOR: '#FFD43B' },
+      /^ACCENT_COLOR #ffd43b has too little contrast on light pages\. They use #\w{6} for links, #\w{6} for the focus ring\. Set a darker/,
+    ],
+    [{ ACCENT_COLOR: '#7c7c7c' }, /They use #767676 as the background of buttons/],
     [{ SECRET_KEY: 'a'.repeat(48) }, /^SECRET_KEY looks guessable.*openssl rand/],
     [{ SECRET_KEY: 'change-me-change-me-change-me-change-me' }, /^SECRET_KEY looks guessable/],
     [{ DATABASE_URL: 'postgres://app:p@ss@localhost/db' }, /^DATABASE_URL contains characters.*%40/],

@@ -1,6 +1,7 @@
 // Warns of settings that are allowed but probably a mistake, in sentences that say what to do.
 // It must not show the value of a secret setting, nor open a connection.
 import ipaddr from 'ipaddr.js';
+import { accentStyle } from '../platform/http/accent-color.ts';
 import { addressOfSender } from '../platform/mail/transport.ts';
 import { guessingBits } from './key-guessability.ts';
 import { unencryptedConnections } from './unencrypted-connections.ts';
@@ -10,6 +11,7 @@ type Judged = {
   cookieSecure: boolean;
   smtpUrl?: string | undefined;
   mailFrom: string;
+  accentColor: string;
   secretKey?: string | undefined;
   databaseUrl?: string | undefined;
 };
@@ -24,6 +26,7 @@ export function settingWarnings(
     ...misspelled(Object.keys(environment), names),
     ...cookieWarnings(settings),
     ...senderWarnings(settings),
+    ...accentWarnings(settings),
     ...keyWarnings(settings),
     ...databaseUrlWarnings(settings),
     ...unencryptedConnections(settings),
@@ -75,6 +78,23 @@ const senderWarnings = ({ smtpUrl, mailFrom }: Judged): string[] =>
         'SMTP_URL is set, but MAIL_FROM is an address at localhost, which other mail servers refuse. Set MAIL_FROM to an address of your domain.',
       ]
     : [];
+
+/** Property → where people see the colour. */
+const usesOfAccent: Readonly<Record<string, string>> = {
+  '--accent': 'as the background of buttons',
+  '--accent-text': 'for links',
+  '--accent-ring': 'for the focus ring',
+};
+
+/** Judges light pages only: no colour has enough contrast on light and on dark pages. */
+function accentWarnings({ accentColor }: Judged): string[] {
+  const adjusted = accentStyle(accentColor).adjusted.filter(({ theme }) => theme === 'light');
+  if (adjusted.length === 0) return [];
+  const uses = adjusted.map(({ property, color }) => `${color} ${usesOfAccent[property]}`);
+  return [
+    `ACCENT_COLOR ${accentColor} has too little contrast on light pages. They use ${uses.join(', ')}. Set a darker colour to use it unchanged.`,
+  ];
+}
 
 // 80 bits cannot be guessed. Random keys stay above that: the lowest estimate of 30,000 keys of 32 bytes was 126 in base64
 // and 186 in hex. Of 100,000 keys of 16 bytes in hex, 10 had 83 or less.

@@ -28,6 +28,7 @@ async function callerWith({ accessToken }: TestClient, access: Caller['access'])
       requestId: randomUUID(),
       address: '127.0.0.1',
       userAgent: null,
+      acceptLanguage: null,
       secure: false,
       gone: new AbortController().signal,
     },

@@ -1,5 +1,8 @@
 // GET /settings: every setting with its value in force and its source, and nothing of a secret.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Answer } from '@castellan/testing/client';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
@@ -57,6 +60,22 @@ test('a setting has its value in force, its default and the source of the value'
     'PUBLIC_URL/reset#token={token}',
     'default',
   ]);
+});
+
+test('a start with a logo that cannot be used is refused; a usable one is held in memory with its type', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'castellan-logo-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'logo.png');
+  await writeFile(path, '<svg xmlns="http://www.w3.org/2000/svg" onload="x()"/>');
+  await assert.rejects(
+    service.another({ LOGO_FILE: path }),
+    /^SettingsError: A setting is wrong:\n {2}LOGO_FILE \(.*logo\.png\) contains an event handler \(onload\); export/,
+  );
+  await writeFile(path, '<svg xmlns="http://www.w3.org/2000/svg"/>');
+  const other = await service.another({ LOGO_FILE: path, ACCENT_COLOR: '#FFD43B' });
+  assert.equal(other.service.deps.logo?.contentType, 'image/svg+xml');
+  const warnings = other.logLines.filter((line) => line.includes('ACCENT_COLOR #ffd43b'));
+  assert.equal(warnings.length, 1);
 });
 
 test('no secret of the running configuration is in the answer', async () => {

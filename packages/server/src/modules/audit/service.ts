@@ -12,7 +12,7 @@ import { networkOf } from '../../platform/security/client-address.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { createEventWriter, type EventWriter, type Lane } from './event-writer.ts';
 import { createRepeatCount, type RepeatCount, subjectKey } from './repeat-count.ts';
-import { insertEntries } from './store.ts';
+import { insertEntries, type NewEntry } from './store.ts';
 
 export type AuditEvent = {
   action: AuditAction;
@@ -129,6 +129,27 @@ const subjectIn = ({ details }: AuditEvent): Record<string, unknown> => {
   // Copied, because a slice would keep the whole text in memory.
   return email === undefined ? {} : { email: structuredClone(email.slice(0, MAX_TEXT_LENGTH)) };
 };
+
+/** An entry about a user or by one, `age_s` seconds ago. */
+export type PastEntry = Pick<
+  NewEntry,
+  'id' | 'actor_id' | 'action' | 'resource_type' | 'resource_id' | 'details'
+> & { age_s: number };
+
+/** Inserts a made-up past inside a transaction, for `castellan demo`. Unlike the other functions, fails with it. */
+export function insertPast(tx: Tx, entries: readonly PastEntry[]): Promise<void> {
+  const now = performance.now();
+  return insertEntries(
+    tx,
+    entries.map(({ age_s, ...entry }) => ({
+      ...entry,
+      actor_type: entry.actor_id === null ? null : 'user',
+      actor_name: null,
+      resource_name: null,
+      madeAt: now - age_s * 1_000,
+    })),
+  );
+}
 
 /** Records a change inside its transaction, under a savepoint, so that a failure does not undo the change. */
 export const recordChange = (tx: Tx, log: Logger, client: Client | null, event: AuditEvent): Promise<void> =>

@@ -20,7 +20,8 @@ import {
   type SessionTokens,
   startSession,
 } from '../sessions/service.ts';
-import { present, readRecord, type UserDeps } from '../users/service.ts';
+import { present, readRecord, recordLanguage, type UserDeps } from '../users/service.ts';
+import { languageOf } from './mail-language.ts';
 import type { AccountMail } from './mails.ts';
 
 export type LoginDeps = PasswordDeps & UserDeps & LockoutDeps & { accountMail: AccountMail };
@@ -81,6 +82,8 @@ export async function login(
       if (locked?.password_epoch !== holder.password_epoch || !locked.is_active) return null;
       if (!locked.verified || locked.email !== email) return null;
       await recordLastLogin(tx, holder.user_id);
+      const language = languageOf(client);
+      if (language !== null) await recordLanguage(tx, holder.user_id, language);
       const tokens = await startSession(tx, deps, { id: holder.user_id, now: locked.now }, client);
       return { tokens, record: await readRecord(tx, holder.user_id) };
     });

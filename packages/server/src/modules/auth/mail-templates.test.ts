@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { SettingsError } from '../../platform/config.ts';
+import { languages } from '../../platform/languages.ts';
 import { loadMailTemplates, type MailName } from './mail-templates.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'mail-templates-'));
@@ -21,35 +22,61 @@ const values = {
   app_url: 'https://app.example.com/?a=1&b=2',
   email: "o'brien&co@example.com",
   first_name: 'Ada "<3"',
+  last_name: 'Lovelace',
   link: 'https://app.example.com/confirm?x=1&token=abc',
   link_lifetime: '24 hours',
   lock_duration: '15 minutes',
 };
 const names: MailName[] = ['verification', 'password-reset', 'account-locked'];
 
-for (const name of names)
-  test(`the built-in ${name} mail names the service and the email, and has the link in both parts`, () => {
-    const mail = loadMailTemplates(undefined)[name];
-    const [subject, text, html] = [mail.subject(values), mail.text(values), mail.html(values)];
-    assert.match(subject, /Tom & Co/);
-    assert.doesNotMatch(subject, /\n/);
-    for (const value of [values.service_name, values.email, values.link, values.app_url])
-      assert.ok(text.includes(value), `${value} is not in\n${text}`);
-    assert.ok(html.includes('<a href="https://app.example.com/confirm?x=1&amp;token=abc"'));
-    assert.ok(html.includes('o&#39;brien&amp;co@example.com'));
-    assert.ok(html.includes('Tom &amp; Co'));
-    assert.doesNotMatch(text + html, /\{\{|undefined/);
-    assert.doesNotMatch(html, /<3/);
-    // RFC 5321, 4.5.3.1.6: no line of a message is longer than 1,000 octets.
-    for (const line of `${text}\n${html}`.split('\n')) assert.ok(Buffer.byteLength(line) < 998, line);
-    // The mail loads nothing: no image, no style sheet, no script.
-    assert.doesNotMatch(html, /<(img|link|script|iframe)\b|url\(|@import/i);
-  });
+for (const language of languages)
+  for (const name of names)
+    test(`the built-in ${name} mail (${language}) names the service and the email, and has the link in both parts`, () => {
+      const mail = loadMailTemplates(undefined, 'en')[language][name];
+      const [subject, text, html] = [mail.subject(values), mail.text(values), mail.html(values)];
+      assert.match(subject, /Tom & Co/);
+      assert.doesNotMatch(subject, /\n/);
+      for (const value of [values.service_name, values.email, values.link, values.app_url])
+        assert.ok(text.includes(value), `${value} is not in\n${text}`);
+      assert.ok(html.includes(`<html lang="${language}">`));
+      assert.ok(html.includes('<a href="https://app.example.com/confirm?x=1&amp;token=abc"'));
+      assert.ok(html.includes('o&#39;brien&amp;co@example.com'));
+      assert.ok(html.includes('Tom &amp; Co'));
+      assert.doesNotMatch(text + html, /\{\{|undefined/);
+      assert.doesNotMatch(html, /<3/);
+      // RFC 5321, 4.5.3.1.6: no line of a message is longer than 1,000 octets.
+      for (const line of `${text}\n${html}`.split('\n')) assert.ok(Buffer.byteLength(line) < 998, line);
+      // The mail loads nothing: no image, no style sheet, no script.
+      assert.doesNotMatch(html, /<(img|link|script|iframe)\b|url\(|@import/i);
+    });
+
+test('a mail has the same sentences with the same values in each language, and none of another language', () => {
+  const { en, de } = loadMailTemplates(undefined, 'en');
+  const marked = Object.fromEntries(Object.keys(values).map((name) => [name, `[${name}]`]));
+  const used = (text: string): string[] => [...new Set(text.match(/\[\w+\]/g))].sort();
+  const own: readonly string[] = ['[last_name]'];
+  for (const name of names)
+    for (const part of ['subject', 'text', 'html'] as const) {
+      const [english, german] = [en[name][part](marked), de[name][part](marked)];
+      assert.deepEqual(
+        used(german).filter((one) => !own.includes(one)),
+        used(english),
+        `${name} ${part}`,
+      );
+      const words = german.replace(/<style>.*<\/style>|<[^>]*>|\[\w+\]/gs, ' ');
+      assert.doesNotMatch(words, /\b(the|you|your|account|link works|password|hello)\b/i, `${name} ${part}`);
+      assert.match(words, /\b(Ihr|Sie|Ihre|für|Passwort)\b/, `${name} ${part}`);
+    }
+});
 
 test('a sentence with an empty APP_URL or first name is left out', () => {
-  const { 'password-reset': mail } = loadMailTemplates(undefined);
-  const bare = { ...values, app_url: '', first_name: '' };
+  const { en, de } = loadMailTemplates(undefined, 'en');
+  const mail = en['password-reset'];
+  const bare = { ...values, app_url: '', first_name: '', last_name: '' };
   assert.match(mail.text(bare), /^Hello,$/m);
+  assert.match(de['password-reset'].text(bare), /^Guten Tag,$/m);
+  assert.match(de['password-reset'].text({ ...bare, first_name: 'Ada' }), /^Guten Tag Ada,$/m);
+  assert.match(de['password-reset'].text({ ...values, first_name: 'Ada' }), /^Guten Tag Ada Lovelace,$/m);
   assert.doesNotMatch(mail.html(bare), /Open Tom/);
   assert.match(mail.html(values), />Open Tom &amp; Co<\/a>/);
 });
@@ -61,11 +88,31 @@ test('a template in the folder replaces the built-in one, and a missing template
     'notes.md': 'not a template',
     '.verification.html.swp': '',
   });
-  const custom = loadMailTemplates(dir).verification;
-  const builtIn = loadMailTemplates(undefined).verification;
+  const custom = loadMailTemplates(dir, 'en').en.verification;
+  const builtIn = loadMailTemplates(undefined, 'en').en.verification;
   assert.equal(custom.subject(values), 'Bienvenue chez Tom & Co');
   assert.match(custom.html(values), /^<p>o&#39;brien&amp;co@example\.com <a href="https:/);
   assert.equal(custom.text(values), builtIn.text(values));
+});
+
+test('a file without a language is for the default language, and one with a language for that one', () => {
+  const ours = loadMailTemplates(undefined, 'en');
+  const subjects = (files: Record<string, string>, language: 'en' | 'de') => {
+    const { en, de } = loadMailTemplates(folderWith(files), language);
+    return [en.verification.subject(values), de.verification.subject(values)];
+  };
+  const [en, de] = [ours.en.verification.subject(values), ours.de.verification.subject(values)];
+  assert.notEqual(en, de);
+  assert.deepEqual(subjects({ 'verification.subject.txt': 'own' }, 'en'), ['own', de]);
+  assert.deepEqual(subjects({ 'verification.subject.txt': 'own' }, 'de'), [en, 'own']);
+  assert.deepEqual(subjects({ 'verification.de.subject.txt': 'eigen' }, 'en'), [en, 'eigen']);
+  assert.deepEqual(subjects({ 'verification.de.subject.txt': 'eigen' }, 'de'), [en, 'eigen']);
+  const both = { 'verification.subject.txt': 'own', 'verification.de.subject.txt': 'eigen' };
+  assert.deepEqual(subjects(both, 'en'), ['own', 'eigen']);
+  assert.throws(
+    () => subjects(both, 'de'),
+    /has verification\.subject\.txt and verification\.de\.subject\.txt, which are the same text while LANGUAGE is de; remove one/,
+  );
 });
 
 for (const [files, problem] of [
@@ -88,6 +135,11 @@ for (const [files, problem] of [
     /verification\.subject\.txt, line 1: .* one line/,
   ],
   [{ 'verification.subject.txt': ' \n' }, /one line/],
+  [{ 'verification.de.html': 'x' }, /verification\.de\.html, line 1: .*\{\{link\}\} is missing/],
+  [
+    { 'verification.fr.html': '{{link}}' },
+    /verification\.fr\.html, which is not a template; .* verification\.de\.html/,
+  ],
   [
     { 'verfication.html': '{{link}}' },
     /verfication\.html, which is not a template; use verification\.subject\.txt/,
@@ -97,7 +149,7 @@ for (const [files, problem] of [
 ] as const)
   test(`${JSON.stringify(files).slice(0, 80)} is refused`, () => {
     assert.throws(
-      () => loadMailTemplates(folderWith(files)),
+      () => loadMailTemplates(folderWith(files), 'en'),
       (error) => error instanceof SettingsError && problem.test(error.message),
     );
   });
@@ -105,13 +157,13 @@ for (const [files, problem] of [
 test('all problems are listed at once, including a missing folder', () => {
   const dir = folderWith({ 'verification.html': '', 'password-reset.html': '{{x}}' });
   assert.throws(
-    () => loadMailTemplates(dir),
+    () => loadMailTemplates(dir, 'en'),
     (error) => error instanceof SettingsError && error.problems.length === 2,
   );
   assert.throws(
-    () => loadMailTemplates(join(root, 'missing')),
+    () => loadMailTemplates(join(root, 'missing'), 'en'),
     /MAIL_TEMPLATES_DIR \(.*missing\) cannot be read/,
   );
   mkdirSync(join(root, 'folder', 'verification.html'), { recursive: true });
-  assert.throws(() => loadMailTemplates(join(root, 'folder')), /verification\.html: EISDIR/);
+  assert.throws(() => loadMailTemplates(join(root, 'folder'), 'en'), /verification\.html: EISDIR/);
 });

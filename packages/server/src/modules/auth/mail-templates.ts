@@ -1,16 +1,18 @@
-// Loads the texts of account mails, built-in or from MAIL_TEMPLATES_DIR, and checks all of them at startup.
+// Loads the texts of account mails in every language, built-in or from MAIL_TEMPLATES_DIR, and checks all of them at
+// startup.
 // It must not compose a mail: mails.ts has the values.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SettingsError } from '../../platform/config.ts';
+import { type Language, languages } from '../../platform/languages.ts';
 import { compileTemplate, TemplateError, type TextTemplate } from '../../platform/mail/text-template.ts';
 
-/** Mail → the placeholders of its templates. Only `app_url` and `first_name` may be empty. */
+/** Mail → the placeholders of its templates. Only `app_url`, `first_name` and `last_name` may be empty. */
 const placeholders = {
   verification: ['service_name', 'app_url', 'email', 'link', 'link_lifetime'],
-  'password-reset': ['service_name', 'app_url', 'email', 'first_name', 'link', 'link_lifetime'],
-  'account-locked': ['service_name', 'app_url', 'email', 'first_name', 'link', 'lock_duration'],
+  'password-reset': ['service_name', 'app_url', 'email', 'first_name', 'last_name', 'link', 'link_lifetime'],
+  'account-locked': ['service_name', 'app_url', 'email', 'first_name', 'last_name', 'link', 'lock_duration'],
 } as const;
 export type MailName = keyof typeof placeholders;
 export type MailValues<N extends MailName> = Readonly<Record<(typeof placeholders)[N][number], string>>;
@@ -19,22 +21,28 @@ export type MailValues<N extends MailName> = Readonly<Record<(typeof placeholder
 const parts = { subject: '.subject.txt', text: '.text.txt', html: '.html' } as const;
 type Part = keyof typeof parts;
 
-export type MailTemplates = Readonly<Record<MailName, Readonly<Record<Part, TextTemplate>>>>;
+type MailsOfLanguage = Readonly<Record<MailName, Readonly<Record<Part, TextTemplate>>>>;
+export type MailTemplates = Readonly<Record<Language, MailsOfLanguage>>;
 
 // Far above the size of any mail; a larger file is a mistake.
 const MAX_TEMPLATE_BYTES = 256 * 1024;
 const ownFolder = fileURLToPath(new URL('./mail-templates/', import.meta.url));
 
 /**
- * Reads every template; a template that is not in `dir` falls back to the built-in one. Throws a SettingsError that
- * lists every unusable file with its line.
+ * Reads every template. For a language, `<mail>.<language>.<part>` in `dir` counts; for the default language also
+ * `<mail>.<part>`. A template that is missing falls back to the built-in one in the same language. Throws a
+ * SettingsError that lists every unusable file with its line.
  */
-export function loadMailTemplates(dir: string | undefined): MailTemplates {
+export function loadMailTemplates(dir: string | undefined, defaultLanguage: Language): MailTemplates {
   const problems: string[] = [];
   const files = dir === undefined ? [] : templatesIn(dir, problems);
-  const load = (name: MailName, part: Part): TextTemplate => {
-    const file = `${name}${parts[part]}`;
-    const path = dir !== undefined && files.includes(file) ? join(dir, file) : join(ownFolder, file);
+  if (dir !== undefined) refuseDoubles(dir, files, defaultLanguage, problems);
+  const load = (language: Language, name: MailName, part: Part): TextTemplate => {
+    const file = `${name}.${language}${parts[part]}`;
+    const plain = `${name}${parts[part]}`;
+    const own = language === defaultLanguage ? [file, plain] : [file];
+    const given = own.find((one) => files.includes(one));
+    const path = dir !== undefined && given !== undefined ? join(dir, given) : join(ownFolder, file);
     try {
       return compile(readTemplate(path), name, part);
     } catch (error) {
@@ -43,18 +51,39 @@ export function loadMailTemplates(dir: string | undefined): MailTemplates {
       return () => '';
     }
   };
-  const loadMail = (name: MailName) => ({
-    subject: load(name, 'subject'),
-    text: load(name, 'text'),
-    html: load(name, 'html'),
+  const loadMail = (language: Language, name: MailName) => ({
+    subject: load(language, name, 'subject'),
+    text: load(language, name, 'text'),
+    html: load(language, name, 'html'),
   });
-  const templates = {
-    verification: loadMail('verification'),
-    'password-reset': loadMail('password-reset'),
-    'account-locked': loadMail('account-locked'),
-  };
+  const loadLanguage = (language: Language): MailsOfLanguage => ({
+    verification: loadMail(language, 'verification'),
+    'password-reset': loadMail(language, 'password-reset'),
+    'account-locked': loadMail(language, 'account-locked'),
+  });
+  const templates = { en: loadLanguage('en'), de: loadLanguage('de') };
   if (problems.length > 0) throw new SettingsError(problems);
   return templates;
+}
+
+const mailNames = Object.keys(placeholders);
+const suffixes = Object.values(parts);
+
+/** Reports two files for the same part of the same mail, of which one would be without effect. */
+function refuseDoubles(
+  dir: string,
+  files: readonly string[],
+  defaultLanguage: Language,
+  problems: string[],
+): void {
+  for (const name of mailNames)
+    for (const suffix of suffixes) {
+      const [plain, named] = [`${name}${suffix}`, `${name}.${defaultLanguage}${suffix}`];
+      if (files.includes(plain) && files.includes(named))
+        problems.push(
+          `MAIL_TEMPLATES_DIR (${resolve(dir)}) has ${plain} and ${named}, which are the same text while LANGUAGE is ${defaultLanguage}; remove one of them`,
+        );
+    }
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -64,14 +93,15 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
  * misspelled.
  */
 function templatesIn(dir: string, problems: string[]): string[] {
-  const known = Object.keys(placeholders).flatMap((name) =>
-    Object.values(parts).map((suffix) => `${name}${suffix}`),
-  );
+  const withMiddle = (middle: string): string[] =>
+    mailNames.flatMap((name) => suffixes.map((suffix) => `${name}${middle}${suffix}`));
+  const plain = withMiddle('');
+  const known = [...plain, ...languages.flatMap((language) => withMiddle(`.${language}`))];
   try {
     const files = readdirSync(dir).filter((file) => /^[^.].*\.(txt|html)$/.test(file));
     for (const file of files.filter((one) => !known.includes(one)))
       problems.push(
-        `MAIL_TEMPLATES_DIR has ${resolve(dir, file)}, which is not a template; use ${known.join(', ')}`,
+        `MAIL_TEMPLATES_DIR has ${resolve(dir, file)}, which is not a template; use ${plain.join(', ')}, or one of them with the language before the part, such as verification.de.html`,
       );
     return files;
   } catch (error) {

@@ -3,9 +3,11 @@
 import { sql } from 'kysely';
 import { duration } from '../../platform/counted.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import type { Language } from '../../platform/languages.ts';
 import { fillLink, type LinkTemplate, TOKEN_PLACEHOLDER } from '../../platform/mail/link-template.ts';
 import type { Mail } from '../../platform/mail/transport.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import { languageOfMails } from './mail-language.ts';
 import type { MailName, MailTemplates, MailValues } from './mail-templates.ts';
 import { issueOneTimeToken, lifetimeMinutes, type Purpose } from './one-time-tokens.ts';
 
@@ -17,7 +19,10 @@ export type AccountMail = {
   wake(): void;
 };
 
-type Recipient = Pick<Row<'users'>, 'id' | 'email' | 'first_name' | 'is_active' | 'verified' | 'link_epoch'>;
+type Recipient = Pick<
+  Row<'users'>,
+  'id' | 'email' | 'first_name' | 'last_name' | 'is_active' | 'verified' | 'link_epoch' | 'language'
+>;
 
 export async function enqueueAccountMail(tx: Tx, kind: MailKind, payload: { email: string }): Promise<void> {
   // With the account's current link epoch: if an administrator raises it before the mail is sent, the mail is dropped.
@@ -32,6 +37,7 @@ export type MailDeps = {
   mailTemplates: MailTemplates;
   settings: {
     serviceName: string;
+    language: Language;
     publicUrl: string;
     appUrl: string | undefined;
     verifyUrl: LinkTemplate | undefined;
@@ -43,41 +49,43 @@ export type MailDeps = {
 
 /**
  * Returns the function that composes the mail of an outbox row. It returns null if no mail must be sent: there is no
- * account, or its state has changed.
+ * account, or its state has changed. The language is that of the account when the mail is composed: the row is the same
+ * for known and unknown emails, and holds nothing of the request.
  */
 export function createMailComposer(deps: MailDeps) {
   const { settings } = deps;
   return async (kind: string, payload: unknown): Promise<Mail | null> => {
     const { email, linkEpoch } = readPayload(payload);
     const { rows } = await sql<Recipient>`
-      select id, email, first_name, is_active, verified, link_epoch from users where email = ${email}`.execute(
+      select id, email, first_name, last_name, is_active, verified, link_epoch, language from users where email = ${email}`.execute(
       deps.db,
     );
     const user = rows[0];
     if (!user?.is_active) return null;
+    const language = languageOfMails(user.language, settings.language);
     switch (kind) {
       case 'verification': {
         if (user.verified || user.link_epoch !== linkEpoch) return null;
         const link = await issueLink(deps, 'verify_email', user);
         if (link === null) return null;
-        return write(deps, user, 'verification', {
+        return write(deps, { ...user, language }, 'verification', {
           link,
-          link_lifetime: duration(lifetimeMinutes.verify_email),
+          link_lifetime: duration(lifetimeMinutes.verify_email, language),
         });
       }
       case 'password_reset': {
         if (user.link_epoch !== linkEpoch) return null;
         const link = await issueLink(deps, 'reset_password', user);
         if (link === null) return null;
-        return write(deps, user, 'password-reset', {
+        return write(deps, { ...user, language }, 'password-reset', {
           link,
-          link_lifetime: duration(lifetimeMinutes.reset_password),
+          link_lifetime: duration(lifetimeMinutes.reset_password, language),
         });
       }
       case 'account_locked':
-        return write(deps, user, 'account-locked', {
+        return write(deps, { ...user, language }, 'account-locked', {
           link: settings.forgotUrl ?? `${settings.publicUrl}/forgot`,
-          lock_duration: duration(settings.lockoutMinutes),
+          lock_duration: duration(settings.lockoutMinutes, language),
         });
       default:
         throw new Error(`no mail of kind ${kind}`);
@@ -110,11 +118,11 @@ async function issueLink(
   return token === null ? null : fillLink(template, token);
 }
 
-type SharedValue = 'service_name' | 'app_url' | 'email' | 'first_name';
+type SharedValue = 'service_name' | 'app_url' | 'email' | 'first_name' | 'last_name';
 
 function write<N extends MailName>(
   { mailTemplates, settings }: MailDeps,
-  user: Recipient,
+  user: Recipient & { language: Language },
   name: N,
   own: Omit<MailValues<N>, SharedValue>,
 ): Mail {
@@ -124,8 +132,9 @@ function write<N extends MailName>(
     email: user.email,
     // Anyone can register another person's email with any text as the name. The service must not deliver that text.
     first_name: user.verified ? user.first_name : '',
+    last_name: user.verified ? user.last_name : '',
     ...own,
   };
-  const { subject, text, html } = mailTemplates[name];
+  const { subject, text, html } = mailTemplates[user.language][name];
   return { to: user.email, subject: subject(values), text: text(values), html: html(values) };
 }

@@ -23,6 +23,7 @@ import {
   type VersionedUser,
 } from '../users/service.ts';
 import { type AbuseDeps, mayCreateAccount, mayMail, mayRegisterFrom } from './abuse.ts';
+import { languageOf } from './mail-language.ts';
 import type { AccountMail } from './mails.ts';
 import { consumeOneTimeToken, endOneTimeTokens, isOfVerifiedUser, turnKeyOf } from './one-time-tokens.ts';
 
@@ -55,7 +56,8 @@ export async function register(deps: RegistrationDeps, client: Client, body: Reg
   let record: VersionedUser;
   try {
     record = await inTransaction(deps.db, async (tx) => {
-      await insertRegistration(tx, { id, email, ...names, password_hash: passwordHash });
+      const language = languageOf(client);
+      await insertRegistration(tx, { id, email, ...names, password_hash: passwordHash, language });
       const role = deps.settings.defaultRole;
       if (role !== '' && !(await addRoleByName(tx, id, role)))
         deps.log.warn(

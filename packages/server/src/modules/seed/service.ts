@@ -88,6 +88,13 @@ const roles: readonly SeedRole[] = [
   },
 ];
 
+/** Names of the records that every start, or the first one, creates. */
+export const seededNames = {
+  roles: roles.map(({ name }) => name),
+  roleGroups: [...new Set(roles.map(({ group }) => group))],
+  permissionGroups: Object.keys(permissionCatalogue),
+};
+
 export type FirstSuperuser = { email: string; passwordHash: string };
 
 /** Tells the caller whether to hash a password for the first superuser, which must happen outside the transaction. */

@@ -18,6 +18,7 @@ export {
   isAssignableRole,
   isPendingRegistration,
   markVerified,
+  recordLanguage,
 } from './store.ts';
 
 export type UserDeps = { db: Db; log: Logger; graphSource: GraphSource };

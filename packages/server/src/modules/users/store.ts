@@ -37,7 +37,10 @@ export async function insertUser(
 }
 
 /** Inserts a user who registers. The clean-up removes the account if it is not verified. */
-export async function insertRegistration(tx: Tx, user: NewUser): Promise<void> {
+export async function insertRegistration(
+  tx: Tx,
+  user: NewUser & Pick<Row<'users'>, 'language'>,
+): Promise<void> {
   await tx
     .insertInto('users')
     .values({ ...user, verified: false, pending_registration: true })
@@ -66,6 +69,14 @@ export async function isAssignableRole(db: Db, roleName: string): Promise<boolea
   const { rows } = await sql`
     select from roles where lower(name) = lower(${roleName}) and not is_system`.execute(db);
   return rows.length === 1;
+}
+
+/** Stores the language of the user's mails. Call it only for a request that proves the account. */
+export async function recordLanguage(tx: Tx, id: string, language: string): Promise<void> {
+  await sql`
+    update users set language = ${language} where id = ${id} and language is distinct from ${language}`.execute(
+    tx,
+  );
 }
 
 export async function updateNames(

@@ -20,8 +20,8 @@ export function preferenceFor(type: string, accept: string | undefined): Prefere
   return { quality: 0, isNamed: false };
 }
 
-/** Ignores parameters other than q. A malformed q counts as 1. */
-function parseRange(range: string): [name: string, quality: number] {
+/** Returns a range in lower case with its quality. Ignores parameters other than q. A malformed q counts as 1. */
+export function parseRange(range: string): [name: string, quality: number] {
   const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
   const quality = Number(parameters.find((one) => one.startsWith('q='))?.slice(2) ?? 1);
   return [name, quality >= 0 && quality <= 1 ? quality : 1];

@@ -7,6 +7,8 @@ export type Client = {
   address: string;
   /** Cut to the length of the database column; null when the client sent none. */
   userAgent: string | null;
+  /** The header Accept-Language; null when the client sent none. */
+  acceptLanguage: string | null;
   /** Whether the request came over https, here or at a trusted proxy. */
   secure: boolean;
   /** Aborts when the connection closes before the response is sent. Work should not start after that. */

@@ -107,6 +107,7 @@ export function createServer(options: ServerOptions) {
       requestId: request.id,
       address: clientAddress(request.raw.socket.remoteAddress, forwardingOf(request), options.trustedProxies),
       userAgent: cleanUserAgent(request.headers['user-agent']),
+      acceptLanguage: request.headers['accept-language'] ?? null,
       secure: cameOverHttps(request, options.trustedProxies),
       get gone() {
         return goneSignal(reply.raw);

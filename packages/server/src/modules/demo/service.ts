@@ -1,0 +1,210 @@
+// Fills the database of a new service with a made-up company, to try the service out. For the command line only.
+// It must never touch a database that anything but the start has written to, except for superusers.
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { errorCode } from '../../platform/unknown-values.ts';
+import type { Db, Tx } from '../../schema/database.ts';
+import { insertPast } from '../audit/service.ts';
+import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
+import { seededNames } from '../seed/service.ts';
+import { permissionGroups, permissions, roleGroups, roles, serviceAccounts } from './company.ts';
+import { type Event, type Made, makeAttack, makePeople, type Plan } from './people.ts';
+import { createRandom } from './random.ts';
+import {
+  analyzeFilled,
+  countRecords,
+  insertLastLogins,
+  insertLocks,
+  insertPeople,
+  insertPermissionGroups,
+  insertPermissions,
+  insertRoleGroups,
+  insertRoles,
+  insertServiceAccounts,
+  insertSessions,
+  insertUserRoles,
+  lockForFilling,
+  readStart,
+} from './store.ts';
+
+/** `db` must not have a statement timeout: with a million people, a statement may wait for the disk. */
+export type DemoDeps = {
+  db: Db;
+  settings: {
+    concurrentSessionLimit: number;
+    refreshTokenDays: number;
+    lockoutAttempts: number;
+    lockoutMinutes: number;
+    unverifiedAccountHours: number;
+  };
+};
+
+export type DemoOptions = {
+  people: number;
+  seed: string;
+  /** Of everybody who may sign in. Null: nobody can. */
+  passwordHash: string | null;
+  /** Receives the number of people written so far. */
+  onProgress: (people: number) => void;
+};
+
+/** What was created. */
+export type DemoResult = {
+  people: number;
+  roles: number;
+  roleGroups: number;
+  permissions: number;
+  permissionGroups: number;
+  serviceAccounts: number;
+  sessions: number;
+  auditEntries: number;
+  /** Rows of users, their roles, sessions and audit entries. */
+  rows: number;
+};
+
+/** Rows of one statement: large enough that round trips do not count, and small enough for memory. */
+const BATCH = 5_000;
+// A user without a limit has no reason for more.
+const USUAL_SESSION_LIMIT = 3;
+
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Throws an Error for the operator if the database holds anything that neither the start created nor a superuser is. */
+export async function requireEmptyService(db: Db): Promise<void> {
+  const found = Object.entries(await countRecords(db, seededNames)).filter(([, count]) => count > 0);
+  if (found.length === 0) return;
+  const counted = found.map(([noun, count]) => plural(count, noun)).join(', ');
+  throw new Error(
+    `The database is not empty: it has ${counted} besides what the service creates itself. Nothing was changed. Use a new database, or a new DATA_DIR.`,
+  );
+}
+
+/**
+ * Returns one hash for everybody. Throws `password_rejected` with every broken rule. A shared hash keeps a million people
+ * as quick as a hundred.
+ */
+export const hashDemoPassword = (deps: PasswordDeps, password: string): Promise<string> =>
+  hashFirstPassword(deps, password, { email: 'demo@example.com', first_name: 'Demo', last_name: '' });
+
+/** Fills the database in one transaction. Throws an Error for the operator; then nothing was changed. */
+export async function fillDemo(deps: DemoDeps, options: DemoOptions): Promise<DemoResult> {
+  const result = await inTransaction(deps.db, async (tx) => {
+    await lock(tx);
+    await requireEmptyService(tx);
+    return fill(tx, deps, options);
+  });
+  await analyzeFilled(deps.db);
+  return result;
+}
+
+async function lock(tx: Tx): Promise<void> {
+  const isLocked = await lockForFilling(tx).catch((error: unknown) => {
+    // lock_not_available
+    if (errorCode(error) !== '55P03') throw error;
+    throw new Error(
+      'The service is writing users at the moment. Nothing was changed. Try again, or stop the service.',
+    );
+  });
+  if (!isLocked)
+    throw new Error('Another run of this command is filling the database. Nothing was changed by this one.');
+}
+
+async function fill(tx: Tx, { settings }: DemoDeps, options: DemoOptions): Promise<DemoResult> {
+  const { concurrentSessionLimit } = settings;
+  const plan: Plan = {
+    people: options.people,
+    seed: options.seed,
+    ...(await readStart(tx)),
+    limits: {
+      ...settings,
+      sessions: concurrentSessionLimit > 0 ? concurrentSessionLimit : USUAL_SESSION_LIMIT,
+      unverifiedHours: settings.unverifiedAccountHours,
+    },
+  };
+  await insertCompany(tx, options.seed);
+  const events = makeAttack(plan);
+  let people = 0;
+  let sessions = 0;
+  let held = 0;
+  for (const batch of inBatches(makePeople(plan), BATCH)) {
+    await insertBatch(tx, batch, { ...settings, passwordHash: options.passwordHash });
+    for (const one of batch) events.push(...one.events);
+    people += batch.length;
+    sessions += batch.reduce((sum, one) => sum + one.sessions.length, 0);
+    held += batch.reduce((sum, one) => sum + one.roles.length, 0);
+    options.onProgress(people);
+  }
+  // Last, because counting the events of a day locks the row of that day.
+  await insertEvents(tx, events);
+  return {
+    people,
+    roles: roles.length,
+    roleGroups: roleGroups.length,
+    permissions: permissions.length,
+    permissionGroups: permissionGroups.length,
+    serviceAccounts: serviceAccounts.length,
+    sessions,
+    auditEntries: events.length,
+    rows: people + held + sessions + events.length,
+  };
+}
+
+async function insertCompany(tx: Tx, seed: string): Promise<void> {
+  const random = createRandom(`${seed}|company`);
+  let count = 0;
+  const withIds = <T extends object>(records: readonly T[]): (T & { id: string })[] =>
+    records.map((record) => {
+      count += 1;
+      return { ...record, id: random.id(Date.UTC(2023, 0, 1) + count) };
+    });
+  await insertPermissionGroups(tx, withIds(permissionGroups));
+  await insertPermissions(tx, withIds(permissions));
+  await insertRoleGroups(tx, withIds(roleGroups));
+  await insertRoles(tx, withIds(roles));
+  await insertServiceAccounts(tx, withIds(serviceAccounts));
+}
+
+async function insertBatch(
+  tx: Tx,
+  batch: readonly Made[],
+  options: { passwordHash: string | null; lockoutAttempts: number; lockoutMinutes: number },
+): Promise<void> {
+  await insertPeople(
+    tx,
+    batch.map(({ person }) => person),
+    options.passwordHash,
+  );
+  await insertUserRoles(
+    tx,
+    batch.flatMap((one) => one.roles),
+  );
+  await insertSessions(
+    tx,
+    batch.flatMap((one) => one.sessions),
+  );
+  await insertLastLogins(
+    tx,
+    batch.flatMap(({ lastLogin }) => lastLogin ?? []),
+  );
+  await insertLocks(
+    tx,
+    batch.flatMap(({ lock }) => lock ?? []),
+    options,
+  );
+}
+
+/** Writes the events as the audit log does, the oldest first. */
+async function insertEvents(tx: Tx, events: readonly Event[]): Promise<void> {
+  const sorted = events.toSorted((a, b) => b.age_s - a.age_s);
+  for (const batch of inBatches(sorted, BATCH)) await insertPast(tx, batch);
+}
+
+function* inBatches<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let batch: T[] = [];
+  for (const item of items) {
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
