@@ -1,7 +1,7 @@
-// The command palette: people, roles, permissions and pages, found by typing.
+// The command palette: what the page offers, people, roles, permissions and pages, found by typing.
 import type { ListedUser, Permission, Role } from '@castellan/sdk';
 import { Modal, TextInput } from '@mantine/core';
-import { IconKey, IconSearch, IconShield, IconUser } from '@tabler/icons-react';
+import { IconBolt, IconKey, IconSearch, IconShield, IconUser } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactElement, type ReactNode, useId, useState } from 'react';
@@ -10,6 +10,7 @@ import { keepingRows, reading } from '../data/api.ts';
 import { nameOf, useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
 import { mayOpen, navPages } from './nav.ts';
+import { pageActions } from './page-actions.ts';
 
 type Entry = { key: string; label: string; note?: string; icon: ReactNode; run: () => void };
 
@@ -130,7 +131,10 @@ function useEntries(typed: string, stored: string, onHelp: () => void): Entry[] 
         },
       ]
     : [];
-  if (!isSearching) return [...pages, ...help];
+  const actions = pageActions()
+    .filter(({ label }) => matches(label, typed))
+    .map(({ label, run }) => ({ key: label, label, icon: <IconBolt size={16} aria-hidden />, run }));
+  if (!isSearching) return [...actions, ...pages, ...help];
   return [
     ...(people.data?.data.items ?? []).map((user: ListedUser) => ({
       key: user.id,
@@ -159,6 +163,7 @@ function useEntries(typed: string, stored: string, onHelp: () => void): Entry[] 
         icon: <IconKey size={16} aria-hidden />,
         run: () => void navigate({ to: '/access', search: { permission: permission.name } }),
       })),
+    ...actions,
     ...pages,
     ...help,
   ];
