@@ -121,20 +121,18 @@ async function fill(tx: Tx, { settings }: DemoDeps, options: DemoOptions): Promi
     },
   };
   await insertCompany(tx, options.seed);
-  const events = makeAttack(plan);
   let people = 0;
   let sessions = 0;
   let held = 0;
   for (const batch of inBatches(makePeople(plan), BATCH)) {
     await insertBatch(tx, batch, { ...settings, passwordHash: options.passwordHash });
-    for (const one of batch) events.push(...one.events);
     people += batch.length;
     sessions += batch.reduce((sum, one) => sum + one.sessions.length, 0);
     held += batch.reduce((sum, one) => sum + one.roles.length, 0);
     options.onProgress(people);
   }
   // Last, because counting the events of a day locks the row of that day.
-  await insertEvents(tx, events);
+  const auditEntries = await insertEvents(tx, plan);
   return {
     people,
     roles: roles.length,
@@ -143,8 +141,8 @@ async function fill(tx: Tx, { settings }: DemoDeps, options: DemoOptions): Promi
     permissionGroups: permissionGroups.length,
     serviceAccounts: serviceAccounts.length,
     sessions,
-    auditEntries: events.length,
-    rows: people + held + sessions + events.length,
+    auditEntries,
+    rows: people + held + sessions + auditEntries,
   };
 }
 
@@ -192,10 +190,23 @@ async function insertBatch(
   );
 }
 
-/** Writes the events as the audit log does, the oldest first. */
-async function insertEvents(tx: Tx, events: readonly Event[]): Promise<void> {
-  const sorted = events.toSorted((a, b) => b.age_s - a.age_s);
-  for (const batch of inBatches(sorted, BATCH)) await insertPast(tx, batch);
+/** Writes the events in batches, each with the oldest first. Returns their number. */
+async function insertEvents(tx: Tx, plan: Plan): Promise<number> {
+  let count = 0;
+  for (const batch of inBatches(eventsOf(plan), BATCH)) {
+    await insertPast(
+      tx,
+      batch.toSorted((a, b) => b.age_s - a.age_s),
+    );
+    count += batch.length;
+  }
+  return count;
+}
+
+/** Makes the people again for their events: those of a million people would fill a gigabyte of memory. */
+function* eventsOf(plan: Plan): Generator<Event> {
+  yield* makeAttack(plan);
+  for (const { events } of makePeople(plan)) yield* events;
 }
 
 function* inBatches<T>(items: Iterable<T>, size: number): Generator<T[]> {
