@@ -6,22 +6,32 @@ import type { Page } from 'playwright-core';
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
+type Size = { width: number; height: number };
+
 const schemes = ['light', 'dark'] as const;
-const widths = [
+const widths: readonly Size[] = [
   { width: 1440, height: 900 },
   { width: 320, height: 800 },
 ];
 
 type Finding = { id: string; help: string; nodes: { html: string; failureSummary?: string }[] };
 
-/** Asserts that axe finds nothing and that nothing makes the page scroll sideways. Restores scheme and size. */
-export async function assertAccessible(page: Page, what = page.url()): Promise<void> {
+/**
+ * Asserts that axe finds nothing and that nothing makes the page scroll sideways. Restores scheme and size. `look` is called
+ * for each scheme and width, such as to take a picture.
+ */
+export async function assertAccessible(
+  page: Page,
+  what = page.url(),
+  look?: (scheme: string, size: Size) => Promise<unknown>,
+): Promise<void> {
   const before = page.viewportSize();
   for (const colorScheme of schemes)
     for (const size of widths) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await page.setViewportSize(size);
       await page.waitForFunction('!document.querySelector("#content[aria-busy=true], .skeletons")');
+      await look?.(colorScheme, size);
       const where = `${what}, ${colorScheme}, ${size.width} px`;
       assert.deepEqual(await violationsOf(page), [], where);
       const isTooWide = await page.evaluate(

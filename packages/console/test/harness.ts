@@ -1,6 +1,7 @@
 // Opens the console in a real browser, on a service of its own, as a given person.
 // Every test also checks that the page complained about nothing and asked no other origin.
 import assert from 'node:assert/strict';
+import { fillDemo } from '@castellan/server/modules/demo/service';
 import { newVisit, openBrowser, type Visit } from '@castellan/testing/e2e/browser';
 import { ADMIN, type Hooks, startTestService, type TestService } from '@castellan/testing/harness';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -12,6 +13,12 @@ export async function startConsole(t: Hooks, environment: Record<string, string>
   // Browsers keep Secure cookies of plain http for localhost only.
   const service = await startTestService(t, { COOKIE_SECURE: 'false', ...environment });
   return { service, browser: await openBrowser(t, service) };
+}
+
+/** Fills the service with the company of `castellan demo`. */
+export async function fillWithPeople({ service }: Console, people: number): Promise<void> {
+  const { deps } = service.service;
+  await fillDemo(deps, { people, seed: '1', passwordHash: null, onProgress: () => {} });
 }
 
 const ORIGIN = 'http://castellan.test';

@@ -1,14 +1,20 @@
 // What holds for every page: accessible in both schemes and at both widths, translated, no complaint, no other origin.
+// It also takes a picture of each.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
 import { appPaths } from '../../src/shared/paths.ts';
 import { assertAccessible } from '../accessibility.ts';
-import { heading, openAs, startConsole } from '../harness.ts';
+import { fillWithPeople, heading, openAs, startConsole } from '../harness.ts';
 import { untranslatedTexts } from '../untranslated.ts';
 
 const site = await startConsole({ after });
+await fillWithPeople(site, 120);
+
+/** Not in git: look at them after a change. */
+const pictures = fileURLToPath(new URL('../../pictures/', import.meta.url));
 
 const [{ id: roleId } = { id: '' }] = await site.service.sql<{ id: string }>(
   "select id from roles where name = 'Admin'",
@@ -27,7 +33,10 @@ for (const path of paths)
   test(`${path.replace(roleId, ':id')} is accessible`, async (t) => {
     const { page } = await openAs(t, site, path);
     await settle(page);
-    await assertAccessible(page, path);
+    const name = path.replace(roleId, 'one').slice(1).replaceAll('/', '-');
+    await assertAccessible(page, path, (scheme, { width }) =>
+      page.screenshot({ path: `${pictures}${name}-${scheme}-${width}.png`, animations: 'disabled' }),
+    );
   });
 
 test('every text of every page is translated, also from right to left', async (t) => {
