@@ -30,7 +30,7 @@ test('files that start programs or stop databases run by themselves, and first',
   for (const file of [
     'server/test/start/start.test.ts',
     'hardening/test/faults/kill.test.ts',
-    'server/test/e2e/pages.test.ts',
+    'server/test/e2e/reference.test.ts',
   ])
     assert.ok(programs.includes(`packages/${file}`), file);
   assert.ok(programs.at(-1)?.startsWith(folder));

@@ -76,7 +76,7 @@ test('a run for another server leaves out files that use none, and those whose r
   for (const file of [
     'packages/embedded-postgres/src/life.test.ts',
     'packages/server/src/platform/security/csrf.test.ts',
-    'packages/server/test/e2e/pages.test.ts',
+    'packages/server/test/e2e/reference.test.ts',
     'packages/hardening/test/http/framing.test.ts',
     'packages/hardening/test/faults/kill.test.ts',
     'scripts/test-run.test.ts',

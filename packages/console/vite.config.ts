@@ -34,10 +34,12 @@ const cleanUrls: Plugin = {
   },
 };
 
-export default defineConfig({
+export default defineConfig(({ command }) => ({
   // Relative, so that the service can serve it below any path.
   base: './',
   plugins: [react(), cleanUrls],
+  // Drops React's hooks for its developer tools, which the pages of production do not need.
+  define: command === 'build' ? { __REACT_DEVTOOLS_GLOBAL_HOOK__: 'undefined' } : {},
   resolve: {
     alias: {
       '@castellan/sdk/react': pathOf('../sdk/src/react.tsx'),
@@ -50,7 +52,18 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     manifest: true,
-    rolldownOptions: { input: { app: pathOf('app.html'), auth: pathOf('auth.html') } },
+    rolldownOptions: {
+      input: { app: pathOf('app.html'), auth: pathOf('auth.html') },
+      output: {
+        // What both entries use. In few files it compresses better.
+        codeSplitting: {
+          groups: [
+            { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\/|rolldown|preload-helper/ },
+            { name: 'shared', test: /packages\/sdk\/src\/(?!react)|src\/shared\/[\w-]+\.ts$/ },
+          ],
+        },
+      },
+    },
   },
   server: {
     port: 5173,
@@ -58,4 +71,4 @@ export default defineConfig({
       ['/api', '/.well-known', '/docs', '/health', '/brand'].map((path) => [path, { target: serviceUrl }]),
     ),
   },
-});
+}));

@@ -1,2 +1,47 @@
-// The pages of people who are not signed in.
-document.getElementById('root')?.append('sign in');
+// The pages of people who are not signed in: sign in, register, confirm an email, set a password.
+// They must stay light: no component library, no router.
+import { type ReactElement, StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { markDocument } from '../shared/language.ts';
+import { addressOf, pageSettings } from '../shared/page-settings.ts';
+import './auth.css';
+import { mayHaveSession } from './client.ts';
+import { loadTexts } from './text.ts';
+import { takeToken } from './token.ts';
+
+type Page = (props: { token: string | null }) => ReactElement;
+
+/** Each loads when it is opened. */
+const pages: Readonly<Record<string, () => Promise<Page>>> = {
+  '/login': async () => (await import('./pages/Login.tsx')).Login,
+  '/register': async () => (await import('./pages/Register.tsx')).Register,
+  '/check-email': async () => (await import('./pages/CheckEmail.tsx')).CheckEmail,
+  '/verify-email': async () => (await import('./pages/VerifyEmail.tsx')).VerifyEmail,
+  '/forgot': async () => (await import('./pages/Forgot.tsx')).Forgot,
+  '/reset': async () => (await import('./pages/Reset.tsx')).Reset,
+};
+
+async function start(): Promise<void> {
+  let path = location.pathname.slice(pageSettings.basePath.length);
+  if (path === '/' || path === '') {
+    if (mayHaveSession()) return location.replace(addressOf('/overview'));
+    path = '/login';
+    history.replaceState(null, '', addressOf(path));
+  }
+  // At once, before anything else can read the address.
+  const token = takeToken();
+  // A second link that is opened in this tab changes only the fragment, so the page must load again.
+  addEventListener('hashchange', () => location.reload());
+  markDocument();
+  const load = pages[path];
+  const root = document.getElementById('root');
+  if (!load || !root) throw new Error(`There is no page at ${path}.`);
+  const [Page] = await Promise.all([load(), loadTexts()]);
+  createRoot(root).render(
+    <StrictMode>
+      <Page token={token} />
+    </StrictMode>,
+  );
+}
+
+await start();

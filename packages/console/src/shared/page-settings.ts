@@ -6,6 +6,8 @@ export type PageSettings = {
   basePath: string;
   /** Where "Continue" leads: the operator's app. */
   appUrl: string | null;
+  /** The operator's page to ask for a reset mail; null for ours. */
+  forgotUrl: string | null;
   hasLogo: boolean;
   /** The setting LANGUAGE: what shows to people whose browser asks for a language that we do not have. */
   language: string;
@@ -20,6 +22,7 @@ export const pageSettings: PageSettings = {
   serviceName: 'Castellan',
   basePath: '',
   appUrl: null,
+  forgotUrl: null,
   hasLogo: false,
   language: 'en',
   ...readSettings(),

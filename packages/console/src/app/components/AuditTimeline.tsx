@@ -1,6 +1,96 @@
-// Placeholder of AuditTimeline until its page is built.
-import type { ReactElement } from 'react';
+// The audit log as a timeline: entries by day, newest first. The page Audit log and the tabs "Activity" show it.
+// It must not filter by itself: the service returns exactly what the filter asks for.
+import { Button } from '@mantine/core';
+import { IconHistory } from '@tabler/icons-react';
+import { type ReactElement, type ReactNode, useSyncExternalStore } from 'react';
+import { currentZone, formatDay, formatLongDay, subscribeZone, zoneName } from '../../shared/format.ts';
+import { type AuditFilter, useAuditLog } from '../data/audit.ts';
+import { t } from '../text.ts';
+import { EntryRow } from './audit/EntryRow.tsx';
+import { byDay } from './audit/entries.ts';
+import './audit/audit.css';
+import type { OnPick } from './audit/Pick.tsx';
+import { Empty, ErrorAlert } from './states.tsx';
 
-type Props = { filter: { actor_id?: string; resource_type?: string; resource_id?: string } };
+type Props = {
+  filter: AuditFilter;
+  /** Called when a value is clicked. Without it, values link to the page Audit log. */
+  onPick?: OnPick;
+  /** Opens the details of an entry elsewhere. Without it, they open below the entry. */
+  onOpen?: (id: string) => void;
+  activeId?: string | undefined;
+  isLive?: boolean;
+  /** What shows when nothing matches. Default: that nothing is recorded yet. */
+  none?: ReactNode;
+  /** The level of the days' headings. Default: 3. */
+  headingLevel?: 2 | 3;
+};
 
-export const AuditTimeline = (props: Props): ReactElement => <output hidden>{JSON.stringify(props)}</output>;
+const skeletonRows = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+
+export function AuditTimeline({
+  filter,
+  none,
+  isLive = false,
+  headingLevel = 3,
+  ...rows
+}: Props): ReactElement {
+  useSyncExternalStore(subscribeZone, currentZone);
+  const { query, entries, mayRead } = useAuditLog(filter, isLive);
+  const { onPick, onOpen, activeId } = rows;
+  const Title = headingLevel === 2 ? 'h2' : 'h3';
+  if (!mayRead) return <p className="muted">{t.common.forbidden.reason('audit_log.read')}</p>;
+  return (
+    <div className="timeline" aria-busy={query.isPending}>
+      {query.error && <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isPending && (
+        <div className="skeletons" role="status" aria-label={t.audit.label}>
+          <span className="visually-hidden">{t.common.list.loading}</span>
+          {skeletonRows.map((key) => (
+            <i key={key} />
+          ))}
+        </div>
+      )}
+      {entries?.length === 0 &&
+        (none ?? (
+          <Empty
+            icon={<IconHistory size={32} aria-hidden />}
+            title={t.audit.empty}
+            text={t.audit.emptyHelp}
+            headingLevel={headingLevel}
+          />
+        ))}
+      {byDay(entries ?? [], formatDay).map((day) => (
+        <section key={day.key} className="timeline-day">
+          <Title>
+            {formatLongDay(day.at)} <span className="muted">{zoneName()}</span>
+          </Title>
+          <ul>
+            {day.entries.map((entry) => (
+              <EntryRow
+                key={entry.id}
+                entry={entry}
+                onPick={onPick}
+                onOpen={onOpen}
+                isActive={entry.id === activeId}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {query.hasNextPage && (
+        <Button
+          variant="default"
+          loading={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+          className="timeline-more"
+        >
+          {t.audit.older}
+        </Button>
+      )}
+      {entries && entries.length > 0 && !query.hasNextPage && (
+        <p className="muted timeline-more">{t.audit.end}</p>
+      )}
+    </div>
+  );
+}

@@ -1,5 +1,15 @@
-// Placeholder of RolePicker until its page is built.
-import type { ReactElement } from 'react';
+// Chooses roles by typing part of a name. The service searches and pages, so that there may be any number of roles.
+// It must not change anybody's roles: it reports what is chosen.
+import type { Role, RoleGroup } from '@castellan/sdk';
+import { type ComboboxItem, MultiSelect } from '@mantine/core';
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
+import { type ReactElement, useState } from 'react';
+import { call, keepingRows, reading } from '../data/api.ts';
+import { failureOf } from '../data/errors.ts';
+import { useCan } from '../data/me.tsx';
+import { t } from '../text.ts';
+import { useTypedText } from './debounce.ts';
+import './role-picker.css';
 
 type Props = {
   label: string;
@@ -8,6 +18,126 @@ type Props = {
   onChange: (ids: string[]) => void;
   /** Ids of roles that are not offered, such as those that the person already has. */
   exclude?: readonly string[];
+  description?: string;
+  error?: string | null;
+  /** Takes the focus when the dialog around it opens. */
+  isFirst?: boolean;
+  /** At most so many roles can be chosen. */
+  max?: number;
 };
 
-export const RolePicker = (props: Props): ReactElement => <output hidden>{JSON.stringify(props)}</output>;
+const PAGE_SIZE = 30;
+const GROUPS_SIZE = 100;
+
+export function RolePicker(props: Props): ReactElement {
+  const { label, value, onChange, exclude = [], description, error, isFirst, max } = props;
+  const mayRead = useCan('role.read');
+  const [searched, search] = useState('');
+  const [typed, setTyped] = useTypedText(searched, search);
+  const found = useRoles(searched.trim(), mayRead);
+  const groups = useGroupNames();
+  const names = useNames(value, found.roles);
+  const offered = found.roles.filter(({ id }) => !exclude.includes(id));
+  const known = new Map(offered.map((role) => [role.id, role]));
+  const options: ComboboxItem[] = [
+    ...offered.map(({ id, name }) => ({ value: id, label: name })),
+    ...value.filter((id) => !known.has(id)).map((id) => ({ value: id, label: names.get(id) ?? id })),
+  ];
+  return (
+    <MultiSelect
+      label={label}
+      description={mayRead ? description : t.common.forbidden.reason('role.read')}
+      error={error ?? (found.error ? failureOf(found.error).message : null)}
+      placeholder={value.length === 0 ? t.users.rolePicker.placeholder : ''}
+      data={options}
+      value={[...value]}
+      onChange={onChange}
+      disabled={!mayRead}
+      searchable
+      hidePickedOptions
+      {...(max === undefined ? {} : { maxValues: max })}
+      searchValue={typed}
+      onSearchChange={setTyped}
+      // The service has filtered. Chosen roles that do not match are options only for the sake of their names.
+      filter={({ options: all }) => all.filter((one) => 'value' in one && known.has(one.value))}
+      nothingFoundMessage={found.isLoading ? t.common.list.loading : t.users.rolePicker.none}
+      maxDropdownHeight={280}
+      scrollAreaProps={{ type: 'auto', onBottomReached: found.more }}
+      renderOption={({ option }) => {
+        const role = known.get(option.value);
+        return role ? <RoleOption role={role} group={groups.get(role.role_group_id ?? '')} /> : option.label;
+      }}
+      data-autofocus={isFirst || undefined}
+    />
+  );
+}
+
+const RoleOption = ({ role, group }: { role: Role; group: string | undefined }): ReactElement => (
+  <span className="role-option">
+    <span className="role-option-name">{role.name}</span>
+    <span className="role-option-facts">
+      {[
+        ...(group ? [group] : []),
+        t.users.rolePicker.permissions(role.permissions.length),
+        ...(role.description ? [role.description] : []),
+      ].join(' · ')}
+    </span>
+  </span>
+);
+
+type FoundRoles = { roles: Role[]; isLoading: boolean; error: unknown; more: () => void };
+
+function useRoles(text: string, enabled: boolean): FoundRoles {
+  const query = useInfiniteQuery({
+    queryKey: ['roles to pick', text],
+    queryFn: ({ pageParam, signal }) =>
+      call('GET /api/v1/roles', {
+        query: { page: pageParam, size: PAGE_SIZE, ...(text ? { name_pattern: `*${text}*` } : {}) },
+        signal,
+      }),
+    initialPageParam: 1,
+    getNextPageParam: ({ pagination }) =>
+      pagination.page < pagination.pages ? pagination.page + 1 : undefined,
+    enabled,
+    ...keepingRows,
+  });
+  return {
+    roles: (query.data?.pages ?? []).flatMap(({ data }) => data),
+    isLoading: query.isFetching,
+    error: query.error,
+    more: () => {
+      if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
+    },
+  };
+}
+
+/** Returns the names of chosen roles. Those that no search has found yet are read one by one. */
+function useNames(ids: readonly string[], found: readonly Role[]): ReadonlyMap<string, string> {
+  const mayRead = useCan('role.read');
+  const [seen] = useState(() => new Map<string, string>());
+  for (const { id, name } of found) seen.set(id, name);
+  const others = useQueries({
+    queries: ids
+      .filter((id) => mayRead && !seen.has(id))
+      .map((id) => reading('GET /api/v1/roles/{role_id}', { path: { role_id: id } })),
+  });
+  return new Map([
+    ...seen,
+    ...others.flatMap(({ data }): [string, string][] => (data ? [[data.data.id, data.data.name]] : [])),
+  ]);
+}
+
+/** Returns the paths of the role groups by id, as far as the person may read them. */
+export function useGroupNames(): ReadonlyMap<string, string> {
+  const mayRead = useCan('role_group.read');
+  const groups = useQuery({
+    ...reading('GET /api/v1/role-groups', { query: { size: GROUPS_SIZE } }),
+    enabled: mayRead,
+  });
+  return new Map((groups.data?.data ?? []).flatMap((group) => pathsOf(group, [])));
+}
+
+const pathsOf = (group: RoleGroup, above: readonly string[]): [string, string][] => {
+  const path = [...above, group.name];
+  return [[group.id, path.join(' › ')], ...group.children.flatMap((child) => pathsOf(child, path))];
+};

@@ -38,17 +38,27 @@ function Reasons({ failure: { reasons, fields } }: { failure: Failure }): ReactN
   );
 }
 
-type EmptyProps = { icon?: ReactNode; title: string; text?: string | undefined; action?: ReactNode };
+type EmptyProps = {
+  icon?: ReactNode;
+  title: string;
+  text?: string | undefined;
+  action?: ReactNode;
+  /** Default: 2. */
+  headingLevel?: 2 | 3;
+};
 
 /** A list without entries: what could be here, and the one thing to do next. */
-export const Empty = ({ icon, title, text, action }: EmptyProps): ReactElement => (
-  <div className="empty">
-    {icon}
-    <h2>{title}</h2>
-    {text && <p className="muted">{text}</p>}
-    {action}
-  </div>
-);
+export function Empty({ icon, title, text, action, headingLevel = 2 }: EmptyProps): ReactElement {
+  const Title = headingLevel === 2 ? 'h2' : 'h3';
+  return (
+    <div className="empty">
+      {icon}
+      <Title>{title}</Title>
+      {text && <p className="muted">{text}</p>}
+      {action}
+    </div>
+  );
+}
 
 export const NoMatch = ({ onClear }: { onClear: () => void }): ReactElement => (
   <Empty

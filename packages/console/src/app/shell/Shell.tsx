@@ -1,7 +1,7 @@
 // The frame of every page: header, menu, content, pane. Gates pages by permission; the service decides what is allowed.
 import { Burger } from '@mantine/core';
 import { useDisclosure, useMediaQuery } from '@mantine/hooks';
-import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { Link, Navigate, Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useEffect } from 'react';
 import { addressOf, pageSettings } from '../../shared/page-settings.ts';
 import { useEscape } from '../components/escape.ts';
@@ -12,7 +12,7 @@ import { t } from '../text.ts';
 import { AccountMenu } from './AccountMenu.tsx';
 import { Brand } from './Brand.tsx';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
-import { mayOpen, navPages } from './nav.ts';
+import { leadFrom, mayOpen, navPages } from './nav.ts';
 import { PaletteButton } from './PaletteButton.tsx';
 import { useShortcuts } from './shortcuts.ts';
 
@@ -33,6 +33,7 @@ export function Shell(): ReactElement {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of phones closes when another page opens
   useEffect(() => menu.close(), [path]);
   const current = navPages.find((page) => path === page.path || path.startsWith(`${page.path}/`));
+  const lead = leadFrom(path, me);
   const missing = current && !mayOpen(current, me) ? current.anyOf[0] : undefined;
   return (
     <div className="shell" data-menu={isMenuOpen || undefined}>
@@ -74,7 +75,9 @@ export function Shell(): ReactElement {
       )}
       <main id="content" className="shell-main" tabIndex={-1}>
         <ConnectionBanner />
-        {current && missing ? (
+        {lead ? (
+          <Navigate to={lead} replace />
+        ) : current && missing ? (
           <Forbidden permission={missing} page={t.common.nav[current.name]} />
         ) : (
           <Outlet />

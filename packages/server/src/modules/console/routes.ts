@@ -10,7 +10,12 @@ import { openStaticFolder } from '../../platform/http/static-files.ts';
 import { createStaticText, type StaticText, sendStaticText } from '../../platform/http/static-text.ts';
 import { compileTemplate } from '../../platform/mail/text-template.ts';
 
-type ConsoleSettings = { serviceName: string; appUrl: string | undefined; publicUrl: string };
+type ConsoleSettings = {
+  serviceName: string;
+  appUrl: string | undefined;
+  forgotUrl: string | undefined;
+  publicUrl: string;
+};
 
 const built = new URL('../../../../console/dist/', import.meta.url);
 
@@ -89,13 +94,21 @@ function readBuilt(name: string): string | null {
 }
 
 /** Fills in what the pages know about the service. Their files are below the path of PUBLIC_URL. */
-function readPage(file: string, { serviceName, appUrl, publicUrl }: ConsoleSettings): StaticText | undefined {
+function readPage(
+  file: string,
+  { serviceName, appUrl, forgotUrl, publicUrl }: ConsoleSettings,
+): StaticText | undefined {
   const source = readBuilt(file);
   if (source === null) return undefined;
   const basePath = new URL(publicUrl).pathname.replace(/\/$/, '');
   const values = {
     service_name: serviceName,
-    page_settings: JSON.stringify({ serviceName, basePath, appUrl: appUrl ?? null }),
+    page_settings: JSON.stringify({
+      serviceName,
+      basePath,
+      appUrl: appUrl ?? null,
+      forgotUrl: forgotUrl ?? null,
+    }),
   };
   const page = source.replaceAll(/(src|href)="\.\//g, `$1="${basePath}/`);
   return createStaticText('text/html', compileTemplate(page, 'html', Object.keys(values))(values));

@@ -1,6 +1,55 @@
-// Texte der Seite Protokoll.
+// Texte der Seite „Protokoll“ und der Zeitleiste, die andere Seiten davon zeigen.
+import { createPlural } from '../../../shared/language.ts';
 import type { Messages } from '../en/index.ts';
+import { auditSentences } from './audit-sentences.ts';
+
+const plural = createPlural('de');
 
 export const audit: Messages['audit'] = {
   title: 'Protokoll',
+  label: 'Protokoll',
+  sentences: auditSentences,
+  reasons: {
+    unknown_user: 'unbekannte E-Mail-Adresse',
+    wrong_password: 'falsches Passwort',
+    locked: 'Konto gesperrt',
+    unverified: 'E-Mail-Adresse nicht bestätigt',
+    inactive: 'Konto inaktiv',
+    expired: 'abgelaufen',
+    password_set: 'neues Passwort',
+    administrator: 'durch die Administration',
+    revoked: 'durch die Person selbst',
+    session_limit: 'zu viele Sitzungen',
+    email_taken: 'E-Mail-Adresse vergeben',
+    abuse_limit: 'zu viele Versuche',
+    password_rejected: 'Passwort zu schwach',
+    rate_limited: 'zu viele Versuche',
+  },
+  unknown: (action) => `{actor}: ${action}, {target}`,
+  nobody: 'Jemand ohne Anmeldung',
+  commandLine: 'Die Kommandozeile',
+  nothing: 'etwas ohne Namen',
+  refused: 'Abgelehnt',
+  leftOut: (count) => plural(count, { one: '# weiterer Eintrag dieser Art', other: '# weitere dieser Art' }),
+  details: (sentence) => `Einzelheiten: ${sentence}`,
+  changed: 'Änderungen',
+  field: 'Feld',
+  before: 'Vorher',
+  after: 'Nachher',
+  wasAdded: (name) => `hinzugefügt: ${name}`,
+  wasRemoved: (name) => `entfernt: ${name}`,
+  facts: 'Angaben',
+  action: 'Aktion',
+  actor: 'Wer',
+  target: 'Ziel',
+  type: 'Art',
+  time: 'Zeit',
+  address: 'Adresse',
+  raw: 'Als JSON',
+  only: (value) => `Nur Einträge mit ${value}`,
+  older: 'Ältere laden',
+  end: 'Keine älteren Einträge',
+  empty: 'Noch nichts aufgezeichnet',
+  emptyHelp: 'Was Personen und Dienste hier tun, erscheint in dieser Liste.',
+  openAll: 'Im Protokoll öffnen',
 };

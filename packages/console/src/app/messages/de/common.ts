@@ -1,5 +1,7 @@
 // Texte, die mehrere Seiten verwenden.
 import { createPlural } from '../../../shared/language.ts';
+import { passwordTexts } from '../../../shared/messages/de.ts';
+import { errorTexts, fieldTexts } from '../../../shared/messages/de-errors.ts';
 import type { Messages } from '../en/index.ts';
 
 const plural = createPlural('de');
@@ -93,8 +95,8 @@ export const common: Messages['common'] = {
     notFound: 'Seite nicht gefunden',
     notFoundHelp: 'Die Adresse ist falsch, oder die Seite wurde verschoben.',
     toOverview: 'Zur Übersicht',
-    byCode: {},
-    byField: {},
+    byCode: errorTexts,
+    byField: fieldTexts,
   },
   forbidden: {
     title: 'Sie können diese Seite nicht öffnen',
@@ -128,6 +130,7 @@ export const common: Messages['common'] = {
     reconnecting: 'Verbindung wird wiederhergestellt…',
     offline: 'Sie sind offline. Änderungen können nicht gespeichert werden.',
   },
+  password: passwordTexts,
   leave: {
     title: 'Ohne Speichern verlassen?',
     text: 'Ihre Eingaben auf dieser Seite gehen verloren.',

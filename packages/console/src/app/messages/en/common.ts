@@ -1,5 +1,6 @@
 // Texts that several pages use.
 import { createPlural } from '../../../shared/language.ts';
+import { passwordTexts } from '../../../shared/messages/en.ts';
 
 const plural = createPlural('en');
 /** English shows the texts of the service. */
@@ -130,6 +131,7 @@ export const common = {
     reconnecting: 'Reconnecting…',
     offline: 'You are offline. Changes cannot be saved.',
   },
+  password: passwordTexts,
   leave: {
     title: 'Leave without saving?',
     text: 'What you typed on this page will be lost.',

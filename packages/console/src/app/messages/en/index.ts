@@ -1,4 +1,5 @@
 // English. The type of these texts is what every other language must have.
+import type { Widened } from '../../../shared/messages/type.ts';
 import { access } from './access.ts';
 import { account } from './account.ts';
 import { audit } from './audit.ts';
@@ -30,11 +31,5 @@ export const en = {
   account,
   reference,
 };
-
-type Widened<T> = T extends string
-  ? string
-  : T extends (...args: infer A) => infer R
-    ? (...args: A) => Widened<R>
-    : { readonly [K in keyof T]: Widened<T[K]> };
 
 export type Messages = Widened<typeof en>;

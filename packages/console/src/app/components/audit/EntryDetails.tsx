@@ -1,0 +1,148 @@
+// Everything that one audit entry holds: the fields that changed, the facts around it, and the entry as JSON.
+import type { AuditLogEntry } from '@castellan/sdk';
+import { CopyButton } from '@mantine/core';
+import type { ReactElement } from 'react';
+import { t } from '../../text.ts';
+import { Moment } from '../time.tsx';
+import { actorNameOf, type Change, changesOf, factsOf, rawOf, targetNameOf } from './entries.ts';
+import { type OnPick, Pick } from './Pick.tsx';
+
+type Props = { entry: AuditLogEntry; onPick?: OnPick | undefined; headingLevel: 3 | 4 };
+
+export function EntryDetails({ entry, onPick, headingLevel }: Props): ReactElement {
+  const changes = changesOf(entry);
+  const Title = headingLevel === 3 ? 'h3' : 'h4';
+  const actor = actorNameOf(entry);
+  const target = targetNameOf(entry);
+  return (
+    <div className="entry-details">
+      {changes.length > 0 && (
+        <>
+          <Title className="section-title">{t.audit.changed}</Title>
+          <Changes changes={changes} />
+        </>
+      )}
+      <Title className="section-title">{t.audit.facts}</Title>
+      <dl className="facts">
+        <Fact label={t.audit.time}>
+          <Moment at={entry.timestamp} />
+        </Fact>
+        <Fact label={t.audit.action}>
+          <Pick name="action" value={entry.action} text={entry.action} onPick={onPick} className="mono" />
+        </Fact>
+        {actor !== null && (
+          <Fact label={t.audit.actor}>
+            <Pick name="actor" value={entry.actor_id} text={actor} onPick={onPick} />
+          </Fact>
+        )}
+        {target !== null && (
+          <Fact label={t.audit.target}>
+            <Pick name="target" value={entry.resource_id} text={target} onPick={onPick} />
+          </Fact>
+        )}
+        <Fact label={t.audit.type}>
+          <Pick
+            name="type"
+            value={entry.resource_type}
+            text={entry.resource_type}
+            onPick={onPick}
+            className="mono"
+          />
+        </Fact>
+        {factsOf(entry).map(({ name, text }) => (
+          <Fact key={name} label={name} isName>
+            {name === 'address' ? (
+              <Pick name="address" value={text} text={text} onPick={onPick} className="mono" />
+            ) : (
+              <span className="mono">{text}</span>
+            )}
+          </Fact>
+        ))}
+      </dl>
+      <details className="raw">
+        <summary>{t.audit.raw}</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
+        <pre tabIndex={0}>{rawOf(entry)}</pre>
+        <CopyButton value={rawOf(entry)}>
+          {({ copied, copy }) => (
+            <button type="button" className="link-button" onClick={copy}>
+              {copied ? t.common.actions.copied : t.common.actions.copy}
+            </button>
+          )}
+        </CopyButton>
+      </details>
+    </div>
+  );
+}
+
+/** `isName`: the label is the name of a detail, as the service writes it. */
+function Fact({
+  label,
+  isName,
+  children,
+}: {
+  label: string;
+  isName?: boolean;
+  children: ReactElement;
+}): ReactElement {
+  return (
+    <div>
+      <dt className={isName ? 'mono' : undefined}>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Changes({ changes }: { changes: readonly Change[] }): ReactElement {
+  return (
+    <table className="changes" aria-label={t.audit.changed}>
+      <thead>
+        <tr>
+          <th scope="col">{t.audit.field}</th>
+          <th scope="col">{t.audit.before}</th>
+          <th scope="col">{t.audit.after}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {changes.map((change) => (
+          <tr key={change.field}>
+            <th scope="row" className="mono">
+              {change.field}
+            </th>
+            {change.added && change.removed ? (
+              <td colSpan={2}>
+                <Items items={change.removed} sign="−" className="was" text={t.audit.wasRemoved} />
+                <Items items={change.added} sign="+" className="is" text={t.audit.wasAdded} />
+              </td>
+            ) : (
+              <>
+                <td>{change.before === null ? '–' : <del className="was">{change.before || '–'}</del>}</td>
+                <td>{change.after === null ? '–' : <ins className="is">{change.after || '–'}</ins>}</td>
+              </>
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+type ItemsProps = {
+  items: readonly string[];
+  sign: string;
+  className: string;
+  text: (name: string) => string;
+};
+
+const Items = ({ items, sign, className, text }: ItemsProps): ReactElement => (
+  <>
+    {items.map((item) => (
+      <span key={item} className={`item ${className}`}>
+        <span aria-hidden>
+          {sign} {item}
+        </span>
+        <span className="visually-hidden">{text(item)}</span>
+      </span>
+    ))}
+  </>
+);

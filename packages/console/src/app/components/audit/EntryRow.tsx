@@ -1,0 +1,107 @@
+// One entry of the audit log as a sentence, with its time, its outcome and where it came from.
+import type { AuditLogEntry } from '@castellan/sdk';
+import {
+  IconBan,
+  IconChevronDown,
+  IconChevronRight,
+  IconLogin,
+  IconPencil,
+  IconPlus,
+  IconTrash,
+} from '@tabler/icons-react';
+import { type ReactElement, type ReactNode, useId, useState } from 'react';
+import { formatClock, formatMoment } from '../../../shared/format.ts';
+import { t } from '../../text.ts';
+import { EntryDetails } from './EntryDetails.tsx';
+import { actorNameOf, addressOf, partsOf, reasonOf, type Tone, targetNameOf, toneOf } from './entries.ts';
+import { type OnPick, Pick } from './Pick.tsx';
+
+const icons: Readonly<Record<Tone, typeof IconBan>> = {
+  bad: IconBan,
+  warn: IconTrash,
+  good: IconPlus,
+  gray: IconLogin,
+  accent: IconPencil,
+};
+
+const actorOf = (entry: AuditLogEntry): string =>
+  actorNameOf(entry) ?? (entry.details.via === 'command_line' ? t.audit.commandLine : t.audit.nobody);
+const targetOf = (entry: AuditLogEntry): string => targetNameOf(entry) ?? t.audit.nothing;
+
+const templateOf = ({ action }: AuditLogEntry): string =>
+  new Map(Object.entries(t.audit.sentences)).get(action) ?? t.audit.unknown(action);
+
+/** Returns the sentence of an entry as plain text. */
+export const sentenceOf = (entry: AuditLogEntry): string =>
+  templateOf(entry).replace('{actor}', actorOf(entry)).replace('{target}', targetOf(entry));
+
+type Props = {
+  entry: AuditLogEntry;
+  onPick?: OnPick | undefined;
+  /** Opens the details elsewhere. Without it, they open below the sentence. */
+  onOpen?: ((id: string) => void) | undefined;
+  isActive: boolean;
+};
+
+export function EntryRow({ entry, onPick, onOpen, isActive }: Props): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  const tone = toneOf(entry.action);
+  const Icon = icons[tone];
+  const address = addressOf(entry);
+  const reason = reasonOf(entry);
+  const { more_left_out: leftOut } = entry.details;
+  const Chevron = onOpen || !isOpen ? IconChevronRight : IconChevronDown;
+  return (
+    <li className="entry" data-active={isActive || undefined}>
+      <span className={`entry-icon badge-${tone}`} aria-hidden>
+        <Icon size={15} />
+      </span>
+      <div className="entry-body">
+        <p className="entry-sentence">
+          <Sentence entry={entry} onPick={onPick} />
+        </p>
+        <p className="entry-meta">
+          <time dateTime={entry.timestamp} title={formatMoment(entry.timestamp)}>
+            {formatClock(entry.timestamp)}
+          </time>
+          {tone === 'bad' && <span className="badge badge-bad">{t.audit.refused}</span>}
+          {reason !== null && <span>{new Map(Object.entries(t.audit.reasons)).get(reason) ?? reason}</span>}
+          <Pick name="action" value={entry.action} text={entry.action} onPick={onPick} className="mono" />
+          {address !== null && (
+            <Pick name="address" value={address} text={address} onPick={onPick} className="mono" />
+          )}
+          {typeof leftOut === 'number' && <span>{t.audit.leftOut(leftOut)}</span>}
+        </p>
+        {isOpen && (
+          <div id={id}>
+            <EntryDetails entry={entry} onPick={onPick} headingLevel={4} />
+          </div>
+        )}
+      </div>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={t.audit.details(sentenceOf(entry))}
+        {...(onOpen
+          ? { 'aria-pressed': isActive }
+          : { 'aria-expanded': isOpen, ...(isOpen ? { 'aria-controls': id } : {}) })}
+        data-open={onOpen ? true : undefined}
+        onClick={() => (onOpen ? onOpen(entry.id) : setOpen(!isOpen))}
+      >
+        <Chevron size={16} aria-hidden className="mirrored" />
+      </button>
+    </li>
+  );
+}
+
+type SentenceProps = { entry: AuditLogEntry; onPick: OnPick | undefined };
+
+function Sentence({ entry, onPick }: SentenceProps): ReactNode {
+  return partsOf(templateOf(entry)).map(({ type, text }) => {
+    if (type === 'text') return text;
+    const [name, value] =
+      type === 'actor' ? [actorOf(entry), entry.actor_id] : [targetOf(entry), entry.resource_id];
+    return <Pick key={type} name={type} value={value} text={name} onPick={onPick} className="entry-name" />;
+  });
+}

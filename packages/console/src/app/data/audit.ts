@@ -1,0 +1,32 @@
+// Reads the audit log page by page, newest first.
+import type { AuditLogEntry, InputOf } from '@castellan/sdk';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { call } from './api.ts';
+import { useCan } from './me.tsx';
+
+/** The filters of the service. */
+export type AuditFilter = Omit<NonNullable<InputOf<'GET /api/v1/audit-logs'>['query']>, 'size' | 'cursor'>;
+
+const LIVE_MS = 5_000;
+
+/**
+ * Reads the entries that match. While `isLive`, the newest are read again every five seconds, but not in a hidden tab and not
+ * while older pages show.
+ */
+export function useAuditLog(filter: AuditFilter, isLive: boolean) {
+  const mayRead = useCan('audit_log.read');
+  const query = useInfiniteQuery({
+    queryKey: ['GET /api/v1/audit-logs', filter, 'pages'],
+    queryFn: ({ pageParam, signal }) =>
+      call('GET /api/v1/audit-logs', {
+        query: { ...filter, ...(pageParam === '' ? {} : { cursor: pageParam }) },
+        signal,
+      }),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+    enabled: mayRead,
+    refetchInterval: ({ state }) => (isLive && (state.data?.pages.length ?? 0) < 2 ? LIVE_MS : false),
+  });
+  const entries: AuditLogEntry[] | undefined = query.data?.pages.flatMap(({ data }) => data);
+  return { query, entries, mayRead };
+}

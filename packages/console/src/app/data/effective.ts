@@ -1,0 +1,26 @@
+// Reads what a subject may do, by the operation that the person may use for it.
+// It must not ask for what the person may not see: `missing` says which permission that needs.
+import { useQuery } from '@tanstack/react-query';
+import { reading } from './api.ts';
+import { useMe } from './me.tsx';
+
+export type EffectiveSubject = { type: 'user' | 'service_account' | 'me'; id: string };
+
+/** Returns the query, whether the subject is the signed-in person, and the permission that they lack for it, if any. */
+export function useEffectivePermissions(subject: EffectiveSubject) {
+  const me = useMe();
+  const isMe = subject.type === 'me' || subject.id === me.user.id;
+  const needed = subject.type === 'service_account' ? 'service_account.read' : 'users.read';
+  const missing = isMe || me.can(needed) ? null : needed;
+  const query = useQuery({
+    ...(isMe
+      ? reading('GET /api/v1/users/me/effective-permissions', {})
+      : subject.type === 'service_account'
+        ? reading('GET /api/v1/service-accounts/{service_account_id}/effective-permissions', {
+            path: { service_account_id: subject.id },
+          })
+        : reading('GET /api/v1/users/{user_id}/effective-permissions', { path: { user_id: subject.id } })),
+    enabled: missing === null,
+  });
+  return { query, isMe, missing };
+}

@@ -1,0 +1,39 @@
+// Says where the mail went that confirms an email, and sends it again.
+import { type ReactElement, useState } from 'react';
+import { formatDuration } from '../../shared/format.ts';
+import { addressOf } from '../../shared/page-settings.ts';
+import { client } from '../client.ts';
+import { EmailField, Form, Frame, type NoticeContent, noticeOf } from '../parts.tsx';
+import { t } from '../text.ts';
+import { keptEmail } from '../token.ts';
+import { useCountdown, useWork } from '../work.ts';
+
+/** The time before a mail can be requested again. */
+const RESEND_MS = 60_000;
+
+export function CheckEmail(): ReactElement {
+  const [known] = useState(keptEmail);
+  const [email, setEmail] = useState(known);
+  const [sent, setSent] = useState<NoticeContent | null>(null);
+  const [until, setUntil] = useState(() => (known ? Date.now() + RESEND_MS : 0));
+  const left = useCountdown(until);
+  const work = useWork(async () => {
+    setSent(null);
+    await client.auth.resendVerificationEmail(email);
+    setUntil(Date.now() + RESEND_MS);
+    setSent({ kind: 'good', text: t.checkEmail.sent });
+  });
+  return (
+    <Frame title={t.checkEmail.title} notice={noticeOf(work.error) ?? sent}>
+      <p>{known ? t.checkEmail.text(known) : t.checkEmail.textWithout}</p>
+      <p className="muted">{t.checkEmail.help}</p>
+      <Form work={{ ...work, wait: Math.max(work.wait, left) }} submit={t.checkEmail.resend} isSecondary>
+        {!known && <EmailField value={email} onChange={setEmail} error={work.error} />}
+        {left > 0 && <span className="visually-hidden">{t.checkEmail.resendIn(formatDuration(left))}</span>}
+      </Form>
+      <p className="links">
+        <a href={addressOf('/login')}>{t.toSignIn}</a>
+      </p>
+    </Frame>
+  );
+}

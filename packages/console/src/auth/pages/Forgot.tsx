@@ -1,0 +1,34 @@
+// Requests the mail to set a new password. The page says the same whether or not the account exists.
+import { type ReactElement, useState } from 'react';
+import { addressOf } from '../../shared/page-settings.ts';
+import { client } from '../client.ts';
+import { EmailField, Form, Frame, noticeOf, Onward } from '../parts.tsx';
+import { t } from '../text.ts';
+import { keptEmail } from '../token.ts';
+import { useWork } from '../work.ts';
+
+export function Forgot(): ReactElement {
+  const [email, setEmail] = useState(keptEmail);
+  const [isSent, setSent] = useState(false);
+  const work = useWork(async () => {
+    await client.auth.requestPasswordReset(email);
+    setSent(true);
+  });
+  if (isSent)
+    return (
+      <Frame title={t.forgot.done} notice={{ kind: 'good', text: t.forgot.sent }}>
+        <Onward signIn={false} />
+      </Frame>
+    );
+  return (
+    <Frame title={t.forgot.title} notice={noticeOf(work.error)}>
+      <p>{t.forgot.text}</p>
+      <Form work={work} submit={t.forgot.submit}>
+        <EmailField value={email} onChange={setEmail} error={work.error} />
+      </Form>
+      <p className="links">
+        <a href={addressOf('/login')}>{t.toSignIn}</a>
+      </p>
+    </Frame>
+  );
+}

@@ -1,0 +1,85 @@
+// Creates an account. It works after its email has been confirmed.
+import { type ReactElement, useState } from 'react';
+import { addressOf, pageSettings } from '../../shared/page-settings.ts';
+import { client, fieldMessage, isCode } from '../client.ts';
+import {
+  EmailField,
+  Field,
+  Form,
+  Frame,
+  type NoticeContent,
+  noticeOf,
+  PasswordField,
+  usePasswordRules,
+} from '../parts.tsx';
+import { t } from '../text.ts';
+import { keepEmail } from '../token.ts';
+import { useWork } from '../work.ts';
+
+export function Register(): ReactElement {
+  const [first, setFirst] = useState('');
+  const [last, setLast] = useState('');
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const rules = usePasswordRules();
+  const work = useWork(async () => {
+    await client.auth.register({ first_name: first, last_name: last, email, password });
+    keepEmail(email);
+    location.assign(addressOf('/check-email'));
+    await new Promise(() => {});
+  });
+  const isTaken = isCode(work.error, 'email_taken');
+  const notice: NoticeContent | null = isTaken
+    ? { kind: 'error', text: t.register.taken }
+    : noticeOf(work.error, rules);
+  return (
+    <Frame title={t.register.title} notice={notice}>
+      {isTaken && (
+        <p className="onward">
+          <a className="button" href={addressOf('/login')} onClick={() => keepEmail(email)}>
+            {t.login.submit}
+          </a>
+          <a className="button secondary" href={pageSettings.forgotUrl ?? addressOf('/forgot')}>
+            {t.register.reset}
+          </a>
+        </p>
+      )}
+      <Form work={work} submit={t.register.submit}>
+        <div className="pair">
+          <Field
+            label={t.firstName}
+            name="first_name"
+            autoComplete="given-name"
+            required
+            value={first}
+            error={fieldMessage(work.error, 'first_name')}
+            onChange={(event) => setFirst(event.currentTarget.value)}
+          />
+          <Field
+            label={t.lastName}
+            name="last_name"
+            autoComplete="family-name"
+            required
+            value={last}
+            error={fieldMessage(work.error, 'last_name')}
+            onChange={(event) => setLast(event.currentTarget.value)}
+          />
+        </div>
+        <EmailField value={email} onChange={setEmail} error={work.error} />
+        <PasswordField
+          label={t.password}
+          value={password}
+          onChange={setPassword}
+          autoComplete="new-password"
+          rules={rules}
+          error={work.error}
+        />
+      </Form>
+      <p className="links">
+        <span>
+          {t.register.known} <a href={addressOf('/login')}>{t.login.submit}</a>
+        </span>
+      </p>
+    </Frame>
+  );
+}

@@ -1,0 +1,169 @@
+// Confirms an email on a click, never automatically, because mail scanners open links too. A person who did not register
+// can decline the registration, or keep the account with a new password.
+import { CastellanError } from '@castellan/sdk';
+import { type ReactElement, useEffect, useState } from 'react';
+import { client, isCode } from '../client.ts';
+import {
+  EmailField,
+  Form,
+  Frame,
+  type NoticeContent,
+  noticeOf,
+  Onward,
+  PasswordField,
+  usePasswordRules,
+} from '../parts.tsx';
+import { t } from '../text.ts';
+import { forgetToken } from '../token.ts';
+import { useWork } from '../work.ts';
+
+type Step =
+  | { name: 'checking' }
+  | { name: 'ready'; canDecline: boolean }
+  | { name: 'new link'; notice: NoticeContent }
+  | { name: 'done'; title: string; notice: NoticeContent; canSignIn: boolean };
+
+const newLink = (text: string): Step => ({ name: 'new link', notice: { kind: 'error', text } });
+const done = (title: string, text: string, canSignIn = true): Step => ({
+  name: 'done',
+  title,
+  notice: { kind: 'good', text },
+  canSignIn,
+});
+
+/** Returns what a refusal of the link itself means; null for any other failure. */
+function stepAfter(error: unknown): Step | null {
+  if (isCode(error, 'already_verified')) return done(t.verify.done, t.verify.before);
+  return isCode(error, 'verification_token_invalid') ? newLink(t.verify.expired) : null;
+}
+
+export function VerifyEmail({ token }: { token: string | null }): ReactElement {
+  const [step, setStep] = useState<Step>(() => (token ? { name: 'checking' } : newLink(t.verify.missing)));
+  const go = (next: Step): void => {
+    if (next.name === 'done' || next.name === 'new link') forgetToken();
+    setStep(next);
+  };
+  useEffect(() => {
+    if (!token) return;
+    const abort = new AbortController();
+    checkLink(token, abort.signal).then(
+      (next) => {
+        if (next.name !== 'ready') forgetToken();
+        setStep(next);
+      },
+      () => undefined,
+    );
+    return () => abort.abort();
+  }, [token]);
+  if (step.name === 'checking')
+    return (
+      <Frame title={t.verify.title}>
+        <p className="muted">{t.verify.checking}</p>
+      </Frame>
+    );
+  if (step.name === 'done')
+    return (
+      <Frame title={step.title} notice={step.notice}>
+        <Onward signIn={step.canSignIn} />
+      </Frame>
+    );
+  if (step.name === 'new link' || !token) return <NewLink step={step} onStep={go} />;
+  return <Confirm token={token} canDecline={step.canDecline} onStep={go} />;
+}
+
+/** Without a response, the buttons are offered: the click shows the failure. Rejects only when it is aborted. */
+async function checkLink(token: string, signal: AbortSignal): Promise<Step> {
+  try {
+    const { result } = await client.request('POST /api/v1/auth/links/check', {
+      body: { purpose: 'verify_email', token },
+      signal,
+    });
+    const { valid, already_verified: isVerified, declinable } = result.data;
+    if (isVerified) return done(t.verify.done, t.verify.before);
+    return valid ? { name: 'ready', canDecline: declinable } : newLink(t.verify.expired);
+  } catch (error) {
+    if (error instanceof CastellanError) return { name: 'ready', canDecline: true };
+    throw error;
+  }
+}
+
+type ConfirmProps = { token: string; canDecline: boolean; onStep: (step: Step) => void };
+
+function Confirm({ token, canDecline, onStep }: ConfirmProps): ReactElement {
+  const [password, setPassword] = useState('');
+  const [isOther, setOther] = useState(false);
+  const [last, setLast] = useState<unknown>(null);
+  const rules = usePasswordRules(isOther);
+  /** A link that no longer works leads on; another failure is shown. */
+  const orStep = async (run: () => Promise<Step>): Promise<void> => {
+    setLast(null);
+    try {
+      onStep(await run());
+    } catch (error) {
+      const next = stepAfter(error);
+      if (next) return onStep(next);
+      setLast(error);
+      throw error;
+    }
+  };
+  const confirm = useWork(() =>
+    orStep(async () => {
+      await client.auth.verifyEmail({ token });
+      return done(t.verify.done, t.verify.doneText);
+    }),
+  );
+  const decline = useWork(() =>
+    orStep(async () => {
+      await client.request('POST /api/v1/auth/registration/decline', { body: { token } });
+      return done(t.verify.declined, t.verify.declinedText, false);
+    }),
+  );
+  const own = useWork(() =>
+    orStep(async () => {
+      await client.auth.verifyEmail({ token, new_password: password });
+      return done(t.verify.done, t.verify.ownDone);
+    }),
+  );
+  return (
+    <Frame title={t.verify.title} notice={noticeOf(last, rules)}>
+      <Form work={confirm} submit={t.verify.submit}>
+        <p>{t.verify.text}</p>
+      </Form>
+      <details onToggle={(event) => setOther(event.currentTarget.open)}>
+        <summary>{t.verify.other}</summary>
+        {canDecline && (
+          <Form work={decline} submit={t.verify.decline} isSecondary>
+            <p>{t.verify.declineText}</p>
+          </Form>
+        )}
+        <Form work={own} submit={t.verify.own} isSecondary>
+          <p>{t.verify.ownText}</p>
+          <PasswordField
+            label={t.newPassword}
+            value={password}
+            onChange={setPassword}
+            autoComplete="new-password"
+            rules={rules}
+            error={own.error}
+          />
+        </Form>
+      </details>
+    </Frame>
+  );
+}
+
+function NewLink({ step, onStep }: { step: Step; onStep: (step: Step) => void }): ReactElement {
+  const [email, setEmail] = useState('');
+  const work = useWork(async () => {
+    await client.auth.resendVerificationEmail(email);
+    onStep(done(t.checkEmail.title, t.verify.sent, false));
+  });
+  const first = step.name === 'new link' ? step.notice : null;
+  return (
+    <Frame title={t.broken} notice={noticeOf(work.error) ?? first}>
+      <Form work={work} submit={t.verify.resend}>
+        <EmailField value={email} onChange={setEmail} error={work.error} />
+      </Form>
+    </Frame>
+  );
+}
