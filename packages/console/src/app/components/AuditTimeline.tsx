@@ -63,7 +63,7 @@ export function AuditTimeline({
       {byDay(entries ?? [], formatDay).map((day) => (
         <section key={day.key} className="timeline-day">
           <Title>
-            {formatLongDay(day.at)} <span className="muted">{zoneName()}</span>
+            <time>{formatLongDay(day.at)}</time> <time className="muted">{zoneName()}</time>
           </Title>
           <ul>
             {day.entries.map((entry) => (

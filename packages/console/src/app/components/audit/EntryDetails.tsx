@@ -110,10 +110,14 @@ function Changes({ changes }: { changes: readonly Change[] }): ReactElement {
               {change.field}
             </th>
             {change.added && change.removed ? (
-              <td colSpan={2}>
-                <Items items={change.removed} sign="−" className="was" text={t.audit.wasRemoved} />
-                <Items items={change.added} sign="+" className="is" text={t.audit.wasAdded} />
-              </td>
+              <>
+                <td>
+                  <Items items={change.removed} sign="−" className="was" text={t.audit.wasRemoved} />
+                </td>
+                <td>
+                  <Items items={change.added} sign="+" className="is" text={t.audit.wasAdded} />
+                </td>
+              </>
             ) : (
               <>
                 <td>{change.before === null ? '–' : <del className="was">{change.before || '–'}</del>}</td>

@@ -58,7 +58,8 @@ export function EntryRow({ entry, onPick, onOpen, isActive }: Props): ReactEleme
         <Icon size={15} />
       </span>
       <div className="entry-body">
-        <p className="entry-sentence">
+        {/* Its parts have no brackets in the language of tests; the name of the button has. */}
+        <p className="entry-sentence" data-raw>
           <Sentence entry={entry} onPick={onPick} />
         </p>
         <p className="entry-meta">

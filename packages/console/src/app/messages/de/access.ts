@@ -6,6 +6,8 @@ const plural = createPlural('de');
 
 export const access: Messages['access'] = {
   title: 'Zugriff erklären',
+  clear: (field) => `${field} leeren`,
+  nobodyFound: 'Niemand gefunden',
   effective: {
     title: (count) => `Wirksame Berechtigungen (${count})`,
     loading: 'Wirksame Berechtigungen',

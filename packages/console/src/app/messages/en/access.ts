@@ -5,6 +5,8 @@ const plural = createPlural('en');
 
 export const access = {
   title: 'Access explorer',
+  clear: (field: string) => `Clear ${field}`,
+  nobodyFound: 'Nobody found',
   effective: {
     title: (count: string) => `Effective permissions (${count})`,
     loading: 'Effective permissions',

@@ -1,5 +1,93 @@
-// The page Audit.
-import type { ReactElement } from 'react';
+// The page Audit log: what happened, filtered by anything that an entry holds.
+import { Button, Switch } from '@mantine/core';
+import { IconFilterOff } from '@tabler/icons-react';
+import { getRouteApi } from '@tanstack/react-router';
+import { type ReactElement, useState, useSyncExternalStore } from 'react';
+import { currentZone, subscribeZone } from '../../../shared/format.ts';
+import { AuditTimeline } from '../../components/AuditTimeline.tsx';
+import type { OnPick } from '../../components/audit/Pick.tsx';
+import { ExportMenu } from '../../components/ExportMenu.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { NoMatch } from '../../components/states.tsx';
+import { call } from '../../data/api.ts';
+import { t } from '../../text.ts';
+import { knownActions } from './actions.ts';
+import './audit-page.css';
+import { Chips } from './Chips.tsx';
+import { EntryPane } from './EntryPane.tsx';
+import { FilterBar } from './FilterBar.tsx';
+import { type AuditSearch, filtersIn, isFiltered, toFilter } from './filter.ts';
+import { SavedFilters } from './SavedFilters.tsx';
 
-export const Audit = (): ReactElement => <PageHeader title="Audit" />;
+const route = getRouteApi('/audit');
+
+export function Audit(): ReactElement {
+  const zone = useSyncExternalStore(subscribeZone, currentZone);
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const [isLive, setLive] = useState(false);
+  const filter = toFilter(search, knownActions(), zone);
+
+  const change = (part: AuditSearch): void =>
+    void navigate({ search: (now) => ({ ...now, ...part, entry: undefined }) });
+  const open = (entry: string | undefined): void =>
+    void navigate({
+      search: (now) => ({ ...now, entry: now.entry === entry ? undefined : entry }),
+      resetScroll: false,
+    });
+  const pick: OnPick = (name, value) => change({ [name]: value });
+  const clear = (): void => void navigate({ search: {} });
+
+  return (
+    <>
+      <PageHeader
+        title={t.audit.title}
+        actions={
+          <>
+            <Switch
+              label={t.audit.live}
+              checked={isLive}
+              onChange={(event) => setLive(event.currentTarget.checked)}
+            />
+            <SavedFilters current={filtersIn(search)} onApply={(saved) => void navigate({ search: saved })} />
+            <ExportMenu
+              fileName="audit-log"
+              start={(options) => call('GET /api/v1/audit-logs/export', { query: filter, ...options })}
+            />
+          </>
+        }
+      />
+      <FilterBar search={search} onChange={change} />
+      {isFiltered(search) && (
+        <div className="filters">
+          <Chips search={search} onRemove={(name) => change({ [name]: undefined })} />
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            leftSection={<IconFilterOff size={14} aria-hidden />}
+            onClick={clear}
+          >
+            {t.common.actions.clearFilters}
+          </Button>
+        </div>
+      )}
+      {isLive && (
+        <p className="muted" role="status">
+          {t.audit.liveOn}
+        </p>
+      )}
+      <AuditTimeline
+        filter={filter}
+        onPick={pick}
+        onOpen={open}
+        activeId={search.entry}
+        isLive={isLive}
+        headingLevel={2}
+        {...(isFiltered(search) ? { none: <NoMatch onClear={clear} /> } : {})}
+      />
+      {search.entry && (
+        <EntryPane id={search.entry} filter={filter} onPick={pick} onClose={() => open(undefined)} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,46 @@
+// The filters in force, each with a button that removes it.
+import { IconX } from '@tabler/icons-react';
+import type { ReactElement } from 'react';
+import { currentZone, formatDay } from '../../../shared/format.ts';
+import { labelOf, usePerson } from '../../data/people.ts';
+import { t } from '../../text.ts';
+import { type AuditSearch, type FilterName, filterNames, startOfDay } from './filter.ts';
+
+type Props = { search: AuditSearch; onRemove: (name: FilterName) => void };
+
+export function Chips({ search, onRemove }: Props): ReactElement {
+  const actor = usePerson(search.actor);
+  const textOf = (name: FilterName, value: string): string => {
+    if (name === 'actor' && actor) return labelOf(actor);
+    if (name === 'result') return value === 'failure' ? t.audit.failure : t.audit.success;
+    if (name === 'from' || name === 'to') {
+      const at = startOfDay(value, currentZone());
+      return at ? formatDay(at) : value;
+    }
+    return value;
+  };
+  return (
+    <ul className="filter-chips" aria-label={t.audit.active}>
+      {filterNames.map((name) => {
+        const value = search[name];
+        if (!value) return null;
+        const text = textOf(name, value);
+        return (
+          <li key={name} className="filter-chip">
+            <span>
+              {t.audit.chip[name]}: <strong data-raw>{text}</strong>
+            </span>
+            <button
+              type="button"
+              className="icon-button"
+              aria-label={t.audit.removeFilter(`${t.audit.chip[name]}: ${text}`)}
+              onClick={() => onRemove(name)}
+            >
+              <IconX size={14} aria-hidden />
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,59 @@
+// The pane with one entry. A link to an entry works although the list does not show it.
+import type { AuditLogEntry } from '@castellan/sdk';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactElement } from 'react';
+import { EntryDetails } from '../../components/audit/EntryDetails.tsx';
+import { sentenceOf } from '../../components/audit/EntryRow.tsx';
+import type { OnPick } from '../../components/audit/Pick.tsx';
+import { SidePane } from '../../components/SidePane.tsx';
+import { ErrorAlert } from '../../components/states.tsx';
+import { Moment } from '../../components/time.tsx';
+import { reading } from '../../data/api.ts';
+import { type AuditFilter, useAuditLog } from '../../data/audit.ts';
+import { t } from '../../text.ts';
+import { periodAround } from './entry-time.ts';
+
+type Props = { id: string; filter: AuditFilter; onPick: OnPick; onClose: () => void };
+
+export function EntryPane({ id, filter, onPick, onClose }: Props): ReactElement {
+  const { entry, isLoading, error, retry } = useEntry(id, filter);
+  return (
+    <SidePane
+      label={t.audit.entry}
+      onClose={onClose}
+      header={
+        entry ? (
+          <>
+            <h2 data-raw>{sentenceOf(entry)}</h2>
+            <p className="muted">
+              <Moment at={entry.timestamp} />
+            </p>
+          </>
+        ) : (
+          <h2>{t.audit.entry}</h2>
+        )
+      }
+    >
+      {entry && <EntryDetails entry={entry} onPick={onPick} headingLevel={3} />}
+      {error && <ErrorAlert error={error} onRetry={retry} />}
+      {!entry && !error && <p role="status">{isLoading ? t.common.list.loading : t.audit.gone}</p>}
+    </SidePane>
+  );
+}
+
+/** Takes the entry from the list, or else looks for it around the time in its id. */
+function useEntry(id: string, filter: AuditFilter) {
+  const { entries } = useAuditLog(filter, false);
+  const listed = entries?.find((entry: AuditLogEntry) => entry.id === id);
+  const period = periodAround(id);
+  const around = useQuery({
+    ...reading('GET /api/v1/audit-logs', { query: { ...period, size: 100 } }),
+    enabled: entries !== undefined && listed === undefined && period !== null,
+  });
+  return {
+    entry: listed ?? around.data?.data.find((entry) => entry.id === id),
+    isLoading: entries === undefined || around.isLoading,
+    error: around.error,
+    retry: () => void around.refetch(),
+  };
+}
