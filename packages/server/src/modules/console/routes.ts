@@ -3,18 +3,33 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { appPaths, authPaths } from '@castellan/console/paths';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
+import { accentStyle } from '../../platform/http/accent-color.ts';
 import { preferredType, varyByAccept } from '../../platform/http/accept.ts';
 import type { App } from '../../platform/http/server.ts';
 import { openStaticFolder } from '../../platform/http/static-files.ts';
-import { createStaticText, type StaticText, sendStaticText } from '../../platform/http/static-text.ts';
+import {
+  createStaticText,
+  knowsTag,
+  type StaticText,
+  sendStaticText,
+  tagOf,
+} from '../../platform/http/static-text.ts';
+import type { Logo } from '../../platform/logo.ts';
 import { compileTemplate } from '../../platform/mail/text-template.ts';
 
-type ConsoleSettings = {
-  serviceName: string;
-  appUrl: string | undefined;
-  forgotUrl: string | undefined;
-  publicUrl: string;
+type ConsoleDeps = {
+  settings: {
+    serviceName: string;
+    appUrl: string | undefined;
+    forgotUrl: string | undefined;
+    publicUrl: string;
+    accentColor: string;
+    language: string;
+  };
+  /** The operator's logo; undefined for ours. */
+  logo: Logo | undefined;
 };
 
 const built = new URL('../../../../console/dist/', import.meta.url);
@@ -23,11 +38,10 @@ const built = new URL('../../../../console/dist/', import.meta.url);
 const publicFiles: Readonly<Record<string, string>> = {
   '/theme.js': 'text/javascript',
   '/skeleton.css': 'text/css',
-  '/brand/icon': 'image/svg+xml',
 };
-const fileOf: Readonly<Record<string, string>> = { '/brand/icon': 'icon.svg' };
 
-export function consoleRoutes(app: App, { settings }: { settings: ConsoleSettings }): void {
+export function consoleRoutes(app: App, deps: ConsoleDeps): void {
+  const { settings } = deps;
   const forPrograms = createStaticText('application/json', descriptionOf(settings.serviceName));
   const entries = { 'auth.html': authPaths, 'app.html': appPaths };
   for (const [file, paths] of Object.entries(entries)) {
@@ -47,7 +61,7 @@ export function consoleRoutes(app: App, { settings }: { settings: ConsoleSetting
             const type = preferredType(['application/json', 'text/html'], request.headers.accept);
             if (type !== 'text/html') return sendStaticText(request, reply, forPrograms);
           }
-          page ??= readPage(file, settings);
+          page ??= readPage(file, deps);
           // The URL of a page may contain the token of a mailed link, which no other site may see.
           reply.header('referrer-policy', 'no-referrer');
           if (!page) return reply.code(503).type('text/html; charset=utf-8').send(notBuilt);
@@ -56,6 +70,7 @@ export function consoleRoutes(app: App, { settings }: { settings: ConsoleSetting
       });
   }
   addFiles(app);
+  addBrand(app, deps.logo);
 }
 
 function addFiles(app: App): void {
@@ -75,13 +90,40 @@ function addFiles(app: App): void {
       config: { access: 'public' },
       schema: { hide: true },
       handler: (request, reply) => {
-        const text = file ? null : readBuilt(fileOf[url] ?? url.slice(1));
+        const text = file ? null : readBuilt(url.slice(1));
         if (text !== null) file = createStaticText(type, text);
         if (!file) throw new AppError('route_not_found');
         return sendStaticText(request, reply, file);
       },
     });
   }
+}
+
+/** The operator's logo, also as the icon of browser tabs; without one, our icon. */
+function addBrand(app: App, logo: Logo | undefined): void {
+  for (const url of ['/brand/logo', '/brand/icon']) {
+    let file: StaticText | undefined;
+    app.route({
+      method: 'GET',
+      url,
+      config: { access: 'public' },
+      schema: { hide: true },
+      handler: (request, reply) => {
+        if (logo) return sendLogo(request, reply, logo);
+        const text = url === '/brand/icon' && !file ? readBuilt('icon.svg') : null;
+        if (text !== null) file = createStaticText('image/svg+xml', text);
+        if (!file) throw new AppError('route_not_found');
+        return sendStaticText(request, reply, file);
+      },
+    });
+  }
+}
+
+function sendLogo(request: FastifyRequest, reply: FastifyReply, { bytes, contentType }: Logo): FastifyReply {
+  const etag = tagOf(bytes);
+  reply.header('cache-control', 'no-cache').header('etag', etag);
+  if (knowsTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  return reply.type(contentType).send(bytes);
 }
 
 /** Returns null if the console is not built. */
@@ -94,10 +136,8 @@ function readBuilt(name: string): string | null {
 }
 
 /** Fills in what the pages know about the service. Their files are below the path of PUBLIC_URL. */
-function readPage(
-  file: string,
-  { serviceName, appUrl, forgotUrl, publicUrl }: ConsoleSettings,
-): StaticText | undefined {
+function readPage(file: string, { settings, logo }: ConsoleDeps): StaticText | undefined {
+  const { serviceName, appUrl, forgotUrl, publicUrl, accentColor, language } = settings;
   const source = readBuilt(file);
   if (source === null) return undefined;
   const basePath = new URL(publicUrl).pathname.replace(/\/$/, '');
@@ -108,10 +148,18 @@ function readPage(
       basePath,
       appUrl: appUrl ?? null,
       forgotUrl: forgotUrl ?? null,
+      hasLogo: logo !== undefined,
+      language,
     }),
   };
   const page = source.replaceAll(/(src|href)="\.\//g, `$1="${basePath}/`);
-  return createStaticText('text/html', compileTemplate(page, 'html', Object.keys(values))(values));
+  const filled = compileTemplate(page, 'html', Object.keys(values))(values);
+  // After the style sheets of the build, which have our own colors.
+  const style = `<style>${accentStyle(accentColor).css}</style>`;
+  return createStaticText(
+    'text/html',
+    filled.replace('</head>', () => `${style}</head>`),
+  );
 }
 
 const notBuilt = `<!doctype html>
