@@ -11,17 +11,17 @@ test('CHROMIUM takes precedence over the usual paths, and one that cannot be run
 
 test('the first usual path whose program prints its version is used', async () => {
   const usual = ['/nowhere/chromium', '/bin/false', process.execPath, '/nowhere/other'];
-  assert.equal(await findBrowser({ chromium: '', usual }), process.execPath);
+  assert.equal(await findBrowser({ chromium: '', usual, packed: false }), process.execPath);
 });
 
 test('null is returned where nothing can run', async () => {
   assert.equal(await findBrowser({ chromium: '', usual: [], packed: false }), null);
 });
 
-test('the packed Chromium is unpacked once, and runs', {
+test('the packed Chromium is unpacked once, runs, and takes precedence over an installed one', {
   skip: process.platform === 'linux' && process.arch === 'x64' ? false : 'there is none for this system',
 }, async () => {
-  const found = await findBrowser({ chromium: '', usual: [] });
+  const found = await findBrowser({ chromium: '', usual: [process.execPath] });
   assert.ok(found);
   assert.match(execFileSync(found, ['--version'], { encoding: 'utf8' }), /Chrom/);
   assert.equal(await findBrowser({ chromium: '', usual: [] }), found);

@@ -8,10 +8,21 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const secretWatch = import.meta.resolve('@castellan/testing/secret-watch');
 
 const sharing = [
-  'packages/server/test/{accounts,audit,authorization,dashboard,permission-groups,permissions,records,role-groups,roles,sessions,users}/*.test.ts',
-  'packages/server/test/http/{bodies,body-limits,client-address,csrf,errors,health,limits,logging,routes,validation}.test.ts',
+  'packages/server/test/{access,access-changes,accounts,audit,authorization,dashboard,oauth,permission-groups,permissions,records,role-groups,roles,service-accounts,sessions,users}/*.test.ts',
+  'packages/server/test/http/{bodies,body-limits,client-address,csrf,errors,front-page,health,limits,logging,routes,validation}.test.ts',
+  'packages/server/test/{constraints,idempotency,journey}.test.ts',
+  'packages/server/src/modules/{access,audit,auth,authz}/*.test.ts',
+  'packages/server/src/platform/{config,db/{failures,sql,transaction,trees}}.test.ts',
+  'packages/server/src/platform/http/{accept,csv,json-size,method-table,serialization,validation}.test.ts',
+  'packages/server/src/platform/{limits/*,mail/{link-template,outbox-folder,text-template}}.test.ts',
+  'packages/server/src/platform/security/{client-address,csrf,jwt,jwt-forgeries,signing-keys}.test.ts',
+  'packages/server/src/start/*.test.ts',
   'packages/hardening/test/{races,tokens}/*.test.ts',
-  'packages/hardening/test/http/{addresses,cookies,cors,echoes,headers,methods,policy,protocol,refusals,repeats,two-cookies}.test.ts',
+  'packages/hardening/test/fuzzing/{bodies,emails,injections,machine-credentials,searches}.test.ts',
+  'packages/hardening/test/http/{addresses,cookies,cors,echoes,headers,methods,one-account,pipelining,policy,protocol,refusals,repeats,two-cookies}.test.ts',
+  'packages/sdk/test/{calls,failures,operations,pages,service-fetch,session,tabs}.test.ts',
+  'packages/sdk/test/guard/{faults,middleware}.test.ts',
+  'scripts/{check-lock,check-migrations,check-words,gen-*,hardening,package-faces,test-memory}.test.ts',
 ];
 // Small enough that the last batches of a run end at about the same time, large enough to save time.
 const FILES_OF_A_BATCH = 8;

@@ -123,6 +123,7 @@ try {
   const concurrency = String(FILES_PER_CORE * availableParallelism());
   code = await runNode(
     [
+      `--import=${new URL('test-scope.ts', import.meta.url)}`,
       '--test',
       `--test-concurrency=${concurrency}`,
       // Only ends a hang.

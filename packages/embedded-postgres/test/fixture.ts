@@ -54,6 +54,10 @@ export type Service = {
   kill(): Promise<void>;
 };
 
+/** Compiled modules that test processes share: a start takes half the time. */
+const { NODE_COMPILE_CACHE } = process.env;
+const compileCache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+
 /** Starts service.ts. `command`: a command line that runs it. */
 export function startService(
   t: TestContext,
@@ -68,7 +72,7 @@ export function startService(
   ];
   const child = spawn(program, args, {
     cwd: '/',
-    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...how.env },
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...compileCache, ...how.env },
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
     ...(how.uid === undefined ? {} : { uid: how.uid, gid: how.uid }),
