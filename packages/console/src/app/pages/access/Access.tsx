@@ -6,7 +6,6 @@ import { PageHeader } from '../../components/PageHeader.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import './access.css';
-import '../../components/effective.css';
 import { Check } from './Check.tsx';
 import { Compare } from './Compare.tsx';
 import { Holders } from './Holders.tsx';

@@ -11,7 +11,7 @@ export function Adds({ adds }: { adds: readonly string[] }): ReactElement {
     <p className="adds" title={adds.join(', ')}>
       <span className="muted">{t.access.adds(adds.length)}</span>{' '}
       <span className="mono">{adds.slice(0, SHOWN).join(', ')}</span>
-      {rest > 0 && <span className="muted"> {t.common.list.more(rest)}</span>}
+      {rest > 0 && <span className="muted"> + {t.common.list.more(rest)}</span>}
     </p>
   );
 }

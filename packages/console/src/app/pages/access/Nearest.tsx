@@ -21,7 +21,7 @@ export function Nearest({ explanation, isMe }: Props): ReactElement {
     const button = (
       <Button
         variant="light"
-        size="compact-md"
+        size="xs"
         aria-disabled={missing !== undefined || undefined}
         {...(missing === undefined ? {} : { 'data-disabled': true })}
         onClick={() => {
