@@ -1,5 +1,82 @@
-// The page Overview.
+// The page Overview: what there is, what needs attention, and what happens. It shows what the person may see.
+import type { Dashboard } from '@castellan/sdk';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { ErrorAlert } from '../../components/states.tsx';
+import { reading } from '../../data/api.ts';
+import { nameOf, useMe } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { Activity } from './Activity.tsx';
+import { Attention } from './Attention.tsx';
+import { Checklist } from './Checklist.tsx';
+import { Counters } from './Counters.tsx';
+import { GroupTree } from './GroupTree.tsx';
+import { Networks } from './Networks.tsx';
+import './overview.css';
+import { RecentSignIns } from './RecentSignIns.tsx';
 
-export const Overview = (): ReactElement => <PageHeader title="Overview" />;
+export function Overview(): ReactElement {
+  const { user, can } = useMe();
+  const dashboard = useQuery(reading('GET /api/v1/dashboard', {}));
+  const data = dashboard.data?.data;
+  return (
+    <>
+      <PageHeader title={t.overview.title} note={<span data-raw>{nameOf(user)}</span>} />
+      {dashboard.error && <ErrorAlert error={dashboard.error} onRetry={() => void dashboard.refetch()} />}
+      {!data && !dashboard.error && (
+        <div className="skeletons counters" role="status" aria-busy="true" aria-label={t.common.list.loading}>
+          <i />
+          <i />
+          <i />
+        </div>
+      )}
+      {data &&
+        (data.recent_logins === null ? <ForEveryone data={data} /> : <ForAdministrators data={data} />)}
+      {data && (can('session.read') || can('role_group.read')) && (
+        <div className="overview-pair">
+          {can('session.read') && <Networks />}
+          {can('role_group.read') && <GroupTree />}
+        </div>
+      )}
+    </>
+  );
+}
+
+function ForEveryone({ data }: { data: Dashboard }): ReactElement {
+  return (
+    <>
+      <Counters stats={data.stats} />
+      <section className="panel overview-own">
+        <div>
+          <h2 className="section-title">{t.overview.own.title}</h2>
+          <p className="muted">{t.overview.own.text}</p>
+        </div>
+        <div className="page-actions">
+          <Button component={Link} to="/account">
+            {t.common.nav.account}
+          </Button>
+          <Button component={Link} to="/access" variant="default">
+            {t.common.nav.access}
+          </Button>
+        </div>
+      </section>
+    </>
+  );
+}
+
+function ForAdministrators({ data }: { data: Dashboard }): ReactElement {
+  return (
+    <>
+      <Checklist users={data.stats.total_users} />
+      <Counters stats={data.stats} />
+      <Attention />
+      <div className="overview-pair overview-wide">
+        <Activity />
+        <RecentSignIns people={data.recent_logins ?? []} />
+      </div>
+    </>
+  );
+}

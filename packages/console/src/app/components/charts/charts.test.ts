@@ -1,0 +1,46 @@
+// The numbers behind the charts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { countNetworks, networkOf } from './networks.ts';
+import { areaOf, lineOf, niceMax, pointsOf } from './scale.ts';
+
+test('the axis ends at a round number that holds every value', () => {
+  for (const [value, max] of [
+    [0, 4],
+    [4, 4],
+    [7, 10],
+    [11, 20],
+    [33, 50],
+    [100, 100],
+    [101, 200],
+  ] as const)
+    assert.equal(niceMax(value), max, String(value));
+});
+
+test('points span the box, with 0 at the bottom', () => {
+  const points = pointsOf([0, 5, 10], { width: 100, height: 50, max: 10 });
+  assert.deepEqual(points, [
+    [0, 50],
+    [50, 25],
+    [100, 0],
+  ]);
+  assert.equal(lineOf(points), 'M0.0 50.0 L50.0 25.0 L100.0 0.0');
+  assert.equal(areaOf(points, 50), 'M0.0 50.0 L50.0 25.0 L100.0 0.0 L100.0 50 L0.0 50 Z');
+  assert.equal(areaOf([], 50), '');
+});
+
+test('a single day is a point at the left edge', () => {
+  assert.deepEqual(pointsOf([5], { width: 100, height: 50, max: 10 }), [[0, 25]]);
+});
+
+test('addresses count for their network', () => {
+  assert.equal(networkOf('203.0.113.7'), '203.0.113.0/24');
+  assert.equal(networkOf('::ffff:203.0.113.7'), '203.0.113.0/24');
+  assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
+  assert.equal(networkOf('2001:db8::1'), '2001:db8:0:0::/64');
+  assert.equal(networkOf('::1'), '0:0:0:0::/64');
+  assert.deepEqual(countNetworks(['10.0.0.1', null, '10.0.1.1', '10.0.1.9']), [
+    { network: '10.0.1.0/24', sessions: 2 },
+    { network: '10.0.0.0/24', sessions: 1 },
+  ]);
+});
