@@ -16,6 +16,9 @@ export const sessions: Messages['sessions'] = {
   endOf: (name) => `Sitzung beenden: ${name}`,
   endOne: 'Sitzung beenden',
   askOne: (device) => `Sitzung beenden: ${device}?`,
+  scope: 'Was endet',
+  scopeOne: 'Nur diese Sitzung',
+  scopePerson: (name) => `Alle Sitzungen von ${name}`,
   explainOne: 'Das Gerät wird sofort abgemeldet. Links in E-Mails an den Benutzer verfallen ebenfalls.',
   explainOwn: 'Das ist die Sitzung, die Sie gerade verwenden: Sie werden abgemeldet.',
   ended: 'Die Sitzung ist beendet.',
@@ -28,7 +31,6 @@ export const sessions: Messages['sessions'] = {
     address: 'Adresse oder Netz, etwa 203.0.113.0/24',
     olderThan: 'Zuletzt aktiv vor',
     user: (name) => `Benutzer: ${name}`,
-    network: (network) => `Netz: ${network}`,
   },
   more: 'Mehr laden',
   shownOf: (shown, total) => `${shown} von ${total}`,
@@ -39,7 +41,6 @@ export const sessions: Messages['sessions'] = {
     `${network}: ${plural(count, { one: '# Sitzung', other: '# Sitzungen' })}`,
   endMatching: (count) =>
     plural(count, { one: '# passende Sitzung beenden', other: 'Alle # passenden Sitzungen beenden' }),
-  needsFilter: 'Setzen Sie zuerst einen Filter: Alles auf einmal lässt sich nicht beenden.',
   askMatching: (count) => plural(count, { one: '# Sitzung beenden?', other: '# Sitzungen beenden?' }),
   explainMatching:
     'Alle Sitzungen, die zu den Filtern passen, enden sofort, auch Ihre eigene. Eine Anfrage beendet höchstens 10.000 Sitzungen von höchstens 1.000 Benutzern, oder keine.',

@@ -15,6 +15,9 @@ export const sessions = {
   endOf: (name: string) => `End the session: ${name}`,
   endOne: 'End the session',
   askOne: (device: string) => `End the session: ${device}?`,
+  scope: 'What ends',
+  scopeOne: 'This session only',
+  scopePerson: (name: string) => `All sessions of ${name}`,
   explainOne: 'The device is signed out at once. Mailed links of the user end as well.',
   explainOwn: 'This is the session that you are using now: you will be signed out.',
   ended: 'The session has ended.',
@@ -27,7 +30,6 @@ export const sessions = {
     address: 'Address or network, such as 203.0.113.0/24',
     olderThan: 'Last seen before',
     user: (name: string) => `User: ${name}`,
-    network: (network: string) => `Network: ${network}`,
   },
   more: 'Load more',
   shownOf: (shown: string, total: string) => `${shown} of ${total}`,
@@ -38,7 +40,6 @@ export const sessions = {
     `${network}: ${plural(count, { one: '# session', other: '# sessions' })}`,
   endMatching: (count: number) =>
     plural(count, { one: 'End # matching session', other: 'End all # matching sessions' }),
-  needsFilter: 'Set a filter first: ending everything at once is not offered.',
   askMatching: (count: number) => plural(count, { one: 'End # session?', other: 'End # sessions?' }),
   explainMatching:
     'All sessions that match the filters end at once, your own included. One request ends at most 10,000 sessions of at most 1,000 users, or none.',

@@ -16,7 +16,7 @@ export function ActionButton({ reason, icon, isDangerous, onClick, children }: P
     <Tooltip label={reason ?? ''} disabled={reason === null} withinPortal>
       <Button
         variant="default"
-        size="compact-md"
+        size="xs"
         leftSection={icon}
         {...(reason === null ? {} : { 'aria-disabled': true, 'data-disabled': true })}
         className={isDangerous && reason === null ? 'danger-text' : ''}

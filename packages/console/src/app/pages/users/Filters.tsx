@@ -3,6 +3,7 @@ import { Button, Checkbox, Menu, NativeSelect, TextInput } from '@mantine/core';
 import { IconColumns3, IconSearch, IconX } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
 import { useTypedText } from '../../components/debounce.ts';
+import '../../components/filter-chips.css';
 import { RolePicker } from '../../components/RolePicker.tsx';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
@@ -22,7 +23,7 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
   const [typed, setTyped, flush] = useTypedText(search.q ?? '', (q) => onChange({ q: q || undefined }));
   const maySeeRoles = useCan('role.read');
   return (
-    <search className="filters" aria-label={t.users.filters.label}>
+    <search className="filters user-filters" aria-label={t.users.filters.label}>
       <TextInput
         type="search"
         className="grow"

@@ -73,20 +73,22 @@ export function Users(): ReactElement {
         <Empty icon={<IconUsers size={32} aria-hidden />} title={t.users.empty} action={<CreateButton />} />
       )}
       {!isEmpty && (rows || !list.error) && (
-        <DataTable
-          label={t.users.title}
-          rows={rows}
-          title={title}
-          columns={columns}
-          nameOf={nameOf}
-          sort={query.sort}
-          onSort={(sort) => filter({ sort: sortOf(sort) })}
-          onOpen={open}
-          activeId={search.user}
-          actionsOf={actions.of}
-          isStale={list.isPlaceholderData}
-          {...(isSelecting ? { selection: selection.ids, onSelect: selection.select } : {})}
-        />
+        <div className="users-list">
+          <DataTable
+            label={t.users.title}
+            rows={rows}
+            title={title}
+            columns={columns}
+            nameOf={nameOf}
+            sort={query.sort}
+            onSort={(sort) => filter({ sort: sortOf(sort) })}
+            onOpen={open}
+            activeId={search.user}
+            actionsOf={actions.of}
+            isStale={list.isPlaceholderData}
+            {...(isSelecting ? { selection: selection.ids, onSelect: selection.select } : {})}
+          />
+        </div>
       )}
       {total > 0 && (
         <Pager
