@@ -64,8 +64,15 @@ export const UpdateMeBody = Type.Object(
 );
 export type UpdateMeBody = Type.Static<typeof UpdateMeBody>;
 
+export const userStatuses = ['active', 'inactive', 'locked', 'unverified'] as const;
+export type UserStatus = (typeof userStatuses)[number];
+
+const statusDescription =
+  'As the dashboard shows it: `inactive`; otherwise `locked` after failed sign-ins; otherwise `unverified`; otherwise `active`.';
+
 export const UserActivity = Type.Object(
   {
+    status: Type.Enum([...userStatuses], { description: statusDescription }),
     live_sessions: Type.Integer(),
     last_active_at: Type.Union([Timestamp, Type.Null()], {
       description:
@@ -107,9 +114,6 @@ export const userSortOrders = [
 ] as const;
 export type UserSortOrder = (typeof userSortOrders)[number];
 
-export const userStatuses = ['active', 'inactive', 'locked', 'unverified'] as const;
-export type UserStatus = (typeof userStatuses)[number];
-
 const userListFields = {
   email: Type.Optional(Type.String({ maxLength: 1_000, description: 'Exact match, case-insensitive.' })),
   search: Type.Optional(
@@ -118,12 +122,7 @@ const userListFields = {
       description: 'Part of the full name or email address, or a whole id; case-insensitive, no wildcards.',
     }),
   ),
-  status: Type.Optional(
-    Type.Enum([...userStatuses], {
-      description:
-        'As the dashboard shows it: `inactive`; otherwise `locked` after failed sign-ins; otherwise `unverified`; otherwise `active`.',
-    }),
-  ),
+  status: Type.Optional(Type.Enum([...userStatuses], { description: statusDescription })),
   role_id: Type.Optional(Uuid),
   roles: Type.Optional(Type.Enum(['none'], { description: '`none`: users without a role.' })),
   removal_within_hours: Type.Optional(
@@ -138,7 +137,7 @@ const userListFields = {
   verified: Type.Optional(Type.Boolean()),
   include: Type.Optional(
     Type.Enum(['activity'], {
-      description: 'Adds `activity` to each user: live sessions and last activity.',
+      description: 'Adds `activity` to each user: status, live sessions and last activity.',
     }),
   ),
 };

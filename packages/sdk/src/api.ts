@@ -1167,6 +1167,8 @@ export type User = {
 };
 
 export type UserActivity = {
+  /** As the dashboard shows it: `inactive`; otherwise `locked` after failed sign-ins; otherwise `unverified`; otherwise `active`. */
+  status: 'active' | 'inactive' | 'locked' | 'unverified';
   live_sessions: number;
   /** The latest sign-in, or the latest token refresh of a live session if that is later. Null before the first sign-in. */
   last_active_at: string | null;
@@ -1447,7 +1449,7 @@ export type Operations = {
       removal_within_hours?: number;
       is_active?: boolean;
       verified?: boolean;
-      /** Adds `activity` to each user: live sessions and last activity. */
+      /** Adds `activity` to each user: status, live sessions and last activity. */
       include?: 'activity';
       sort?: 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name';
     };
@@ -1484,7 +1486,7 @@ export type Operations = {
       removal_within_hours?: number;
       is_active?: boolean;
       verified?: boolean;
-      /** Adds `activity` to each user: live sessions and last activity. */
+      /** Adds `activity` to each user: status, live sessions and last activity. */
       include?: 'activity';
       sort?: 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name';
     };
@@ -1512,7 +1514,7 @@ export type Operations = {
       removal_within_hours?: number;
       is_active?: boolean;
       verified?: boolean;
-      /** Adds `activity` to each user: live sessions and last activity. */
+      /** Adds `activity` to each user: status, live sessions and last activity. */
       include?: 'activity';
       sort?: 'created_at' | '-created_at';
     };

@@ -184,7 +184,7 @@ test('a search finds a user by a whole id in any case, and still texts that cont
   assert.deepEqual([closed.body.data.total, closed.body.data.items], [0, []]);
 });
 
-test('the status filter divides all users as the dashboard shows them', async (t) => {
+test('the status filter and the activity tell the status that the dashboard shows', async (t) => {
   const own = await startTestService(t);
   const boss = await signIn(own, ADMIN);
   const locks = [null, 'null', `now() - interval '1 minute'`, `now() + interval '1 hour'`];
@@ -212,6 +212,12 @@ test('the status filter divides all users as the dashboard shows them', async (t
         listed.set(id, status);
       }
     assert.deepEqual([...listed].sort(), [...shown].sort(), path);
+    const { items } = (await find(boss, path, { include: 'activity' })).body.data;
+    const told = items.map(({ id, activity }: { id: string; activity: { status: string } }) => [
+      id,
+      activity.status,
+    ]);
+    assert.deepEqual(told.sort(), [...shown].sort(), path);
   }
   assert.equal((await find(boss, LISTS[0]!, { status: 'active' })).body.data.total, 4);
   assert.equal((await find(boss, LISTS[0]!, { status: 'unverified', is_active: false })).body.data.total, 0);
@@ -253,8 +259,12 @@ test('include=activity adds the live sessions and the last activity to each user
     );
     const activityOf = ({ id }: { id: string }) =>
       items.find((one: { id: string }) => one.id === id).activity;
-    assert.deepEqual(activityOf(idle), { live_sessions: 0, last_active_at: null });
-    assert.deepEqual(activityOf(gone), { live_sessions: 0, last_active_at: signedIn?.at.toISOString() });
+    assert.deepEqual(activityOf(idle), { status: 'active', live_sessions: 0, last_active_at: null });
+    assert.deepEqual(activityOf(gone), {
+      status: 'active',
+      live_sessions: 0,
+      last_active_at: signedIn?.at.toISOString(),
+    });
     assert.equal(activityOf(busy).live_sessions, 2);
   }
 });

@@ -15,6 +15,8 @@ type Props = {
   onClose: () => void;
   /** Shows what the change would do; a refusal in it disables the button. */
   preview?: Preview;
+  /** Something is still to be chosen or typed. */
+  isDisabled?: boolean;
   children?: ReactNode;
 };
 
@@ -30,6 +32,7 @@ export function ConfirmDialog({
   const [typed, setTyped] = useState('');
   const needed = numberToType(preview?.data);
   const isBlocked =
+    rest.isDisabled === true ||
     (preview !== undefined && (!preview.data || preview.data.would_be_refused !== null)) ||
     (needed !== null && typed.replaceAll(/\D/g, '') !== String(needed));
   return (

@@ -22,15 +22,18 @@ type Props = {
   error?: string | null;
   /** Takes the focus when the dialog around it opens. */
   isFirst?: boolean;
-  /** At most so many roles can be chosen. */
+  /** At most so many roles can be chosen: another one replaces the earliest. */
   max?: number;
+  /** The label is for screen readers only. */
+  isLabelHidden?: boolean;
+  placeholder?: string;
 };
 
 const PAGE_SIZE = 30;
 const GROUPS_SIZE = 100;
 
 export function RolePicker(props: Props): ReactElement {
-  const { label, value, onChange, exclude = [], description, error, isFirst, max } = props;
+  const { label, value, onChange, exclude = [], description, error, isFirst, max, isLabelHidden } = props;
   const mayRead = useCan('role.read');
   const [searched, search] = useState('');
   const [typed, setTyped] = useTypedText(searched, search);
@@ -45,17 +48,16 @@ export function RolePicker(props: Props): ReactElement {
   ];
   return (
     <MultiSelect
-      label={label}
+      {...(isLabelHidden ? { 'aria-label': label } : { label })}
       description={mayRead ? description : t.common.forbidden.reason('role.read')}
       error={error ?? (found.error ? failureOf(found.error).message : null)}
-      placeholder={value.length === 0 ? t.users.rolePicker.placeholder : ''}
+      placeholder={value.length === 0 ? (props.placeholder ?? t.users.rolePicker.placeholder) : ''}
       data={options}
       value={[...value]}
-      onChange={onChange}
+      onChange={(ids) => onChange(max === undefined ? ids : ids.slice(-max))}
       disabled={!mayRead}
       searchable
       hidePickedOptions
-      {...(max === undefined ? {} : { maxValues: max })}
       searchValue={typed}
       onSearchChange={setTyped}
       // The service has filtered. Chosen roles that do not match are options only for the sake of their names.

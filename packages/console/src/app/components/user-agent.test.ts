@@ -56,6 +56,7 @@ for (const [userAgent, browser, system, kind] of known)
 
 test('a program is named by its product', () => {
   assert.deepEqual(deviceOf('curl/8.5.0'), { browser: 'curl 8.5', system: null, kind: 'program' });
+  assert.deepEqual(deviceOf('node'), { browser: 'node', system: null, kind: 'program' });
   assert.deepEqual(deviceOf('okhttp/4'), { browser: 'okhttp 4', system: null, kind: 'program' });
 });
 

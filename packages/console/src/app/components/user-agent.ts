@@ -30,8 +30,9 @@ const systems: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['Linux', /\b(?:Linux|X11)\b/],
 ];
 
-/** Returns "curl 8.5" for "curl/8.5.0"; null for a text without a product. */
+/** Returns "curl 8.5" for "curl/8.5.0" and "node" for "node"; null for a text without a product. */
 function programOf(userAgent: string): string | null {
+  if (/^[A-Za-z][\w.-]{0,40}$/.test(userAgent)) return userAgent;
   const found = /^([A-Za-z][\w .-]{0,40}?)\/(\d+(?:\.\d+)?)/.exec(userAgent);
   return found ? `${found[1]} ${found[2]}` : null;
 }

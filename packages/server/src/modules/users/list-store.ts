@@ -6,7 +6,7 @@ import { offsetOf } from '../../platform/pages.ts';
 import { isRemovedAfter, isWithoutRoles } from '../../schema/attention.ts';
 import type { Db, Row } from '../../schema/database.ts';
 import { userColumns } from '../../schema/user-record.ts';
-import { hasStatus } from '../../schema/user-status.ts';
+import { hasStatus, userStatus } from '../../schema/user-status.ts';
 import type { VersionedUser } from './presentation.ts';
 import { searchCondition } from './search.ts';
 
@@ -99,14 +99,15 @@ export async function findUserPage(
 
 export type ActivityRow = {
   user_id: Row<'users'>['id'];
+  status: UserStatus;
   live_sessions: number;
   last_active_at: Date | null;
 };
 
-/** Returns the live sessions and the last activity of these users, in no particular order. */
+/** Returns the status, the live sessions and the last activity of these users, in no particular order. */
 export async function findActivity(db: Db, ids: readonly string[]): Promise<ActivityRow[]> {
   const { rows } = await sql<ActivityRow>`
-    select u.id as user_id, live.sessions as live_sessions,
+    select u.id as user_id, ${userStatus} as status, live.sessions as live_sessions,
            greatest(l.logged_in_at, live.last_used_at) as last_active_at
     from users u left join last_logins l on l.user_id = u.id
     cross join lateral (

@@ -40,15 +40,15 @@ async function findActivities(
     users.map((user) => user.user_id),
   );
   return new Map(
-    rows.map(({ user_id, live_sessions, last_active_at }) => [
+    rows.map(({ user_id, status, live_sessions, last_active_at }) => [
       user_id,
-      { live_sessions, last_active_at: last_active_at?.toISOString() ?? null },
+      { status, live_sessions, last_active_at: last_active_at?.toISOString() ?? null },
     ]),
   );
 }
 
 // Of a user who was deleted between the two statements.
-const noActivity: UserActivity = { live_sessions: 0, last_active_at: null };
+const noActivity: UserActivity = { status: 'inactive', live_sessions: 0, last_active_at: null };
 
 // An empty text is not a filter, because forms send empty fields.
 function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {

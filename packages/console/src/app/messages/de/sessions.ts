@@ -1,5 +1,8 @@
 // Texte der Seite Sitzungen und von Listen von Sitzungen.
+import { createPlural } from '../../../shared/language.ts';
 import type { Messages } from '../en/index.ts';
+
+const plural = createPlural('de');
 
 export const sessions: Messages['sessions'] = {
   title: 'Sitzungen',
@@ -11,4 +14,36 @@ export const sessions: Messages['sessions'] = {
   started: 'Begonnen',
   end: 'Beenden',
   endOf: (name) => `Sitzung beenden: ${name}`,
+  endOne: 'Sitzung beenden',
+  askOne: (device) => `Sitzung beenden: ${device}?`,
+  scope: 'Was endet',
+  scopeOne: 'Nur diese Sitzung',
+  scopePerson: (name) => `Alle Sitzungen von ${name}`,
+  explainOne: 'Das Gerät wird sofort abgemeldet. Links in E-Mails an den Benutzer verfallen ebenfalls.',
+  explainOwn: 'Das ist die Sitzung, die Sie gerade verwenden: Sie werden abgemeldet.',
+  ended: 'Die Sitzung ist beendet.',
+  count: (count) => plural(count, { one: '# aktive Sitzung', other: '# aktive Sitzungen' }),
+  empty: 'Niemand ist angemeldet.',
+  filters: {
+    label: 'Sitzungen filtern',
+    active: 'Aktive Filter',
+    search: 'Name oder E-Mail',
+    address: 'Adresse oder Netz, etwa 203.0.113.0/24',
+    olderThan: 'Zuletzt aktiv vor',
+    user: (name) => `Benutzer: ${name}`,
+  },
+  more: 'Mehr laden',
+  shownOf: (shown, total) => `${shown} von ${total}`,
+  networks: 'Netze',
+  networksOf: (count) =>
+    plural(count, { one: 'Aus der # angezeigten Sitzung', other: 'Aus den # angezeigten Sitzungen' }),
+  networkCount: (network, count) =>
+    `${network}: ${plural(count, { one: '# Sitzung', other: '# Sitzungen' })}`,
+  endMatching: (count) =>
+    plural(count, { one: '# passende Sitzung beenden', other: 'Alle # passenden Sitzungen beenden' }),
+  askMatching: (count) => plural(count, { one: '# Sitzung beenden?', other: '# Sitzungen beenden?' }),
+  explainMatching:
+    'Alle Sitzungen, die zu den Filtern passen, enden sofort, auch Ihre eigene. Eine Anfrage beendet höchstens 10.000 Sitzungen von höchstens 1.000 Benutzern, oder keine.',
+  endedMany: (sessions, people) =>
+    `${plural(sessions, { one: '# Sitzung', other: '# Sitzungen' })} von ${plural(people, { one: '# Benutzer', other: '# Benutzern' })} beendet.`,
 };

@@ -1,4 +1,7 @@
 // Texts of the page Sessions and of lists of sessions.
+import { createPlural } from '../../../shared/language.ts';
+
+const plural = createPlural('en');
 
 export const sessions = {
   title: 'Sessions',
@@ -10,4 +13,36 @@ export const sessions = {
   started: 'Started',
   end: 'End',
   endOf: (name: string) => `End the session: ${name}`,
+  endOne: 'End the session',
+  askOne: (device: string) => `End the session: ${device}?`,
+  scope: 'What ends',
+  scopeOne: 'This session only',
+  scopePerson: (name: string) => `All sessions of ${name}`,
+  explainOne: 'The device is signed out at once. Mailed links of the user end as well.',
+  explainOwn: 'This is the session that you are using now: you will be signed out.',
+  ended: 'The session has ended.',
+  count: (count: number) => plural(count, { one: '# live session', other: '# live sessions' }),
+  empty: 'Nobody is signed in.',
+  filters: {
+    label: 'Filter sessions',
+    active: 'Active filters',
+    search: 'Name or email',
+    address: 'Address or network, such as 203.0.113.0/24',
+    olderThan: 'Last seen before',
+    user: (name: string) => `User: ${name}`,
+  },
+  more: 'Load more',
+  shownOf: (shown: string, total: string) => `${shown} of ${total}`,
+  networks: 'Networks',
+  networksOf: (count: number) =>
+    plural(count, { one: 'Of the # session shown', other: 'Of the # sessions shown' }),
+  networkCount: (network: string, count: number) =>
+    `${network}: ${plural(count, { one: '# session', other: '# sessions' })}`,
+  endMatching: (count: number) =>
+    plural(count, { one: 'End # matching session', other: 'End all # matching sessions' }),
+  askMatching: (count: number) => plural(count, { one: 'End # session?', other: 'End # sessions?' }),
+  explainMatching:
+    'All sessions that match the filters end at once, your own included. One request ends at most 10,000 sessions of at most 1,000 users, or none.',
+  endedMany: (sessions: number, people: number) =>
+    `${plural(sessions, { one: '# session', other: '# sessions' })} of ${plural(people, { one: '# user', other: '# users' })} ended.`,
 };

@@ -1,10 +1,268 @@
 // Texts of the pages Users and New user, and of the role picker.
 import { createPlural } from '../../../shared/language.ts';
+import { passwordTexts } from '../../../shared/messages/en.ts';
 
 const plural = createPlural('en');
 
 export const users = {
   title: 'Users',
+  pane: 'User',
+  count: (count: number, isFiltered: boolean) =>
+    isFiltered
+      ? plural(count, { one: '# match', other: '# matches' })
+      : plural(count, { one: '# account', other: '# accounts' }),
+  create: 'Create user',
+  empty: 'There are no users yet.',
+  firstPage: 'Go to the first page',
+  missing: 'This user does not exist',
+  missingText: 'The account was deleted, or the link is wrong.',
+  columns: {
+    user: 'User',
+    status: 'Status',
+    roles: 'Roles',
+    sessions: 'Sessions',
+    lastActive: 'Last active',
+    created: 'Created',
+  },
+  tabs: { profile: 'Profile', access: 'Access', sessions: 'Sessions', activity: 'Activity' },
+  filters: {
+    label: 'Filter users',
+    active: 'Active filters',
+    search: 'Name, email or ID',
+    anyStatus: 'Any status',
+    role: 'Role',
+    anyRole: 'Any role',
+    noRoles: 'Without roles',
+    verified: 'Email verified',
+    unverified: 'Email not verified',
+    activeOnly: 'Activated accounts',
+    inactiveOnly: 'Deactivated accounts',
+    removedWithin: (hours: number) =>
+      plural(hours, { one: 'Removed within # hour', other: 'Removed within # hours' }),
+  },
+  fields: {
+    email: 'Email',
+    first_name: 'First name',
+    last_name: 'Last name',
+    verified: 'Email verified',
+    must_change_password: 'Must change their password',
+  },
+  fieldHelp: {
+    verified: 'Turning it off ends all sessions until the user verifies the address again.',
+    must_change_password: 'Until then, they can only sign in and choose a new password.',
+  },
+  rules: {
+    self: 'You cannot do this to your own account, so that you do not lock yourself out.',
+    superuser: 'Only a superuser can change a superuser.',
+    onlySuperusers: 'Only a superuser can change this.',
+    ownPassword: 'Change your own password on the page My account.',
+    inactive: 'Activate the account first: inactive accounts get no mail.',
+  },
+  acts: {
+    roles: 'Manage roles',
+    activate: 'Activate',
+    deactivate: 'Deactivate',
+    promote: 'Make superuser',
+    demote: 'Remove superuser',
+    unlock: 'Unlock',
+    resend: 'Resend verification',
+    endSessions: 'End all sessions',
+    password: 'Set password',
+  },
+  ask: {
+    activate: (name: string) => `Activate ${name}?`,
+    deactivate: (name: string) => `Deactivate ${name}?`,
+    promote: (name: string) => `Make ${name} a superuser?`,
+    demote: (name: string) => `Remove superuser from ${name}?`,
+    unlock: (name: string) => `Unlock ${name}?`,
+    resend: (name: string) => `Send the verification mail to ${name} again?`,
+    endSessions: (name: string) => `End all sessions of ${name}?`,
+    remove: (name: string) => `Delete ${name}?`,
+  },
+  explain: {
+    activate: 'They can sign in again, with the roles they have.',
+    deactivate: 'All their sessions end at once. They keep their roles and cannot sign in.',
+    promote: 'A superuser holds every permission, also those that are created later.',
+    demote: 'They keep what their roles permit.',
+    unlock: 'The lock after failed sign-ins ends. Their password stays the same.',
+    resend: 'The new mail replaces the link of the mail before.',
+    endSessions: 'They are signed out everywhere at once. Mailed links end as well.',
+    remove: 'The account is deleted for good. The audit log keeps what they did.',
+  },
+  done: {
+    activate: (name: string) => `${name} is active.`,
+    deactivate: (name: string) => `${name} is deactivated.`,
+    promote: (name: string) => `${name} is a superuser.`,
+    demote: (name: string) => `${name} is no longer a superuser.`,
+    unlock: (name: string) => `${name} is unlocked.`,
+    resend: (name: string) => `The mail to ${name} is on its way.`,
+    endSessions: (name: string) => `All sessions of ${name} have ended.`,
+    remove: (name: string) => `${name} is deleted.`,
+  },
+  remove: {
+    blocked: (count: number) =>
+      plural(count, {
+        one: '# role stands in the way of the deletion:',
+        other: '# roles stand in the way of the deletion:',
+      }),
+    steps: 'The roles are removed first, then the account is deleted.',
+    rolesAndUser: 'Remove them and delete',
+  },
+  profile: {
+    account: 'Account',
+    updated: 'Changed',
+    id: 'ID',
+    saved: 'Saved.',
+  },
+  conflict: {
+    title: 'Somebody else has changed this user',
+    text: 'Choose a value for each field, then save again.',
+    theirs: (value: string) => `Theirs: ${value}`,
+    mine: (value: string) => `Yours: ${value}`,
+    take: 'Use these values',
+    yes: 'yes',
+    no: 'no',
+  },
+  access: {
+    roles: (count: number) => plural(count, { one: '# role', other: '# roles' }),
+    noRoles: 'No roles yet.',
+    assign: 'Assign roles',
+    assignTo: (name: string) => `Assign roles to ${name}`,
+    assigned: (count: number, name: string) =>
+      `${name}: ${plural(count, { one: '# role assigned.', other: '# roles assigned.' })}`,
+    removeRole: (role: string) => `Remove the role ${role}`,
+    removeFrom: (role: string, name: string) => `Remove ${role} from ${name}?`,
+    removed: (role: string, name: string) => `${role} was removed from ${name}.`,
+    permissions: 'Effective permissions',
+  },
+  sessions: {
+    title: (count: number) => plural(count, { one: '# live session', other: '# live sessions' }),
+    none: 'Not signed in anywhere.',
+  },
+  password: {
+    kind: 'How the password is made',
+    label: 'Password',
+    generated: 'Generate',
+    typed: 'Type',
+    once: 'It is shown only now. Copy it and pass it on over a safe channel.',
+    refused: 'The service refused this password. See the rules below.',
+    title: (name: string) => `Set a password for ${name}`,
+    text: 'All sessions of the user end.',
+    done: 'The password is set. All sessions have ended.',
+  },
+  passwordTexts,
+  new: {
+    title: 'New user',
+    rolesHelp: 'You can only assign roles whose permissions you hold yourself.',
+    taken: 'An account with this email already exists.',
+    openExisting: (name: string) => `Open ${name}`,
+    permissions: (count: number) =>
+      plural(count, { one: '# resulting permission', other: '# resulting permissions' }),
+    noPermissions: 'Without roles, the user can only use their own account.',
+    via: (roles: string) => `by ${roles}`,
+    created: (name: string) => `${name} was created`,
+    mustChange: 'They must choose a password of their own when they first sign in.',
+    mayKeep: 'They can keep this password.',
+    open: 'Open the user',
+    another: 'Create another',
+  },
+  bulk: {
+    label: 'Selected users',
+    everyMatch: (count: number) => plural(count, { one: 'The one match', other: 'All # matches' }),
+    selectEveryMatch: (count: number) =>
+      plural(count, { one: 'Select # match', other: 'Select all # matching' }),
+    acts: {
+      addRoles: 'Add roles',
+      removeRoles: 'Remove roles',
+      activate: 'Activate',
+      deactivate: 'Deactivate',
+      endSessions: 'End sessions',
+    },
+    ask: {
+      addRoles: (count: number) =>
+        plural(count, { one: 'Add roles to # user', other: 'Add roles to # users' }),
+      removeRoles: (count: number) =>
+        plural(count, { one: 'Remove roles from # user', other: 'Remove roles from # users' }),
+      activate: (count: number) => plural(count, { one: 'Activate # user', other: 'Activate # users' }),
+      deactivate: (count: number) => plural(count, { one: 'Deactivate # user', other: 'Deactivate # users' }),
+      endSessions: (count: number) =>
+        plural(count, { one: 'End the sessions of # user', other: 'End the sessions of # users' }),
+    },
+    done: {
+      addRoles: (count: number) =>
+        plural(count, { one: 'Roles added to # user.', other: 'Roles added to # users.' }),
+      removeRoles: (count: number) =>
+        plural(count, { one: 'Roles removed from # user.', other: 'Roles removed from # users.' }),
+      activate: (count: number) => plural(count, { one: '# user is active.', other: '# users are active.' }),
+      deactivate: (count: number) =>
+        plural(count, { one: '# user is deactivated.', other: '# users are deactivated.' }),
+      endSessions: (count: number) =>
+        plural(count, { one: 'The sessions of # user ended.', other: 'The sessions of # users ended.' }),
+    },
+    endSessions: 'They are signed out everywhere at once. Each user is a request of their own.',
+    reading: (read: string, all: string) => `${read} of ${all}`,
+    cut: (most: string) =>
+      `One act takes at most ${most} users: the earliest by creation. Repeat it for the others, or narrow the filter.`,
+    skipped: 'Left out:',
+    skipReasons: {
+      self: (_count: number) => 'Yourself',
+      superuser: (count: number) =>
+        plural(count, {
+          one: '# superuser, whom only superusers change:',
+          other: '# superusers, whom only superusers change:',
+        }),
+      already: (count: number) =>
+        plural(count, { one: '# for whom nothing would change:', other: '# for whom nothing would change:' }),
+    },
+    refused: (done: number, left: number) =>
+      `${plural(done, { one: '# user was changed.', other: '# users were changed.' })} ${plural(left, { one: '# was not, and stays selected.', other: '# were not, and stay selected.' })}`,
+    leaveOut: (count: number) =>
+      plural(count, {
+        one: 'Leave # user out and review again',
+        other: 'Leave # users out and review again',
+      }),
+  },
+  export: {
+    title: (count: number) => plural(count, { one: 'Export # user', other: 'Export # users' }),
+    selected: 'The file holds the selected users.',
+    matching: 'The file holds all users that match the filters, from all pages.',
+    columns: (names: string) => `Columns: ${names}. Change them in the menu Columns.`,
+    start: (count: string) => `Export ${count}`,
+    done: (count: number) => plural(count, { one: '# user exported.', other: '# users exported.' }),
+  },
+  import: {
+    open: 'Import CSV',
+    title: 'Import users',
+    text: 'Columns: email, first_name, last_name, roles (names, with semicolons between them). Existing users get the roles that they lack and keep everything else. New users get a password that nobody knows: they choose their own with “Forgot password”. Nothing is changed before you have seen what each row does.',
+    file: 'CSV file',
+    template: 'Download a template',
+    problems: {
+      empty: 'The file has no rows. The first row holds the names of the columns.',
+      columns: 'The file needs the columns email and first_name in its first row.',
+      rows: 'The file has more than 1,000 rows. Split it.',
+    },
+    rowProblems: {
+      email: (text: string) => `“${text}” is not an email address.`,
+      name: (_text: string) => 'A new user needs a first name.',
+      duplicate: (_text: string) => 'The email stands in an earlier row, too.',
+      role: (text: string) => `Unknown role: ${text}.`,
+    },
+    kinds: { create: 'New', assign: 'Roles', same: 'Nothing to do', error: 'Error' },
+    summary: (created: number, assigned: number, same: number, wrong: number) =>
+      [
+        plural(created, { one: '# new user', other: '# new users' }),
+        plural(assigned, { one: '# gets roles', other: '# get roles' }),
+        plural(same, { one: '# stays as it is', other: '# stay as they are' }),
+        plural(wrong, { one: '# with an error is left out', other: '# with errors are left out' }),
+      ].join(' · '),
+    line: 'Row',
+    verdict: 'What happens',
+    run: (count: number) => plural(count, { one: 'Import # row', other: 'Import # rows' }),
+    result: (done: number, failed: number) =>
+      `${plural(done, { one: '# row imported.', other: '# rows imported.' })} ${plural(failed, { one: '# failed.', other: '# failed.' })}`,
+    failedRow: (line: number, email: string) => `Row ${line}, ${email}:`,
+    download: 'Download the failed rows',
+  },
   rolePicker: {
     placeholder: 'Type part of a name',
     none: 'No role has this in its name.',

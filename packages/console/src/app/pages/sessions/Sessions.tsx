@@ -1,5 +1,121 @@
-// The page Sessions.
-import type { ReactElement } from 'react';
+// The page Sessions: the live sessions of everybody, by person, network and age, and the ways to end them.
+import type { UserSession } from '@castellan/sdk';
+import { Button } from '@mantine/core';
+import { IconDeviceLaptop } from '@tabler/icons-react';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { type ReactElement, useEffect, useState } from 'react';
+import { formatNumber } from '../../../shared/format.ts';
+import { announce } from '../../components/announce.ts';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { SessionList } from '../../components/SessionList.tsx';
+import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
+import { call, keepingRows } from '../../data/api.ts';
+import { useCan } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { EndDialog, type Ending } from './EndDialog.tsx';
+import { SessionFilterChips, SessionFilters } from './Filters.tsx';
+import { Networks } from './Networks.tsx';
+import { filterOf, hasFilters, noFilters, type SessionFilter, useSessionSearch } from './search.ts';
+import './sessions.css';
 
-export const Sessions = (): ReactElement => <PageHeader title="Sessions" />;
+const PAGE_SIZE = 50;
+
+const useSessions = (filter: SessionFilter) =>
+  useInfiniteQuery({
+    queryKey: ['GET /api/v1/sessions', filter],
+    queryFn: ({ pageParam, signal }) =>
+      call('GET /api/v1/sessions', {
+        query: { ...filter, size: PAGE_SIZE, ...(pageParam ? { cursor: pageParam } : {}) },
+        signal,
+      }),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    ...keepingRows,
+  });
+
+export function Sessions(): ReactElement {
+  const { search, change } = useSessionSearch();
+  const mayEnd = useCan('session.revoke');
+  const filter = filterOf(search);
+  const query = useSessions(filter);
+  const [ending, setEnding] = useState<Ending | null>(null);
+  const sessions = query.data?.pages.flatMap(({ data }) => data);
+  const total = query.data?.pages[0]?.total ?? 0;
+  const reason = mayEnd ? null : t.common.forbidden.reason('session.revoke');
+  const isFiltered = hasFilters(search);
+  useEffect(() => {
+    if (query.data) announce(t.sessions.count(total));
+  }, [query.data, total]);
+  return (
+    <>
+      <PageHeader
+        title={t.sessions.title}
+        note={query.data ? t.sessions.count(total) : undefined}
+        actions={
+          isFiltered &&
+          total > 0 && (
+            <Button
+              color="red"
+              disabled={!mayEnd}
+              onClick={() => setEnding({ kind: 'matching', filter, total })}
+            >
+              {t.sessions.endMatching(total)}
+            </Button>
+          )
+        }
+      />
+      {reason && <p className="muted">{reason}</p>}
+      <SessionFilters search={search} onChange={change} error={query.error} />
+      <SessionFilterChips search={search} onChange={change} users={sessions} />
+      {query.error && <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />}
+      {!sessions && !query.error && <Waiting />}
+      {sessions?.length === 0 && isFiltered && <NoMatch onClear={() => change(noFilters)} />}
+      {sessions?.length === 0 && !isFiltered && (
+        <Empty icon={<IconDeviceLaptop size={32} aria-hidden />} title={t.sessions.empty} />
+      )}
+      {sessions && sessions.length > 0 && (
+        <div className="sessions-layout">
+          <section
+            className="panel sessions-panel"
+            aria-label={t.sessions.title}
+            aria-busy={query.isPlaceholderData}
+          >
+            <SessionList
+              sessions={sessions}
+              showsUser
+              disabledReason={reason}
+              onEnd={(session: UserSession) => setEnding({ kind: 'one', session })}
+            />
+            <p className="sessions-more">
+              <span className="muted">
+                {t.sessions.shownOf(formatNumber(sessions.length), formatNumber(total))}
+              </span>
+              {query.hasNextPage && (
+                <Button
+                  variant="default"
+                  loading={query.isFetchingNextPage}
+                  onClick={() => void query.fetchNextPage()}
+                >
+                  {t.sessions.more}
+                </Button>
+              )}
+            </p>
+          </section>
+          <Networks sessions={sessions} onChoose={(address) => change({ address })} />
+        </div>
+      )}
+      {ending && <EndDialog ending={ending} onClose={() => setEnding(null)} />}
+    </>
+  );
+}
+
+const rows = ['one', 'two', 'three', 'four', 'five', 'six'];
+
+const Waiting = (): ReactElement => (
+  <div className="table-card skeletons" role="status" aria-busy="true">
+    <span className="visually-hidden">{t.common.list.loading}</span>
+    {rows.map((row) => (
+      <i key={row} />
+    ))}
+  </div>
+);

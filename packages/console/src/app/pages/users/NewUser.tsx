@@ -1,5 +1,186 @@
-// The page NewUser.
-import type { ReactElement } from 'react';
+// The page New user: a form with roles, what they permit, and a first password.
+import type { User } from '@castellan/sdk';
+import { Anchor, Button, Group, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactElement, useState } from 'react';
+import { announce } from '../../components/announce.ts';
+import { Form, fieldError, LeaveGuard } from '../../components/forms.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { RolePicker } from '../../components/RolePicker.tsx';
+import { Forbidden } from '../../components/states.tsx';
+import { call, reading, useWrite } from '../../data/api.ts';
+import { isCode } from '../../data/errors.ts';
+import { nameOf, useCan } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { useAllRoles, useListPath } from './data.ts';
+import { generatedChoice, type PasswordChoice, PasswordFields, SecretField } from './PasswordFields.tsx';
+import './users.css';
 
-export const NewUser = (): ReactElement => <PageHeader title="NewUser" />;
+const texts = ['email', 'first_name', 'last_name'] as const;
+const nothing = { email: '', first_name: '', last_name: '' };
+
+export function NewUser(): ReactElement {
+  const mayCreate = useCan('users.create');
+  const [created, setCreated] = useState<{ user: User; choice: PasswordChoice } | null>(null);
+  return (
+    <>
+      <PageHeader title={t.users.new.title} />
+      {!mayCreate && <Forbidden permission="users.create" page={t.users.new.title} />}
+      {mayCreate && created && (
+        <Created user={created.user} choice={created.choice} onNext={() => setCreated(null)} />
+      )}
+      {mayCreate && !created && (
+        <NewUserForm
+          onCreated={(user, choice) => {
+            setCreated({ user, choice });
+            announce(t.users.new.created(nameOf(user)));
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+type FormProps = { onCreated: (user: User, choice: PasswordChoice) => void };
+
+function NewUserForm({ onCreated }: FormProps): ReactElement {
+  const [values, setValues] = useState(nothing);
+  const [roles, setRoles] = useState<string[]>([]);
+  const [choice, setChoice] = useState(generatedChoice);
+  const [sent, setSent] = useState<{ email: string; password: string } | null>(null);
+  const write = useWrite(
+    () =>
+      call('POST /api/v1/users', {
+        body: {
+          ...values,
+          password: choice.password,
+          must_change_password: choice.mustChange,
+          ...(roles.length > 0 ? { role_id: roles } : {}),
+        },
+      }),
+    ({ data }) => onCreated(data, choice),
+  );
+  const isTaken = isCode(write.error, 'email_taken') && sent?.email === values.email;
+  const isDirty = values.email + values.first_name + values.last_name !== '' || roles.length > 0;
+  const errorAt = (name: (typeof texts)[number]): string | null =>
+    name === 'email' && isTaken ? t.users.new.taken : fieldError(write.error, name);
+  return (
+    <div className="new-user">
+      <LeaveGuard when={isDirty && !write.isPending} />
+      <div className="panel">
+        <Form
+          onSubmit={() => {
+            setSent({ email: values.email, password: choice.password });
+            write.run(undefined);
+          }}
+          isPending={write.isPending}
+          error={isTaken ? null : write.error}
+          fields={[...texts, 'password']}
+          submitLabel={t.users.create}
+          isDisabled={values.email.trim() === '' || values.first_name.trim() === '' || choice.password === ''}
+        >
+          <div className="two-fields">
+            {texts.map((name) => (
+              <TextInput
+                key={name}
+                label={t.users.fields[name]}
+                className={name === 'email' ? 'wide-field' : ''}
+                type={name === 'email' ? 'email' : 'text'}
+                required={name !== 'last_name'}
+                autoComplete="off"
+                value={values[name]}
+                error={errorAt(name)}
+                onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
+              />
+            ))}
+          </div>
+          {isTaken && <Existing email={values.email} />}
+          <RolePicker
+            label={t.users.columns.roles}
+            description={t.users.new.rolesHelp}
+            value={roles}
+            onChange={setRoles}
+            error={fieldError(write.error, 'role_id')}
+          />
+          <fieldset className="plain-fieldset">
+            <legend>{t.users.password.label}</legend>
+            <PasswordFields
+              choice={choice}
+              onChange={setChoice}
+              error={write.error}
+              sent={sent?.password ?? null}
+            />
+          </fieldset>
+        </Form>
+      </div>
+      <ResultingPermissions roleIds={roles} />
+    </div>
+  );
+}
+
+/** Leads to the account that already has the email. */
+function Existing({ email }: { email: string }): ReactElement | null {
+  const found = useQuery(reading(`GET ${useListPath()}`, { query: { email: email.trim(), size: 1 } }));
+  const user = found.data?.data.items[0];
+  if (!user) return null;
+  return (
+    <Anchor renderRoot={(props) => <Link to="/users" search={{ user: user.id }} {...props} />}>
+      {t.users.new.openExisting(nameOf(user))}
+    </Anchor>
+  );
+}
+
+function ResultingPermissions({ roleIds }: { roleIds: readonly string[] }): ReactElement {
+  const all = useAllRoles();
+  const granted = new Map<string, string[]>();
+  for (const id of roleIds) {
+    const role = all.get(id);
+    for (const { name } of role?.permissions ?? [])
+      granted.set(name, [...(granted.get(name) ?? []), role?.name ?? '']);
+  }
+  const names = [...granted].sort(([one], [other]) => one.localeCompare(other));
+  return (
+    <aside className="panel" aria-labelledby="resulting">
+      <h2 id="resulting" className="section-title">
+        {t.users.new.permissions(names.length)}
+      </h2>
+      {names.length === 0 ? (
+        <p className="muted">{t.users.new.noPermissions}</p>
+      ) : (
+        <ul className="permission-list">
+          {names.map(([name, roles]) => (
+            <li key={name}>
+              <span className="mono">{name}</span>
+              <span className="row-note">{t.users.new.via(roles.join(', '))}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </aside>
+  );
+}
+
+type CreatedProps = { user: User; choice: PasswordChoice; onNext: () => void };
+
+function Created({ user, choice, onNext }: CreatedProps): ReactElement {
+  return (
+    <section className="panel created" aria-labelledby="created">
+      <h2 id="created" className="section-title">
+        {t.users.new.created(nameOf(user))}
+      </h2>
+      <p>{choice.mustChange ? t.users.new.mustChange : t.users.new.mayKeep}</p>
+      {choice.mode === 'generated' && (
+        <SecretField label={t.users.password.label} value={choice.password} note={t.users.password.once} />
+      )}
+      <Group gap="xs">
+        <Button renderRoot={(props) => <Link to="/users" search={{ user: user.id }} {...props} />}>
+          {t.users.new.open}
+        </Button>
+        <Button variant="default" onClick={onNext}>
+          {t.users.new.another}
+        </Button>
+      </Group>
+    </section>
+  );
+}

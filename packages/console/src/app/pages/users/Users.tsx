@@ -1,5 +1,206 @@
-// The page Users.
-import type { ReactElement } from 'react';
+// The page Users: list, filters, selection, and the pane of one user beside it.
+import type { ListedUser } from '@castellan/sdk';
+import { Button, Menu } from '@mantine/core';
+import { IconChevronDown, IconPlus, IconUsers } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { lazy, type ReactElement, Suspense, useEffect, useEffectEvent, useState } from 'react';
+import { DataTable } from '../../components/DataTable.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { Pager } from '../../components/Pager.tsx';
+import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
+import { nameOf, useMe } from '../../data/me.tsx';
+import { singleKeysAreOn } from '../../shell/shortcuts.ts';
+import { t } from '../../text.ts';
+import { type BulkAction, BulkBar } from './BulkBar.tsx';
+import { useColumns } from './columns.tsx';
+import { useUserPage } from './data.ts';
+import { FilterChips, Filters } from './Filters.tsx';
+import { useRowActions } from './row-actions.tsx';
+import { filterOf, hasFilters, noFilters, queryOf, useUserSearch } from './search.ts';
+import { useSelection } from './selection.ts';
+import { UserPane } from './UserPane.tsx';
+import './users.css';
 
-export const Users = (): ReactElement => <PageHeader title="Users" />;
+const BulkDialog = lazy(() => import('./BulkDialog.tsx').then((file) => ({ default: file.BulkDialog })));
+const ExportDialog = lazy(() =>
+  import('./ExportDialog.tsx').then((file) => ({ default: file.ExportDialog })),
+);
+const ImportDialog = lazy(() =>
+  import('./ImportDialog.tsx').then((file) => ({ default: file.ImportDialog })),
+);
+
+type OpenDialog = BulkAction | 'exportAll' | 'import' | null;
+
+export function Users(): ReactElement {
+  const { user: self, can } = useMe();
+  const { search, filter, go } = useUserSearch();
+  const query = queryOf(search);
+  const list = useUserPage(query);
+  const rows = list.data?.data.items;
+  const total = list.data?.data.total ?? 0;
+  const selection = useSelection(rows, JSON.stringify(filterOf(search)));
+  const [dialog, setDialog] = useState<OpenDialog>(null);
+  const { title, columns, shown, toggle } = useColumns(self.id, search.user !== undefined);
+  const actions = useRowActions((user, tab) => go({ user, tab }));
+  const open = (user: string): void => go({ user });
+  useRowKeys(rows, search.user, open);
+  const isSelecting = can('users.update') || can('access.change');
+  const isEmpty = rows?.length === 0;
+  return (
+    <>
+      <PageHeader
+        title={t.users.title}
+        note={list.data ? t.users.count(total, hasFilters(search)) : undefined}
+        actions={
+          <HeaderActions onExport={() => setDialog('exportAll')} onImport={() => setDialog('import')} />
+        }
+      />
+      <Filters search={search} onChange={filter} shown={shown} onToggle={toggle} />
+      <FilterChips search={search} onChange={filter} />
+      {list.error && <ErrorAlert error={list.error} onRetry={() => void list.refetch()} />}
+      {isEmpty && hasFilters(search) && <NoMatch onClear={() => filter(noFilters)} />}
+      {isEmpty && !hasFilters(search) && query.page > 1 && (
+        <Empty
+          title={t.common.list.noMatch}
+          action={
+            <Button variant="default" onClick={() => filter({})}>
+              {t.users.firstPage}
+            </Button>
+          }
+        />
+      )}
+      {isEmpty && !hasFilters(search) && query.page === 1 && (
+        <Empty icon={<IconUsers size={32} aria-hidden />} title={t.users.empty} action={<CreateButton />} />
+      )}
+      {!isEmpty && (rows || !list.error) && (
+        <div className="users-list">
+          <DataTable
+            label={t.users.title}
+            rows={rows}
+            title={title}
+            columns={columns}
+            nameOf={nameOf}
+            sort={query.sort}
+            onSort={(sort) => filter({ sort: sortOf(sort) })}
+            onOpen={open}
+            activeId={search.user}
+            actionsOf={actions.of}
+            isStale={list.isPlaceholderData}
+            {...(isSelecting ? { selection: selection.ids, onSelect: selection.select } : {})}
+          />
+        </div>
+      )}
+      {total > 0 && (
+        <Pager
+          page={query.page}
+          size={query.size}
+          total={total}
+          onPage={(page) => go({ page })}
+          onSize={(size) => filter({ size })}
+        />
+      )}
+      {selection.count > 0 && (
+        <BulkBar selection={selection} total={total} onAction={setDialog} isOverlaid={dialog !== null} />
+      )}
+      {search.user && (
+        <UserPane
+          key={search.user}
+          id={search.user}
+          tab={search.tab ?? 'profile'}
+          onTab={(tab) => go({ tab })}
+          onClose={() => go({ user: undefined, tab: undefined })}
+        />
+      )}
+      {actions.dialog}
+      <Suspense>
+        {dialog === 'exportAll' && (
+          <ExportDialog
+            filter={filterOf(search)}
+            shown={shown}
+            total={total}
+            onClose={() => setDialog(null)}
+          />
+        )}
+        {dialog === 'import' && <ImportDialog onClose={() => setDialog(null)} />}
+        {dialog !== null && dialog !== 'exportAll' && dialog !== 'import' && (
+          <BulkDialog
+            action={dialog}
+            selection={selection}
+            filter={filterOf(search)}
+            shown={shown}
+            total={total}
+            onClose={() => setDialog(null)}
+          />
+        )}
+      </Suspense>
+    </>
+  );
+}
+
+const sorts = ['created_at', '-created_at', 'last_name', '-last_name', 'email', '-email'] as const;
+const sortOf = (text: string) => sorts.find((one) => one === text);
+
+function CreateButton(): ReactElement | null {
+  const { can } = useMe();
+  if (!can('users.create')) return <span className="muted">{t.common.forbidden.reason('users.create')}</span>;
+  return (
+    <Button component={Link} to="/users/new" leftSection={<IconPlus size={16} aria-hidden />}>
+      {t.users.create}
+    </Button>
+  );
+}
+
+type HeaderProps = { onExport: () => void; onImport: () => void };
+
+function HeaderActions({ onExport, onImport }: HeaderProps): ReactElement {
+  const { can } = useMe();
+  return (
+    <>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button variant="default" rightSection={<IconChevronDown size={14} aria-hidden />}>
+            CSV
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={onExport}>{t.common.actions.exportCsv}</Menu.Item>
+          <Menu.Item onClick={onImport} disabled={!can('users.create')}>
+            {t.users.import.open}
+            {!can('users.create') && (
+              <span className="menu-reason">{t.common.forbidden.reason('users.create')}</span>
+            )}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <CreateButton />
+    </>
+  );
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]');
+
+/** `j` and `k` open the next and the previous row, from anywhere on the page. */
+function useRowKeys(
+  rows: readonly ListedUser[] | undefined,
+  current: string | undefined,
+  open: (id: string) => void,
+): void {
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    const step = { j: 1, k: -1 }[event.key];
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.defaultPrevented;
+    if (!step || !rows || !isPlain || isTyping(event.target) || !singleKeysAreOn()) return;
+    if (document.querySelector('[role="dialog"][aria-modal="true"]')) return;
+    const at = rows.findIndex(({ id }) => id === current);
+    const next = rows[at === -1 ? 0 : at + step];
+    if (!next) return;
+    event.preventDefault();
+    open(next.id);
+    document.querySelector<HTMLElement>(`[data-row="${next.id}"] [data-open]`)?.focus();
+  });
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => onKey(event);
+    window.addEventListener('keydown', listen);
+    return () => window.removeEventListener('keydown', listen);
+  }, []);
+}

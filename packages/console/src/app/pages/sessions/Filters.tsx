@@ -1,0 +1,74 @@
+// The filters of the list of sessions: person, address or network, age.
+import type { UserSession } from '@castellan/sdk';
+import { TextInput } from '@mantine/core';
+import { IconSearch, IconX } from '@tabler/icons-react';
+import { type ReactElement, useId } from 'react';
+import { useTypedText } from '../../components/debounce.ts';
+import '../../components/filter-chips.css';
+import { fieldError } from '../../components/forms.tsx';
+import { nameOf } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import type { SessionSearch } from './search.ts';
+
+type Props = {
+  search: SessionSearch;
+  onChange: (change: Partial<SessionSearch>) => void;
+  error: unknown;
+};
+
+export function SessionFilters({ search, onChange, error }: Props): ReactElement {
+  const olderId = useId();
+  const [typed, setTyped] = useTypedText(search.q ?? '', (q) => onChange({ q: q || undefined }));
+  const [address, setAddress] = useTypedText(search.address ?? '', (text) =>
+    onChange({ address: text.trim() || undefined }),
+  );
+  return (
+    <search className="filters session-filters" aria-label={t.sessions.filters.label}>
+      <TextInput
+        type="search"
+        className="grow"
+        aria-label={t.sessions.filters.search}
+        placeholder={t.sessions.filters.search}
+        leftSection={<IconSearch size={16} aria-hidden />}
+        value={typed}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+      />
+      <TextInput
+        className="grow"
+        aria-label={t.sessions.filters.address}
+        placeholder={t.sessions.filters.address}
+        value={address}
+        error={fieldError(error, 'query.address')}
+        onChange={(event) => setAddress(event.currentTarget.value)}
+      />
+      <div className="inline-field">
+        <label htmlFor={olderId}>{t.sessions.filters.olderThan}</label>
+        <TextInput
+          id={olderId}
+          type="datetime-local"
+          value={search.older_than ?? ''}
+          onChange={(event) => onChange({ older_than: event.currentTarget.value || undefined })}
+        />
+      </div>
+    </search>
+  );
+}
+
+type ChipProps = Omit<Props, 'error'> & { users: readonly UserSession[] | undefined };
+
+/** The person that a link has chosen. */
+export function SessionFilterChips({ search, onChange, users }: ChipProps): ReactElement | null {
+  if (!search.user) return null;
+  const user = users?.find((one) => one.user.id === search.user)?.user;
+  return (
+    <ul className="filter-chips" aria-label={t.sessions.filters.active}>
+      <li>
+        <button type="button" className="filter-chip" onClick={() => onChange({ user: undefined })}>
+          {t.sessions.filters.user(user ? nameOf(user) : search.user)}
+          <IconX size={14} aria-hidden />
+          <span className="visually-hidden">{t.common.actions.remove}</span>
+        </button>
+      </li>
+    </ul>
+  );
+}

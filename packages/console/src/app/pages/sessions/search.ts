@@ -1,0 +1,35 @@
+// What of the list of sessions is in the address.
+import { getRouteApi } from '@tanstack/react-router';
+
+const route = getRouteApi('/sessions');
+
+export type SessionSearch = ReturnType<typeof route.useSearch>;
+
+export type SessionFilter = { search?: string; user_id?: string; address?: string; older_than?: string };
+
+const keys = ['q', 'user', 'address', 'older_than'] as const;
+
+export const hasFilters = (search: SessionSearch): boolean => keys.some((key) => search[key] !== undefined);
+
+export const noFilters: Partial<SessionSearch> = Object.fromEntries(keys.map((key) => [key, undefined]));
+
+/** Returns the filter as the service takes it. A time of an input has no zone: it is that of this browser. */
+export function filterOf({ q, user, address, older_than }: SessionSearch): SessionFilter {
+  const time = older_than === undefined ? Number.NaN : Date.parse(older_than);
+  return {
+    ...(q ? { search: q } : {}),
+    ...(user ? { user_id: user } : {}),
+    ...(address ? { address } : {}),
+    ...(Number.isNaN(time) ? {} : { older_than: new Date(time).toISOString() }),
+  };
+}
+
+export function useSessionSearch() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  return {
+    search,
+    change: (change: Partial<SessionSearch>): void =>
+      void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false }),
+  };
+}

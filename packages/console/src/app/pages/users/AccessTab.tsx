@@ -1,0 +1,158 @@
+// What a user may do: their roles with the paths of the role groups, and the permissions that follow.
+import type { User } from '@castellan/sdk';
+import { Button } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { type ReactElement, useState } from 'react';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
+import { EffectivePermissionList } from '../../components/EffectivePermissionList.tsx';
+import { usePreview } from '../../components/impact.tsx';
+import { notifyUndo } from '../../components/notify.tsx';
+import { RolePicker, useGroupNames } from '../../components/RolePicker.tsx';
+import { readAgain, useWrite } from '../../data/api.ts';
+import { nameOf, useMe } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { ActionButton } from './ActionButton.tsx';
+import { previewRemoval, previewRoles, removeRoles, setRoles, useAllRoles } from './data.ts';
+import type { UserRules } from './rules.ts';
+
+type Props = { user: User; etag: string | null; rules: UserRules };
+type Dialog = { kind: 'assign' } | { kind: 'remove'; id: string; name: string };
+
+export function AccessTab({ user, etag, rules }: Props): ReactElement {
+  const { can, user: self } = useMe();
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const roles = useAllRoles();
+  const groups = useGroupNames();
+  const mayExplain = can('users.read') || self.id === user.id;
+  return (
+    <>
+      <section className="pane-section" aria-labelledby="user-roles">
+        <div className="section-head">
+          <h3 id="user-roles" className="section-title">
+            {t.users.access.roles(user.roles.length)}
+          </h3>
+          <ActionButton
+            reason={rules.roles}
+            icon={<IconPlus size={16} aria-hidden />}
+            onClick={() => setDialog({ kind: 'assign' })}
+          >
+            {t.users.access.assign}
+          </ActionButton>
+        </div>
+        {user.roles.length === 0 && <p className="muted">{t.users.access.noRoles}</p>}
+        <ul className="role-list">
+          {user.roles.map(({ id, name, description }) => (
+            <li key={id}>
+              <div className="role-text">
+                {can('role.read') ? (
+                  <Link className="role-link" to="/roles/$id" params={{ id }}>
+                    {name}
+                  </Link>
+                ) : (
+                  <strong>{name}</strong>
+                )}
+                <span className="row-note">
+                  {[groups.get(roles.get(id)?.role_group_id ?? ''), description].filter(Boolean).join(' · ')}
+                </span>
+              </div>
+              <Button
+                variant="subtle"
+                color="red"
+                size="compact-sm"
+                aria-label={t.users.access.removeRole(name)}
+                {...(rules.roles ? { 'aria-disabled': true, 'data-disabled': true, title: rules.roles } : {})}
+                onClick={() => {
+                  if (!rules.roles) setDialog({ kind: 'remove', id, name });
+                }}
+              >
+                {t.common.actions.remove}
+              </Button>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section className="pane-section" aria-labelledby="user-permissions">
+        <h3 id="user-permissions" className="section-title">
+          {t.users.access.permissions}
+        </h3>
+        {mayExplain ? (
+          <EffectivePermissionList subject={{ type: 'user', id: user.id }} />
+        ) : (
+          <p className="muted">{t.common.forbidden.reason('users.read')}</p>
+        )}
+      </section>
+      {dialog?.kind === 'assign' && <AssignDialog user={user} etag={etag} onClose={() => setDialog(null)} />}
+      {dialog?.kind === 'remove' && (
+        <RemoveDialog user={user} etag={etag} role={dialog} onClose={() => setDialog(null)} />
+      )}
+    </>
+  );
+}
+
+type DialogProps = { user: User; etag: string | null; onClose: () => void };
+
+function AssignDialog({ user, etag, onClose }: DialogProps): ReactElement {
+  const [chosen, setChosen] = useState<string[]>([]);
+  const held = user.roles.map(({ id }) => id);
+  const write = useWrite(
+    () => setRoles(user.id, [...held, ...chosen], etag),
+    () => {
+      onClose();
+      notifyUndo(t.users.access.assigned(chosen.length, nameOf(user)), async () => {
+        await removeRoles(user.id, chosen);
+        await readAgain();
+      });
+    },
+  );
+  const preview = usePreview(['assign', user.id, ...held, '+', ...chosen], (signal) =>
+    previewRoles(user.id, [...held, ...chosen], signal),
+  );
+  return (
+    <ConfirmDialog
+      title={t.users.access.assignTo(nameOf(user))}
+      confirmLabel={t.users.access.assign}
+      isPending={write.isPending}
+      isDisabled={chosen.length === 0}
+      error={write.error}
+      onConfirm={() => write.run(undefined)}
+      onClose={onClose}
+      {...(chosen.length > 0 ? { preview } : {})}
+    >
+      <RolePicker label={t.users.columns.roles} value={chosen} onChange={setChosen} exclude={held} isFirst />
+    </ConfirmDialog>
+  );
+}
+
+function RemoveDialog({
+  user,
+  etag,
+  role,
+  onClose,
+}: DialogProps & { role: { id: string; name: string } }): ReactElement {
+  const preview = usePreview(['remove', user.id, role.id], (signal) =>
+    previewRemoval(user.id, [role.id], signal),
+  );
+  const write = useWrite(
+    () => removeRoles(user.id, [role.id], etag),
+    ({ data }) => {
+      onClose();
+      notifyUndo(t.users.access.removed(role.name, nameOf(user)), async () => {
+        await setRoles(user.id, [...data.roles.map(({ id }) => id), role.id]);
+        await readAgain();
+      });
+    },
+  );
+  return (
+    <ConfirmDialog
+      title={t.users.access.removeFrom(role.name, nameOf(user))}
+      confirmLabel={t.common.actions.remove}
+      isDangerous
+      isPending={write.isPending}
+      error={write.error}
+      preview={preview}
+      onConfirm={() => write.run(undefined)}
+      onClose={onClose}
+    />
+  );
+}

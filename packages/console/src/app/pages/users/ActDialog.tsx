@@ -1,0 +1,108 @@
+// Asks before an act on one user, shows what it would change, carries it out and offers to undo what can be undone.
+import type { AccessPreview, UpdateUser, User } from '@castellan/sdk';
+import type { ReactElement } from 'react';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
+import { usePreview } from '../../components/impact.tsx';
+import { notifyDone, notifyUndo } from '../../components/notify.tsx';
+import { call, readAgain, useWrite } from '../../data/api.ts';
+import { nameOf } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { DeleteDialog } from './DeleteDialog.tsx';
+import { changeUser, endSessionsOf, previewUser } from './data.ts';
+
+export type Act =
+  | 'activate'
+  | 'deactivate'
+  | 'promote'
+  | 'demote'
+  | 'unlock'
+  | 'resend'
+  | 'endSessions'
+  | 'remove';
+
+type Props = { act: Act; user: User; onClose: () => void; onRemoved?: () => void };
+
+export function ActDialog({ act, user, onClose, onRemoved }: Props): ReactElement {
+  if (act === 'remove')
+    return <DeleteDialog user={user} onClose={onClose} {...(onRemoved ? { onRemoved } : {})} />;
+  if (act === 'unlock' || act === 'resend' || act === 'endSessions')
+    return <PlainAct act={act} user={user} onClose={onClose} />;
+  return <AccessAct act={act} user={user} onClose={onClose} />;
+}
+
+const changes = {
+  activate: { is_active: true },
+  deactivate: { is_active: false },
+  promote: { is_superuser: true },
+  demote: { is_superuser: false },
+} as const satisfies Record<string, UpdateUser>;
+
+type AccessAct = keyof typeof changes;
+
+const reverse = {
+  activate: changes.deactivate,
+  deactivate: changes.activate,
+  promote: changes.demote,
+  demote: changes.promote,
+} as const satisfies Record<AccessAct, UpdateUser>;
+
+type PartProps<A> = { act: A; user: User; onClose: () => void };
+
+function AccessAct({ act, user, onClose }: PartProps<AccessAct>): ReactElement {
+  const name = nameOf(user);
+  const preview = usePreview(
+    [act, user.id],
+    (signal): Promise<{ data: AccessPreview }> => previewUser(user.id, changes[act], signal),
+  );
+  const write = useWrite(
+    () => changeUser(user.id, changes[act]),
+    () => {
+      onClose();
+      notifyUndo(t.users.done[act](name), async () => {
+        await changeUser(user.id, reverse[act]);
+        await readAgain();
+      });
+    },
+  );
+  return (
+    <ConfirmDialog
+      title={t.users.ask[act](name)}
+      confirmLabel={t.users.acts[act]}
+      isDangerous={act === 'deactivate' || act === 'demote'}
+      isPending={write.isPending}
+      error={write.error}
+      preview={preview}
+      onConfirm={() => write.run(undefined)}
+      onClose={onClose}
+    >
+      <p>{t.users.explain[act]}</p>
+    </ConfirmDialog>
+  );
+}
+
+function PlainAct({ act, user, onClose }: PartProps<'unlock' | 'resend' | 'endSessions'>): ReactElement {
+  const name = nameOf(user);
+  const path = { user_id: user.id };
+  const run: Record<typeof act, () => Promise<unknown>> = {
+    unlock: () => call('POST /api/v1/users/{user_id}/unlock', { path }),
+    resend: () => call('POST /api/v1/users/{user_id}/resend-verification', { path }),
+    endSessions: () => endSessionsOf(user.id),
+  };
+  const write = useWrite(run[act], () => {
+    onClose();
+    notifyDone(t.users.done[act](name));
+  });
+  return (
+    <ConfirmDialog
+      title={t.users.ask[act](name)}
+      confirmLabel={t.users.acts[act]}
+      isDangerous={act === 'endSessions'}
+      isPending={write.isPending}
+      error={write.error}
+      onConfirm={() => write.run(undefined)}
+      onClose={onClose}
+    >
+      <p>{t.users.explain[act]}</p>
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,135 @@
+// The filters of the list of users: search box, status, role, and chips for those that only links set.
+import { Button, Checkbox, Menu, NativeSelect, TextInput } from '@mantine/core';
+import { IconColumns3, IconSearch, IconX } from '@tabler/icons-react';
+import type { ReactElement } from 'react';
+import { useTypedText } from '../../components/debounce.ts';
+import '../../components/filter-chips.css';
+import { RolePicker } from '../../components/RolePicker.tsx';
+import { useCan } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { type ColumnKey, columnKeys } from './columns.tsx';
+import type { UserSearch } from './search.ts';
+
+const statuses = ['active', 'inactive', 'locked', 'unverified'] as const;
+
+type Props = {
+  search: UserSearch;
+  onChange: (change: Partial<UserSearch>) => void;
+  shown: ReadonlySet<ColumnKey>;
+  onToggle: (key: ColumnKey) => void;
+};
+
+export function Filters({ search, onChange, shown, onToggle }: Props): ReactElement {
+  const [typed, setTyped, flush] = useTypedText(search.q ?? '', (q) => onChange({ q: q || undefined }));
+  const maySeeRoles = useCan('role.read');
+  return (
+    <search className="filters user-filters" aria-label={t.users.filters.label}>
+      <TextInput
+        type="search"
+        className="grow"
+        aria-label={t.users.filters.search}
+        placeholder={t.users.filters.search}
+        leftSection={<IconSearch size={16} aria-hidden />}
+        value={typed}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') flush();
+        }}
+      />
+      <NativeSelect
+        aria-label={t.users.columns.status}
+        data={[
+          { value: '', label: t.users.filters.anyStatus },
+          ...statuses.map((value) => ({ value, label: t.common.status[value] })),
+        ]}
+        value={search.status ?? ''}
+        onChange={(event) => onChange({ status: statuses.find((one) => one === event.currentTarget.value) })}
+      />
+      {maySeeRoles && (
+        <div className="filter-role">
+          <RolePicker
+            label={t.users.filters.role}
+            isLabelHidden
+            placeholder={t.users.filters.anyRole}
+            max={1}
+            value={search.role ? [search.role] : []}
+            onChange={([role]) => onChange({ role })}
+          />
+        </div>
+      )}
+      <Menu closeOnItemClick={false} position="bottom-end">
+        <Menu.Target>
+          <Button
+            variant="default"
+            leftSection={<IconColumns3 size={16} aria-hidden />}
+            className="columns-button"
+          >
+            {t.common.actions.columns}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {columnKeys.map((key) => (
+            <Menu.Item
+              key={key}
+              role="menuitemcheckbox"
+              aria-checked={shown.has(key)}
+              leftSection={<Checkbox.Indicator size="xs" checked={shown.has(key)} />}
+              onClick={() => onToggle(key)}
+            >
+              {t.users.columns[key]}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+    </search>
+  );
+}
+
+/** Filters that links of other pages set. Each can be removed. */
+export function FilterChips({ search, onChange }: Pick<Props, 'search' | 'onChange'>): ReactElement | null {
+  const { verified, is_active, removal_within_hours: hours, roles } = search;
+  const chips: { key: string; label: string; remove: Partial<UserSearch> }[] = [
+    ...(roles ? [{ key: 'roles', label: t.users.filters.noRoles, remove: { roles: undefined } }] : []),
+    ...(verified === undefined
+      ? []
+      : [
+          {
+            key: 'verified',
+            label: verified ? t.users.filters.verified : t.users.filters.unverified,
+            remove: { verified: undefined },
+          },
+        ]),
+    ...(is_active === undefined
+      ? []
+      : [
+          {
+            key: 'active',
+            label: is_active ? t.users.filters.activeOnly : t.users.filters.inactiveOnly,
+            remove: { is_active: undefined },
+          },
+        ]),
+    ...(hours === undefined
+      ? []
+      : [
+          {
+            key: 'removal',
+            label: t.users.filters.removedWithin(hours),
+            remove: { removal_within_hours: undefined },
+          },
+        ]),
+  ];
+  if (chips.length === 0) return null;
+  return (
+    <ul className="filter-chips" aria-label={t.users.filters.active}>
+      {chips.map(({ key, label, remove }) => (
+        <li key={key}>
+          <button type="button" className="filter-chip" onClick={() => onChange(remove)}>
+            {label}
+            <IconX size={14} aria-hidden />
+            <span className="visually-hidden">{t.common.actions.remove}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,206 @@
+// The profile of a user: names, email, account, and the acts on the account.
+import type { UpdateUser, User } from '@castellan/sdk';
+import { Switch, TextInput } from '@mantine/core';
+import { IconKey, IconLockOpen, IconMail, IconShieldUp, IconTrash, IconUserCheck } from '@tabler/icons-react';
+import { type ReactElement, useState } from 'react';
+import type { Status } from '../../components/badges.tsx';
+import { Form, fieldError, LeaveGuard } from '../../components/forms.tsx';
+import { notifyDone } from '../../components/notify.tsx';
+import { Moment } from '../../components/time.tsx';
+import { useWrite } from '../../data/api.ts';
+import { isCode } from '../../data/errors.ts';
+import { t } from '../../text.ts';
+import type { Act } from './ActDialog.tsx';
+import { ActionButton } from './ActionButton.tsx';
+import { Conflict } from './Conflict.tsx';
+import { changeUser } from './data.ts';
+import { PasswordDialog } from './PasswordDialog.tsx';
+import type { UserRules } from './rules.ts';
+
+export type Editable = Pick<User, 'first_name' | 'last_name' | 'email' | 'verified' | 'must_change_password'>;
+
+const editableOf = (user: User): Editable => ({
+  first_name: user.first_name,
+  last_name: user.last_name,
+  email: user.email,
+  verified: user.verified,
+  must_change_password: user.must_change_password,
+});
+
+const texts = ['first_name', 'last_name', 'email'] as const;
+const switches = ['verified', 'must_change_password'] as const;
+
+/** Returns what differs, which is all that is sent. */
+export function changesOf(from: Editable, to: Editable): UpdateUser {
+  const changed = (Object.keys(from) as (keyof Editable)[]).filter((key) => from[key] !== to[key]);
+  return Object.fromEntries(changed.map((key) => [key, to[key]]));
+}
+
+type Props = {
+  user: User;
+  etag: string | null;
+  status: Status;
+  rules: UserRules;
+  onAct: (act: Act) => void;
+};
+
+export function ProfileTab({ user, etag, status, rules, onAct }: Props): ReactElement {
+  return (
+    <>
+      <EditForm user={user} etag={etag} reason={rules.edit} />
+      <section className="pane-section" aria-labelledby="user-account">
+        <h3 id="user-account" className="section-title">
+          {t.users.profile.account}
+        </h3>
+        <AccountActs user={user} status={status} rules={rules} onAct={onAct} />
+        <dl className="facts">
+          <div>
+            <dt>{t.users.columns.created}</dt>
+            <dd>
+              <Moment at={user.created_at} />
+            </dd>
+          </div>
+          <div>
+            <dt>{t.users.profile.updated}</dt>
+            <dd>
+              <Moment at={user.updated_at} />
+            </dd>
+          </div>
+          <div>
+            <dt>{t.users.profile.id}</dt>
+            <dd className="mono">{user.id}</dd>
+          </div>
+        </dl>
+      </section>
+    </>
+  );
+}
+
+type EditProps = { user: User; etag: string | null; reason: string | null };
+
+function EditForm({ user, etag, reason }: EditProps): ReactElement {
+  // What the form began with: others may change the record meanwhile, which must not change what is typed.
+  const [base, setBase] = useState({ values: editableOf(user), etag });
+  const [values, setValues] = useState(base.values);
+  const body = changesOf(base.values, values);
+  const isDirty = Object.keys(body).length > 0;
+  const write = useWrite(
+    (version: string | null) => changeUser(user.id, body, version),
+    ({ data }) => {
+      setBase({ values: editableOf(data), etag: null });
+      setValues(editableOf(data));
+      notifyDone(t.users.profile.saved);
+    },
+  );
+  // Nothing typed: the form follows the record.
+  if (!isDirty && etag !== null && base.etag !== etag) {
+    setBase({ values: editableOf(user), etag });
+    setValues(editableOf(user));
+  }
+  const set = (change: Partial<Editable>): void => setValues({ ...values, ...change });
+  const isConflict = isCode(write.error, 'precondition_failed');
+  return (
+    <Form
+      onSubmit={() => write.run(base.etag)}
+      isPending={write.isPending}
+      error={isConflict ? null : write.error}
+      fields={[...texts, ...switches]}
+      submitLabel={t.common.actions.save}
+      isDisabled={!isDirty || reason !== null || isConflict}
+    >
+      <LeaveGuard when={isDirty} />
+      {reason && <p className="muted">{reason}</p>}
+      <div className="two-fields">
+        {texts.map((name) => (
+          <TextInput
+            key={name}
+            label={t.users.fields[name]}
+            className={name === 'email' ? 'wide-field' : ''}
+            type={name === 'email' ? 'email' : 'text'}
+            autoComplete="off"
+            value={values[name]}
+            readOnly={reason !== null}
+            error={fieldError(write.error, name)}
+            onChange={(event) => set({ [name]: event.currentTarget.value })}
+          />
+        ))}
+      </div>
+      {switches.map((name) => (
+        <Switch
+          key={name}
+          label={t.users.fields[name]}
+          description={t.users.fieldHelp[name]}
+          checked={values[name]}
+          disabled={reason !== null}
+          onChange={(event) => set({ [name]: event.currentTarget.checked })}
+        />
+      ))}
+      {isConflict && (
+        <Conflict
+          theirs={editableOf(user)}
+          mine={values}
+          base={base.values}
+          onResolve={(resolved) => {
+            setBase({ values: editableOf(user), etag });
+            setValues(resolved);
+            write.reset();
+          }}
+        />
+      )}
+    </Form>
+  );
+}
+
+function AccountActs({ user, status, rules, onAct }: Omit<Props, 'etag'>): ReactElement {
+  const [isPasswordOpen, setPasswordOpen] = useState(false);
+  const icon = { size: 16, 'aria-hidden': true };
+  return (
+    <div className="account-acts">
+      {status === 'locked' && (
+        <ActionButton reason={rules.edit} icon={<IconLockOpen {...icon} />} onClick={() => onAct('unlock')}>
+          {t.users.acts.unlock}
+        </ActionButton>
+      )}
+      {!user.verified && (
+        <ActionButton
+          reason={rules.edit ?? (user.is_active ? null : t.users.rules.inactive)}
+          icon={<IconMail {...icon} />}
+          onClick={() => onAct('resend')}
+        >
+          {t.users.acts.resend}
+        </ActionButton>
+      )}
+      <ActionButton
+        reason={rules.password}
+        icon={<IconKey {...icon} />}
+        onClick={() => setPasswordOpen(true)}
+      >
+        {t.users.acts.password}
+      </ActionButton>
+      <ActionButton
+        reason={rules.demote}
+        icon={<IconShieldUp {...icon} />}
+        onClick={() => onAct(user.is_superuser ? 'demote' : 'promote')}
+      >
+        {user.is_superuser ? t.users.acts.demote : t.users.acts.promote}
+      </ActionButton>
+      <ActionButton
+        reason={rules.deactivate}
+        icon={<IconUserCheck {...icon} />}
+        isDangerous={user.is_active}
+        onClick={() => onAct(user.is_active ? 'deactivate' : 'activate')}
+      >
+        {user.is_active ? t.users.acts.deactivate : t.users.acts.activate}
+      </ActionButton>
+      <ActionButton
+        reason={rules.remove}
+        icon={<IconTrash {...icon} />}
+        isDangerous
+        onClick={() => onAct('remove')}
+      >
+        {t.common.actions.delete}
+      </ActionButton>
+      {isPasswordOpen && <PasswordDialog user={user} onClose={() => setPasswordOpen(false)} />}
+    </div>
+  );
+}

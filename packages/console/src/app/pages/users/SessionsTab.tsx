@@ -1,0 +1,74 @@
+// The live sessions of a user, and the ways to end them.
+import type { Session, User } from '@castellan/sdk';
+import { Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactElement, useState } from 'react';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
+import { notifyDone } from '../../components/notify.tsx';
+import { deviceName, SessionList } from '../../components/SessionList.tsx';
+import { ErrorAlert, Forbidden } from '../../components/states.tsx';
+import { call, reading, useWrite } from '../../data/api.ts';
+import { useCan } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { ActionButton } from './ActionButton.tsx';
+import type { UserRules } from './rules.ts';
+
+type Props = { user: User; rules: UserRules; onEndAll: () => void };
+
+export function SessionsTab({ user, rules, onEndAll }: Props): ReactElement {
+  const mayRead = useCan('users.update');
+  const [ending, setEnding] = useState<Session | null>(null);
+  const sessions = useQuery({
+    ...reading('GET /api/v1/users/{user_id}/sessions', { path: { user_id: user.id } }),
+    enabled: mayRead,
+  });
+  if (!mayRead) return <Forbidden permission="users.update" page={t.users.tabs.sessions} />;
+  const list = sessions.data?.data;
+  return (
+    <section className="pane-section" aria-labelledby="user-sessions">
+      <div className="section-head">
+        <h3 id="user-sessions" className="section-title">
+          {t.users.sessions.title(list?.length ?? 0)}
+        </h3>
+        {list && list.length > 0 && (
+          <ActionButton reason={rules.sessions} isDangerous onClick={onEndAll}>
+            {t.users.acts.endSessions}
+          </ActionButton>
+        )}
+      </div>
+      {sessions.error && <ErrorAlert error={sessions.error} onRetry={() => void sessions.refetch()} />}
+      {!list && !sessions.error && <Skeleton height={120} />}
+      {list?.length === 0 && <p className="muted">{t.users.sessions.none}</p>}
+      {list && <SessionList sessions={list} onEnd={setEnding} disabledReason={rules.sessions} />}
+      {ending && <EndDialog user={user} session={ending} onClose={() => setEnding(null)} />}
+    </section>
+  );
+}
+
+type EndProps = { user: User; session: Session; onClose: () => void };
+
+function EndDialog({ user, session, onClose }: EndProps): ReactElement {
+  const write = useWrite(
+    () =>
+      call('DELETE /api/v1/users/{user_id}/sessions/{session_id}', {
+        path: { user_id: user.id, session_id: session.id },
+      }),
+    () => {
+      onClose();
+      notifyDone(t.sessions.ended);
+    },
+  );
+  return (
+    <ConfirmDialog
+      title={t.sessions.askOne(deviceName(session.user_agent))}
+      confirmLabel={t.sessions.endOne}
+      isDangerous
+      isPending={write.isPending}
+      error={write.error}
+      onConfirm={() => write.run(undefined)}
+      onClose={onClose}
+    >
+      <p>{session.current ? t.sessions.explainOwn : t.sessions.explainOne}</p>
+    </ConfirmDialog>
+  );
+}

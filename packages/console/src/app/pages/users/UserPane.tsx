@@ -1,0 +1,103 @@
+// The pane of one user: who it is, and tabs with the profile, the access, the sessions and the activity.
+import { Skeleton, Tabs } from '@mantine/core';
+import { type ReactElement, useState } from 'react';
+import { AuditTimeline } from '../../components/AuditTimeline.tsx';
+import { Initials, StatusBadge, Tag } from '../../components/badges.tsx';
+import { SidePane } from '../../components/SidePane.tsx';
+import { Empty, ErrorAlert, Forbidden } from '../../components/states.tsx';
+import { nameOf, useCan } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { AccessTab } from './AccessTab.tsx';
+import { type Act, ActDialog } from './ActDialog.tsx';
+import { statusOf, useUser } from './data.ts';
+import { ProfileTab } from './ProfileTab.tsx';
+import { useRules } from './rules.ts';
+import { SessionsTab } from './SessionsTab.tsx';
+import type { UserTab } from './search.ts';
+
+const tabs = ['profile', 'access', 'sessions', 'activity'] as const;
+
+type Props = { id: string; tab: UserTab; onTab: (tab: UserTab) => void; onClose: () => void };
+
+export function UserPane({ id, tab, onTab, onClose }: Props): ReactElement {
+  const read = useUser(id);
+  if (!read.user)
+    return (
+      <SidePane label={t.users.pane} header={<h2>{t.users.pane}</h2>} onClose={onClose}>
+        {read.error && !read.isMissing && <ErrorAlert error={read.error} onRetry={read.retry} />}
+        {read.isMissing && <Empty title={t.users.missing} text={t.users.missingText} />}
+        {!read.error && !read.isMissing && (
+          <div role="status" aria-busy="true">
+            <span className="visually-hidden">{t.common.list.loading}</span>
+            <Skeleton height={32} mb="sm" />
+            <Skeleton height={220} />
+          </div>
+        )}
+      </SidePane>
+    );
+  return <LoadedPane {...{ tab, onTab, onClose }} read={{ ...read, user: read.user }} />;
+}
+
+type Read = ReturnType<typeof useUser>;
+type LoadedProps = Omit<Props, 'id'> & { read: Read & { user: NonNullable<Read['user']> } };
+
+function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
+  const { user, activity } = read;
+  const [act, setAct] = useState<Act | null>(null);
+  const rules = useRules(user);
+  const mayAudit = useCan('audit_log.read');
+  const status = statusOf(user, activity);
+  return (
+    <SidePane
+      label={nameOf(user)}
+      onClose={onClose}
+      header={
+        <div className="user-heading">
+          <Initials person={user} />
+          <div className="user-heading-text">
+            <h2>{nameOf(user)}</h2>
+            <p className="muted">{user.email}</p>
+            <p className="chips">
+              <StatusBadge status={status} />
+              {user.is_superuser && <Tag tone="accent">{t.common.status.superuser}</Tag>}
+              {rules.isSelf && <Tag tone="accent">{t.common.status.you}</Tag>}
+              {rules.edit && rules.roles && <Tag>{t.common.forbidden.readOnly}</Tag>}
+            </p>
+          </div>
+        </div>
+      }
+    >
+      {read.error && <ErrorAlert error={read.error} onRetry={read.retry} />}
+      <Tabs
+        value={tab}
+        onChange={(value) => onTab(tabs.find((one) => one === value) ?? 'profile')}
+        keepMounted={false}
+      >
+        <Tabs.List>
+          {tabs.map((one) => (
+            <Tabs.Tab key={one} value={one}>
+              {t.users.tabs[one]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="profile" className="user-panel">
+          <ProfileTab user={user} etag={read.etag} status={status} rules={rules} onAct={setAct} />
+        </Tabs.Panel>
+        <Tabs.Panel value="access" className="user-panel">
+          <AccessTab user={user} etag={read.etag} rules={rules} />
+        </Tabs.Panel>
+        <Tabs.Panel value="sessions" className="user-panel">
+          <SessionsTab user={user} rules={rules} onEndAll={() => setAct('endSessions')} />
+        </Tabs.Panel>
+        <Tabs.Panel value="activity" className="user-panel">
+          {mayAudit ? (
+            <AuditTimeline filter={{ resource_type: 'user', resource_id: user.id }} />
+          ) : (
+            <Forbidden permission="audit_log.read" page={t.users.tabs.activity} />
+          )}
+        </Tabs.Panel>
+      </Tabs>
+      {act && <ActDialog act={act} user={user} onClose={() => setAct(null)} onRemoved={onClose} />}
+    </SidePane>
+  );
+}

@@ -1,0 +1,76 @@
+// The menu of a row: the main acts on a user, each with the reason if it is not possible.
+import type { ListedUser } from '@castellan/sdk';
+import {
+  IconDeviceLaptop,
+  IconLockOpen,
+  IconShield,
+  IconTrash,
+  IconUserCheck,
+  IconUserEdit,
+  IconUserOff,
+} from '@tabler/icons-react';
+import { type ReactNode, useState } from 'react';
+import type { RowAction } from '../../components/DataTable.tsx';
+import { useMe } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { type Act, ActDialog } from './ActDialog.tsx';
+import { statusOf } from './data.ts';
+import { rulesFor } from './rules.ts';
+import type { UserTab } from './search.ts';
+
+type Open = { act: Act; user: ListedUser };
+
+export function useRowActions(open: (id: string, tab: UserTab) => void): {
+  of: (user: ListedUser) => RowAction[];
+  dialog: ReactNode;
+} {
+  const me = useMe();
+  const [shown, setShown] = useState<Open | null>(null);
+  const of = (user: ListedUser): RowAction[] => {
+    const rules = rulesFor(me, user);
+    const act = (one: Act) => () => setShown({ act: one, user });
+    const icon = { size: 16, 'aria-hidden': true };
+    return [
+      { label: t.common.actions.edit, icon: <IconUserEdit {...icon} />, run: () => open(user.id, 'profile') },
+      { label: t.users.acts.roles, icon: <IconShield {...icon} />, run: () => open(user.id, 'access') },
+      ...(statusOf(user, user.activity) === 'locked'
+        ? [
+            {
+              label: t.users.acts.unlock,
+              icon: <IconLockOpen {...icon} />,
+              disabledReason: rules.edit,
+              run: act('unlock'),
+            },
+          ]
+        : []),
+      {
+        label: t.users.acts.endSessions,
+        icon: <IconDeviceLaptop {...icon} />,
+        disabledReason: rules.sessions,
+        run: act('endSessions'),
+      },
+      user.is_active
+        ? {
+            label: t.users.acts.deactivate,
+            icon: <IconUserOff {...icon} />,
+            disabledReason: rules.deactivate,
+            run: act('deactivate'),
+          }
+        : {
+            label: t.users.acts.activate,
+            icon: <IconUserCheck {...icon} />,
+            disabledReason: rules.deactivate,
+            run: act('activate'),
+          },
+      {
+        label: t.common.actions.delete,
+        icon: <IconTrash {...icon} />,
+        isDangerous: true,
+        disabledReason: rules.remove,
+        run: act('remove'),
+      },
+    ];
+  };
+  const dialog = shown && <ActDialog act={shown.act} user={shown.user} onClose={() => setShown(null)} />;
+  return { of, dialog };
+}

@@ -1,0 +1,37 @@
+// Why an act on a user is not possible, said before it is tried. The service checks the same.
+import type { User } from '@castellan/sdk';
+import { type Me, useMe } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+
+export type UserRules = {
+  isSelf: boolean;
+  /** Null: possible. Each is a sentence for people. */
+  edit: string | null;
+  roles: string | null;
+  deactivate: string | null;
+  demote: string | null;
+  remove: string | null;
+  password: string | null;
+  sessions: string | null;
+};
+
+export function rulesFor({ user: self, can }: Me, user: User): UserRules {
+  const need = (permission: string): string | null =>
+    can(permission) ? null : t.common.forbidden.reason(permission);
+  const isSelf = self.id === user.id;
+  const own = isSelf ? t.users.rules.self : null;
+  const superuser = user.is_superuser && !self.is_superuser ? t.users.rules.superuser : null;
+  const edit = need('users.update') ?? superuser;
+  return {
+    isSelf,
+    edit,
+    roles: need('user.update') ?? superuser,
+    deactivate: edit ?? own,
+    demote: edit ?? (self.is_superuser ? own : t.users.rules.onlySuperusers),
+    remove: need('users.delete') ?? superuser ?? own,
+    password: edit ?? (isSelf ? t.users.rules.ownPassword : null),
+    sessions: edit,
+  };
+}
+
+export const useRules = (user: User): UserRules => rulesFor(useMe(), user);
