@@ -14,6 +14,17 @@ export const Role = Type.Object(
     is_system: Type.Boolean({ description: 'Name and permissions of a system role cannot be changed.' }),
     permissions: Type.Array(Permission),
     ...authorship,
+    holders: Type.Optional(
+      Type.Integer({
+        description: 'Users and service accounts with the role. Only in lists, with `include=holders`.',
+      }),
+    ),
+    version: Type.Optional(
+      Type.Integer({
+        description:
+          'The number in the ETag of the role, for `POST /access/changes`. Only in lists, with `include=holders`.',
+      }),
+    ),
   },
   { title: 'Role' },
 );
@@ -61,6 +72,11 @@ export const PermissionIdsQuery = Type.Object({
 
 export const RoleParams = Type.Object({ role_id: Uuid });
 export const RolePermissionParams = Type.Object({ role_id: Uuid, permission_id: Uuid });
+const include = Type.Optional(
+  Type.Enum(['holders'], { description: '`holders` adds `holders` and `version` to each role.' }),
+);
+export const AllRolesQuery = Type.Object({ include });
+export type AllRolesQuery = Type.Static<typeof AllRolesQuery>;
 export const RoleListQuery = Type.Object({
   name_pattern: Type.Optional(
     Type.String({
@@ -72,5 +88,6 @@ export const RoleListQuery = Type.Object({
     Type.Enum(['none'], { description: '`none`: neither a user nor a service account has the role.' }),
   ),
   permissions: Type.Optional(Type.Enum(['none'], { description: '`none`: the role grants nothing.' })),
+  include,
 });
 export type RoleListQuery = Type.Static<typeof RoleListQuery>;

@@ -891,6 +891,10 @@ export type Role = {
   /** ISO 8601, UTC. */
   updated_at: string;
   created_by_id: string | null;
+  /** Users and service accounts with the role. Only in lists, with `include=holders`. */
+  holders?: number;
+  /** The number in the ETag of the role, for `POST /access/changes`. Only in lists, with `include=holders`. */
+  version?: number;
 };
 
 export type RoleGroup = {
@@ -1879,6 +1883,8 @@ export type Operations = {
       holders?: 'none';
       /** `none`: the role grants nothing. */
       permissions?: 'none';
+      /** `holders` adds `holders` and `version` to each role. */
+      include?: 'holders';
     };
     result: {
       data: Role[];
@@ -1907,6 +1913,10 @@ export type Operations = {
   };
   /** List all roles */
   'GET /api/v1/roles/list': {
+    query?: {
+      /** `holders` adds `holders` and `version` to each role. */
+      include?: 'holders';
+    };
     result: {
       data: Role[];
       /** A sentence for people. */

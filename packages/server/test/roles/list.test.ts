@@ -3,14 +3,16 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import {
+  etagOf,
   makePermission,
   makeRole,
   namesOf,
   newName,
   startServiceWithAdmin,
 } from '@castellan/testing/records/fixture';
+import { addUser } from '@castellan/testing/sessions/accounts';
 
-const { admin } = await startServiceWithAdmin({ after });
+const { admin, service } = await startServiceWithAdmin({ after });
 
 const names = ['Sales North', 'sales south', 'Sales%', 'Sales_', 'SalesX', 'Back\\slash', 'Café', 'star*red'];
 
@@ -85,4 +87,28 @@ test('list-all returns every role with its permissions, by name, without pages',
   assert.deepEqual(listed.permissions, [permission]);
   const paged = await admin.get(`/api/v1/roles?name_pattern=${role.name}`);
   assert.deepEqual(paged.body.data, [listed]);
+});
+
+test('include=holders adds the holders, active or not, and the version of the ETag', async () => {
+  const role = await makeRole(admin);
+  const account = await admin.post('/api/v1/service-accounts', { name: newName('bot'), role_ids: [role.id] });
+  assert.equal(account.status, 201, account.text);
+  for (const isActive of [true, false]) {
+    const { id } = await addUser(service);
+    await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [id, role.id]);
+    await service.sql('update users set is_active = $2 where id = $1', [id, isActive]);
+  }
+  const version = Number(etagOf(await admin.get(`/api/v1/roles/${role.id}`)).replaceAll('"', ''));
+  for (const path of [
+    '/api/v1/roles/list?include=holders',
+    `/api/v1/roles?include=holders&name_pattern=${role.name}`,
+  ]) {
+    const { body } = await admin.get(path);
+    const listed = body.data.find(({ id }: { id: string }) => id === role.id);
+    assert.deepEqual({ holders: listed.holders, version: listed.version }, { holders: 3, version });
+  }
+  const without = await makeRole(admin);
+  const { body } = await admin.get(`/api/v1/roles?include=holders&name_pattern=${without.name}`);
+  assert.equal(body.data[0].holders, 0);
+  assertRefused(await admin.get('/api/v1/roles/list?include=users'), 422, 'validation_failed');
 });

@@ -3,6 +3,7 @@ import { AccessPreviewEnvelope, DryRunQuery, OrPreview } from '@castellan/contra
 import { PageQueryWith } from '@castellan/contract/common';
 import {
   AllRolesEnvelope,
+  AllRolesQuery,
   CreateRoleBody,
   OptionalPermissionIdsBody,
   PermissionIdsBody,
@@ -60,8 +61,11 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     method: 'GET',
     url: '/list',
     config: { access: 'role.read' },
-    schema: { summary: 'List all roles', response: { 200: AllRolesEnvelope } },
-    handler: async () => ({ data: await listAllRoles(deps), message: 'All roles, sorted by name.' }),
+    schema: { summary: 'List all roles', querystring: AllRolesQuery, response: { 200: AllRolesEnvelope } },
+    handler: async (request) => ({
+      data: await listAllRoles(deps, request.query),
+      message: 'All roles, sorted by name.',
+    }),
   });
 
   app.route({

@@ -2,7 +2,7 @@
 // its groups in group-links.ts.
 import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { PageQuery, Pagination } from '@castellan/contract/common';
-import type { CreateRoleBody, Role, RoleListQuery } from '@castellan/contract/roles';
+import type { AllRolesQuery, CreateRoleBody, Role, RoleListQuery } from '@castellan/contract/roles';
 import { counted } from '../../platform/counted.ts';
 import { wildcardToLike } from '../../platform/db/sql.ts';
 import { AppError } from '../../platform/errors.ts';
@@ -29,6 +29,7 @@ import {
 } from './record.ts';
 import {
   addPermissions,
+  countHolders,
   countHoldersOfRole,
   countRoles,
   deleteRoleRow,
@@ -36,6 +37,7 @@ import {
   insertRole,
   listRoles as listRecords,
   type RoleFilter,
+  type RoleRecord,
   readRole,
 } from './store.ts';
 
@@ -57,7 +59,7 @@ export async function listRoles(
   deps: RoleDeps,
   query: PageQuery & RoleListQuery,
 ): Promise<{ data: Role[]; pagination: Pagination }> {
-  const { name_pattern, holders, permissions } = query;
+  const { name_pattern, holders, permissions, include } = query;
   const filter: RoleFilter = {
     ...(name_pattern === undefined ? {} : { likePattern: wildcardToLike(name_pattern.normalize('NFC')) }),
     ...(holders === undefined ? {} : { withoutHolders: true }),
@@ -67,11 +69,24 @@ export async function listRoles(
     countRoles(deps.db, filter),
     listRecords(deps.db, filter, query),
   ]);
-  return { data: roles.map(withoutVersion), pagination: paginationOf(query, total) };
+  return { data: await presented(deps, roles, include), pagination: paginationOf(query, total) };
 }
 
-export async function listAllRoles(deps: RoleDeps): Promise<Role[]> {
-  return (await listRecords(deps.db, {}, null)).map(withoutVersion);
+export async function listAllRoles(deps: RoleDeps, { include }: AllRolesQuery): Promise<Role[]> {
+  return presented(deps, await listRecords(deps.db, {}, null), include);
+}
+
+async function presented(
+  deps: RoleDeps,
+  roles: readonly RoleRecord[],
+  include: AllRolesQuery['include'],
+): Promise<Role[]> {
+  if (include === undefined) return roles.map(withoutVersion);
+  const counts = await countHolders(
+    deps.db,
+    roles.map(({ id }) => id),
+  );
+  return roles.map((role) => ({ ...role, holders: counts.get(role.id) ?? 0 }));
 }
 
 export const createRole = async (

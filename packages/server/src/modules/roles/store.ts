@@ -138,6 +138,15 @@ export async function countHoldersOfRole(tx: Tx, id: string): Promise<{ users: n
   return onlyRow({ rows });
 }
 
+/** Returns the number of users and service accounts with each role, by the id of the role. */
+export async function countHolders(db: Db, ids: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await sql<{ id: string; holders: number }>`
+    select id, (select count(*)::integer from user_roles where role_id = wanted.id)
+      + (select count(*)::integer from service_account_roles where role_id = wanted.id) as holders
+    from unnest(${ids}::uuid[]) as wanted(id)`.execute(db);
+  return new Map(rows.map((row) => [row.id, row.holders]));
+}
+
 export async function deleteRoleRow({ tx }: Entitled, id: string): Promise<void> {
   await sql`delete from roles where id = ${id}`.execute(tx);
 }

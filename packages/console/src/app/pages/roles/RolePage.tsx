@@ -1,5 +1,175 @@
-// The page RolePage.
-import type { ReactElement } from 'react';
+// The page of one role: its permissions, who has it, what happened to it.
+import type { Role } from '@castellan/sdk';
+import { Tabs } from '@mantine/core';
+import { IconArrowLeft, IconCopy, IconPencil, IconShieldOff, IconTrash } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { type ReactElement, type ReactNode, useMemo, useState } from 'react';
+import { AuditTimeline } from '../../components/AuditTimeline.tsx';
+import { Tag } from '../../components/badges.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { ReasonButton } from '../../components/ReasonButton.tsx';
+import { Empty, ErrorAlert } from '../../components/states.tsx';
+import { Day } from '../../components/time.tsx';
+import { readingVersioned } from '../../data/api.ts';
+import { type CountedRole, useRoleGroupPaths } from '../../data/catalogue.ts';
+import { isCode } from '../../data/errors.ts';
+import { useMe } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { DeleteRoleDialog } from './DeleteRoleDialog.tsx';
+import { EditRoleDialog } from './EditRoleDialog.tsx';
+import { HoldersTab } from './HoldersTab.tsx';
+import { PermissionsTab } from './PermissionsTab.tsx';
+import { RoleDialog } from './RoleDialog.tsx';
+import './roles.css';
 
-export const RolePage = (): ReactElement => <PageHeader title="RolePage" />;
+const route = getRouteApi('/roles/$id');
+const tabs = ['permissions', 'users', 'activity'] as const;
+
+/** Returns the number in an ETag. */
+const versionIn = (etag: string | null): number => Number(etag?.replaceAll(/\D/g, '') ?? 0);
+
+export function RolePage(): ReactElement {
+  const { id } = route.useParams();
+  const read = useQuery(readingVersioned('GET /api/v1/roles/{role_id}', { path: { role_id: id } }));
+  const role = useMemo(
+    (): CountedRole | null =>
+      read.data ? { ...read.data.result.data, holders: 0, version: versionIn(read.data.etag) } : null,
+    [read.data],
+  );
+  const back = (
+    <Link to="/roles" className="back-link">
+      <IconArrowLeft size={15} aria-hidden className="mirrored" /> {t.roles.page.breadcrumb}
+    </Link>
+  );
+  if (role) return <Loaded key={role.id} role={role} back={back} />;
+  return (
+    <>
+      {back}
+      <PageHeader title={t.roles.title} />
+      {isCode(read.error, 'role_not_found', 'validation_failed') ? (
+        <Empty
+          icon={<IconShieldOff size={32} aria-hidden />}
+          title={t.roles.page.missing}
+          text={t.roles.page.missingText}
+        />
+      ) : (
+        read.error && <ErrorAlert error={read.error} onRetry={() => void read.refetch()} />
+      )}
+      {read.isPending && (
+        <div className="table-card skeletons" role="status" aria-label={t.common.list.loading}>
+          <i />
+          <i />
+          <i />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Loaded({ role, back }: { role: CountedRole; back: ReactNode }): ReactElement {
+  const navigate = route.useNavigate();
+  const { tab = 'permissions' } = route.useSearch();
+  const { can } = useMe();
+  const paths = useRoleGroupPaths();
+  const [dialog, setDialog] = useState<'edit' | 'clone' | 'delete' | null>(null);
+  const close = (): void => setDialog(null);
+  const path = role.role_group_id && paths.get(role.role_group_id);
+  return (
+    <>
+      {back}
+      <PageHeader
+        title={role.name}
+        note={role.is_system && <Tag>{t.common.status.system}</Tag>}
+        actions={<Actions role={role} onOpen={setDialog} />}
+      />
+      <p className="role-facts muted">
+        {role.description && <span>{role.description}</span>}
+        {path && <span>{path.join(' / ')}</span>}
+        <span>
+          {t.roles.page.created} <Day at={role.created_at} />
+        </span>
+        <span>
+          {t.roles.page.changed} <Day at={role.updated_at} />
+        </span>
+      </p>
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(value) =>
+          void navigate({ search: { tab: tabs.find((one) => one === value) }, replace: true })
+        }
+      >
+        <Tabs.List>
+          <Tabs.Tab value="permissions">{t.roles.page.tabs.permissions}</Tabs.Tab>
+          {can('access.explain') && <Tabs.Tab value="users">{t.roles.page.tabs.users}</Tabs.Tab>}
+          {can('audit_log.read') && <Tabs.Tab value="activity">{t.roles.page.tabs.activity}</Tabs.Tab>}
+        </Tabs.List>
+        <Tabs.Panel value="permissions" className="tab-panel">
+          <PermissionsTab role={role} />
+        </Tabs.Panel>
+        {can('access.explain') && (
+          <Tabs.Panel value="users" className="tab-panel">
+            <HoldersTab role={role} />
+          </Tabs.Panel>
+        )}
+        {can('audit_log.read') && (
+          <Tabs.Panel value="activity" className="tab-panel">
+            <AuditTimeline filter={{ resource_type: 'role', resource_id: role.id }} />
+          </Tabs.Panel>
+        )}
+      </Tabs>
+      {dialog === 'edit' && <EditRoleDialog role={role} onClose={close} />}
+      {dialog === 'clone' && (
+        <RoleDialog
+          original={role}
+          onClose={close}
+          onCreated={({ id }) => {
+            close();
+            void navigate({ to: '/roles/$id', params: { id } });
+          }}
+        />
+      )}
+      {dialog === 'delete' && (
+        <DeleteRoleDialog
+          role={role}
+          onClose={close}
+          onDeleted={() => void navigate({ to: '/roles', replace: true })}
+        />
+      )}
+    </>
+  );
+}
+
+type ActionsProps = { role: Role; onOpen: (dialog: 'edit' | 'clone' | 'delete') => void };
+
+function Actions({ role, onOpen }: ActionsProps): ReactElement {
+  const { can } = useMe();
+  const need = (permission: string): string | null =>
+    can(permission) ? null : t.common.forbidden.reason(permission);
+  const all = [
+    { name: 'edit' as const, label: t.roles.page.edit, icon: IconPencil, reason: need('role.update') },
+    { name: 'clone' as const, label: t.roles.clone, icon: IconCopy, reason: need('role.create') },
+    {
+      name: 'delete' as const,
+      label: t.common.actions.delete,
+      icon: IconTrash,
+      reason: role.is_system ? t.roles.page.systemDelete : need('role.delete'),
+    },
+  ];
+  return (
+    <>
+      {all.map(({ name, label, icon: Icon, reason }) => (
+        <ReasonButton
+          key={name}
+          variant="default"
+          leftSection={<Icon size={16} aria-hidden />}
+          reason={reason}
+          onClick={() => onOpen(name)}
+        >
+          {label}
+        </ReasonButton>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,143 @@
+// Unsaved changes of roles: the bar that counts them, the review with its preview, and the choice after a conflict.
+// All of them are saved by one request, or none.
+
+import type { AccessChange } from '@castellan/sdk';
+import { Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type ReactElement, useEffect, useEffectEvent, useState } from 'react';
+import { client } from '../../../shared/client.ts';
+import { call, readAgain } from '../../data/api.ts';
+import { isCode } from '../../data/errors.ts';
+import { t } from '../../text.ts';
+import { ConfirmDialog } from '../ConfirmDialog.tsx';
+import { LeaveGuard } from '../forms.tsx';
+import { usePreview } from '../impact.tsx';
+import { notifyDone } from '../notify.tsx';
+import { ConflictDialog } from './ConflictDialog.tsx';
+import { changesByRole, countOf, type RoleChange } from './pending.ts';
+import './role-changes.css';
+import type { RoleChanges } from './use-role-changes.ts';
+
+/** Shows nothing while nothing is pending. */
+export function UnsavedChanges({ changes }: { changes: RoleChanges }): ReactElement | null {
+  const [dialog, setDialog] = useState<'review' | 'conflict' | null>(null);
+  const list = changesByRole(changes.pending);
+  const count = countOf(changes.pending);
+  const removed = list.reduce((sum, { remove }) => sum + remove.length, 0);
+  return (
+    <>
+      <LeaveGuard when={count > 0} />
+      {count > 0 && (
+        <section className="pending-bar" aria-label={t.roles.review.label}>
+          <span role="status">
+            {[t.matrix.pending(count, list.length), ...(removed > 0 ? [t.matrix.removed(removed)] : [])].join(
+              ' · ',
+            )}
+          </span>
+          <span className="pending-actions">
+            <Button size="compact-sm" variant="default" onClick={changes.discard}>
+              {t.roles.review.discard}
+            </Button>
+            <Button size="compact-sm" onClick={() => setDialog('review')}>
+              {t.roles.review.open}
+            </Button>
+          </span>
+        </section>
+      )}
+      {dialog === 'review' && count > 0 && (
+        <ReviewDialog
+          changes={changes}
+          list={list}
+          onStale={() => setDialog('conflict')}
+          onClose={() => setDialog(null)}
+        />
+      )}
+      {dialog === 'conflict' && (
+        <ConflictDialog
+          changes={changes}
+          onResolved={(isAnythingLeft) => setDialog(isAnythingLeft ? 'review' : null)}
+          onClose={() => setDialog(null)}
+        />
+      )}
+    </>
+  );
+}
+
+type ReviewProps = {
+  changes: RoleChanges;
+  list: readonly RoleChange[];
+  onStale: () => void;
+  onClose: () => void;
+};
+
+function ReviewDialog({ changes, list, onStale, onClose }: ReviewProps): ReactElement {
+  const { roles, permissions, pending, discard } = changes;
+  const roleById = new Map(roles.map((role) => [role.id, role]));
+  const nameOf = new Map(permissions.map(({ id, name }) => [id, name]));
+  const items: AccessChange[] = list.map(({ roleId, add, remove }) => ({
+    role_id: roleId,
+    add_permission_ids: add,
+    remove_permission_ids: remove,
+    version: roleById.get(roleId)?.version ?? 0,
+  }));
+  const preview = usePreview(['roles', items], (signal) =>
+    client.post('/api/v1/access/changes', { query: { dry_run: true }, body: { changes: items }, signal }),
+  );
+  const saving = useMutation({
+    // The old values must not show again before the new ones are read.
+    mutationFn: async () => {
+      try {
+        await call('POST /api/v1/access/changes', { body: { changes: items } });
+      } finally {
+        await readAgain();
+      }
+    },
+    onSuccess: () => {
+      notifyDone(t.roles.review.saved(countOf(pending)));
+      discard();
+      onClose();
+    },
+    onError: (error) => {
+      if (isCode(error, 'precondition_failed')) onStale();
+    },
+  });
+  const isStale = preview.data?.would_be_refused?.code === 'precondition_failed';
+  const onStalePreview = useEffectEvent(() => void readAgain().then(onStale));
+  useEffect(() => {
+    if (isStale) onStalePreview();
+  }, [isStale]);
+  return (
+    <ConfirmDialog
+      title={t.roles.review.title}
+      confirmLabel={t.roles.review.save}
+      isDangerous={list.some(({ remove }) => remove.length > 0)}
+      isPending={saving.isPending}
+      error={saving.error}
+      preview={preview}
+      onConfirm={() => saving.mutate()}
+      onClose={onClose}
+    >
+      <ul className="review-list">
+        {list.map(({ roleId, add, remove }) => (
+          <li key={roleId}>
+            <strong>{roleById.get(roleId)?.name}</strong>
+            <span className="review-marks">
+              {remove.map((id) => (
+                <Mark key={id} sign="−" tone="bad" name={nameOf.get(id) ?? id} />
+              ))}
+              {add.map((id) => (
+                <Mark key={id} sign="+" tone="good" name={nameOf.get(id) ?? id} />
+              ))}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </ConfirmDialog>
+  );
+}
+
+const Mark = ({ sign, tone, name }: { sign: string; tone: string; name: string }): ReactElement => (
+  <span className={`review-mark badge-${tone} mono`}>
+    {sign} {name}
+  </span>
+);

@@ -1,0 +1,39 @@
+// The permissions of the matrix by group, and which groups are open.
+import type { Permission } from '@castellan/sdk';
+
+export type Section = { id: string; name: string; permissions: readonly Permission[] };
+
+export function sectionsOf(permissions: readonly Permission[]): Section[] {
+  const groups = new Map<string, { id: string; name: string; permissions: Permission[] }>();
+  for (const permission of permissions) {
+    const { id, name } = permission.group;
+    const group = groups.get(id) ?? { id, name, permissions: [] };
+    group.permissions.push(permission);
+    groups.set(id, group);
+  }
+  return [...groups.values()].toSorted((a, b) => a.name.localeCompare(b.name));
+}
+
+/** With more cells, groups begin closed: drawing all of them would take seconds on a slow machine. */
+const MOST_OPEN_CELLS = 2_000;
+/** Whoever filters wants to see the cells. */
+const MOST_FILTERED_CELLS = 5_000;
+
+export const beginClosed = (permissions: number, roles: number, isFiltered: boolean): boolean =>
+  permissions * roles > (isFiltered ? MOST_FILTERED_CELLS : MOST_OPEN_CELLS);
+
+/** Returns the sections with the permissions whose names contain the text, ignoring case. */
+export function filtered(sections: readonly Section[], text: string, groupId: string | undefined): Section[] {
+  const wanted = text.trim().toLowerCase();
+  return sections
+    .filter(({ id }) => groupId === undefined || id === groupId)
+    .map((section) =>
+      wanted === ''
+        ? section
+        : {
+            ...section,
+            permissions: section.permissions.filter(({ name }) => name.toLowerCase().includes(wanted)),
+          },
+    )
+    .filter(({ permissions }) => permissions.length > 0);
+}

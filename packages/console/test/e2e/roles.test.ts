@@ -1,0 +1,132 @@
+// Roles: the list, copies, comparison, details, holders, deletion.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ADMIN, signIn } from '@castellan/testing/harness';
+import { makePermission, makePermissionGroup, makeRole, newName } from '@castellan/testing/records/fixture';
+import { addUser } from '@castellan/testing/sessions/accounts';
+import { assertAccessible } from '../accessibility.ts';
+import { openAs, startConsole } from '../harness.ts';
+
+const site = await startConsole({ after });
+
+/** A role with one of two permissions, and a person who has the role. */
+async function seed() {
+  // A person has so few sessions that the pages of this file would end an older one.
+  const admin = await signIn(site.service, ADMIN);
+  const group = await makePermissionGroup(admin, { name: newName('orders') });
+  const read = await makePermission(admin, { group_id: group.id, name: 'read' });
+  const write = await makePermission(admin, { group_id: group.id, name: 'write' });
+  const role = await makeRole(admin, { name: newName('Clerk'), permission_ids: [read.id] });
+  const user = await addUser(site.service);
+  await site.service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [user.id, role.id]);
+  return { admin, group, read, write, role, user };
+}
+
+const holdersOf = (roleId: string) =>
+  site.service.sql<{ user_id: string }>('select user_id from user_roles where role_id = $1', [roleId]);
+
+test('a role is found, cloned, and the copy is flagged as the same', async (t) => {
+  const { role } = await seed();
+  const { page } = await openAs(t, site, '/roles');
+  await page.getByRole('searchbox', { name: 'Search roles by name' }).fill(role.name.toLowerCase());
+  await page.waitForURL(`**q=${role.name.toLowerCase()}`);
+  const row = page.getByRole('row', { name: new RegExp(role.name) });
+  await row.getByRole('cell', { name: '1', exact: true }).first().waitFor();
+  await page.getByRole('button', { name: `Actions for ${role.name}` }).click();
+  await page.getByRole('menuitem', { name: 'Clone' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Clone' }).click();
+  await page.getByRole('heading', { level: 1, name: `${role.name} (copy)` }).waitFor();
+  await page.goBack();
+  await page.getByText(`Same permissions as ${role.name} (copy)`).waitFor();
+  await assertAccessible(page, 'the list of roles');
+});
+
+test('two roles are compared, and a permission is copied across', async (t) => {
+  const { admin, group, write, role } = await seed();
+  const other = await makeRole(admin, { name: newName('Other'), permission_ids: [write.id] });
+  const { page } = await openAs(t, site, `/roles?compare=${role.id},${other.id}`);
+  await page.getByText('2 different, 0 alike').waitFor();
+  await page.getByRole('checkbox', { name: `${role.name}: ${group.name}.write` }).click();
+  await assertAccessible(page, 'the comparison');
+  await page.getByRole('button', { name: 'Review and save…' }).click();
+  await page.getByText(`1 gains ${group.name}.write`).waitFor();
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await page.getByText('1 different, 1 alike').waitFor();
+});
+
+test('a rename that meets another change asks field by field', async (t) => {
+  const { admin, role } = await seed();
+  const { page } = await openAs(t, site, `/roles/${role.id}`, { expected: ['412'] });
+  await page.getByRole('button', { name: 'Edit details' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill(`${role.name} mine`);
+  await admin.put(`/api/v1/roles/${role.id}`, { name: `${role.name} theirs`, description: 'Theirs' });
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  const conflict = page.getByRole('dialog', { name: 'Somebody else changed this' });
+  await conflict.getByText(`Theirs: ${role.name} theirs`).waitFor();
+  await conflict.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { level: 1, name: `${role.name} mine` }).waitFor();
+  const { body } = await admin.get(`/api/v1/roles/${role.id}`);
+  assert.deepEqual(
+    { name: body.data.name, description: body.data.description },
+    { name: `${role.name} mine`, description: 'Theirs' },
+  );
+});
+
+test('the role is given to a person with a preview, and taken back by Undo', async (t) => {
+  const { group, role } = await seed();
+  const person = await addUser(site.service);
+  const { page } = await openAs(t, site, `/roles/${role.id}?tab=users`);
+  await page.getByText('1 holder', { exact: true }).waitFor();
+  await assertAccessible(page, 'the holders');
+  await page.getByRole('button', { name: 'Assign to a person' }).click();
+  await page.getByRole('dialog').getByRole('searchbox').fill(person.id);
+  await page.getByRole('dialog').getByText(person.email).click();
+  await page.getByText(`1 gains ${group.name}.read`).waitFor();
+  await page.getByRole('button', { name: 'Assign the role' }).click();
+  await page.getByText('2 holders', { exact: true }).waitFor();
+  assert.equal((await holdersOf(role.id)).length, 2);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('1 holder', { exact: true }).waitFor();
+  assert.equal((await holdersOf(role.id)).length, 1);
+});
+
+test('a deletion shows what stands in its way and removes it in one step', async (t) => {
+  const { group, role } = await seed();
+  const { page } = await openAs(t, site, `/roles/${role.id}`);
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: `Delete ${role.name}` });
+  await dialog.getByText('1 holder loses it').waitFor();
+  await dialog.getByText(`1 loses ${group.name}.read`).waitFor();
+  await dialog.getByRole('button', { name: 'Unassign and delete' }).click();
+  await page.waitForURL('**/roles');
+  assert.equal((await site.service.sql('select from roles where id = $1', [role.id])).length, 0);
+});
+
+test('people who may only read see the reasons, and system roles are locked', async (t) => {
+  const { role } = await seed();
+  const reader = await addUser(site.service);
+  await site.service.sql(
+    "insert into user_roles (user_id, role_id) select $1, id from roles where name = 'Manager'",
+    [reader.id],
+  );
+  const { page } = await openAs(t, site, `/roles/${role.id}`, { as: reader });
+  await page.getByText('You need the permission access.change.').waitFor();
+  assert.equal(await page.getByRole('checkbox').first().isDisabled(), true);
+  const edit = page.getByRole('button', { name: 'Edit details' });
+  assert.equal(await edit.getAttribute('aria-disabled'), 'true');
+  assert.equal(await edit.getAttribute('aria-description'), 'You need the permission role.update.');
+  const [system] = await site.service.sql<{ id: string }>("select id from roles where name = 'Admin'");
+  const own = await openAs(t, site, `/roles/${system?.id}`);
+  await own.page.getByText('The permissions of a system role cannot be changed.').waitFor();
+  assert.equal(
+    await own.page.getByRole('button', { name: 'Delete' }).getAttribute('aria-description'),
+    'A system role cannot be deleted.',
+  );
+});
+
+test('a role that does not exist says so', async (t) => {
+  const { page } = await openAs(t, site, '/roles/00000000-0000-4000-8000-000000000000', { expected: ['404'] });
+  await page.getByRole('heading', { name: 'This role does not exist' }).waitFor();
+});
