@@ -4,19 +4,33 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { appPaths, authPaths } from '@castellan/console/paths';
 import { AppError } from '../../platform/errors.ts';
+import { accentStyle } from '../../platform/http/accent-color.ts';
 import { preferredType, varyByAccept } from '../../platform/http/accept.ts';
 import type { App } from '../../platform/http/server.ts';
 import { openStaticFolder } from '../../platform/http/static-files.ts';
-import { createStaticText, type StaticText, sendStaticText } from '../../platform/http/static-text.ts';
+import {
+  createStaticText,
+  knowsTag,
+  type StaticText,
+  sendStaticText,
+  tagOf,
+} from '../../platform/http/static-text.ts';
+import type { Logo } from '../../platform/logo.ts';
 import { compileTemplate } from '../../platform/mail/text-template.ts';
 
 type ConsoleSettings = {
   serviceName: string;
+  /** `#rrggbb`. */
+  accentColor: string;
+  language: string;
   appUrl: string | undefined;
   forgotUrl: string | undefined;
   publicUrl: string;
 };
 
+type ConsoleDeps = { settings: ConsoleSettings; logo: Logo | undefined };
+
+const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 const built = new URL('../../../../console/dist/', import.meta.url);
 
 /** Read anew by each page, so that they have no hash in their names. */
@@ -27,7 +41,7 @@ const publicFiles: Readonly<Record<string, string>> = {
 };
 const fileOf: Readonly<Record<string, string>> = { '/brand/icon': 'icon.svg' };
 
-export function consoleRoutes(app: App, { settings }: { settings: ConsoleSettings }): void {
+export function consoleRoutes(app: App, { settings, logo }: ConsoleDeps): void {
   const forPrograms = createStaticText('application/json', descriptionOf(settings.serviceName));
   const entries = { 'auth.html': authPaths, 'app.html': appPaths };
   for (const [file, paths] of Object.entries(entries)) {
@@ -47,7 +61,7 @@ export function consoleRoutes(app: App, { settings }: { settings: ConsoleSetting
             const type = preferredType(['application/json', 'text/html'], request.headers.accept);
             if (type !== 'text/html') return sendStaticText(request, reply, forPrograms);
           }
-          page ??= readPage(file, settings);
+          page ??= readPage(file, settings, logo !== undefined);
           // The URL of a page may contain the token of a mailed link, which no other site may see.
           reply.header('referrer-policy', 'no-referrer');
           if (!page) return reply.code(503).type('text/html; charset=utf-8').send(notBuilt);
@@ -56,6 +70,22 @@ export function consoleRoutes(app: App, { settings }: { settings: ConsoleSetting
       });
   }
   addFiles(app);
+  if (logo) addLogo(app, logo);
+}
+
+function addLogo(app: App, { contentType, bytes }: Logo): void {
+  const etag = tagOf(bytes);
+  app.route({
+    method: 'GET',
+    url: '/brand/logo',
+    config: { access: 'public' },
+    schema: { hide: true },
+    handler: (request, reply) => {
+      reply.header('cache-control', 'no-cache').header('etag', etag);
+      if (knowsTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      return reply.type(contentType).send(bytes);
+    },
+  });
 }
 
 function addFiles(app: App): void {
@@ -93,13 +123,11 @@ function readBuilt(name: string): string | null {
   }
 }
 
-/** Fills in what the pages know about the service. Their files are below the path of PUBLIC_URL. */
-function readPage(
-  file: string,
-  { serviceName, appUrl, forgotUrl, publicUrl }: ConsoleSettings,
-): StaticText | undefined {
+/** Fills in what the pages know about the service, and its colors. Their files are below the path of PUBLIC_URL. */
+function readPage(file: string, settings: ConsoleSettings, hasLogo: boolean): StaticText | undefined {
   const source = readBuilt(file);
   if (source === null) return undefined;
+  const { serviceName, accentColor, language, appUrl, forgotUrl, publicUrl } = settings;
   const basePath = new URL(publicUrl).pathname.replace(/\/$/, '');
   const values = {
     service_name: serviceName,
@@ -108,9 +136,15 @@ function readPage(
       basePath,
       appUrl: appUrl ?? null,
       forgotUrl: forgotUrl ?? null,
+      hasLogo,
+      language,
+      version: manifest.version,
     }),
   };
-  const page = source.replaceAll(/(src|href)="\.\//g, `$1="${basePath}/`);
+  const page = source
+    .replaceAll(/(src|href)="\.\//g, `$1="${basePath}/`)
+    // Behind the styles of the page, whose colors they replace.
+    .replace('</head>', `<style>${accentStyle(accentColor).css}</style>\n</head>`);
   return createStaticText('text/html', compileTemplate(page, 'html', Object.keys(values))(values));
 }
 
