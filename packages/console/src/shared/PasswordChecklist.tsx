@@ -1,7 +1,7 @@
 // The rules for a new password, each marked while the password is typed.
 import type { PasswordRule } from '@castellan/sdk';
 import type { ReactElement } from 'react';
-import type { passwordTexts } from './messages/en.ts';
+import type { passwordTexts } from './messages/en/password.ts';
 import type { Widened } from './messages/type.ts';
 import { type RuleState, stateOf } from './password-rules.ts';
 import './password-checklist.css';

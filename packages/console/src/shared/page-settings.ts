@@ -9,6 +9,7 @@ export type PageSettings = {
   /** The operator's page to ask for a reset mail; null for ours. */
   forgotUrl: string | null;
   hasLogo: boolean;
+  version: string;
   /** The setting LANGUAGE: what shows to people whose browser asks for a language that we do not have. */
   language: string;
 };
@@ -24,6 +25,7 @@ export const pageSettings: PageSettings = {
   appUrl: null,
   forgotUrl: null,
   hasLogo: false,
+  version: '',
   language: 'en',
   ...readSettings(),
 };

@@ -32,7 +32,8 @@ type ConsoleDeps = {
   logo: Logo | undefined;
 };
 
-const built = new URL('../../../../console/dist/', import.meta.url);
+const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+const built = new URL('.', import.meta.resolve('@castellan/console/dist/app.html'));
 
 /** Read anew by each page, so that they have no hash in their names. */
 const publicFiles: Readonly<Record<string, string>> = {
@@ -150,6 +151,7 @@ function readPage(file: string, { settings, logo }: ConsoleDeps): StaticText | u
       forgotUrl: forgotUrl ?? null,
       hasLogo: logo !== undefined,
       language,
+      version: manifest.version,
     }),
   };
   const page = source.replaceAll(/(src|href)="\.\//g, `$1="${basePath}/`);

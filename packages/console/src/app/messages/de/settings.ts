@@ -1,6 +1,43 @@
-// Texte der Seite Einstellungen.
+// Texte der Seite „Einstellungen“. Die Beschreibungen der Einstellungen kommen vom Dienst, auf Englisch.
+import { createPlural } from '../../../shared/language.ts';
 import type { Messages } from '../en/index.ts';
+
+const plural = createPlural('de');
 
 export const settings: Messages['settings'] = {
   title: 'Einstellungen',
+  text: 'Was diese Instanz beim Start gelesen hat. Um eine Einstellung zu ändern, setzen Sie ihre Umgebungsvariable und starten den Dienst neu.',
+  filter: 'Einstellungen filtern',
+  onlyChanged: 'Nur gesetzte',
+  count: (count) => plural(count, { one: '# Einstellung', other: '# Einstellungen' }),
+  groups: {
+    service: 'Dienst und Netz',
+    storage: 'Datenbank und Geheimnisse',
+    pages: 'Seiten',
+    mail: 'E-Mail',
+    accounts: 'Konten',
+    sessions: 'Sitzungen und Token',
+    security: 'Passwörter und Sperren',
+    limits: 'Ratenbegrenzungen',
+    upkeep: 'Aufräumen und Audit-Log',
+    other: 'Weitere Einstellungen',
+  },
+  source: { environment: 'gesetzt', default: 'Standard', generated: 'erzeugt' },
+  secret: 'geheim, nicht angezeigt',
+  empty: 'leer',
+  defaultIs: 'Standard:',
+  copy: (name) => `${name} kopieren`,
+  copied: 'Kopiert',
+  about: {
+    title: 'Über diesen Dienst',
+    version: 'Version',
+    address: 'Adresse',
+    health: 'Zustand',
+    ready: 'Bereit',
+    notReady: 'Nicht bereit',
+    checking: 'Wird geprüft…',
+    documents: 'Dokumente',
+    openapi: 'OpenAPI',
+    errors: 'Fehlercodes',
+  },
 };

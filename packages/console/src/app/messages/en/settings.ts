@@ -1,5 +1,42 @@
-// Texts of the page Settings.
+// Texts of the page Settings. The descriptions of the settings come from the service, in English.
+import { createPlural } from '../../../shared/language.ts';
+
+const plural = createPlural('en');
 
 export const settings = {
   title: 'Settings',
+  text: 'What this instance has read at its start. To change a setting, set its environment variable and start the service again.',
+  filter: 'Filter settings',
+  onlyChanged: 'Only those that are set',
+  count: (count: number) => plural(count, { one: '# setting', other: '# settings' }),
+  groups: {
+    service: 'Service and network',
+    storage: 'Database and secrets',
+    pages: 'Pages',
+    mail: 'Mail',
+    accounts: 'Accounts',
+    sessions: 'Sessions and tokens',
+    security: 'Passwords and lockout',
+    limits: 'Rate limits',
+    upkeep: 'Clean-up and audit log',
+    other: 'Further settings',
+  },
+  source: { environment: 'set', default: 'default', generated: 'generated' },
+  secret: 'secret, not shown',
+  empty: 'empty',
+  defaultIs: 'Default:',
+  copy: (name: string) => `Copy ${name}`,
+  copied: 'Copied',
+  about: {
+    title: 'About this service',
+    version: 'Version',
+    address: 'Address',
+    health: 'Health',
+    ready: 'Ready',
+    notReady: 'Not ready',
+    checking: 'Checking…',
+    documents: 'Documents',
+    openapi: 'OpenAPI',
+    errors: 'Error codes',
+  },
 };

@@ -1,5 +1,94 @@
-// The page Account.
-import type { ReactElement } from 'react';
+// The signed-in person's own account: names, password, sessions, access. Everybody may open it.
+import { Button, Group } from '@mantine/core';
+import { type ReactElement, useState } from 'react';
+import { client } from '../../../shared/client.ts';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
+import { EffectivePermissionList } from '../../components/EffectivePermissionList.tsx';
+import { notifyFailure } from '../../components/notify.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { useWrite } from '../../data/api.ts';
+import { useMe } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import './account.css';
+import { MySessions } from './MySessions.tsx';
+import { Password } from './Password.tsx';
+import { Profile } from './Profile.tsx';
 
-export const Account = (): ReactElement => <PageHeader title="Account" />;
+export function Account(): ReactElement {
+  const { user } = useMe();
+  const texts = t.account;
+  if (user.must_change_password)
+    return (
+      <>
+        <PageHeader title={texts.title} actions={<SignOut />} />
+        <section className="panel must-change" aria-labelledby="must-change">
+          <h2 className="section-title" id="must-change">
+            {texts.mustChange.title}
+          </h2>
+          <p>{texts.mustChange.text}</p>
+          <Password />
+        </section>
+      </>
+    );
+  return (
+    <>
+      <PageHeader title={texts.title} actions={<SignOut />} />
+      <div className="account">
+        <div className="account-column">
+          <section className="panel" aria-labelledby="profile">
+            <h2 className="section-title" id="profile">
+              {texts.profile.title}
+            </h2>
+            <Profile />
+          </section>
+          <section className="panel" aria-labelledby="password">
+            <h2 className="section-title" id="password">
+              {texts.password.title}
+            </h2>
+            <Password />
+          </section>
+        </div>
+        <div className="account-column">
+          <section className="panel" aria-labelledby="sessions">
+            <MySessions titleId="sessions" />
+          </section>
+          <section className="panel" aria-labelledby="access">
+            <h2 className="section-title" id="access">
+              {texts.access.title}
+            </h2>
+            <p className="muted">{texts.access.text}</p>
+            <EffectivePermissionList subject={{ type: 'me', id: user.id }} />
+          </section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function SignOut(): ReactElement {
+  const [isAsking, setAsking] = useState(false);
+  const everywhere = useWrite(() => client.auth.signOutEverywhere());
+  return (
+    <Group gap="xs">
+      <Button variant="default" onClick={() => client.auth.signOut().catch(notifyFailure)}>
+        {t.account.signOut}
+      </Button>
+      <Button variant="default" onClick={() => setAsking(true)}>
+        {t.account.signOutEverywhere}
+      </Button>
+      {isAsking && (
+        <ConfirmDialog
+          title={t.account.signOutEverywhere}
+          confirmLabel={t.account.signOutEverywhere}
+          isDangerous
+          isPending={everywhere.isPending}
+          error={everywhere.error}
+          onConfirm={() => everywhere.run(undefined)}
+          onClose={() => setAsking(false)}
+        >
+          <p>{t.account.signOutEverywhereText}</p>
+        </ConfirmDialog>
+      )}
+    </Group>
+  );
+}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { errorCatalogue } from '@castellan/contract/errors';
-import { errorTexts, fieldTexts } from './de-errors.ts';
+import { errorTexts, fieldTexts } from './errors.ts';
 
 test('every error code has a German text, and no other has one', () => {
   assert.deepEqual(Object.keys(errorTexts).sort(), Object.keys(errorCatalogue).sort());

@@ -1,7 +1,7 @@
 // German texts that the app and the pages of people who are not signed in share.
 import type { PasswordRule } from '@castellan/sdk';
-import type { passwordTexts as english } from './en.ts';
-import type { Widened } from './type.ts';
+import type { passwordTexts as english } from '../en/password.ts';
+import type { Widened } from '../type.ts';
 
 const rules: Readonly<Record<string, (parameters: PasswordRule['parameters']) => string>> = {
   too_short: ({ min_length: length }) => `Verwenden Sie mindestens ${length} Zeichen.`,

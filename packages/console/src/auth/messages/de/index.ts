@@ -1,8 +1,8 @@
 // German texts of the pages of people who are not signed in.
 
-import { passwordTexts } from '../../shared/messages/de.ts';
-import { errorTexts, fieldTexts } from '../../shared/messages/de-errors.ts';
-import type { AuthTexts } from './en.ts';
+import { errorTexts, fieldTexts } from '../../../shared/messages/de/errors.ts';
+import { passwordTexts } from '../../../shared/messages/de/password.ts';
+import type { AuthTexts } from '../en/index.ts';
 
 export const de: AuthTexts = {
   email: 'E-Mail-Adresse',

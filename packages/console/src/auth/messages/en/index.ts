@@ -1,6 +1,6 @@
 // English texts of the pages of people who are not signed in.
-import { passwordTexts } from '../../shared/messages/en.ts';
-import type { Widened } from '../../shared/messages/type.ts';
+import { passwordTexts } from '../../../shared/messages/en/password.ts';
+import type { Widened } from '../../../shared/messages/type.ts';
 
 const noTexts: Readonly<Record<string, string>> = {};
 

@@ -1,0 +1,130 @@
+// One's own names. Email and roles are shown with the reason why they cannot be changed here.
+import type { User } from '@castellan/sdk';
+import { CastellanError } from '@castellan/sdk';
+import { TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactElement, useState } from 'react';
+import { formatDay } from '../../../shared/format.ts';
+import { Form, fieldError, LeaveGuard } from '../../components/forms.tsx';
+import { notifyDone } from '../../components/notify.tsx';
+import { ErrorAlert } from '../../components/states.tsx';
+import { callVersioned, readingVersioned, useWrite } from '../../data/api.ts';
+import { isCode } from '../../data/errors.ts';
+import { useMe } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { ConflictDialog } from './ConflictDialog.tsx';
+
+type Names = Pick<User, 'first_name' | 'last_name'>;
+
+export const namesOf = ({ first_name, last_name }: Names): Names => ({ first_name, last_name });
+
+export function Profile(): ReactElement {
+  const query = useQuery(readingVersioned('GET /api/v1/users/me', {}));
+  if (query.error && !query.data)
+    return <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />;
+  if (!query.data)
+    return (
+      <div className="skeletons" role="status" aria-busy="true" aria-label={t.common.list.loading}>
+        <i />
+        <i />
+      </div>
+    );
+  return <ProfileForm user={query.data.result.data} etag={query.data.etag} />;
+}
+
+function ProfileForm({ user, etag }: { user: User; etag: string | null }): ReactElement {
+  const me = useMe();
+  const texts = t.account.profile;
+  // What is typed and the version that it began with. Null: nothing is typed, the record shows.
+  const [draft, setDraft] = useState<{ names: Names; etag: string | null } | null>(null);
+  const names = draft?.names ?? namesOf(user);
+  const write = useWrite(
+    async ({ body, version }: { body: Names; version: string | null }) =>
+      callVersioned('PUT /api/v1/users/me', { body, headers: version ? { 'if-match': version } : {} }),
+    () => {
+      setDraft(null);
+      notifyDone(texts.saved);
+      void me.reload();
+    },
+  );
+  const change = (part: Partial<Names>): void =>
+    setDraft({ names: { ...names, ...part }, etag: draft?.etag ?? etag });
+  const isChanged = names.first_name !== user.first_name || names.last_name !== user.last_name;
+  const isStale = isCode(write.error, 'precondition_failed');
+  const error = isStale ? null : write.error;
+  return (
+    <>
+      <Form
+        onSubmit={() => write.run({ body: names, version: draft?.etag ?? etag })}
+        isPending={write.isPending}
+        error={error}
+        fields={['first_name', 'last_name']}
+        submitLabel={t.common.actions.save}
+        isDisabled={!isChanged}
+      >
+        <div className="account-pair">
+          <TextInput
+            label={texts.firstName}
+            autoComplete="given-name"
+            value={names.first_name}
+            error={fieldError(error, 'first_name')}
+            onChange={(event) => change({ first_name: event.currentTarget.value })}
+          />
+          <TextInput
+            label={texts.lastName}
+            autoComplete="family-name"
+            value={names.last_name}
+            error={fieldError(error, 'last_name')}
+            onChange={(event) => change({ last_name: event.currentTarget.value })}
+          />
+        </div>
+        <dl className="account-facts">
+          <div>
+            <dt>{texts.email}</dt>
+            <dd>
+              {user.email} <small>{texts.emailFixed}</small>
+            </dd>
+          </div>
+          <div>
+            <dt>{texts.roles}</dt>
+            <dd>
+              {user.is_superuser && <span className="badge badge-accent">{t.common.status.superuser}</span>}{' '}
+              {user.roles.length > 0 ? (
+                <span className="chips">
+                  {user.roles.map(({ id, name }) => (
+                    <span key={id} className="chip">
+                      {name}
+                    </span>
+                  ))}
+                </span>
+              ) : (
+                <span className="muted">{texts.noRoles}</span>
+              )}
+              <small>{texts.rolesFixed}</small>
+            </dd>
+          </div>
+        </dl>
+        <p className="muted">{texts.since(formatDay(user.created_at))}</p>
+      </Form>
+      <LeaveGuard when={isChanged} />
+      {isStale && (
+        <ConflictDialog
+          theirs={currentOf(write.error) ?? namesOf(user)}
+          mine={names}
+          isPending={write.isPending}
+          onClose={write.reset}
+          // The query has been read again since, with the version that is stored now.
+          onSave={(body) => write.run({ body, version: etag })}
+        />
+      )}
+    </>
+  );
+}
+
+/** Returns the names in the record that the service sends with its refusal; null if it sent none. */
+function currentOf(error: unknown): Names | null {
+  const current = error instanceof CastellanError ? error.body?.current : undefined;
+  if (typeof current !== 'object' || current === null) return null;
+  if (!('first_name' in current && 'last_name' in current)) return null;
+  return { first_name: String(current.first_name), last_name: String(current.last_name) };
+}

@@ -1,0 +1,91 @@
+// The pane of one service account: its keys, its access, what happened.
+import { Tabs } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactElement } from 'react';
+import { AuditTimeline } from '../../components/AuditTimeline.tsx';
+import { StatusBadge, Tag } from '../../components/badges.tsx';
+import { SidePane } from '../../components/SidePane.tsx';
+import { ErrorAlert } from '../../components/states.tsx';
+import { readingVersioned } from '../../data/api.ts';
+import { isCode } from '../../data/errors.ts';
+import { useCan } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { Access } from './Access.tsx';
+import { AccountActions } from './AccountActions.tsx';
+import { Keys } from './Keys.tsx';
+
+const tabs = ['keys', 'access', 'activity'] as const;
+type Tab = (typeof tabs)[number];
+
+type Props = { id: string; tab: Tab; onTab: (tab: Tab) => void; onClose: () => void };
+
+export function AccountPane({ id, tab, onTab, onClose }: Props): ReactElement {
+  const texts = t.serviceAccounts;
+  const query = useQuery(
+    readingVersioned('GET /api/v1/service-accounts/{service_account_id}', {
+      path: { service_account_id: id },
+    }),
+  );
+  const mayUpdate = useCan('service_account.update');
+  const account = query.data?.result.data;
+  const isGone = isCode(query.error, 'service_account_not_found');
+  const choose = (value: string | null): void => {
+    const chosen = tabs.find((one) => one === value);
+    if (chosen) onTab(chosen);
+  };
+  return (
+    <SidePane
+      label={account?.name ?? texts.title}
+      onClose={onClose}
+      header={
+        account && (
+          <>
+            <h2 data-raw>{account.name}</h2>
+            {account.description && (
+              <p className="muted" data-raw>
+                {account.description}
+              </p>
+            )}
+            <p>
+              <StatusBadge status={account.is_active ? 'active' : 'inactive'} />{' '}
+              {!mayUpdate && <Tag>{t.common.forbidden.readOnly}</Tag>}
+            </p>
+          </>
+        )
+      }
+    >
+      {isGone && <p className="muted">{texts.notFound}</p>}
+      {query.error && !isGone && <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />}
+      {!account && !query.error && (
+        <div className="skeletons" role="status" aria-busy="true" aria-label={t.common.list.loading}>
+          <i />
+          <i />
+          <i />
+        </div>
+      )}
+      {account && !isGone && (
+        <>
+          <AccountActions read={{ account, etag: query.data?.etag ?? null }} onDeleted={onClose} />
+          <Tabs value={tab} onChange={choose} keepMounted={false}>
+            <Tabs.List aria-label={texts.tabs.label}>
+              {tabs.map((one) => (
+                <Tabs.Tab key={one} value={one}>
+                  {texts.tabs[one]}
+                </Tabs.Tab>
+              ))}
+            </Tabs.List>
+            <Tabs.Panel value="keys" pt="md">
+              <Keys account={account} />
+            </Tabs.Panel>
+            <Tabs.Panel value="access" pt="md">
+              <Access read={{ account, etag: query.data?.etag ?? null }} />
+            </Tabs.Panel>
+            <Tabs.Panel value="activity" pt="md">
+              <AuditTimeline filter={{ resource_type: 'service_account', resource_id: id }} />
+            </Tabs.Panel>
+          </Tabs>
+        </>
+      )}
+    </SidePane>
+  );
+}

@@ -1,0 +1,66 @@
+// Creates a service account with its roles.
+import { Modal, Textarea, TextInput } from '@mantine/core';
+import { type ReactElement, useState } from 'react';
+import { Form, fieldError } from '../../components/forms.tsx';
+import { notifyDone } from '../../components/notify.tsx';
+import { RolePicker } from '../../components/RolePicker.tsx';
+import { call, useWrite } from '../../data/api.ts';
+import { useCan } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+
+type Props = { onClose: () => void; onCreated: (id: string) => void };
+
+export function CreateDialog({ onClose, onCreated }: Props): ReactElement {
+  const texts = t.serviceAccounts;
+  const mayReadRoles = useCan('role.read');
+  const [name, setName] = useState('');
+  const [description, setDescription] = useState('');
+  const [roleIds, setRoleIds] = useState<string[]>([]);
+  const write = useWrite(
+    () =>
+      call('POST /api/v1/service-accounts', {
+        body: { name, description, ...(roleIds.length > 0 ? { role_ids: roleIds } : {}) },
+      }),
+    ({ data }) => {
+      notifyDone(texts.created(data.name));
+      onCreated(data.id);
+    },
+  );
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={texts.create}
+      size="lg"
+      closeButtonProps={{ 'aria-label': t.common.actions.close }}
+    >
+      <Form
+        onSubmit={() => write.run(undefined)}
+        isPending={write.isPending}
+        error={write.error}
+        fields={['name', 'description']}
+        submitLabel={t.common.actions.create}
+        onCancel={onClose}
+      >
+        <TextInput
+          data-autofocus
+          required
+          label={texts.name}
+          autoComplete="off"
+          value={name}
+          error={fieldError(write.error, 'name')}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <Textarea
+          label={texts.description}
+          autosize
+          minRows={2}
+          value={description}
+          error={fieldError(write.error, 'description')}
+          onChange={(event) => setDescription(event.currentTarget.value)}
+        />
+        {mayReadRoles && <RolePicker label={texts.roles} value={roleIds} onChange={setRoleIds} />}
+      </Form>
+    </Modal>
+  );
+}

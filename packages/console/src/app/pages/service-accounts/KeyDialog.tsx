@@ -1,0 +1,109 @@
+// Creates an API key: its name, when it expires, and which of the account's permissions it may use.
+import type { NewApiKey, ServiceAccount } from '@castellan/sdk';
+import { Modal, TextInput } from '@mantine/core';
+import { type ReactElement, useId, useState } from 'react';
+import { Form, fieldError } from '../../components/forms.tsx';
+import { call, useWrite } from '../../data/api.ts';
+import { t } from '../../text.ts';
+
+type Props = { account: ServiceAccount; onClose: () => void; onMade: (key: NewApiKey) => void };
+
+export function KeyDialog({ account, onClose, onMade }: Props): ReactElement {
+  const texts = t.serviceAccounts.keys;
+  const [name, setName] = useState('');
+  const [expires, setExpires] = useState('');
+  const [narrowed, setNarrowed] = useState<readonly string[] | null>(null);
+  const write = useWrite(
+    () =>
+      call('POST /api/v1/service-accounts/{service_account_id}/keys', {
+        path: { service_account_id: account.id },
+        body: {
+          name,
+          ...(expires ? { expires_at: new Date(expires).toISOString() } : {}),
+          ...(narrowed ? { permissions: [...narrowed] } : {}),
+        },
+      }),
+    ({ data }) => onMade(data),
+  );
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={texts.create}
+      closeButtonProps={{ 'aria-label': t.common.actions.close }}
+    >
+      <Form
+        onSubmit={() => write.run(undefined)}
+        isPending={write.isPending}
+        error={write.error}
+        fields={['name', 'expires_at']}
+        submitLabel={t.common.actions.create}
+        onCancel={onClose}
+        isDisabled={narrowed?.length === 0}
+      >
+        <TextInput
+          data-autofocus
+          required
+          label={texts.name}
+          description={texts.nameHelp}
+          autoComplete="off"
+          value={name}
+          error={fieldError(write.error, 'name')}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <TextInput
+          type="datetime-local"
+          label={texts.expires}
+          description={texts.expiresHelp}
+          value={expires}
+          error={fieldError(write.error, 'expires_at')}
+          onChange={(event) => setExpires(event.currentTarget.value)}
+        />
+        <Narrowing permissions={account.permissions} value={narrowed} onChange={setNarrowed} />
+      </Form>
+    </Modal>
+  );
+}
+
+type NarrowingProps = {
+  /** What the account may do. */
+  permissions: readonly string[];
+  /** Null: the key may use all of them. */
+  value: readonly string[] | null;
+  onChange: (value: readonly string[] | null) => void;
+};
+
+function Narrowing({ permissions, value, onChange }: NarrowingProps): ReactElement {
+  const texts = t.serviceAccounts.keys;
+  const id = useId();
+  const toggle = (name: string, isOn: boolean): void =>
+    onChange(isOn ? [...(value ?? []), name] : (value ?? []).filter((one) => one !== name));
+  return (
+    <fieldset className="choice">
+      <legend>{texts.narrow}</legend>
+      <label>
+        <input type="radio" name={id} checked={value === null} onChange={() => onChange(null)} />
+        {texts.narrowAll}
+      </label>
+      <label>
+        <input type="radio" name={id} checked={value !== null} onChange={() => onChange([])} />
+        {texts.narrowSome}
+      </label>
+      {value !== null && permissions.length === 0 && <p className="muted">{texts.narrowNone}</p>}
+      {value !== null && permissions.length > 0 && (
+        <div className="narrowing">
+          {permissions.map((name) => (
+            <label key={name}>
+              <input
+                type="checkbox"
+                checked={value.includes(name)}
+                onChange={(event) => toggle(name, event.currentTarget.checked)}
+              />
+              <span className="mono">{name}</span>
+            </label>
+          ))}
+        </div>
+      )}
+    </fieldset>
+  );
+}
