@@ -12,7 +12,7 @@ const menu = (page: Page) => page.getByRole('navigation', { name: 'Pages' });
 const people = (page: Page) => page.getByRole('table').getByText(email);
 
 /** Removes all access tokens from the allowlist, as their expiry does. Sessions live on. */
-const expireAccessTokens = () => site.service.sql("delete from tokens where kind = 'access'");
+const expireAccessTokens = () => site.service.sql("delete from session_tokens where kind = 'access'");
 
 const refreshes = (page: Page): string[] => {
   const found: string[] = [];
@@ -62,7 +62,7 @@ test('what was typed survives a session that ends elsewhere, and the form is sen
   await dialog.getByLabel(/^Password/).fill(ADMIN.password);
   await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
   await dialog.waitFor({ state: 'detached' });
-  await page.getByText('grace@example.com').first().waitFor();
+  await page.getByText('Grace Hopper').first().waitFor();
   const created = await site.service.sql("select 1 from users where email = 'grace@example.com'");
   assert.equal(created.length, 1);
 });
@@ -90,7 +90,7 @@ test('a failed list says so and can be tried again', async (t) => {
     }),
   );
   await menu(page).getByRole('link', { name: 'Users', exact: true }).click();
-  const alert = page.getByRole('alert').filter({ hasText: 'r-1' });
+  const alert = page.getByRole('alert').filter({ hasText: 'Something failed.' });
   await alert.waitFor();
   await page.unroute('**/api/v1/users?**');
   await alert.getByRole('button', { name: 'Try again' }).click();

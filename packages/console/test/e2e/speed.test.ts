@@ -1,8 +1,8 @@
 // The time from an input to the next paint, with 12,000 users, and a matrix of 250 permissions and 40 roles.
 // Times are compared with work of a known size that the same browser does at the same moment, so that a busy machine does not
-// fail the test: what 200 ms allow on a quiet one is LIMIT times that work.
+// fail the test.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { heading, openAs, startConsole } from '../harness.ts';
 
@@ -10,8 +10,8 @@ const site = await startConsole({ after });
 
 /** Of a processor four times slower than this one. */
 const CPU_SLOWDOWN = 4;
-/** The reference work takes 20 ms on two quiet cores at that slow-down; 200 ms are ten times as long. */
-const LIMIT = 10;
+/** The inputs take 0.8 to 0.9 of the reference work, beside other load. Three times as long would be felt. */
+const LIMIT = 3;
 const INPUTS = 7;
 
 await site.service.sql(`insert into users (id, email, first_name, last_name, password_hash, is_active, verified)
@@ -63,22 +63,26 @@ const referenceWork = (page: Page): Promise<number> =>
     return times.sort((a, b) => a - b)[${INPUTS >> 1}];
   })()`);
 
-async function assertFast(page: Page, what: string, run: () => Promise<number>): Promise<void> {
+async function assertFast(
+  t: TestContext,
+  page: Page,
+  what: string,
+  run: () => Promise<number>,
+): Promise<void> {
   const reference = await referenceWork(page);
   const time = await run();
   const ratio = time / reference;
-  assert.ok(
-    ratio <= LIMIT,
-    `${what}: ${time.toFixed(0)} ms, ${ratio.toFixed(1)} times the reference work of ${reference.toFixed(0)} ms`,
-  );
+  const result = `${what}: ${time.toFixed(0)} ms, ${ratio.toFixed(1)} times the reference work of ${reference.toFixed(0)} ms`;
+  t.diagnostic(result);
+  assert.ok(ratio <= LIMIT, result);
 }
 
 test('the list of users stays quick', async (t) => {
   const { page } = await openAs(t, site, '/users?size=100');
   await page.getByRole('row').nth(50).waitFor();
   await slowDown(page);
-  await assertFast(page, 'selecting a row', () => clickEach(page, '[data-select]', 1));
-  await assertFast(page, 'opening the pane', () => clickEach(page, '[data-open]', 1));
+  await assertFast(t, page, 'selecting a row', () => clickEach(page, '[data-select]', 1));
+  await assertFast(t, page, 'opening the pane', () => clickEach(page, '[data-open]', 1));
 });
 
 test('the matrix stays quick', async (t) => {
@@ -86,7 +90,7 @@ test('the matrix stays quick', async (t) => {
   await heading(page).waitFor();
   await page.getByRole('checkbox').nth(200).waitFor();
   await slowDown(page);
-  await assertFast(page, 'changing a cell', () =>
+  await assertFast(t, page, 'changing a cell', () =>
     clickEach(page, '[role="checkbox"]:not([aria-disabled="true"])', 20),
   );
 });
