@@ -22,7 +22,7 @@ async function seed() {
   return { admin, top, child, leaf, other, role };
 }
 
-const itemOf = (page: Page, name: string) => page.getByRole('treeitem', { name: new RegExp(`^${name},`) });
+const itemOf = (page: Page, name: string) => page.getByRole('treeitem', { name: new RegExp(`^${name} `) });
 const parentOf = async (id: string): Promise<string | null> => {
   const [row] = await site.service.sql<{ parent_id: string | null }>(
     'select parent_id from role_groups where id = $1',

@@ -37,7 +37,7 @@ const rowIdOf = (target: EventTarget | null): string | undefined =>
 export function Tree(props: Props): ReactElement {
   const { rows, selectedId, nodes, onMoveTo } = props;
   const tree = useRef<HTMLDivElement>(null);
-  const typed = useRef({ text: '', at: 0 });
+  const typed = useRef({ text: '', at: Number.NEGATIVE_INFINITY });
   const [focused, setFocused] = useState<string | null>(null);
   const [dragged, setDragged] = useState<string | null>(null);
   const [over, setOver] = useState<string | null>(null);
@@ -117,11 +117,6 @@ export function Tree(props: Props): ReactElement {
       }}
       onDragEnd={() => setDragged(null)}
     >
-      {dragged !== null && canDrop(null) && (
-        <div className="tree-root-drop" data-over={over === null || undefined}>
-          {t.roleGroups.dropRoot}
-        </div>
-      )}
       <div
         className="tree"
         role="tree"
@@ -139,7 +134,6 @@ export function Tree(props: Props): ReactElement {
             aria-setsize={row.siblings}
             aria-expanded={row.hasChildren ? row.isOpen : undefined}
             aria-selected={row.id === selectedId}
-            aria-label={`${row.name}, ${props.countLabel(row.count)}`}
             tabIndex={row.id === stop ? 0 : -1}
             data-group={row.id}
             data-over={(row.id === over && dragged !== null && canDrop(row.id)) || undefined}
@@ -152,10 +146,18 @@ export function Tree(props: Props): ReactElement {
             </span>
             <IconFolder size={17} aria-hidden />
             <span className="tree-name">{row.name}</span>
-            <span className="badge">{formatNumber(row.count)}</span>
+            <span className="badge" aria-hidden>
+              {formatNumber(row.count)}
+            </span>
+            <span className="visually-hidden">{props.countLabel(row.count)}</span>
           </div>
         ))}
       </div>
+      {dragged !== null && canDrop(null) && (
+        <div className="tree-root-drop" data-over={over === null || undefined}>
+          {t.roleGroups.dropRoot}
+        </div>
+      )}
     </div>
   );
 }
