@@ -1,15 +1,65 @@
 // Texts of the page Permissions.
+import { createPlural } from '../../../shared/language.ts';
+
+const plural = createPlural('en');
 
 export const permissions = {
   title: 'Permissions',
+  count: (count: number) => plural(count, { one: '# permission', other: '# permissions' }),
   newPermission: 'New permission',
   newGroup: 'New group',
+  newChild: 'New child group',
+  childOf: (name: string) =>
+    `The group will stand below ${name}. Its permissions begin with its own name only.`,
+  groupHelp: 'The names of its permissions begin with the name of the group.',
   group: 'Permission group',
+  groups: 'Permission groups',
+  allGroups: 'All permissions',
   chooseGroup: 'Choose a group',
   action: 'Action',
   actionHelp: 'Such as “publish”. The name of the group is added in front.',
   fullName: (name: string) => `The permission will be called ${name}.`,
+  name: 'Name',
   description: 'Description',
   created: (name: string) => `${name} was created.`,
+  saved: (name: string) => `${name} was saved.`,
   taken: 'The group already has a permission with this name.',
+  search: 'Search permissions',
+  filter: 'Filter',
+  filters: {
+    all: 'All permissions',
+    unused: 'In no role',
+    builtin: 'Built-in',
+    own: 'Of your product',
+  },
+  builtin: 'Built-in',
+  usedBy: 'Used by',
+  roles: (count: number) => plural(count, { one: '# role', other: '# roles' }),
+  noRole: 'No role',
+  pane: 'Permission',
+  inRoles: 'Roles that have it',
+  inNoRole: 'No role has it, so only superusers may do it.',
+  holders: 'Who holds it',
+  holdersTotal: (count: number) => plural(count, { one: '# holder', other: '# holders' }),
+  nobody: 'Nobody holds it through a role.',
+  through: (names: string) => `through ${names}`,
+  more: 'Show more',
+  export: 'Export CSV',
+  explain: 'Open in the access explorer',
+  builtinDelete: 'A built-in permission cannot be deleted.',
+  usedDelete: (names: string) => `It cannot be deleted while roles have it: ${names}.`,
+  deleteTitle: (name: string) => `Delete ${name}`,
+  deleteText: 'No role has this permission. It will be deleted for good.',
+  deleted: (name: string) => `${name} was deleted.`,
+  editGroup: 'Rename or describe',
+  editGroupHelp:
+    'A new name also renames the permissions of the group. Change it in your product at the same time.',
+  groupBlocked: (children: number, members: number) =>
+    `The group cannot be deleted: it has ${[
+      ...(children > 0 ? [plural(children, { one: '# child group', other: '# child groups' })] : []),
+      ...(members > 0 ? [plural(members, { one: '# permission', other: '# permissions' })] : []),
+    ].join(' and ')}.`,
+  deleteGroupText: 'The group will be deleted for good. It has no child groups and no permissions.',
+  emptyTitle: 'No permissions here yet',
+  emptyText: 'A permission names one thing that your product can allow, such as orders.refund.',
 };

@@ -1,5 +1,57 @@
-// Texts of the page Role groups.
+// Texts of the page Role groups, and of trees of groups elsewhere.
+import { createPlural } from '../../../shared/language.ts';
+
+const plural = createPlural('en');
 
 export const roleGroups = {
   title: 'Role groups',
+  count: (count: number) => plural(count, { one: '# group', other: '# groups' }),
+  roles: (count: number) => plural(count, { one: '# role', other: '# roles' }),
+  search: 'Search groups',
+  tree: 'Role groups',
+  help: 'Arrow keys move and open, M moves the group elsewhere.',
+  newGroup: 'New group',
+  newChild: 'New child group',
+  childOf: (name: string) => `The group will be part of ${name}.`,
+  created: (name: string) => `${name} was created.`,
+  saved: (name: string) => `${name} was saved.`,
+  taken: 'Another group has this name. Choose a different one.',
+  edit: 'Edit details',
+  editTitle: (name: string) => `Edit ${name}`,
+  clone: 'Clone',
+  cloneTitle: (name: string) => `Clone ${name}`,
+  cloneHelp: 'The copy gets the same place, description and roles, but no child groups.',
+  copyOf: (name: string) => `${name} (copy)`,
+  move: 'Move',
+  moveTo: 'Move to…',
+  moveTitle: (name: string) => `Move ${name}`,
+  root: 'Top level',
+  dropRoot: 'Drop here to move to the top level',
+  moved: (name: string, place: string) => `${name} was moved to ${place}.`,
+  chooseTitle: 'Choose a group',
+  chooseText: 'Its roles and what you can do with it show here.',
+  missingTitle: 'This group does not exist',
+  missingText: 'It was deleted, or the address is wrong.',
+  emptyTitle: 'No role groups yet',
+  emptyText: 'Groups arrange roles, for example by department. They give nobody a permission.',
+  own: 'Roles of this group',
+  nested: 'Roles of its child groups',
+  noRoles: 'This group has no roles of its own.',
+  from: (path: string) => `from ${path}`,
+  add: 'Add roles',
+  addTitle: (name: string) => `Add roles to ${name}`,
+  addLabel: 'Roles',
+  added: (count: number, name: string) =>
+    plural(count, { one: `# role was added to ${name}.`, other: `# roles were added to ${name}.` }),
+  removeRole: (role: string, group: string) => `Remove ${role} from ${group}`,
+  removed: (role: string, group: string) => `${role} was removed from ${group}.`,
+  deleteTitle: (name: string) => `Delete ${name}`,
+  deleteText: 'The group will be deleted for good. It has no child groups and no roles.',
+  deleted: (name: string) => `${name} was deleted.`,
+  blocked: (children: number, roles: number) =>
+    `This group cannot be deleted: it has ${[
+      ...(children > 0 ? [plural(children, { one: '# child group', other: '# child groups' })] : []),
+      ...(roles > 0 ? [plural(roles, { one: '# role', other: '# roles' })] : []),
+    ].join(' and ')}.`,
+  activity: 'Activity',
 };

@@ -1,0 +1,146 @@
+// Role groups: the tree by keys and pointer, moves with Undo, search, roles, blockers, conflicts.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ADMIN, signIn } from '@castellan/testing/harness';
+import { makeRole, makeRoleGroup, newName } from '@castellan/testing/records/fixture';
+import { addUser } from '@castellan/testing/sessions/accounts';
+import type { Page } from 'playwright-core';
+import { assertAccessible } from '../accessibility.ts';
+import { openAs, startConsole } from '../harness.ts';
+
+const site = await startConsole({ after });
+
+/** `top / child / leaf` and `other`; the leaf has a role. */
+async function seed() {
+  // A person has so few sessions that the pages of this file would end an older one.
+  const admin = await signIn(site.service, ADMIN);
+  const top = await makeRoleGroup(admin, { name: newName('Top') });
+  const child = await makeRoleGroup(admin, { name: newName('Child'), parent_id: top.id });
+  const leaf = await makeRoleGroup(admin, { name: newName('Leaf'), parent_id: child.id });
+  const other = await makeRoleGroup(admin, { name: newName('Zone') });
+  const role = await makeRole(admin, { name: newName('Clerk'), role_group_id: leaf.id });
+  return { admin, top, child, leaf, other, role };
+}
+
+const itemOf = (page: Page, name: string) => page.getByRole('treeitem', { name: new RegExp(`^${name} `) });
+const parentOf = async (id: string): Promise<string | null> => {
+  const [row] = await site.service.sql<{ parent_id: string | null }>(
+    'select parent_id from role_groups where id = $1',
+    [id],
+  );
+  return row?.parent_id ?? null;
+};
+
+test('keys move in the tree and open and close groups; a reload keeps what is open', async (t) => {
+  const { top, child, leaf } = await seed();
+  const { page } = await openAs(t, site, `/role-groups?g=${top.id}`);
+  await itemOf(page, top.name).focus();
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await itemOf(page, child.name).getAttribute('aria-level'), '2');
+  assert.ok(await itemOf(page, child.name).evaluate((one) => one === document.activeElement));
+  await page.keyboard.press('ArrowLeft');
+  await itemOf(page, leaf.name).waitFor({ state: 'detached' });
+  await page.reload();
+  await itemOf(page, child.name).waitFor();
+  assert.equal(await itemOf(page, child.name).getAttribute('aria-expanded'), 'false');
+  assert.equal(await itemOf(page, leaf.name).count(), 0);
+  await itemOf(page, top.name).focus();
+  await page.keyboard.type(child.name.slice(0, 5));
+  await page.keyboard.press('ArrowRight');
+  await itemOf(page, leaf.name).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 2, name: child.name }).waitFor();
+  await page.getByText(`This group cannot be deleted: it has 1 child group.`).waitFor();
+  await assertAccessible(page, 'the role groups');
+});
+
+test('a group is moved by a key and a dialog that does not offer its own subtree, and back by Undo', async (t) => {
+  const { top, child, leaf, other } = await seed();
+  const { page } = await openAs(t, site, `/role-groups?g=${child.id}`);
+  await itemOf(page, child.name).focus();
+  await page.keyboard.press('m');
+  const dialog = page.getByRole('dialog', { name: `Move ${child.name}` });
+  await dialog.getByRole('searchbox').waitFor();
+  const offered = await dialog
+    .getByRole('radio')
+    .evaluateAll((all) => all.map((one) => one.parentElement?.innerText));
+  assert.ok(offered.includes('Top level') && offered.includes(other.name));
+  assert.ok(!offered.some((one) => one?.includes(child.name) || one?.includes(leaf.name)), offered.join());
+  await assertAccessible(page, 'the dialog to move');
+  await dialog.getByLabel(other.name, { exact: true }).check();
+  await dialog.getByRole('button', { name: 'Move' }).click();
+  await page.getByText(`${child.name} was moved to ${other.name}.`).waitFor();
+  assert.equal(await parentOf(child.id), other.id);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText(`${top.name} / ${child.name}`, { exact: true }).waitFor();
+  assert.equal(await parentOf(child.id), top.id);
+});
+
+test('a group is dragged onto another, and to the top level', async (t) => {
+  const { child, other } = await seed();
+  const { page } = await openAs(t, site, `/role-groups?g=${child.id}`);
+  await itemOf(page, child.name).dragTo(itemOf(page, other.name));
+  await page.getByText(`${child.name} was moved to ${other.name}.`).waitFor();
+  assert.equal(await parentOf(child.id), other.id);
+});
+
+test('a search keeps ancestors and the whole matching subtree', async (t) => {
+  const { top, child, leaf, other } = await seed();
+  const { page } = await openAs(t, site, `/role-groups?q=${child.name}`);
+  await itemOf(page, leaf.name).waitFor();
+  assert.equal(await itemOf(page, top.name).count(), 1);
+  assert.equal(await itemOf(page, other.name).count(), 0);
+  await page.getByRole('searchbox', { name: 'Search groups' }).fill('no such group');
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await itemOf(page, other.name).waitFor();
+});
+
+test('a role is removed with Undo; an empty group is created and deleted', async (t) => {
+  const { leaf, role } = await seed();
+  const { page } = await openAs(t, site, `/role-groups?g=${leaf.id}`);
+  await page.getByRole('button', { name: `Remove ${role.name} from ${leaf.name}` }).click();
+  await page.getByText('This group has no roles of its own.').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('link', { name: role.name }).waitFor();
+  const more = (name: string) => page.getByRole('button', { name: `Actions for ${name}` });
+  await more(leaf.name).click();
+  await page.getByRole('menuitem', { name: 'New child group' }).click();
+  const name = newName('Fresh');
+  await page.getByRole('dialog').getByLabel('Name').fill(name);
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('heading', { level: 2, name }).waitFor();
+  await more(name).click();
+  await page.getByRole('menuitem', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('Choose a group').waitFor();
+  assert.equal((await site.service.sql('select from role_groups where name = $1', [name])).length, 0);
+});
+
+test('a rename that meets another change asks field by field', async (t) => {
+  const { admin, other } = await seed();
+  const { page } = await openAs(t, site, `/role-groups?g=${other.id}`, { expected: ['412'] });
+  await page.getByRole('button', { name: `Actions for ${other.name}` }).click();
+  await page.getByRole('menuitem', { name: 'Edit details' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill(`${other.name} mine`);
+  await admin.put(`/api/v1/role-groups/${other.id}`, { name: `${other.name} theirs` });
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(`Theirs: ${other.name} theirs`).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  assert.equal(await page.getByRole('dialog').getByLabel('Name').inputValue(), `${other.name} theirs`);
+});
+
+test('people who may only read cannot move, and read why', async (t) => {
+  const { other } = await seed();
+  const reader = await addUser(site.service);
+  await site.service.sql(
+    "insert into user_roles (user_id, role_id) select $1, id from roles where name = 'Manager'",
+    [reader.id],
+  );
+  const { page } = await openAs(t, site, `/role-groups?g=${other.id}`, { as: reader });
+  const move = page.getByRole('button', { name: 'Move to…' });
+  assert.equal(await move.getAttribute('aria-description'), 'You need the permission role_group.update.');
+  await itemOf(page, other.name).focus();
+  await page.keyboard.press('m');
+  assert.equal(await page.getByRole('dialog').count(), 0);
+});
