@@ -71,6 +71,26 @@ test('a person and a permission are found by typing, and stand in the address', 
   assert.equal(new URL(page.url()).search, `?user=${bob.id}&permission=orders.refund`);
 });
 
+test('without a permission, everything that the person may do is listed, each with its source', async (t) => {
+  const { page } = await openAs(t, site, `/access?user=${ada.id}`);
+  const line = page.getByRole('listitem').filter({ hasText: 'orders.read' });
+  assert.match((await line.textContent()) ?? '', /Order reader.*Company › Sales/);
+  await assertAccessible(page);
+  await page.getByRole('textbox', { name: 'Filter permissions' }).fill('orders.refund');
+  await page.getByText('None of these permissions contains “orders.refund”.').waitFor();
+  await page.getByRole('link', { name: 'Ask the access explorer' }).click();
+  await page.getByRole('heading', { name: 'No, Ada Reader does not have orders.refund' }).waitFor();
+});
+
+test('an inactive account and a superuser are marked in the list of what they may do', async (t) => {
+  const { page } = await openAs(t, site, `/access?user=${eve.id}`);
+  await page.getByText('Inactive: may do nothing now.').waitFor();
+  await page.goto('/access');
+  await page.getByRole('combobox', { name: 'Person' }).fill('admin@');
+  await page.getByRole('option', { name: /admin@example.com/ }).click();
+  await page.getByText('Superuser: holds every permission').waitFor();
+});
+
 test('an unknown permission and an inactive account are told', async (t) => {
   const { page } = await openAs(t, site, `/access?user=${ada.id}&permission=orders.print`);
   await answer(page).getByText('There is no permission of this name.').waitFor();
