@@ -67,10 +67,10 @@ test('language and color scheme survive a reload', async (t) => {
 test('an ended session asks for the password over the page and goes on', async (t) => {
   const { page } = await openAs(t, site, '/overview', { expected: ['401'] });
   await heading(page).waitFor();
+  await page.waitForLoadState('networkidle');
   await site.service.sql('update users set session_epoch = session_epoch + 1 where email = $1', [
     'admin@example.com',
   ]);
-  await page.getByRole('link', { name: 'Users', exact: true }).click();
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox').fill('admin');
   const dialog = page.getByRole('dialog', { name: 'Your session has ended' });

@@ -2,7 +2,7 @@
 // It must not filter by itself: the service returns exactly what the filter asks for.
 import { Button } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
-import { type ReactElement, type ReactNode, useSyncExternalStore } from 'react';
+import { type KeyboardEvent, type ReactElement, type ReactNode, useSyncExternalStore } from 'react';
 import { currentZone, formatDay, formatLongDay, subscribeZone, zoneName } from '../../shared/format.ts';
 import { type AuditFilter, useAuditLog } from '../data/audit.ts';
 import { t } from '../text.ts';
@@ -40,8 +40,21 @@ export function AuditTimeline({
   const { onPick, onOpen, activeId } = rows;
   const Title = headingLevel === 2 ? 'h2' : 'h3';
   if (!mayRead) return <p className="muted">{t.common.forbidden.reason('audit_log.read')}</p>;
+  // The arrow keys move between entries. Beside an open pane, they show the next one.
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || !(event.target instanceof HTMLElement) || !event.target.matches('[data-open]')) return;
+    const all = [...event.currentTarget.querySelectorAll<HTMLElement>('[data-open]')];
+    const next = all[all.indexOf(event.target) + step];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+    const { open: id } = next.dataset;
+    if (id && activeId) onOpen?.(id);
+  };
   return (
-    <div className="timeline" aria-busy={query.isPending}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: handles the keys of the buttons inside
+    <div className="timeline" aria-busy={query.isPending} onKeyDown={onKeyDown}>
       {query.error && <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && (
         <div className="skeletons" role="status" aria-label={t.audit.label}>

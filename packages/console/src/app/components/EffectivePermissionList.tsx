@@ -6,7 +6,7 @@ import { IconAlertTriangle, IconKeyOff, IconSearch, IconShieldCheck } from '@tab
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, type ReactNode, useState } from 'react';
 import { formatNumber } from '../../shared/format.ts';
-import { type EffectiveSubject, useEffectivePermissions } from '../data/effective.ts';
+import { type EffectiveSubject, pathsOf, useEffectivePermissions } from '../data/effective.ts';
 import { useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
 import { Tag } from './badges.tsx';
@@ -184,12 +184,6 @@ function Line({
     </li>
   );
 }
-
-const SEPARATOR = ' › ';
-
-/** Returns the paths of the role groups of a role, one below the other. */
-export const pathsOf = ({ role_groups }: Pick<PermissionSource, 'role_groups'>): string[] =>
-  role_groups.map((path) => path.join(SEPARATOR));
 
 function Source({ source }: { source: PermissionSource }): ReactElement {
   const { can } = useMe();

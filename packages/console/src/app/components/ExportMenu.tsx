@@ -8,9 +8,9 @@ import { t } from '../text.ts';
 import { notifyDone, notifyFailure } from './notify.tsx';
 
 const types = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
-export type ExportType = keyof typeof types;
+type ExportType = keyof typeof types;
 
-export type ExportOptions = {
+type ExportOptions = {
   signal: AbortSignal;
   headers: Readonly<Record<string, string>>;
   timeoutMs: number;

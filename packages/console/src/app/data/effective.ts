@@ -1,5 +1,6 @@
 // Reads what a subject may do, by the operation that the person may use for it.
 // It must not ask for what the person may not see: `missing` says which permission that needs.
+import type { PermissionSource } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { reading } from './api.ts';
 import { useMe } from './me.tsx';
@@ -24,3 +25,9 @@ export function useEffectivePermissions(subject: EffectiveSubject) {
   });
   return { query, isMe, missing };
 }
+
+const SEPARATOR = ' › ';
+
+/** Returns the paths of the role groups of a role, one below the other. */
+export const pathsOf = ({ role_groups }: Pick<PermissionSource, 'role_groups'>): string[] =>
+  role_groups.map((path) => path.join(SEPARATOR));

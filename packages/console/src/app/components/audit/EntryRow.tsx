@@ -87,7 +87,7 @@ export function EntryRow({ entry, onPick, onOpen, isActive }: Props): ReactEleme
         {...(onOpen
           ? { 'aria-pressed': isActive }
           : { 'aria-expanded': isOpen, ...(isOpen ? { 'aria-controls': id } : {}) })}
-        data-open={onOpen ? true : undefined}
+        data-open={onOpen ? entry.id : undefined}
         onClick={() => (onOpen ? onOpen(entry.id) : setOpen(!isOpen))}
       >
         <Chevron size={16} aria-hidden className="mirrored" />

@@ -111,7 +111,7 @@ const SECRET_TEXT = /\b(castellan_[A-Za-z0-9]{12})_[A-Za-z0-9_]+/g;
 const MASK = '••••••';
 
 /** Returns the value without what is or looks like a secret. Switches, such as `must_change_password`, stay. */
-export function masked(name: string, value: unknown): unknown {
+function masked(name: string, value: unknown): unknown {
   if (typeof value === 'string')
     return SECRET_NAME.test(name) ? MASK : value.replaceAll(SECRET_TEXT, `$1_${MASK}`);
   if (Array.isArray(value)) return value.map((one) => masked(name, one));

@@ -8,9 +8,9 @@ test('the axis ends at a round number that holds every value', () => {
   for (const [value, max] of [
     [0, 4],
     [4, 4],
-    [7, 10],
+    [7, 8],
     [11, 20],
-    [33, 50],
+    [33, 40],
     [100, 100],
     [101, 200],
   ] as const)

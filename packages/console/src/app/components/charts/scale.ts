@@ -1,11 +1,13 @@
 // Numbers of a chart: where its points lie and where its axis ends.
 
-/** Returns the smallest of 1, 2, 5, 10, 20, 50, … that is not below the number, and at least 4. */
+const steps = [1, 2, 3, 4, 5, 6, 8, 10];
+
+/** Returns the smallest round number, such as 8, 30 or 400, that is not below the number, and at least 4. */
 export function niceMax(value: number): number {
   const least = 4;
   if (value <= least) return least;
   const base = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].map((step) => step * base).find((step) => step >= value) ?? value;
+  return steps.map((step) => step * base).find((step) => step >= value) ?? value;
 }
 
 export type Box = { width: number; height: number; max: number };

@@ -21,8 +21,6 @@ export const access: Messages['access'] = {
   ask: 'Fragen Sie, ob jemand etwas darf',
   askHelp:
     'Wählen Sie eine Person und eine Berechtigung. Die Antwort hat eine eigene Adresse, zum Beispiel für ein Ticket.',
-  askHelpYou:
-    'Wählen Sie eine Berechtigung. Die Antwort hat eine eigene Adresse, zum Beispiel für ein Ticket.',
   yes: (name, permission) => `Ja, ${name} hat ${permission}`,
   no: (name, permission) => `Nein, ${name} hat ${permission} nicht`,
   reasons: {

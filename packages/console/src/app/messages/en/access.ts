@@ -19,7 +19,6 @@ export const access = {
   typePermission: 'Type the whole name.',
   ask: 'Ask whether somebody may do something',
   askHelp: 'Choose a person and a permission. The answer has its own address, to share in a ticket.',
-  askHelpYou: 'Choose a permission. The answer has its own address, to share in a ticket.',
   yes: (name: string, permission: string) => `Yes, ${name} has ${permission}`,
   no: (name: string, permission: string) => `No, ${name} does not have ${permission}`,
   reasons: {

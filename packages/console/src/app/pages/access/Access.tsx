@@ -1,14 +1,16 @@
 // The page Access explorer: may somebody do something and why, who may, and how two people differ.
 import { Tabs } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
-import type { ReactElement } from 'react';
+import { lazy, type ReactElement, Suspense } from 'react';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import './access.css';
 import { Check } from './Check.tsx';
-import { Compare } from './Compare.tsx';
-import { Holders } from './Holders.tsx';
+
+// Loaded when their tab opens.
+const Holders = lazy(() => import('./Holders.tsx').then(({ Holders: view }) => ({ default: view })));
+const Compare = lazy(() => import('./Compare.tsx').then(({ Compare: view }) => ({ default: view })));
 
 const route = getRouteApi('/access');
 const views = ['check', 'holders', 'compare'] as const;
@@ -55,10 +57,14 @@ export function Access(): ReactElement {
           />
         </Tabs.Panel>
         <Tabs.Panel value="holders" className="access-view">
-          <Holders permission={permission} onChange={change} />
+          <Suspense>
+            <Holders permission={permission} onChange={change} />
+          </Suspense>
         </Tabs.Panel>
         <Tabs.Panel value="compare" className="access-view">
-          <Compare user={user} other={other} onChange={change} />
+          <Suspense>
+            <Compare user={user} other={other} onChange={change} />
+          </Suspense>
         </Tabs.Panel>
       </Tabs>
     </>

@@ -4,7 +4,7 @@ import { Loader } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconCircleX, IconRoute } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactElement, ReactNode } from 'react';
+import { lazy, type ReactElement, type ReactNode, Suspense } from 'react';
 import { PersonPicker } from '../../components/PersonPicker.tsx';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
 import { call, keepingRows } from '../../data/api.ts';
@@ -13,6 +13,12 @@ import { t } from '../../text.ts';
 import { Chain } from './Chain.tsx';
 import { Nearest } from './Nearest.tsx';
 import { PermissionPicker } from './PermissionPicker.tsx';
+
+const Everything = lazy(() =>
+  import('../../components/EffectivePermissionList.tsx').then(({ EffectivePermissionList }) => ({
+    default: EffectivePermissionList,
+  })),
+);
 
 type Props = {
   user: string | undefined;
@@ -52,12 +58,15 @@ export function Check({ user, permission, mayChoosePerson, onChange }: Props): R
         )}
         <PermissionPicker value={permission} onChange={(name) => onChange({ permission: name })} />
       </div>
-      {!isAsked && (
-        <Empty
-          icon={<IconRoute size={32} aria-hidden />}
-          title={t.access.ask}
-          text={mayChoosePerson ? t.access.askHelp : t.access.askHelpYou}
-        />
+      {user !== undefined && !isAsked && (
+        <section className="panel">
+          <Suspense>
+            <Everything key={user} subject={{ type: 'user', id: user }} headingLevel={2} />
+          </Suspense>
+        </section>
+      )}
+      {user === undefined && (
+        <Empty icon={<IconRoute size={32} aria-hidden />} title={t.access.ask} text={t.access.askHelp} />
       )}
       {isAsked && answer.error && <ErrorAlert error={answer.error} onRetry={() => void answer.refetch()} />}
       {isAsked && answer.isPending && !answer.error && (

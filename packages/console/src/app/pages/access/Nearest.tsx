@@ -2,11 +2,14 @@
 import type { Explanation } from '@castellan/sdk';
 import { Button, Tooltip } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { type ReactElement, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { Adds } from './Adds.tsx';
-import { GrantDialog } from './GrantDialog.tsx';
+
+const GrantDialog = lazy(() =>
+  import('./GrantDialog.tsx').then(({ GrantDialog: dialog }) => ({ default: dialog })),
+);
 
 type Props = { explanation: Explanation; isMe: boolean };
 
@@ -59,12 +62,14 @@ export function Nearest({ explanation, isMe }: Props): ReactElement {
         ))}
       </ul>
       {granting !== null && (
-        <GrantDialog
-          explanation={explanation}
-          first={granting}
-          isMe={isMe}
-          onClose={() => setGranting(null)}
-        />
+        <Suspense>
+          <GrantDialog
+            explanation={explanation}
+            first={granting}
+            isMe={isMe}
+            onClose={() => setGranting(null)}
+          />
+        </Suspense>
       )}
     </section>
   );

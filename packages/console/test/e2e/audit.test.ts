@@ -1,0 +1,149 @@
+// The page Audit log: filters in the address, details, export, saved filters, live entries, refusals.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, test } from 'node:test';
+import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
+import type { Page } from 'playwright-core';
+import { assertAccessible } from '../accessibility.ts';
+import { openAs, startConsole } from '../harness.ts';
+
+const site = await startConsole({ after });
+const person = await createVerifiedUser(site.service);
+
+/** Writes an entry, as old as wanted. */
+const writeEntry = async (action: string, details: object, minutesAgo = 0): Promise<void> => {
+  await site.service.sql(
+    `insert into audit_logs (id, actor_id, actor_type, actor_email, action, resource_type, resource_id, resource_name,
+       details, "timestamp")
+     values (gen_random_uuid(), $1::uuid, 'user', $2::text, $3, 'user', $1::text, $2::text, $4, now() - $5::int * interval '1 minute')`,
+    [person.id, person.email, action, JSON.stringify(details), minutesAgo],
+  );
+};
+await writeEntry('user_updated', {
+  address: '203.0.113.9',
+  before: { is_active: true, roles: ['Editor'] },
+  after: { is_active: false, roles: ['Finance'] },
+});
+await writeEntry('login_failed', { address: '203.0.113.9', reason: 'wrong_password' }, 1);
+
+const entries = (page: Page) => page.locator('.entry');
+
+test('filters are in the address, show as chips and can be removed', async (t) => {
+  const { page } = await openAs(t, site, '/audit');
+  await page.getByRole('button', { name: '203.0.113.9' }).first().click();
+  await page.waitForURL('**/audit?address=203.0.113.9');
+  await page.getByLabel('Result', { exact: true }).selectOption('failure');
+  await page.waitForURL(/result=failure/);
+  await page.getByText(`A sign-in as ${person.email} was refused`).waitFor();
+  assert.equal(await entries(page).count(), 1);
+  assert.match((await entries(page).textContent()) ?? '', /Refused.*wrong password.*login_failed/);
+  await page.getByRole('button', { name: 'Remove the filter Result: Refused' }).click();
+  await entries(page).filter({ hasText: 'changed the user' }).waitFor();
+  assert.equal(await entries(page).count(), 2);
+  await page.goBack();
+  await page.waitForURL(/result=failure/);
+  await page.waitForFunction('document.querySelectorAll(".entry").length === 1');
+});
+
+test('an entry opens beside the list, with its changes and facts', async (t) => {
+  const { page } = await openAs(t, site, '/audit?action=user_updated');
+  await page.getByRole('button', { name: /^Details: .* changed the user/ }).click();
+  const pane = page.getByRole('complementary', { name: 'Entry' });
+  const changes = pane.getByRole('table', { name: 'Changes' });
+  assert.equal(await changes.getByRole('row').count(), 3);
+  await changes.getByText('removed: Editor').waitFor();
+  await changes.getByText('added: Finance').waitFor();
+  await pane.getByText('As JSON').click();
+  await pane.getByText('"is_active": false').waitFor();
+  await assertAccessible(page);
+  await page.keyboard.press('Escape');
+  await pane.waitFor({ state: 'detached' });
+});
+
+test('a link to an entry works although the filters leave it out', async (t) => {
+  await openAs(t, site, '/account');
+  const [{ id } = { id: '' }] = await site.service.sql<{ id: string }>(
+    "select id from audit_logs where action = 'login_succeeded' limit 1",
+  );
+  const { page } = await openAs(t, site, `/audit?action=user_updated&entry=${id}`);
+  await page.getByRole('heading', { name: 'admin@example.com signed in' }).waitFor();
+});
+
+test('the arrow keys move between entries and show the next one', async (t) => {
+  const { page } = await openAs(t, site, '/audit?address=203.0.113.9');
+  await entries(page)
+    .first()
+    .getByRole('button', { name: /^Details/ })
+    .click();
+  const pane = page.getByRole('complementary', { name: 'Entry' });
+  await pane.getByRole('heading', { name: /changed the user/ }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await pane.getByRole('heading', { name: /was refused/ }).waitFor();
+});
+
+test('the export has exactly the filtered entries', async (t) => {
+  const { page } = await openAs(t, site, '/audit?address=203.0.113.9&result=failure');
+  await entries(page).first().waitFor();
+  await page.getByRole('button', { name: 'Export' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'As CSV' }).click(),
+  ]);
+  assert.equal(download.suggestedFilename(), 'audit-log.csv');
+  const lines = (await readFile((await download.path()) ?? '', 'utf8')).trim().split(/\r?\n/);
+  assert.equal(lines.length, 2, lines.join('\n'));
+  assert.match(lines[1] ?? '', /login_failed/);
+  await page.getByText('audit-log.csv is complete.').waitFor();
+});
+
+test('a saved filter is applied after a reload', async (t) => {
+  const { page } = await openAs(t, site, '/audit?action=login_failed');
+  await page.getByRole('button', { name: 'Saved filters' }).click();
+  await page.getByLabel('Save the current filters as').fill('Refused sign-ins');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('button', { name: 'Refused sign-ins', exact: true }).waitFor();
+  await page.goto('/audit');
+  await page.getByRole('button', { name: 'Saved filters' }).click();
+  await page.getByRole('button', { name: 'Refused sign-ins', exact: true }).click();
+  await page.waitForURL('**/audit?action=login_failed');
+});
+
+test('while live, new entries appear by themselves', async (t) => {
+  const { page } = await openAs(t, site, '/audit?action=role_created');
+  await page.getByText('Nothing matches these filters.').waitFor();
+  await page.getByRole('switch', { name: 'Live' }).check();
+  await writeEntry('role_created', {});
+  await entries(page).filter({ hasText: 'created the role' }).waitFor({ timeout: 8_000 });
+});
+
+test('older entries load on demand', async (t) => {
+  await site.service.sql(
+    `insert into audit_logs (id, action, resource_type, resource_id, details, "timestamp")
+     select gen_random_uuid(), 'csrf_refused', 'security_event', '', '{}', now() - n * interval '1 minute'
+     from generate_series(1, 60) n`,
+  );
+  const { page } = await openAs(t, site, '/audit?action=csrf_refused');
+  await page.getByRole('button', { name: 'Load older' }).click();
+  await page.getByText('No older entries').waitFor();
+  assert.equal(await entries(page).count(), 60);
+});
+
+test('a failure keeps the entries and can be tried again', async (t) => {
+  const { page } = await openAs(t, site, '/audit?action=csrf_refused', { expected: ['500'] });
+  await entries(page).first().waitFor();
+  await page.route('**/api/v1/audit-logs?*', (route) =>
+    route.fulfill({ status: 500, json: { detail: 'Broken.', code: 'internal_error' } }),
+  );
+  await page.getByRole('button', { name: 'Load older' }).click();
+  await page.getByRole('alert').waitFor();
+  assert.equal(await entries(page).count(), 50);
+  await page.unroute('**/api/v1/audit-logs?*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+});
+
+test('a person without the permission learns which one is missing', async (t) => {
+  const { page } = await openAs(t, site, '/audit', { as: { email: person.email, password: PASSWORD } });
+  await page.getByText('It needs the permission audit_log.read').waitFor();
+  assert.equal(await entries(page).count(), 0);
+});

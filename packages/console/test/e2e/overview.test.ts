@@ -1,0 +1,106 @@
+// The page Overview: numbers, what needs attention, the trend, first steps, and what people without permissions see.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ADMIN, createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
+import type { Page } from 'playwright-core';
+import { assertAccessible } from '../accessibility.ts';
+import { openAs, startConsole } from '../harness.ts';
+
+const site = await startConsole({ after });
+
+const steps = (page: Page) => page.locator('.checklist');
+const region = (page: Page, name: string) =>
+  page.locator('section').filter({ has: page.getByRole('heading', { name, exact: true }) });
+
+test('an empty service shows first steps, done by looking at its data', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  await steps(page).getByText('0 of 4 done').waitFor();
+  await assertAccessible(page);
+  const client = site.service.client();
+  await client.login(ADMIN);
+  const group = await client.post('/api/v1/permission-groups', { name: 'orders' });
+  await client.post('/api/v1/permissions', { name: 'read', group_id: group.body.data.id });
+  await page.reload();
+  await steps(page).getByText('1 of 4 done').waitFor();
+  assert.match(
+    (await steps(page).getByRole('listitem').allTextContents()).join('|'),
+    /Create permissions \(done\)/,
+  );
+  await steps(page).getByRole('link', { name: 'Invite a colleague' }).waitFor();
+  await steps(page).getByRole('button', { name: 'Dismiss the first steps' }).click();
+  await steps(page).waitFor({ state: 'detached' });
+  await page.reload();
+  await page.getByRole('list', { name: 'Numbers' }).waitFor();
+  await page.waitForLoadState('networkidle');
+  assert.equal(await steps(page).count(), 0);
+});
+
+test('numbers and what needs attention lead to their lists', async (t) => {
+  const locked = await createVerifiedUser(site.service);
+  await site.service.sql('delete from user_roles where user_id = $1', [locked.id]);
+  const { page } = await openAs(t, site, '/overview');
+  const numbers = page.getByRole('list', { name: 'Numbers' });
+  await numbers.getByRole('link', { name: 'Live sessions' }).waitFor();
+  assert.equal(await numbers.getByRole('link').count(), 5);
+  await page.getByRole('link', { name: /1\s*permission in no role/ }).waitFor();
+  await page.getByRole('link', { name: /user without a role/ }).click();
+  await page.waitForURL('**/users?roles=none');
+  await page.goBack();
+  await page.getByRole('link', { name: /permission in no role/ }).click();
+  await page.waitForURL(/\/permissions\?roles=none&is_builtin=false/);
+});
+
+test('the trend is read day by day with the keyboard, and as a table', async (t) => {
+  await site.service.sql(
+    `insert into activity_days (day, slot, sign_ins, refusals, registrations)
+     values ((now() at time zone 'utc')::date - 1, 0, 7, 3, 0)`,
+  );
+  const { page } = await openAs(t, site, '/overview');
+  const days = page.getByRole('slider', { name: 'Day' });
+  await days.focus();
+  await page.keyboard.press('ArrowLeft');
+  assert.match((await days.getAttribute('aria-valuetext')) ?? '', /7 sign-ins, 3 refused$/);
+  await page.getByText('As a table').click();
+  const table = page.getByRole('region', { name: 'Sign-ins of the last 30 days' }).getByRole('table');
+  assert.equal(await table.getByRole('row').count(), 31);
+  const cells = await table.getByRole('row').nth(2).getByRole('cell').allTextContents();
+  assert.deepEqual(cells, ['7', '3']);
+  await assertAccessible(page);
+});
+
+test('sessions, sign-ins and role groups link to their pages', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  await region(page, 'Recent sign-ins').getByText('admin@example.com').waitFor();
+  await region(page, 'Role groups')
+    .getByRole('link', { name: /^Administrative/ })
+    .waitFor();
+  await region(page, 'Sessions by network').getByRole('link').first().click();
+  await page.waitForURL(/\/sessions\?address=/);
+});
+
+test('a failed part says so and can be tried again', async (t) => {
+  const { page } = await openAs(t, site, '/account', { expected: ['500'] });
+  await page.route('**/api/v1/dashboard/attention', (route) =>
+    route.fulfill({ status: 500, json: { detail: 'Broken.', code: 'internal_error' } }),
+  );
+  await page.goto('/overview');
+  const part = region(page, 'Needs attention');
+  await part.getByRole('alert').waitFor();
+  await page.getByRole('list', { name: 'Numbers' }).waitFor();
+  await page.unroute('**/api/v1/dashboard/attention');
+  await part.getByRole('button', { name: 'Try again' }).click();
+  await part.getByRole('link').first().waitFor();
+});
+
+test('a person without permissions sees the number of users and their own pages', async (t) => {
+  const { email } = await createVerifiedUser(site.service);
+  const { page } = await openAs(t, site, '/overview', { as: { email, password: PASSWORD } });
+  const numbers = page.getByRole('list', { name: 'Numbers' });
+  await numbers.waitFor();
+  assert.equal(await numbers.getByRole('listitem').count(), 1);
+  assert.equal(await numbers.getByRole('link').count(), 0);
+  assert.equal(await page.getByRole('heading', { name: 'Needs attention' }).count(), 0);
+  await assertAccessible(page);
+  await page.getByRole('main').getByRole('link', { name: 'My account' }).click();
+  await page.waitForURL('**/account');
+});
