@@ -92,7 +92,11 @@ export async function showReference(
     defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
     authentication: { preferredSecurityScheme: 'bearer' },
   });
+  // The page has its main landmark already; the viewer draws another one, and draws it anew when the reader moves on.
+  const observer = new MutationObserver(() => element.querySelector('main')?.setAttribute('role', 'none'));
+  observer.observe(element, { childList: true, subtree: true });
   signal.addEventListener('abort', () => {
+    observer.disconnect();
     shown.destroy?.();
     element.remove();
     document.body.classList.remove('dark-mode', 'light-mode');

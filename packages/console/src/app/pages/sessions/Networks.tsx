@@ -25,11 +25,10 @@ export function Networks({ sessions, onChoose }: Props): ReactElement | null {
           <li key={network}>
             <button
               type="button"
-              aria-label={t.sessions.networkCount(network, count)}
+              title={t.sessions.networkCount(network, count)}
               onClick={() => onChoose(network)}
             >
-              <span className="mono">{network}</span>
-              <span>{formatNumber(count)}</span>
+              <span className="mono">{network}</span> <span>{formatNumber(count)}</span>
               <span className="network-bar" style={{ inlineSize: `${(100 * count) / most}%` }} />
             </button>
           </li>
