@@ -36,6 +36,7 @@ export function RolePicker(props: Props): ReactElement {
   const { label, value, onChange, exclude = [], description, error, isFirst, max, isLabelHidden } = props;
   const mayRead = useCan('role.read');
   const [searched, search] = useState('');
+  const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useTypedText(searched, search);
   const found = useRoles(searched.trim(), mayRead);
   const groups = useGroupNames();
@@ -58,6 +59,11 @@ export function RolePicker(props: Props): ReactElement {
       disabled={!mayRead}
       searchable
       hidePickedOptions
+      // Closed after each choice: what the dialog says about it stands below.
+      dropdownOpened={isOpen}
+      onDropdownOpen={() => setOpen(true)}
+      onDropdownClose={() => setOpen(false)}
+      onOptionSubmit={() => setOpen(false)}
       searchValue={typed}
       onSearchChange={setTyped}
       // The service has filtered. Chosen roles that do not match are options only for the sake of their names.

@@ -7,6 +7,7 @@ import {
   type UseQueryOptions,
   useMutation,
 } from '@tanstack/react-query';
+import { useState } from 'react';
 import { client } from '../../shared/client.ts';
 import { acrossSessions } from './session-loss.ts';
 
@@ -64,6 +65,13 @@ export function readingVersioned<O extends ReadOperation>(
 
 /** Keeps the rows on screen while others load: `useQuery({ ...reading(…), ...keepingRows })`. */
 export const keepingRows = { placeholderData: keepPreviousData };
+
+/** Returns the last data while a request for other rows has failed: `keepingRows` keeps them only while it runs. */
+export function useKeptRows<T>({ data, error }: { data: T | undefined; error: unknown }): T | undefined {
+  const [last, setLast] = useState(data);
+  if (data !== undefined && data !== last) setLast(data);
+  return data ?? (error ? last : undefined);
+}
 
 /** Everything on screen is read again: a change of access may show anywhere. */
 export const readAgain = (): Promise<void> => queryClient.invalidateQueries();

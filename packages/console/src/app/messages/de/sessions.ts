@@ -37,8 +37,7 @@ export const sessions: Messages['sessions'] = {
   networks: 'Netze',
   networksOf: (count) =>
     plural(count, { one: 'Aus der # angezeigten Sitzung', other: 'Aus den # angezeigten Sitzungen' }),
-  networkCount: (network, count) =>
-    `${network}: ${plural(count, { one: '# Sitzung', other: '# Sitzungen' })}`,
+  networkCount: (count) => (count === 1 ? 'Sitzung' : 'Sitzungen'),
   endMatching: (count) =>
     plural(count, { one: '# passende Sitzung beenden', other: 'Alle # passenden Sitzungen beenden' }),
   askMatching: (count) => plural(count, { one: '# Sitzung beenden?', other: '# Sitzungen beenden?' }),

@@ -36,8 +36,7 @@ export const sessions = {
   networks: 'Networks',
   networksOf: (count: number) =>
     plural(count, { one: 'Of the # session shown', other: 'Of the # sessions shown' }),
-  networkCount: (network: string, count: number) =>
-    `${network}: ${plural(count, { one: '# session', other: '# sessions' })}`,
+  networkCount: (count: number) => (count === 1 ? 'session' : 'sessions'),
   endMatching: (count: number) =>
     plural(count, { one: 'End # matching session', other: 'End all # matching sessions' }),
   askMatching: (count: number) => plural(count, { one: 'End # session?', other: 'End # sessions?' }),

@@ -23,12 +23,12 @@ export function Networks({ sessions, onChoose }: Props): ReactElement | null {
       <ul className="network-list">
         {all.slice(0, SHOWN).map(([network, count]) => (
           <li key={network}>
-            <button
-              type="button"
-              title={t.sessions.networkCount(network, count)}
-              onClick={() => onChoose(network)}
-            >
-              <span className="mono">{network}</span> <span>{formatNumber(count)}</span>
+            <button type="button" onClick={() => onChoose(network)}>
+              <span className="mono">{network}</span>
+              <span>
+                {formatNumber(count)}
+                <span className="visually-hidden"> {t.sessions.networkCount(count)}</span>
+              </span>
               <span className="network-bar" style={{ inlineSize: `${(100 * count) / most}%` }} />
             </button>
           </li>

@@ -9,7 +9,7 @@ import { announce } from '../../components/announce.ts';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { SessionList } from '../../components/SessionList.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
-import { call, keepingRows } from '../../data/api.ts';
+import { call, keepingRows, useKeptRows } from '../../data/api.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { EndDialog, type Ending } from './EndDialog.tsx';
@@ -39,8 +39,9 @@ export function Sessions(): ReactElement {
   const filter = filterOf(search);
   const query = useSessions(filter);
   const [ending, setEnding] = useState<Ending | null>(null);
-  const sessions = query.data?.pages.flatMap(({ data }) => data);
-  const total = query.data?.pages[0]?.total ?? 0;
+  const kept = useKeptRows(query);
+  const sessions = kept?.pages.flatMap(({ data }) => data);
+  const total = kept?.pages[0]?.total ?? 0;
   const reason = mayEnd ? null : t.common.forbidden.reason('session.revoke');
   const isFiltered = hasFilters(search);
   useEffect(() => {
@@ -50,7 +51,7 @@ export function Sessions(): ReactElement {
     <>
       <PageHeader
         title={t.sessions.title}
-        note={query.data ? t.sessions.count(total) : undefined}
+        note={kept ? t.sessions.count(total) : undefined}
         actions={
           isFiltered &&
           total > 0 && (
@@ -78,7 +79,7 @@ export function Sessions(): ReactElement {
           <section
             className="panel sessions-panel"
             aria-label={t.sessions.title}
-            aria-busy={query.isPlaceholderData}
+            aria-busy={query.isPlaceholderData || query.data === undefined}
           >
             <SessionList
               sessions={sessions}

@@ -1,5 +1,5 @@
 // The filters of the list of users: search box, status, role, and chips for those that only links set.
-import { Button, Checkbox, Menu, NativeSelect, TextInput } from '@mantine/core';
+import { Button, Menu, NativeSelect, TextInput } from '@mantine/core';
 import { IconColumns3, IconSearch, IconX } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
 import { useTypedText } from '../../components/debounce.ts';
@@ -69,15 +69,14 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
         </Menu.Target>
         <Menu.Dropdown>
           {columnKeys.map((key) => (
-            <Menu.Item
+            <Menu.CheckboxItem
               key={key}
-              role="menuitemcheckbox"
-              aria-checked={shown.has(key)}
-              leftSection={<Checkbox.Indicator size="xs" checked={shown.has(key)} />}
-              onClick={() => onToggle(key)}
+              closeMenuOnClick={false}
+              checked={shown.has(key)}
+              onChange={() => onToggle(key)}
             >
               {t.users.columns[key]}
-            </Menu.Item>
+            </Menu.CheckboxItem>
           ))}
         </Menu.Dropdown>
       </Menu>

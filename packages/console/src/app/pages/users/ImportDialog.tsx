@@ -9,7 +9,7 @@ import { call, readAgain } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { setRoles, useAllRoles, useListPath } from './data.ts';
+import { setRoles, useListPath } from './data.ts';
 import { importColumns, judgeRows, readRows, type Verdict } from './import.ts';
 import { makePassword } from './password.ts';
 import { Reading } from './Reading.tsx';
@@ -26,7 +26,6 @@ type State =
 export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement {
   const { can } = useMe();
   const path = useListPath();
-  const roles = useAllRoles();
   const stop = useRef(new AbortController());
   const [state, setState] = useState<State>({ step: 'choose', problem: null });
   const [error, setError] = useState<unknown>(null);
@@ -51,7 +50,8 @@ export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement
         );
         for (const user of found.flatMap(({ data }) => data.items)) users.set(user.email, user);
       }
-      const ids = new Map([...roles.values()].map(({ id, name }) => [name.toLowerCase(), id]));
+      const roles = can('role.read') ? (await call('GET /api/v1/roles/list', { signal })).data : [];
+      const ids = new Map(roles.map(({ id, name }) => [name.toLowerCase(), id]));
       setState({ step: 'review', verdicts: judgeRows(rows, users, ids) });
     } catch (failure) {
       if (signal.aborted) return;

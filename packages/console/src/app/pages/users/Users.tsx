@@ -8,6 +8,7 @@ import { DataTable } from '../../components/DataTable.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pager } from '../../components/Pager.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
+import { useKeptRows } from '../../data/api.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
 import { singleKeysAreOn } from '../../shell/shortcuts.ts';
 import { t } from '../../text.ts';
@@ -36,8 +37,9 @@ export function Users(): ReactElement {
   const { search, filter, go } = useUserSearch();
   const query = queryOf(search);
   const list = useUserPage(query);
-  const rows = list.data?.data.items;
-  const total = list.data?.data.total ?? 0;
+  const kept = useKeptRows(list);
+  const rows = kept?.data.items;
+  const total = kept?.data.total ?? 0;
   const selection = useSelection(rows, JSON.stringify(filterOf(search)));
   const [dialog, setDialog] = useState<OpenDialog>(null);
   const { title, columns, shown, toggle } = useColumns(self.id, search.user !== undefined);
@@ -50,7 +52,7 @@ export function Users(): ReactElement {
     <>
       <PageHeader
         title={t.users.title}
-        note={list.data ? t.users.count(total, hasFilters(search)) : undefined}
+        note={kept ? t.users.count(total, hasFilters(search)) : undefined}
         actions={
           <HeaderActions onExport={() => setDialog('exportAll')} onImport={() => setDialog('import')} />
         }
@@ -85,7 +87,7 @@ export function Users(): ReactElement {
             onOpen={open}
             activeId={search.user}
             actionsOf={actions.of}
-            isStale={list.isPlaceholderData}
+            isStale={list.isPlaceholderData || list.data === undefined}
             {...(isSelecting ? { selection: selection.ids, onSelect: selection.select } : {})}
           />
         </div>

@@ -1,0 +1,105 @@
+// The page Sessions.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { addPerson, addRole, type Person } from '@castellan/testing/users/people';
+import type { Page } from 'playwright-core';
+import { assertAccessible } from '../accessibility.ts';
+import { openAs, startConsole } from '../harness.ts';
+
+const site = await startConsole({ after });
+const { service } = site;
+const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:144.0) Gecko/20100101 Firefox/144.0';
+
+let grace: Person;
+
+const addSession = async (user: Person, address: string, hoursAgo = 1): Promise<void> => {
+  await service.sql(
+    `insert into sessions (id, user_id, origin_address, user_agent, created_at, last_used_at, expires_at, epoch)
+     select $1, id, $3, $4, now() - interval '9 days', now() - $5 * interval '1 hour', now() + interval '9 days',
+            session_epoch from users where id = $2`,
+    [randomUUID(), user.id, address, FIREFOX, hoursAgo],
+  );
+};
+
+const live = async (user: Person) =>
+  (await service.sql('select id from sessions where user_id = $1 and revoked_at is null', [user.id])).length;
+
+before(async () => {
+  grace = await addPerson(service, { firstName: 'Grace', lastName: 'Hopper' });
+  await addSession(grace, '203.0.113.7');
+  await addSession(grace, '203.0.113.99', 48);
+  const other = await addPerson(service, { firstName: 'Omar', lastName: 'Okafor' });
+  for (let number = 0; number < 60; number += 1) await addSession(other, `198.51.100.${number}`);
+});
+
+const items = (page: Page) => page.getByRole('region', { name: 'Sessions' }).getByRole('listitem');
+const count = (page: Page, text: string) => page.getByRole('main').getByText(text, { exact: true });
+const dialog = (page: Page) => page.getByRole('dialog');
+
+test('all live sessions are listed by device and network, and more are loaded', async (t) => {
+  const { page } = await openAs(t, site, '/sessions');
+  await items(page).nth(49).waitFor();
+  await page.getByText('Firefox 144 on Windows').first().waitFor();
+  await page.getByText('This session').waitFor();
+  await page.getByRole('button', { name: 'Load more' }).click();
+  await items(page).nth(60).waitFor();
+  await page.getByRole('button', { name: 'Load more' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: /^198\.51\.100\.0\/24 60 sessions/ }).click();
+  await page.waitForURL('**address=198.51.100.0**');
+  await count(page, '60 live sessions').waitFor();
+  await assertAccessible(page, 'the sessions');
+});
+
+test('filters by person, address and age are in the address', async (t) => {
+  const { page } = await openAs(t, site, '/sessions', { expected: ['422'] });
+  await page.getByRole('searchbox', { name: 'Name or email' }).fill('Hopper');
+  await count(page, '2 live sessions').waitFor();
+  const day = new Date(Date.now() - 24 * 3_600_000).toISOString().slice(0, 16);
+  await page.getByLabel('Last seen before').fill(day);
+  await count(page, '1 live session').waitFor();
+  await page.getByLabel(/^Address or network/).fill('not an address');
+  await page.locator('[aria-invalid="true"]').waitFor();
+  await page.getByLabel(/^Address or network/).fill('10.0.0.0/8');
+  await page.getByText('Nothing matches these filters.').waitFor();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await page.waitForURL((url) => url.search === '');
+});
+
+test('one session is ended', async (t) => {
+  await addSession(grace, '203.0.113.8');
+  const before = await live(grace);
+  const { page } = await openAs(t, site, `/sessions?user=${grace.id}`);
+  await items(page)
+    .first()
+    .getByRole('button', { name: /^End the session: Grace Hopper/ })
+    .click();
+  await dialog(page).getByRole('button', { name: 'End' }).click();
+  await page.getByText('The session has ended.').waitFor();
+  assert.equal(await live(grace), before - 1);
+});
+
+test('sessions that match a filter end after their number is typed', async (t) => {
+  const target = await addPerson(service, { firstName: 'Tess', lastName: 'Target' });
+  for (let number = 0; number < 3; number += 1) await addSession(target, '192.0.2.5');
+  const { page } = await openAs(t, site, '/sessions?address=192.0.2.0/24');
+  await page.getByRole('button', { name: 'End all 3 matching sessions' }).click();
+  const confirm = dialog(page).getByRole('button', { name: 'End all 3 matching sessions' });
+  await dialog(page).getByLabel('Type 3 to confirm').fill('2');
+  assert.equal(await confirm.isDisabled(), true);
+  await dialog(page).getByLabel('Type 3 to confirm').fill('3');
+  await confirm.click();
+  await page.getByText('3 sessions of 1 user ended.').waitFor();
+  assert.equal(await live(target), 0);
+  await page.getByText('Nothing matches these filters.').waitFor();
+});
+
+test('who may only read cannot end sessions and reads why', async (t) => {
+  const reader = await addPerson(service, { roles: [await addRole(service, 'session.read')] });
+  const { page } = await openAs(t, site, `/sessions?user=${grace.id}`, { as: reader });
+  const end = items(page).first().getByRole('button');
+  assert.equal(await end.getAttribute('aria-disabled'), 'true');
+  await end.click({ force: true });
+  assert.equal(await dialog(page).count(), 0);
+  await page.getByText('You need the permission session.revoke.').first().waitFor();
+});

@@ -1,0 +1,265 @@
+// The list of users and the pane of one user.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { ADMIN } from '@castellan/testing/harness';
+import { addPerson, addRole, type Person } from '@castellan/testing/users/people';
+import type { Page } from 'playwright-core';
+import { assertAccessible } from '../accessibility.ts';
+import { heading, openAs, startConsole } from '../harness.ts';
+
+const site = await startConsole({ after });
+const { service } = site;
+const find = (email: string) =>
+  service.sql<{ id: string; is_active: boolean; last_name: string; version: number }>(
+    'select id, is_active, last_name, version from users where email = $1',
+    [email],
+  );
+
+let grace: Person;
+let editor: string;
+let reader: Person;
+
+before(async () => {
+  editor = await addRole(service, 'role.read', 'permission.read');
+  await service.sql('update roles set name = $2 where id = $1', [editor, 'Editor']);
+  grace = await addPerson(service, { firstName: 'Grace', lastName: 'Hopper', email: 'grace@example.com' });
+  reader = await addPerson(service, {
+    email: 'reader@example.com',
+    roles: [await addRole(service, 'user.read')],
+  });
+  for (let number = 0; number < 60; number += 1)
+    await addPerson(service, { firstName: 'Nils', lastName: `Extra ${number}`, active: number % 5 !== 0 });
+});
+
+const rows = (page: Page) => page.getByRole('table', { name: 'Users' }).locator('tbody tr');
+const pane = (page: Page, name: string) => page.getByRole('complementary', { name });
+const dialog = (page: Page) => page.getByRole('dialog');
+
+test('search, filter, sort and page are in the address, and Back restores them', async (t) => {
+  const { page } = await openAs(t, site, '/users?size=25');
+  await rows(page).nth(24).waitFor();
+  await page.getByRole('button', { name: 'Next page' }).click();
+  await page.waitForURL('**page=2**');
+  await page.getByRole('searchbox', { name: 'Name, email or ID' }).fill(grace.id);
+  await page.waitForURL((url) => url.searchParams.get('q') === grace.id && !url.searchParams.has('page'));
+  await rows(page).filter({ hasText: 'Grace Hopper' }).waitFor();
+  assert.equal(await rows(page).count(), 1);
+  await rows(page).getByRole('button', { name: /Grace/ }).first().click();
+  await pane(page, 'Grace Hopper').waitFor();
+  await page.goBack();
+  await pane(page, 'Grace Hopper').waitFor({ state: 'detached' });
+  await page.getByRole('searchbox').fill('nobody at all');
+  await page.getByText('Nothing matches these filters.').waitFor();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('inactive');
+  await page.waitForURL('**status=inactive**');
+  await rows(page).filter({ hasText: 'Inactive' }).nth(11).waitFor();
+  assert.equal(await rows(page).count(), 12);
+});
+
+test('filters of links show as chips that can be removed', async (t) => {
+  const { page } = await openAs(t, site, '/users?is_active=false&roles=none');
+  await page.getByRole('button', { name: /Without roles/ }).click();
+  await page.getByRole('button', { name: /Deactivated accounts/ }).click();
+  await page.waitForURL((url) => url.search === '');
+});
+
+test('j and k move, arrows move beside the pane, and one Escape closes one layer', async (t) => {
+  const { page } = await openAs(t, site, '/users?q=Extra%201&sort=last_name');
+  await rows(page).nth(2).waitFor();
+  await heading(page).focus();
+  await page.keyboard.press('j');
+  await pane(page, 'Nils Extra 1').waitFor();
+  await page.keyboard.press('j');
+  await pane(page, 'Nils Extra 10').waitFor();
+  await page.keyboard.press('ArrowDown');
+  await pane(page, 'Nils Extra 11').waitFor();
+  await page.keyboard.press('k');
+  await pane(page, 'Nils Extra 10').waitFor();
+  await page
+    .getByRole('button', { name: 'Deactivate' })
+    .or(page.getByRole('button', { name: 'Activate' }))
+    .first()
+    .click();
+  await dialog(page).waitFor();
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'detached' });
+  await pane(page, 'Nils Extra 10').waitFor();
+  await page.keyboard.press('Escape');
+  await pane(page, 'Nils Extra 10').waitFor({ state: 'detached' });
+});
+
+test('a change by somebody else shows both values, and the person chooses', async (t) => {
+  const { page } = await openAs(t, site, `/users?user=${grace.id}`, { expected: ['412'] });
+  const form = pane(page, 'Grace Hopper');
+  await form.getByLabel('Last name').fill('Mine');
+  await service.sql(`update users set first_name = 'Their', version = version + 1 where id = $1`, [grace.id]);
+  await form.getByRole('button', { name: 'Save' }).click();
+  const conflict = page.getByRole('alert', { name: 'Somebody else has changed this user' });
+  await conflict.getByText('Theirs: Their').waitFor();
+  await conflict.getByText('Yours: Mine').waitFor();
+  assert.equal((await find(grace.email))[0]?.last_name, 'Hopper');
+  await conflict.getByRole('button', { name: 'Use these values' }).click();
+  const after412 = page.getByRole('complementary');
+  await after412.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  const [stored] = await service.sql('select first_name, last_name from users where id = $1', [grace.id]);
+  assert.deepEqual(stored, { first_name: 'Their', last_name: 'Mine' });
+  await service.sql(
+    `update users set first_name = 'Grace', last_name = 'Hopper', version = version + 1 where id = $1`,
+    [grace.id],
+  );
+});
+
+test('an error of a field stands at the field, and what was typed stays', async (t) => {
+  const { page } = await openAs(t, site, `/users?user=${grace.id}`, { expected: ['400', '409'] });
+  const form = pane(page, 'Grace Hopper');
+  await form.getByLabel('First name').fill('<b>');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.locator('[aria-invalid="true"]').waitFor();
+  assert.equal(await form.getByLabel('First name').inputValue(), '<b>');
+});
+
+test('a role is assigned after its impact is shown, and Undo takes it back', async (t) => {
+  const { page } = await openAs(t, site, `/users?user=${grace.id}&tab=access`);
+  await page.getByRole('button', { name: 'Assign roles' }).click();
+  await dialog(page)
+    .getByRole('combobox', { name: 'Roles' })
+    .or(dialog(page).getByLabel('Roles'))
+    .first()
+    .fill('Edit');
+  await page.getByRole('option', { name: /^Editor/ }).click();
+  await dialog(page).getByText('1 gains role.read').waitFor();
+  await dialog(page).getByRole('button', { name: 'Assign roles' }).click();
+  await page.getByRole('button', { name: 'Remove the role Editor' }).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('No roles yet.').waitFor();
+});
+
+test('deactivating shows the impact and can be undone', async (t) => {
+  const { page } = await openAs(t, site, `/users?user=${grace.id}`);
+  await pane(page, 'Grace Hopper').getByRole('button', { name: 'Deactivate' }).click();
+  await dialog(page).getByText('lose', { exact: false }).first().waitFor();
+  const confirm = dialog(page).getByRole('button', { name: 'Deactivate' });
+  await confirm.click();
+  await pane(page, 'Grace Hopper').getByText('Inactive').waitFor();
+  assert.equal((await find(grace.email))[0]?.is_active, false);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await pane(page, 'Grace Hopper').getByRole('button', { name: 'Deactivate' }).waitFor();
+  assert.equal((await find(grace.email))[0]?.is_active, true);
+});
+
+test('roles that stand in the way of a deletion are removed in the same step', async (t) => {
+  const doomed = await addPerson(service, { firstName: 'Dora', lastName: 'Doomed', roles: [editor] });
+  const { page } = await openAs(t, site, `/users?user=${doomed.id}`);
+  await pane(page, 'Dora Doomed').getByRole('button', { name: 'Delete' }).click();
+  await dialog(page).getByText('1 role stands in the way of the deletion:').waitFor();
+  await dialog(page).getByRole('button', { name: 'Remove them and delete' }).click();
+  await page.getByText('Dora Doomed is deleted.').waitFor();
+  assert.deepEqual(await find(doomed.email), []);
+});
+
+test('nobody can lock themselves out, and the reason is in reach', async (t) => {
+  const [self] = await find(ADMIN.email);
+  const { page } = await openAs(t, site, `/users?user=${self?.id}`);
+  for (const name of [/^Deactivate/, /^Delete/, /^Remove superuser/]) {
+    const button = page.getByRole('complementary').getByRole('button', { name });
+    assert.equal(await button.getAttribute('aria-disabled'), 'true', String(name));
+    await button.focus();
+    await page
+      .getByRole('tooltip', { name: /lock yourself out/ })
+      .first()
+      .waitFor();
+    await button.press('Enter');
+    assert.equal(await dialog(page).count(), 0);
+  }
+});
+
+test('who may only read sees everything read-only and nothing that fails', async (t) => {
+  const { page } = await openAs(t, site, `/users?user=${grace.id}`, { as: reader });
+  await pane(page, 'Grace Hopper').getByText('Read-only').waitFor();
+  assert.equal(await page.locator('[data-select]').count(), 0);
+  for (const tab of ['Access', 'Sessions', 'Activity']) {
+    await page.getByRole('tab', { name: tab }).click();
+    await page.getByText('permission', { exact: false }).first().waitFor();
+  }
+  await page.goto('/users/new');
+  await page.getByText('users.create', { exact: false }).waitFor();
+});
+
+test('without any permission the page names the one that is missing', async (t) => {
+  const nobody = await addPerson(service);
+  const { page } = await openAs(t, site, '/users', { as: nobody });
+  await page.getByRole('heading', { name: 'You cannot open this page' }).waitFor();
+  await page.getByText('user.read').waitFor();
+});
+
+test('a failing list keeps its rows and offers to try again', async (t) => {
+  const { page } = await openAs(t, site, '/users', { expected: ['500', '503'] });
+  await rows(page).first().waitFor();
+  await page.route(/\/api\/v1\/users\?/, (route) =>
+    route.fulfill({ status: 500, json: { detail: 'It broke.', code: 'internal_error', request_id: 'r-1' } }),
+  );
+  await page.getByRole('button', { name: 'Created' }).click();
+  await page.getByRole('alert').getByText('It broke.').waitFor();
+  assert.ok((await rows(page).count()) > 0);
+  await page.unroute(/\/api\/v1\/users\?/);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+});
+
+test('columns are remembered, and the export has them', async (t) => {
+  const { page } = await openAs(t, site, '/users?q=grace%40example');
+  await rows(page).first().waitFor();
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('menuitemcheckbox', { name: 'Last active' }).click();
+  await page.keyboard.press('Escape');
+  await page.reload();
+  await rows(page).first().waitFor();
+  assert.equal(await page.getByRole('columnheader', { name: 'Last active' }).count(), 0);
+  await service.sql(`update users set last_name = '=1+1' where id = $1`, [grace.id]);
+  await page.getByRole('button', { name: 'CSV' }).click();
+  await page.getByRole('menuitem', { name: 'Export CSV' }).click();
+  const download = page.waitForEvent('download');
+  await dialog(page).getByRole('button', { name: 'Export 1' }).click();
+  const text = await readFile(await (await download).path(), 'utf8');
+  await service.sql(`update users set last_name = 'Hopper' where id = $1`, [grace.id]);
+  assert.ok(text.startsWith('\uFEFFid,email,first_name,last_name,status,roles,live_sessions,created_at\r\n'));
+  assert.match(text, /grace@example\.com,Grace,'=1\+1,active,,0,/);
+});
+
+test('an import shows what each row does, then does it and reports failures', async (t) => {
+  const { page } = await openAs(t, site, '/users');
+  await page.getByRole('button', { name: 'CSV' }).click();
+  await page.getByRole('menuitem', { name: 'Import CSV' }).click();
+  await dialog(page)
+    .getByLabel('CSV file')
+    .setInputFiles({
+      name: 'people.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(
+        'email,first_name,last_name,roles\nnew@example.com,Neo,Anderson,editor\ngrace@example.com,,,Editor\nbad,X,,\n',
+      ),
+    });
+  await dialog(page).getByText('1 new user · 1 gets roles').waitFor();
+  assert.deepEqual(await find('new@example.com'), []);
+  await dialog(page).getByRole('button', { name: 'Import 2 rows' }).click();
+  await dialog(page).getByText('2 rows imported.').waitFor();
+  const held = await service.sql(
+    'select u.email from user_roles r join users u on u.id = r.user_id where r.role_id = $1 order by 1',
+    [editor],
+  );
+  assert.deepEqual(
+    held.map(({ email }) => email),
+    ['grace@example.com', 'new@example.com'],
+  );
+  await service.sql('delete from user_roles where role_id = $1', [editor]);
+});
+
+test('the list and the pane are accessible', async (t) => {
+  const { page } = await openAs(t, site, `/users?q=Extra%2010&user=${grace.id}`);
+  await rows(page).first().waitFor();
+  await pane(page, 'Grace Hopper').getByRole('button', { name: 'Set password' }).waitFor();
+  await assertAccessible(page, 'the list and the profile');
+});
