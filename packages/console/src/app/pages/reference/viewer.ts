@@ -92,7 +92,15 @@ export async function showReference(
     defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
     authentication: { preferredSecurityScheme: 'bearer' },
   });
+  // Keyboards must be able to scroll what scrolls, and the page has one banner: that of the frame.
+  const observer = new MutationObserver(() => {
+    for (const list of element.querySelectorAll('.endpoints:not([tabindex])'))
+      list.setAttribute('tabindex', '0');
+    for (const header of element.querySelectorAll('header:not([role])')) header.setAttribute('role', 'group');
+  });
+  observer.observe(element, { childList: true, subtree: true });
   signal.addEventListener('abort', () => {
+    observer.disconnect();
     shown.destroy?.();
     element.remove();
     document.body.classList.remove('dark-mode', 'light-mode');
