@@ -9,6 +9,8 @@ const CONSOLE_PORT = 5173;
 
 const { HOST: host = '127.0.0.1', PORT: port = '8000' } = process.env;
 const serviceUrl = `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`;
+// Vite sets NODE_ENV, which is not meant for the service.
+const environment = { ...process.env };
 // The proxy of vite.config.ts reads it.
 process.env.CASTELLAN_URL = serviceUrl;
 
@@ -23,7 +25,7 @@ const service = spawn(process.execPath, ['--watch', 'packages/server/start.mjs']
   cwd: root,
   stdio: 'inherit',
   env: {
-    ...process.env,
+    ...environment,
     // Mails link to the pages as they are edited, and the browser keeps the cookie on http.
     PUBLIC_URL: process.env.PUBLIC_URL ?? address.replace(/\/$/, ''),
     COOKIE_SECURE: process.env.COOKIE_SECURE ?? 'false',
