@@ -60,6 +60,9 @@ export async function buildConsole() {
   const hash = hashOfSources();
   const fresh = `${output}.${process.pid}`;
   const { build } = await import('vite');
+  // Vite takes over a value that is set, and React would be that of developers.
+  const { NODE_ENV: before } = process.env;
+  process.env.NODE_ENV = 'production';
   try {
     await build({ root: folder, logLevel: 'error', build: { outDir: fresh, emptyOutDir: true } });
     for (const file of filesIn(fresh)) compress(file);
@@ -70,6 +73,8 @@ export async function buildConsole() {
   } catch (error) {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
   } finally {
+    if (before === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = before;
     rmSync(fresh, { recursive: true, force: true });
   }
 }

@@ -6,6 +6,7 @@ import { writeLast } from './platform/log-output.ts';
 import { type Service, startService } from './service.ts';
 import { loadSettings } from './settings.ts';
 import { type Announcer, announceInLog, announceToPeople, unlessSilent } from './start/announcer.ts';
+import { prepareConsole } from './start/console.ts';
 import { explainStartFailure } from './start/failure.ts';
 import { handOverFirstPassword } from './start/first-password.ts';
 import { reportUnexpected } from './start/unexpected.ts';
@@ -28,6 +29,7 @@ export async function serve(): Promise<void> {
     const settings = loadSettings(process.env);
     const isTerminal = isatty(1);
     log = createLog(settings.logLevel);
+    await prepareConsole(log);
     const announcer = isTerminal ? announceToPeople(print) : announceInLog(log);
     const starting = startService({ settings, log, print, isTerminal, onWait: announcer.waiting });
     // Before the start has finished: it may have started a PostgreSQL, which must be stopped too.

@@ -20,6 +20,9 @@ const Shortcuts = lazy(() =>
   import('./ShortcutList.tsx').then(({ ShortcutList }) => ({ default: ShortcutList })),
 );
 
+/** The viewer of the reference brings a main landmark of its own, and a page has one. */
+const OWN_MAIN = '/reference';
+
 const PHONE = '(max-width: 48em)';
 
 export function Shell(): ReactElement {
@@ -33,6 +36,7 @@ export function Shell(): ReactElement {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of phones closes when another page opens
   useEffect(() => menu.close(), [path]);
   const current = navPages.find((page) => path === page.path || path.startsWith(`${page.path}/`));
+  const Content = path === OWN_MAIN ? 'div' : 'main';
   const lead = leadFrom(path, me);
   const missing = current && !mayOpen(current, me) ? current.anyOf[0] : undefined;
   return (
@@ -73,7 +77,7 @@ export function Shell(): ReactElement {
           )}
         </nav>
       )}
-      <main id="content" className="shell-main" tabIndex={-1}>
+      <Content id="content" className="shell-main" tabIndex={-1}>
         <ConnectionBanner />
         {lead ? (
           <Navigate to={lead} replace />
@@ -82,7 +86,7 @@ export function Shell(): ReactElement {
         ) : (
           <Outlet />
         )}
-      </main>
+      </Content>
       <div id={PANE_ID} />
       <div id="announcer" className="visually-hidden" aria-live="polite" />
       {isHelpOpen && (

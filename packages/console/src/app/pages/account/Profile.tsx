@@ -16,7 +16,7 @@ import { ConflictDialog } from './ConflictDialog.tsx';
 
 type Names = Pick<User, 'first_name' | 'last_name'>;
 
-export const namesOf = ({ first_name, last_name }: Names): Names => ({ first_name, last_name });
+const namesOf = ({ first_name, last_name }: Names): Names => ({ first_name, last_name });
 
 export function Profile(): ReactElement {
   const query = useQuery(readingVersioned('GET /api/v1/users/me', {}));

@@ -31,23 +31,25 @@ export function Reference(): ReactElement {
   }, [scheme, attempt]);
   return (
     <>
-      <PageHeader
-        title={texts.title}
-        note={texts.text}
-        actions={
-          <>
-            <a className="reference-link" href={addressOf('/docs/errors')}>
-              {texts.errors}
-            </a>
-            <a className="reference-link" href={addressOf('/docs/openapi.json')}>
-              {texts.openapi}
-            </a>
-            <a className="reference-link" href={addressOf('/docs')}>
-              {texts.alone}
-            </a>
-          </>
-        }
-      />
+      <section aria-label={texts.title}>
+        <PageHeader
+          title={texts.title}
+          note={texts.text}
+          actions={
+            <>
+              <a className="reference-link" href={addressOf('/docs/errors')}>
+                {texts.errors}
+              </a>
+              <a className="reference-link" href={addressOf('/docs/openapi.json')}>
+                {texts.openapi}
+              </a>
+              <a className="reference-link" href={addressOf('/docs')}>
+                {texts.alone}
+              </a>
+            </>
+          }
+        />
+      </section>
       {state === 'failed' && (
         <div className="banner" role="alert">
           <p>{texts.failed}</p>

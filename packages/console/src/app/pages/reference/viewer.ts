@@ -92,8 +92,12 @@ export async function showReference(
     defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
     authentication: { preferredSecurityScheme: 'bearer' },
   });
-  // The page has its main landmark already; the viewer draws another one, and draws it anew when the reader moves on.
-  const observer = new MutationObserver(() => element.querySelector('main')?.setAttribute('role', 'none'));
+  // Keyboards must be able to scroll what scrolls, and the page has one banner: that of the frame.
+  const observer = new MutationObserver(() => {
+    for (const list of element.querySelectorAll('.endpoints:not([tabindex])'))
+      list.setAttribute('tabindex', '0');
+    for (const header of element.querySelectorAll('header:not([role])')) header.setAttribute('role', 'group');
+  });
   observer.observe(element, { childList: true, subtree: true });
   signal.addEventListener('abort', () => {
     observer.disconnect();

@@ -1,8 +1,7 @@
 // The pane of one service account: its keys, its access, what happened.
 import { Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactElement } from 'react';
-import { AuditTimeline } from '../../components/AuditTimeline.tsx';
+import { lazy, type ReactElement, Suspense } from 'react';
 import { StatusBadge, Tag } from '../../components/badges.tsx';
 import { SidePane } from '../../components/SidePane.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
@@ -10,9 +9,13 @@ import { readingVersioned } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { Access } from './Access.tsx';
 import { AccountActions } from './AccountActions.tsx';
 import { Keys } from './Keys.tsx';
+
+const Access = lazy(() => import('./Access.tsx').then((loaded) => ({ default: loaded.Access })));
+const AuditTimeline = lazy(() =>
+  import('../../components/AuditTimeline.tsx').then((loaded) => ({ default: loaded.AuditTimeline })),
+);
 
 const tabs = ['keys', 'access', 'activity'] as const;
 type Tab = (typeof tabs)[number];
@@ -78,10 +81,14 @@ export function AccountPane({ id, tab, onTab, onClose }: Props): ReactElement {
               <Keys account={account} />
             </Tabs.Panel>
             <Tabs.Panel value="access" pt="md">
-              <Access read={{ account, etag: query.data?.etag ?? null }} />
+              <Suspense>
+                <Access read={{ account, etag: query.data?.etag ?? null }} />
+              </Suspense>
             </Tabs.Panel>
             <Tabs.Panel value="activity" pt="md">
-              <AuditTimeline filter={{ resource_type: 'service_account', resource_id: id }} />
+              <Suspense>
+                <AuditTimeline filter={{ resource_type: 'service_account', resource_id: id }} />
+              </Suspense>
             </Tabs.Panel>
           </Tabs>
         </>

@@ -4,7 +4,7 @@ import { Button, TextInput, Tooltip } from '@mantine/core';
 import { IconPlugConnected, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactElement, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { formatNumber } from '../../../shared/format.ts';
 import { RoleChips, StatusBadge } from '../../components/badges.tsx';
 import { type Column, DataTable } from '../../components/DataTable.tsx';
@@ -17,8 +17,11 @@ import { keepingRows, reading } from '../../data/api.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { AccountPane } from './AccountPane.tsx';
-import { CreateDialog } from './CreateDialog.tsx';
 import './service-accounts.css';
+
+const CreateDialog = lazy(() =>
+  import('./CreateDialog.tsx').then((loaded) => ({ default: loaded.CreateDialog })),
+);
 
 const route = getRouteApi('/service-accounts');
 
@@ -159,13 +162,15 @@ export function ServiceAccounts(): ReactElement {
         />
       )}
       {isCreating && (
-        <CreateDialog
-          onClose={() => setCreating(false)}
-          onCreated={(account) => {
-            setCreating(false);
-            void navigate({ search: (all) => ({ ...all, account, tab: 'keys' }) });
-          }}
-        />
+        <Suspense>
+          <CreateDialog
+            onClose={() => setCreating(false)}
+            onCreated={(account) => {
+              setCreating(false);
+              void navigate({ search: (all) => ({ ...all, account, tab: 'keys' }) });
+            }}
+          />
+        </Suspense>
       )}
     </>
   );

@@ -1,0 +1,161 @@
+// Service accounts: create, keys that are shown once, roles with a preview, deactivation, conflicts, permissions.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ADMIN, createVerifiedUser, PASSWORD, signIn } from '@castellan/testing/harness';
+import { assertAccessible } from '../accessibility.ts';
+import { heading, openAs, startConsole } from '../harness.ts';
+
+// Each test signs in as the administrator.
+const site = await startConsole({ after }, { CONCURRENT_SESSION_LIMIT: '100' });
+const { service } = site;
+const admin = await signIn(service, ADMIN);
+
+let made = 0;
+async function newAccount(more: { description?: string } = {}): Promise<{ id: string; name: string }> {
+  made += 1;
+  const [role] = await service.sql<{ id: string }>("select id from roles where name = 'Service'");
+  const { body } = await admin.post('/api/v1/service-accounts', {
+    name: `account-${made}`,
+    role_ids: [role?.id],
+    ...more,
+  });
+  return body.data;
+}
+
+test('the first account is offered, and its first key is shown once', async (t) => {
+  const { page } = await openAs(t, site, '/service-accounts');
+  await page.getByRole('heading', { name: 'No service accounts yet' }).waitFor();
+  await page.getByRole('button', { name: 'New service account' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'New service account' });
+  await dialog.getByLabel('Name').fill('orders-api');
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  await page.waitForURL('**/service-accounts?account=*');
+  const pane = page.getByRole('complementary', { name: 'orders-api' });
+  await pane.getByRole('heading', { name: 'No API keys yet' }).waitFor();
+  await pane.getByRole('button', { name: 'New API key' }).click();
+  const keyDialog = page.getByRole('dialog', { name: 'New API key' });
+  await keyDialog.getByLabel('Name').fill('production');
+  await keyDialog.getByRole('button', { name: 'Create' }).click();
+  const secretDialog = page.getByRole('dialog', { name: 'Your new API key' });
+  const secret = (await secretDialog.getByTestId('secret').textContent()) ?? '';
+  assert.match(secret, /^castellan_\w{12}_\w{43}_\w{6}$/);
+  const done = secretDialog.getByRole('button', { name: 'Done' });
+  assert.equal(await done.isDisabled(), true);
+  await page.keyboard.press('Escape');
+  await secretDialog.waitFor();
+  await assertAccessible(page, 'the key');
+  await secretDialog.getByLabel('I have stored it').check();
+  await done.click();
+  await secretDialog.waitFor({ state: 'detached' });
+  assert.ok(!(await page.content()).includes(secret), 'the key is nowhere on the page');
+  const answer = await service
+    .client()
+    .request('GET', '/api/v1/health', { headers: { authorization: `Bearer ${secret}` } });
+  assert.notEqual(answer.status, 401);
+});
+
+test('a key is narrowed, replaced with an overlap and revoked', async (t) => {
+  const account = await newAccount();
+  const { page } = await openAs(t, site, `/service-accounts?account=${account.id}`);
+  await page.getByRole('button', { name: 'New API key' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New API key' });
+  await dialog.getByLabel('Name').fill('staging');
+  await dialog.getByLabel('Only these').check();
+  assert.equal(await dialog.getByRole('button', { name: 'Create' }).isDisabled(), true);
+  await dialog.getByLabel('access.check').check();
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  await page.getByLabel('I have stored it').check();
+  await page.getByRole('button', { name: 'Done' }).click();
+  const item = page.getByRole('listitem', { name: 'Key staging' });
+  await item.getByText('only 1 permission').waitFor();
+  await item.getByRole('button', { name: 'Replace' }).click();
+  const replace = page.getByRole('dialog', { name: 'Replace the key staging?' });
+  await replace.getByLabel('None: the old key ends now').check();
+  await replace.getByRole('button', { name: 'Replace' }).click();
+  await page.getByLabel('I have stored it').check();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('button', { name: 'Show 1 ended key' }).waitFor();
+  await item.getByRole('button', { name: 'Revoke' }).click();
+  await page
+    .getByRole('dialog', { name: 'Revoke the key staging?' })
+    .getByRole('button', { name: 'Revoke' })
+    .click();
+  await page.getByRole('button', { name: 'Show 2 ended keys' }).waitFor();
+});
+
+test('deactivation shows who loses what, and can be undone', async (t) => {
+  const account = await newAccount();
+  const { page } = await openAs(t, site, `/service-accounts?account=${account.id}`);
+  const pane = page.getByRole('complementary', { name: account.name });
+  await pane.getByRole('button', { name: 'Deactivate' }).click();
+  const dialog = page.getByRole('dialog', { name: `Deactivate ${account.name}?` });
+  await dialog.getByText('1 loses permissions').waitFor();
+  await dialog.getByRole('button', { name: 'Deactivate' }).click();
+  await pane.getByText('Inactive').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await pane.getByText('Active', { exact: true }).waitFor();
+});
+
+test('an account that somebody else changed is shown beside what was typed', async (t) => {
+  const account = await newAccount({ description: 'first' });
+  const { page } = await openAs(t, site, `/service-accounts?account=${account.id}`, { expected: ['412'] });
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Description').fill('mine');
+  await admin.put(`/api/v1/service-accounts/${account.id}`, { description: 'theirs' });
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByLabel('Stored now: theirs').check();
+  await dialog.getByLabel('What you typed: mine').check();
+  await dialog.getByRole('button', { name: 'Save this choice' }).click();
+  await page.getByText('The service account is saved.').waitFor();
+  const { body } = await admin.get(`/api/v1/service-accounts/${account.id}`);
+  assert.equal(body.data.description, 'mine');
+});
+
+test('a search without a result can be cleared, and the address keeps it', async (t) => {
+  await newAccount();
+  const { page } = await openAs(t, site, '/service-accounts?q=nothing-like-this');
+  await page.getByText('Nothing matches these filters.').waitFor();
+  assert.equal(await page.getByRole('searchbox').inputValue(), 'nothing-like-this');
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await page.getByRole('table', { name: 'Service accounts' }).waitFor();
+  assert.equal(new URL(page.url()).search, '');
+});
+
+test('a deletion says what ends, and closes the pane', async (t) => {
+  const account = await newAccount();
+  const { page } = await openAs(t, site, `/service-accounts?account=${account.id}`);
+  await page
+    .getByRole('complementary', { name: account.name })
+    .getByRole('button', { name: 'Delete' })
+    .click();
+  const dialog = page.getByRole('dialog', { name: `Delete ${account.name}?` });
+  await dialog.getByText('1 loses permissions').waitFor();
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText(`${account.name} is deleted.`).waitFor();
+  assert.equal(new URL(page.url()).search, '');
+  assert.equal((await admin.get(`/api/v1/service-accounts/${account.id}`)).status, 404);
+});
+
+test('who may only read finds the actions disabled, with the reason', async (t) => {
+  const account = await newAccount();
+  const reader = await createVerifiedUser(service);
+  await service.sql(
+    `with made as (insert into roles (id, name, description)
+         values (gen_random_uuid(), 'Reader of accounts', '') returning id),
+       given as (insert into role_permissions (role_id, permission_id)
+         select made.id, permissions.id from made, permissions where permissions.name = 'service_account.read')
+     insert into user_roles (user_id, role_id) select $1, id from made`,
+    [reader.id],
+  );
+  const { page } = await openAs(t, site, `/service-accounts?account=${account.id}`, {
+    as: { email: reader.email, password: PASSWORD },
+  });
+  await heading(page).waitFor();
+  const edit = page.getByRole('button', { name: 'Edit' });
+  await edit.waitFor();
+  assert.equal(await edit.getAttribute('aria-disabled'), 'true');
+  await edit.focus();
+  await page.getByText('You need the permission service_account.update.').waitFor();
+  await page.getByText('Read-only').waitFor();
+});
