@@ -96,6 +96,8 @@ export async function showReference(
   const observer = new MutationObserver(() => {
     for (const list of element.querySelectorAll('.endpoints:not([tabindex])'))
       list.setAttribute('tabindex', '0');
+    for (const button of element.querySelectorAll('.scalar-code-copy:not([aria-label])'))
+      button.setAttribute('aria-label', 'Copy');
     for (const header of element.querySelectorAll('header:not([role])')) header.setAttribute('role', 'group');
   });
   observer.observe(element, { childList: true, subtree: true });
