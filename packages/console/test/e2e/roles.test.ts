@@ -127,6 +127,8 @@ test('people who may only read see the reasons, and system roles are locked', as
 });
 
 test('a role that does not exist says so', async (t) => {
-  const { page } = await openAs(t, site, '/roles/00000000-0000-4000-8000-000000000000', { expected: ['404'] });
+  const { page } = await openAs(t, site, '/roles/00000000-0000-4000-8000-000000000000', {
+    expected: ['404'],
+  });
   await page.getByRole('heading', { name: 'This role does not exist' }).waitFor();
 });
