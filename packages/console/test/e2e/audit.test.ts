@@ -50,8 +50,8 @@ test('an entry opens beside the list, with its changes and facts', async (t) => 
   await page.getByRole('button', { name: /^Details: .* changed the user/ }).click();
   const pane = page.getByRole('complementary', { name: 'Entry' });
   const changes = pane.getByRole('table', { name: 'Changes' });
-  assert.equal(await changes.getByRole('row').count(), 3);
   await changes.getByText('removed: Editor').waitFor();
+  assert.equal(await changes.getByRole('row').count(), 3);
   await changes.getByText('added: Finance').waitFor();
   await pane.getByText('As JSON').click();
   await pane.getByText('"is_active": false').waitFor();

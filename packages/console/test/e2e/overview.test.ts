@@ -92,8 +92,16 @@ test('a failed part says so and can be tried again', async (t) => {
   await part.getByRole('link').first().waitFor();
 });
 
-test('a person without permissions sees the number of users and their own pages', async (t) => {
-  const { email } = await createVerifiedUser(site.service);
+test('a person who may see settings only sees the number of users and their own pages', async (t) => {
+  const { id, email } = await createVerifiedUser(site.service);
+  const client = site.service.client();
+  await client.login(ADMIN);
+  const known = await client.get('/api/v1/permissions?size=100');
+  const settings = known.body.data.find(({ name }: { name: string }) => name === 'settings.read');
+  const role = await client.post('/api/v1/roles', { name: 'Operator', permission_ids: [settings.id] });
+  await client.post('/api/v1/access/changes', {
+    changes: [{ user_id: id, add_role_ids: [role.body.data.id] }],
+  });
   const { page } = await openAs(t, site, '/overview', { as: { email, password: PASSWORD } });
   const numbers = page.getByRole('list', { name: 'Numbers' });
   await numbers.waitFor();

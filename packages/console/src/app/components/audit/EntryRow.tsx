@@ -9,12 +9,16 @@ import {
   IconPlus,
   IconTrash,
 } from '@tabler/icons-react';
-import { type ReactElement, type ReactNode, useId, useState } from 'react';
+import { lazy, type ReactElement, type ReactNode, Suspense, useId, useState } from 'react';
 import { formatClock, formatMoment } from '../../../shared/format.ts';
 import { t } from '../../text.ts';
-import { EntryDetails } from './EntryDetails.tsx';
 import { actorNameOf, addressOf, partsOf, reasonOf, type Tone, targetNameOf, toneOf } from './entries.ts';
 import { type OnPick, Pick } from './Pick.tsx';
+
+// Loaded when an entry opens.
+const EntryDetails = lazy(() =>
+  import('./EntryDetails.tsx').then(({ EntryDetails: details }) => ({ default: details })),
+);
 
 const icons: Readonly<Record<Tone, typeof IconBan>> = {
   bad: IconBan,
@@ -76,7 +80,9 @@ export function EntryRow({ entry, onPick, onOpen, isActive }: Props): ReactEleme
         </p>
         {isOpen && (
           <div id={id}>
-            <EntryDetails entry={entry} onPick={onPick} headingLevel={4} />
+            <Suspense>
+              <EntryDetails entry={entry} onPick={onPick} headingLevel={4} />
+            </Suspense>
           </div>
         )}
       </div>

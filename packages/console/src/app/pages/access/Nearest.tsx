@@ -1,8 +1,8 @@
 // The roles that would grant a permission, each with what else it adds, those that add least first.
 import type { Explanation } from '@castellan/sdk';
-import { Button, Tooltip } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
+import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { Adds } from './Adds.tsx';
@@ -20,26 +20,6 @@ export function Nearest({ explanation, isMe }: Props): ReactElement {
   const missing = ['access.change', 'users.update'].find((permission) => !can(permission));
   if (!can('access.explain')) return <p className="muted">{t.access.askAdministrator}</p>;
   if (nearest.length === 0) return <p className="muted">{t.access.noRole}</p>;
-  const grant = (id: string): ReactElement => {
-    const button = (
-      <Button
-        variant="light"
-        size="xs"
-        aria-disabled={missing !== undefined || undefined}
-        {...(missing === undefined ? {} : { 'data-disabled': true })}
-        onClick={() => {
-          if (missing === undefined) setGranting(id);
-        }}
-      >
-        {t.access.grant.open}
-      </Button>
-    );
-    return missing === undefined ? (
-      button
-    ) : (
-      <Tooltip label={t.common.forbidden.reason(missing)}>{button}</Tooltip>
-    );
-  };
   return (
     <section>
       <h2 className="section-title">{t.access.nearest}</h2>
@@ -57,7 +37,13 @@ export function Nearest({ explanation, isMe }: Props): ReactElement {
               <span className="muted">{t.access.holdersOf(holders)}</span>
             </div>
             <Adds adds={adds} />
-            {grant(role.id)}
+            <ReasonButton
+              variant="light"
+              reason={missing === undefined ? null : t.common.forbidden.reason(missing)}
+              onClick={() => setGranting(role.id)}
+            >
+              {t.access.grant.open}
+            </ReasonButton>
           </li>
         ))}
       </ul>

@@ -2,7 +2,7 @@
 import { Button, Switch } from '@mantine/core';
 import { IconFilterOff } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactElement, useState, useSyncExternalStore } from 'react';
+import { lazy, type ReactElement, Suspense, useState, useSyncExternalStore } from 'react';
 import { currentZone, subscribeZone } from '../../../shared/format.ts';
 import { AuditTimeline } from '../../components/AuditTimeline.tsx';
 import type { OnPick } from '../../components/audit/Pick.tsx';
@@ -14,10 +14,11 @@ import { t } from '../../text.ts';
 import { knownActions } from './actions.ts';
 import './audit-page.css';
 import { Chips } from './Chips.tsx';
-import { EntryPane } from './EntryPane.tsx';
 import { FilterBar } from './FilterBar.tsx';
 import { type AuditSearch, filtersIn, isFiltered, toFilter } from './filter.ts';
 import { SavedFilters } from './SavedFilters.tsx';
+
+const EntryPane = lazy(() => import('./EntryPane.tsx').then(({ EntryPane: pane }) => ({ default: pane })));
 
 const route = getRouteApi('/audit');
 
@@ -86,7 +87,9 @@ export function Audit(): ReactElement {
         {...(isFiltered(search) ? { none: <NoMatch onClear={clear} /> } : {})}
       />
       {search.entry && (
-        <EntryPane id={search.entry} filter={filter} onPick={pick} onClose={() => open(undefined)} />
+        <Suspense>
+          <EntryPane id={search.entry} filter={filter} onPick={pick} onClose={() => open(undefined)} />
+        </Suspense>
       )}
     </>
   );

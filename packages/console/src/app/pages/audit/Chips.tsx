@@ -2,6 +2,7 @@
 import { IconX } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
 import { currentZone, formatDay } from '../../../shared/format.ts';
+import '../../components/filter-chips.css';
 import { labelOf, usePerson } from '../../data/people.ts';
 import { t } from '../../text.ts';
 import { type AuditSearch, type FilterName, filterNames, startOfDay } from './filter.ts';
@@ -26,7 +27,7 @@ export function Chips({ search, onRemove }: Props): ReactElement {
         if (!value) return null;
         const text = textOf(name, value);
         return (
-          <li key={name} className="filter-chip">
+          <li key={name} className="filter-chip audit-chip">
             <span>
               {t.audit.chip[name]}: <strong data-raw>{text}</strong>
             </span>
