@@ -1,5 +1,5 @@
 // Reviews and carries out an act on many users: who is left out, what it changes, and what was refused.
-import type { AccessPreview, ListedUser } from '@castellan/sdk';
+import { type AccessPreview, CastellanError, type ListedUser } from '@castellan/sdk';
 import { Alert, Button, Group, Modal } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../shared/client.ts';
@@ -21,6 +21,7 @@ import {
   divide,
   joinPreviews,
   MAX_USERS,
+  namedIn,
   runInChunks,
   type SkipReason,
 } from './bulk.ts';
@@ -186,7 +187,9 @@ function Skipped({ skipped }: { skipped: ReadonlyMap<SkipReason, ListedUser[]> }
 type RefusedProps = { result: BulkResult; onLeaveOut: (ids: readonly string[]) => void };
 
 function Refused({ result, onLeaveOut }: RefusedProps): ReactElement {
-  const named = result.failed.filter(({ id }) => result.messages.has(id));
+  const { error, refused } = result;
+  const messages = namedIn(error instanceof CastellanError ? error.fields : [], refused);
+  const named = result.failed.filter(({ id }) => messages.has(id));
   return (
     <Alert color="red" variant="light" role="alert" title={failureOf(result.error).message}>
       <p>{t.users.bulk.refused(result.done.length, result.failed.length)}</p>
@@ -195,7 +198,7 @@ function Refused({ result, onLeaveOut }: RefusedProps): ReactElement {
           <ul className="reasons">
             {named.map((user) => (
               <li key={user.id}>
-                {nameOf(user)}: {result.messages.get(user.id)}
+                {nameOf(user)}: {messages.get(user.id)}
               </li>
             ))}
           </ul>

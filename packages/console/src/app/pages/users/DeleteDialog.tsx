@@ -5,10 +5,10 @@ import { RoleChips } from '../../components/badges.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone } from '../../components/notify.tsx';
-import { call, useWrite } from '../../data/api.ts';
+import { useWrite } from '../../data/api.ts';
 import { nameOf, useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { previewDeletion, previewRemoval, removeRoles } from './data.ts';
+import { deleteUser, previewDeletion, previewRemoval, removeRoles } from './data.ts';
 
 type Props = { user: User; onClose: () => void; onRemoved?: () => void };
 
@@ -23,7 +23,7 @@ export function DeleteDialog({ user, onClose, onRemoved }: Props): ReactElement 
   const write = useWrite(
     async () => {
       if (hasRoles) await removeRoles(user.id, roleIds);
-      await call('DELETE /api/v1/users/{user_id}', { path: { user_id: user.id } });
+      await deleteUser(user.id);
     },
     () => {
       onClose();

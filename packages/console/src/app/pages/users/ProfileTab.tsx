@@ -31,7 +31,7 @@ const texts = ['first_name', 'last_name', 'email'] as const;
 const switches = ['verified', 'must_change_password'] as const;
 
 /** Returns what differs, which is all that is sent. */
-export function changesOf(from: Editable, to: Editable): UpdateUser {
+function changesOf(from: Editable, to: Editable): UpdateUser {
   const changed = (Object.keys(from) as (keyof Editable)[]).filter((key) => from[key] !== to[key]);
   return Object.fromEntries(changed.map((key) => [key, to[key]]));
 }

@@ -3,7 +3,16 @@ import type { ListedUser } from '@castellan/sdk';
 import { Button, Menu } from '@mantine/core';
 import { IconChevronDown, IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactElement, Suspense, useEffect, useEffectEvent, useState } from 'react';
+import {
+  lazy,
+  type ReactElement,
+  Suspense,
+  useDeferredValue,
+  useEffect,
+  useEffectEvent,
+  useMemo,
+  useState,
+} from 'react';
 import { DataTable } from '../../components/DataTable.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pager } from '../../components/Pager.tsx';
@@ -42,10 +51,32 @@ export function Users(): ReactElement {
   const total = kept?.data.total ?? 0;
   const selection = useSelection(rows, JSON.stringify(filterOf(search)));
   const [dialog, setDialog] = useState<OpenDialog>(null);
-  const { title, columns, shown, toggle } = useColumns(self.id, search.user !== undefined);
+  // The row is marked at once; the pane follows in a render that input can interrupt.
+  const paneUser = useDeferredValue(search.user);
+  const { title, columns, shown, toggle } = useColumns(self.id, paneUser !== undefined);
   const actions = useRowActions((user, tab) => go({ user, tab }));
   const open = (user: string): void => go({ user });
   useRowKeys(rows, search.user, open);
+  // A selected row must not render the filters and the pane again: they are most of the page's cost.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the functions use nothing else that changes
+  const filters = useMemo(
+    () => <Filters search={search} onChange={filter} shown={shown} onToggle={toggle} />,
+    [search, shown],
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `go` uses nothing that changes
+  const pane = useMemo(
+    () =>
+      paneUser && (
+        <UserPane
+          key={paneUser}
+          id={paneUser}
+          tab={search.tab ?? 'profile'}
+          onTab={(tab) => go({ tab })}
+          onClose={() => go({ user: undefined, tab: undefined })}
+        />
+      ),
+    [paneUser, search.tab],
+  );
   const isSelecting = can('users.update') || can('access.change');
   const isEmpty = rows?.length === 0;
   return (
@@ -57,7 +88,7 @@ export function Users(): ReactElement {
           <HeaderActions onExport={() => setDialog('exportAll')} onImport={() => setDialog('import')} />
         }
       />
-      <Filters search={search} onChange={filter} shown={shown} onToggle={toggle} />
+      {filters}
       <FilterChips search={search} onChange={filter} />
       {list.error && <ErrorAlert error={list.error} onRetry={() => void list.refetch()} />}
       {isEmpty && hasFilters(search) && <NoMatch onClear={() => filter(noFilters)} />}
@@ -104,15 +135,7 @@ export function Users(): ReactElement {
       {selection.count > 0 && (
         <BulkBar selection={selection} total={total} onAction={setDialog} isOverlaid={dialog !== null} />
       )}
-      {search.user && (
-        <UserPane
-          key={search.user}
-          id={search.user}
-          tab={search.tab ?? 'profile'}
-          onTab={(tab) => go({ tab })}
-          onClose={() => go({ user: undefined, tab: undefined })}
-        />
-      )}
+      {pane}
       {actions.dialog}
       <Suspense>
         {dialog === 'exportAll' && (

@@ -1,6 +1,5 @@
 // Acts on many users: who is left out and why, and the requests, each of which changes all of its users or none.
-import type { AccessImpact, AccessPreview, ListedUser } from '@castellan/sdk';
-import { CastellanError } from '@castellan/sdk';
+import type { AccessImpact, AccessPreview, CastellanError, ListedUser } from '@castellan/sdk';
 
 export type BulkAct = 'addRoles' | 'removeRoles' | 'activate' | 'deactivate' | 'endSessions';
 export type SkipReason = 'self' | 'superuser' | 'already';
@@ -8,7 +7,7 @@ export type SkipReason = 'self' | 'superuser' | 'already';
 /** The most users that one act takes; they are read page by page first. */
 export const MAX_USERS = 5_000;
 /** So many users go into one request. The service takes up to 1,000. */
-export const CHUNK = 500;
+const CHUNK = 500;
 
 type Context = { act: BulkAct; self: { id: string; is_superuser: boolean }; roleIds: readonly string[] };
 
@@ -82,10 +81,9 @@ export function joinPreviews(previews: readonly AccessPreview[]): AccessPreview 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
 
 /** Returns the users that a refusal names, with the sentence about each. `ids` are those of the request, in order. */
-export function namedIn(error: unknown, ids: readonly string[]): Map<string, string> {
+export function namedIn(fields: CastellanError['fields'], ids: readonly string[]): Map<string, string> {
   const named = new Map<string, string>();
-  if (!(error instanceof CastellanError)) return named;
-  for (const { field, message } of error.fields) {
+  for (const { field, message } of fields) {
     const index = /\d+/.exec(field)?.[0];
     const id =
       UUID.exec(message)?.[0].toLowerCase() ?? (index === undefined ? undefined : ids[Number(index)]);
@@ -97,8 +95,8 @@ export function namedIn(error: unknown, ids: readonly string[]): Map<string, str
 export type BulkResult = {
   done: ListedUser[];
   failed: ListedUser[];
-  /** By user id; users without an entry were not changed because others of their request were refused. */
-  messages: ReadonlyMap<string, string>;
+  /** The ids in the refused request, in order. */
+  refused: readonly string[];
   error: unknown;
 };
 
@@ -120,15 +118,12 @@ export async function runInChunks(
       return {
         done,
         failed,
-        messages: namedIn(
-          error,
-          chunk.map(({ id }) => id),
-        ),
+        refused: chunk.map(({ id }) => id),
         error,
       };
     }
     done.push(...chunk);
     onProgress(done.length);
   }
-  return { done, failed: [], messages: new Map(), error: null };
+  return { done, failed: [], refused: [], error: null };
 }

@@ -31,6 +31,14 @@ export const useUserPage = (query: ListQuery) =>
     ...keepingRows,
   });
 
+/** Users that this page has deleted: reading them again would only be a 404. */
+const deleted = new Set<string>();
+
+export async function deleteUser(id: string): Promise<void> {
+  await call('DELETE /api/v1/users/{user_id}', { path: { user_id: id } });
+  deleted.add(id);
+}
+
 /** The record of a user, with its ETag where the person may read single users, and the activity. */
 export function useUser(id: string) {
   const { can } = useMe();
@@ -39,7 +47,7 @@ export function useUser(id: string) {
   );
   const single = useQuery({
     ...readingVersioned('GET /api/v1/users/{user_id}', { path: { user_id: id } }),
-    enabled: can('users.read'),
+    enabled: () => can('users.read') && !deleted.has(id),
   });
   const found = listed.data?.data.items.find((one) => one.id === id);
   const error = single.error ?? listed.error;

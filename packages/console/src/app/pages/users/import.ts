@@ -74,7 +74,7 @@ export function readRows(text: string): ImportRow[] | FileProblem {
   }));
 }
 
-export type RowProblem = 'email' | 'name' | 'duplicate' | 'role';
+type RowProblem = 'email' | 'name' | 'duplicate' | 'role';
 
 export type Verdict =
   | { kind: 'create'; row: ImportRow; roleIds: string[] }
