@@ -4,8 +4,7 @@ import { Tabs } from '@mantine/core';
 import { IconArrowLeft, IconCopy, IconPencil, IconShieldOff, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { type ReactElement, type ReactNode, useMemo, useState } from 'react';
-import { AuditTimeline } from '../../components/AuditTimeline.tsx';
+import { lazy, type ReactElement, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { Tag } from '../../components/badges.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
@@ -24,6 +23,9 @@ import { RoleDialog } from './RoleDialog.tsx';
 import './roles.css';
 
 const route = getRouteApi('/roles/$id');
+const AuditTimeline = lazy(() =>
+  import('../../components/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
+);
 const tabs = ['permissions', 'users', 'activity'] as const;
 
 /** Returns the number in an ETag. */
@@ -97,7 +99,10 @@ function Loaded({ role, back }: { role: CountedRole; back: ReactNode }): ReactEl
         value={tab}
         keepMounted={false}
         onChange={(value) =>
-          void navigate({ search: { tab: tabs.find((one) => one === value) }, replace: true })
+          void navigate({
+            search: (now) => ({ ...now, tab: tabs.find((one) => one === value) }),
+            replace: true,
+          })
         }
       >
         <Tabs.List>
@@ -105,7 +110,7 @@ function Loaded({ role, back }: { role: CountedRole; back: ReactNode }): ReactEl
           {can('access.explain') && <Tabs.Tab value="users">{t.roles.page.tabs.users}</Tabs.Tab>}
           {can('audit_log.read') && <Tabs.Tab value="activity">{t.roles.page.tabs.activity}</Tabs.Tab>}
         </Tabs.List>
-        <Tabs.Panel value="permissions" className="tab-panel">
+        <Tabs.Panel value="permissions" className="tab-panel" keepMounted>
           <PermissionsTab role={role} />
         </Tabs.Panel>
         {can('access.explain') && (
@@ -115,7 +120,9 @@ function Loaded({ role, back }: { role: CountedRole; back: ReactNode }): ReactEl
         )}
         {can('audit_log.read') && (
           <Tabs.Panel value="activity" className="tab-panel">
-            <AuditTimeline filter={{ resource_type: 'role', resource_id: role.id }} />
+            <Suspense>
+              <AuditTimeline filter={{ resource_type: 'role', resource_id: role.id }} />
+            </Suspense>
           </Tabs.Panel>
         )}
       </Tabs>
@@ -134,7 +141,7 @@ function Loaded({ role, back }: { role: CountedRole; back: ReactNode }): ReactEl
         <DeleteRoleDialog
           role={role}
           onClose={close}
-          onDeleted={() => void navigate({ to: '/roles', replace: true })}
+          onDeleted={() => navigate({ to: '/roles', replace: true })}
         />
       )}
     </>
