@@ -72,7 +72,7 @@ export function Permissions(): ReactElement {
         {open && (
           <PermissionPane
             permission={open}
-            onClose={() => void navigate({ search: ({ permission: _permission, ...now }) => now })}
+            onClose={() => navigate({ search: ({ permission: _permission, ...now }) => now })}
           />
         )}
         {isCreating && (

@@ -17,7 +17,6 @@ import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { DeleteRoleDialog } from './DeleteRoleDialog.tsx';
 import { EditRoleDialog } from './EditRoleDialog.tsx';
-import { HoldersTab } from './HoldersTab.tsx';
 import { PermissionsTab } from './PermissionsTab.tsx';
 import { RoleDialog } from './RoleDialog.tsx';
 import './roles.css';
@@ -26,6 +25,7 @@ const route = getRouteApi('/roles/$id');
 const AuditTimeline = lazy(() =>
   import('../../components/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
 );
+const HoldersTab = lazy(() => import('./HoldersTab.tsx').then((module) => ({ default: module.HoldersTab })));
 const tabs = ['permissions', 'users', 'activity'] as const;
 
 /** Returns the number in an ETag. */
@@ -115,7 +115,9 @@ function Loaded({ role, back }: { role: CountedRole; back: ReactNode }): ReactEl
         </Tabs.Panel>
         {can('access.explain') && (
           <Tabs.Panel value="users" className="tab-panel">
-            <HoldersTab role={role} />
+            <Suspense>
+              <HoldersTab role={role} />
+            </Suspense>
           </Tabs.Panel>
         )}
         {can('audit_log.read') && (
