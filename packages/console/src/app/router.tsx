@@ -95,7 +95,8 @@ const roles = createRoute({
 });
 const role = createRoute({
   ...page('/roles/$id'),
-  validateSearch: (given: Given) => optional({ tab: choiceIn(given, 'tab', roleTabs) }),
+  validateSearch: (given: Given) =>
+    optional({ q: textIn(given, 'q'), tab: choiceIn(given, 'tab', roleTabs) }),
   component: lazyRouteComponent(() => import('./pages/roles/RolePage.tsx'), 'RolePage'),
 });
 const matrix = createRoute({

@@ -132,3 +132,15 @@ test('a role that does not exist says so', async (t) => {
   });
   await page.getByRole('heading', { name: 'This role does not exist' }).waitFor();
 });
+
+test('unsaved permissions survive a look at another tab', async (t) => {
+  const { group, role } = await seed();
+  const { page } = await openAs(t, site, `/roles/${role.id}?q=${group.name}`);
+  const box = page.getByRole('checkbox', { name: `${group.name}.write` });
+  await box.click();
+  await page.getByRole('tab', { name: 'Holders' }).click();
+  await page.getByText('1 holder', { exact: true }).waitFor();
+  await page.getByRole('tab', { name: 'Permissions' }).click();
+  assert.equal(await box.isChecked(), true);
+  await assertAccessible(page, 'the permissions of a role');
+});

@@ -7,7 +7,7 @@ import { t } from '../../text.ts';
 import { FieldConflict } from '../FieldConflict.tsx';
 import { Form, fieldError } from '../forms.tsx';
 
-export type GroupFields = { name: string; description: string };
+type GroupFields = { name: string; description: string };
 export type SeenGroup = { etag: string | null; fields: GroupFields };
 
 type Props = {

@@ -1,7 +1,7 @@
 // Changes of the permissions of roles that are not saved. Pure functions on immutable values: a row whose map is the same has not changed.
 import type { CountedRole } from '../../data/catalogue.ts';
 
-export type Mark = 'add' | 'remove';
+type Mark = 'add' | 'remove';
 export type RowMarks = ReadonlyMap<string, Mark>;
 /** Permission → role → mark. */
 export type Pending = ReadonlyMap<string, RowMarks>;

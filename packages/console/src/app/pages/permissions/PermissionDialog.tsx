@@ -20,7 +20,7 @@ type Props = {
 type Choice = { id: string; name: string; label: string };
 
 /** Returns the groups in the order of the tree, indented by level. */
-export const choicesOf = (groups: readonly PermissionGroup[], level = 0): Choice[] =>
+const choicesOf = (groups: readonly PermissionGroup[], level = 0): Choice[] =>
   groups.flatMap(({ id, name, groups: children }) => [
     { id, name, label: `${'\u2003'.repeat(level)}${name}` },
     ...choicesOf(children, level + 1),

@@ -2,7 +2,7 @@
 import type { Permission } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { IconDownload, IconRoute, IconTrash } from '@tabler/icons-react';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../shared/client.ts';
@@ -13,7 +13,7 @@ import { notifyDone, notifyFailure } from '../../components/notify.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { SidePane } from '../../components/SidePane.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
-import { call, useWrite } from '../../data/api.ts';
+import { call, readAgain } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import type { ListedPermission } from './Permissions.tsx';
@@ -21,7 +21,7 @@ import type { ListedPermission } from './Permissions.tsx';
 const PAGE_SIZE = 50;
 const MOST_NAMED = 5;
 
-type Props = { permission: ListedPermission; onClose: () => void };
+type Props = { permission: ListedPermission; onClose: () => void | Promise<void> };
 
 export function PermissionPane({ permission, onClose }: Props): ReactElement {
   const { can } = useMe();
@@ -175,16 +175,19 @@ function Holders({ permission: { id, name } }: { permission: Permission }): Reac
   );
 }
 
-type DeleteProps = { permission: Permission; onDeleted: () => void; onClose: () => void };
+type DeleteProps = { permission: Permission; onDeleted: () => void | Promise<void>; onClose: () => void };
 
 function DeleteDialog({ permission: { id, name }, onDeleted, onClose }: DeleteProps): ReactElement {
-  const deletion = useWrite(
-    () => call('DELETE /api/v1/permissions/{permission_id}', { path: { permission_id: id } }),
-    () => {
+  const deletion = useMutation({
+    mutationFn: () => call('DELETE /api/v1/permissions/{permission_id}', { path: { permission_id: id } }),
+    onSuccess: async () => {
       notifyDone(t.permissions.deleted(name));
-      onDeleted();
+      await onDeleted();
+      // The pane is gone by then: reading its holders again would be a 404.
+      setTimeout(() => void readAgain());
     },
-  );
+    onError: () => void readAgain(),
+  });
   return (
     <ConfirmDialog
       title={t.permissions.deleteTitle(name)}
@@ -192,7 +195,7 @@ function DeleteDialog({ permission: { id, name }, onDeleted, onClose }: DeletePr
       isDangerous
       isPending={deletion.isPending}
       error={deletion.error}
-      onConfirm={() => deletion.run(undefined)}
+      onConfirm={() => deletion.mutate()}
       onClose={onClose}
     >
       <p>{t.permissions.deleteText}</p>

@@ -4,7 +4,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { IconKey, IconPlus, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactElement, useMemo, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useMemo, useState } from 'react';
 import { Tag } from '../../components/badges.tsx';
 import { type Column, DataTable } from '../../components/DataTable.tsx';
 import { useTypedText } from '../../components/debounce.ts';
@@ -17,11 +17,15 @@ import { allPermissionGroups, allPermissions, allRoles, type CountedRole } from 
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { GroupTree } from './GroupTree.tsx';
-import { PermissionDialog } from './PermissionDialog.tsx';
-import { PermissionPane } from './PermissionPane.tsx';
 import './permissions.css';
 
 const route = getRouteApi('/permissions');
+const PermissionDialog = lazy(() =>
+  import('./PermissionDialog.tsx').then((module) => ({ default: module.PermissionDialog })),
+);
+const PermissionPane = lazy(() =>
+  import('./PermissionPane.tsx').then((module) => ({ default: module.PermissionPane })),
+);
 
 const groupsOf = ({ groups }: PermissionGroup): readonly PermissionGroup[] => groups;
 
@@ -64,22 +68,24 @@ export function Permissions(): ReactElement {
           onCreate={createReason === null ? setIsCreating : null}
         />
       </div>
-      {open && (
-        <PermissionPane
-          permission={open}
-          onClose={() => void navigate({ search: ({ permission: _permission, ...now }) => now })}
-        />
-      )}
-      {isCreating && (
-        <PermissionDialog
-          groupId={search.group}
-          onClose={() => setIsCreating(false)}
-          onCreated={({ id }) => {
-            setIsCreating(false);
-            void navigate({ search: (now) => ({ ...now, permission: id }) });
-          }}
-        />
-      )}
+      <Suspense>
+        {open && (
+          <PermissionPane
+            permission={open}
+            onClose={() => navigate({ search: ({ permission: _permission, ...now }) => now })}
+          />
+        )}
+        {isCreating && (
+          <PermissionDialog
+            groupId={search.group}
+            onClose={() => setIsCreating(false)}
+            onCreated={({ id }) => {
+              setIsCreating(false);
+              void navigate({ search: (now) => ({ ...now, permission: id }) });
+            }}
+          />
+        )}
+      </Suspense>
     </>
   );
 }

@@ -13,17 +13,20 @@ import {
   IconX,
 } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { type ReactElement, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { Tag } from '../../components/badges.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { Form } from '../../components/forms.tsx';
 import { GroupDialog } from '../../components/groups/GroupDialog.tsx';
 import { notifyDone, notifyFailure, notifyUndo } from '../../components/notify.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
-import { RolePicker } from '../../components/RolePicker.tsx';
 import { Empty } from '../../components/states.tsx';
 import { call, callVersioned, readAgain, useWrite } from '../../data/api.ts';
 import { t } from '../../text.ts';
+
+const RolePicker = lazy(() =>
+  import('../../components/RolePicker.tsx').then((module) => ({ default: module.RolePicker })),
+);
 
 type Props = {
   /** From the root to the group. */
@@ -270,12 +273,14 @@ function AddRoles({ group, onClose }: { group: RoleGroup; onClose: () => void })
         isDisabled={ids.length === 0}
         onCancel={onClose}
       >
-        <RolePicker
-          label={t.roleGroups.addLabel}
-          value={ids}
-          onChange={setIds}
-          exclude={group.roles.map(({ id }) => id)}
-        />
+        <Suspense>
+          <RolePicker
+            label={t.roleGroups.addLabel}
+            value={ids}
+            onChange={setIds}
+            exclude={group.roles.map(({ id }) => id)}
+          />
+        </Suspense>
       </Form>
     </Modal>
   );

@@ -1,14 +1,13 @@
 // Deletes a role. What stands in the way is shown first, and removed in the same reviewed step.
 import type { AccessChange, Holder, Role } from '@castellan/sdk';
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { client } from '../../../shared/client.ts';
 import { formatNumber } from '../../../shared/format.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone } from '../../components/notify.tsx';
-import { ErrorAlert } from '../../components/states.tsx';
-import { call, useWrite } from '../../data/api.ts';
+import { call, readAgain } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
@@ -28,14 +27,15 @@ async function holdersOf(roleId: string, signal: AbortSignal): Promise<{ holders
   return { holders, total };
 }
 
-export const takeRole = ({ type, id }: Pick<Holder, 'type' | 'id'>, roleId: string): AccessChange => ({
+const takeRole = ({ type, id }: Pick<Holder, 'type' | 'id'>, roleId: string): AccessChange => ({
   ...(type === 'user' ? { user_id: id } : { service_account_id: id }),
   remove_role_ids: [roleId],
 });
 
 type Props = {
   role: Pick<Role, 'id' | 'name' | 'permissions'>;
-  onDeleted: () => void;
+  /** Leaves what shows the role: only then everything is read again. */
+  onDeleted: () => void | Promise<void>;
   onClose: () => void;
 };
 
@@ -48,9 +48,9 @@ export function DeleteRoleDialog(props: Props): ReactElement {
     enabled: maySee,
     gcTime: 0,
   });
-  if (found.error) return <ErrorAlert error={found.error} onRetry={() => void found.refetch()} />;
   const { holders = [], total = 0 } = found.data ?? {};
-  if (maySee && !found.data) return <Waiting {...props} />;
+  if (maySee && !found.data)
+    return <Waiting {...props} error={found.error} onRetry={() => void found.refetch()} />;
   if (total > MOST_HOLDERS)
     return (
       <ConfirmDialog
@@ -71,16 +71,32 @@ export function DeleteRoleDialog(props: Props): ReactElement {
   );
 }
 
-const Waiting = ({ role, onClose }: Props): ReactElement => (
+type WaitingProps = Props & { error: unknown; onRetry: () => void };
+
+/** Until it is known what stands in the way. */
+const Waiting = ({ role, error, onRetry, onClose }: WaitingProps): ReactElement => (
   <ConfirmDialog
     title={t.roles.remove.title(role.name)}
-    confirmLabel={t.common.actions.delete}
-    isPending
-    error={null}
-    onConfirm={onClose}
+    confirmLabel={error ? t.common.actions.retry : t.common.actions.delete}
+    isPending={!error}
+    error={error}
+    onConfirm={onRetry}
     onClose={onClose}
   />
 );
+
+function useDeletion(work: () => Promise<unknown>, name: string, onDeleted: Props['onDeleted']) {
+  return useMutation({
+    mutationFn: work,
+    onSuccess: async () => {
+      notifyDone(t.roles.remove.deleted(name));
+      await onDeleted();
+      // What showed the role is unmounted by then: reading it again would be a 404.
+      setTimeout(() => void readAgain());
+    },
+    onError: () => void readAgain(),
+  });
+}
 
 const deleteRole = (id: string) => call('DELETE /api/v1/roles/{role_id}', { path: { role_id: id } });
 
@@ -93,13 +109,7 @@ function DeleteFree({ role, onDeleted, onClose }: Props): ReactElement {
       signal,
     }),
   );
-  const deletion = useWrite(
-    () => deleteRole(role.id),
-    () => {
-      notifyDone(t.roles.remove.deleted(role.name));
-      onDeleted();
-    },
-  );
+  const deletion = useDeletion(() => deleteRole(role.id), role.name, onDeleted);
   return (
     <ConfirmDialog
       title={t.roles.remove.title(role.name)}
@@ -108,7 +118,7 @@ function DeleteFree({ role, onDeleted, onClose }: Props): ReactElement {
       isPending={deletion.isPending}
       error={deletion.error}
       preview={preview}
-      onConfirm={() => deletion.run(undefined)}
+      onConfirm={() => deletion.mutate()}
       onClose={onClose}
     >
       {preview.data?.would_be_refused === null && <p>{t.roles.remove.free}</p>}
@@ -134,15 +144,13 @@ function DeleteUsed({ role, holders, onDeleted, onClose }: Props & { holders: Ho
   const preview = usePreview(['unassign', role.id, changes], (signal) =>
     client.post('/api/v1/access/changes', { query: { dry_run: true }, body: { changes }, signal }),
   );
-  const deletion = useWrite(
+  const deletion = useDeletion(
     async () => {
       await call('POST /api/v1/access/changes', { body: { changes } });
-      return deleteRole(role.id);
+      await deleteRole(role.id);
     },
-    () => {
-      notifyDone(t.roles.remove.deleted(role.name));
-      onDeleted();
-    },
+    role.name,
+    onDeleted,
   );
   return (
     <ConfirmDialog
@@ -152,7 +160,7 @@ function DeleteUsed({ role, holders, onDeleted, onClose }: Props & { holders: Ho
       isPending={deletion.isPending}
       error={deletion.error}
       preview={preview}
-      onConfirm={() => deletion.run(undefined)}
+      onConfirm={() => deletion.mutate()}
       onClose={onClose}
     >
       <p>{t.roles.remove.blocked}</p>

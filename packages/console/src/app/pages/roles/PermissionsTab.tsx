@@ -3,8 +3,10 @@ import type { Permission } from '@castellan/sdk';
 import { SegmentedControl, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
 import { formatNumber } from '../../../shared/format.ts';
+import { useTypedText } from '../../components/debounce.ts';
 import { UnsavedChanges } from '../../components/role-changes/review.tsx';
 import { useRoleChanges } from '../../components/role-changes/use-role-changes.ts';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
@@ -13,6 +15,8 @@ import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { filtered, sectionsOf } from '../matrix/groups.ts';
 
+const route = getRouteApi('/roles/$id');
+
 export function PermissionsTab({ role }: { role: CountedRole }): ReactElement {
   const { can } = useMe();
   const canList = can('permission.read');
@@ -20,7 +24,12 @@ export function PermissionsTab({ role }: { role: CountedRole }): ReactElement {
   const permissions: readonly Permission[] = canList ? (listed.data ?? role.permissions) : role.permissions;
   const given = useMemo(() => [role], [role]);
   const changes = useRoleChanges(given, permissions);
-  const [text, setText] = useState('');
+  const navigate = route.useNavigate();
+  const { q: text = '' } = route.useSearch();
+  const [typed, setText] = useTypedText(
+    text,
+    (q) => void navigate({ search: (now) => ({ ...now, q: q || undefined }), replace: true }),
+  );
   const [view, setView] = useState<'all' | 'held'>(role.is_system || !canList ? 'held' : 'all');
   const missing = ['access.change', 'role.update'].find((one) => !can(one));
   const reason = role.is_system
@@ -46,7 +55,7 @@ export function PermissionsTab({ role }: { role: CountedRole }): ReactElement {
           aria-label={t.roles.checklist.filter}
           placeholder={t.roles.checklist.filter}
           leftSection={<IconSearch size={16} aria-hidden />}
-          value={text}
+          value={typed}
           onChange={(event) => setText(event.currentTarget.value)}
         />
         <SegmentedControl

@@ -4,8 +4,7 @@ import { Tabs } from '@mantine/core';
 import { IconArrowLeft, IconCopy, IconPencil, IconShieldOff, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { type ReactElement, type ReactNode, useMemo, useState } from 'react';
-import { AuditTimeline } from '../../components/AuditTimeline.tsx';
+import { lazy, type ReactElement, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { Tag } from '../../components/badges.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
@@ -18,12 +17,15 @@ import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { DeleteRoleDialog } from './DeleteRoleDialog.tsx';
 import { EditRoleDialog } from './EditRoleDialog.tsx';
-import { HoldersTab } from './HoldersTab.tsx';
 import { PermissionsTab } from './PermissionsTab.tsx';
 import { RoleDialog } from './RoleDialog.tsx';
 import './roles.css';
 
 const route = getRouteApi('/roles/$id');
+const AuditTimeline = lazy(() =>
+  import('../../components/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
+);
+const HoldersTab = lazy(() => import('./HoldersTab.tsx').then((module) => ({ default: module.HoldersTab })));
 const tabs = ['permissions', 'users', 'activity'] as const;
 
 /** Returns the number in an ETag. */
@@ -97,7 +99,10 @@ function Loaded({ role, back }: { role: CountedRole; back: ReactNode }): ReactEl
         value={tab}
         keepMounted={false}
         onChange={(value) =>
-          void navigate({ search: { tab: tabs.find((one) => one === value) }, replace: true })
+          void navigate({
+            search: (now) => ({ ...now, tab: tabs.find((one) => one === value) }),
+            replace: true,
+          })
         }
       >
         <Tabs.List>
@@ -105,17 +110,21 @@ function Loaded({ role, back }: { role: CountedRole; back: ReactNode }): ReactEl
           {can('access.explain') && <Tabs.Tab value="users">{t.roles.page.tabs.users}</Tabs.Tab>}
           {can('audit_log.read') && <Tabs.Tab value="activity">{t.roles.page.tabs.activity}</Tabs.Tab>}
         </Tabs.List>
-        <Tabs.Panel value="permissions" className="tab-panel">
+        <Tabs.Panel value="permissions" className="tab-panel" keepMounted>
           <PermissionsTab role={role} />
         </Tabs.Panel>
         {can('access.explain') && (
           <Tabs.Panel value="users" className="tab-panel">
-            <HoldersTab role={role} />
+            <Suspense>
+              <HoldersTab role={role} />
+            </Suspense>
           </Tabs.Panel>
         )}
         {can('audit_log.read') && (
           <Tabs.Panel value="activity" className="tab-panel">
-            <AuditTimeline filter={{ resource_type: 'role', resource_id: role.id }} />
+            <Suspense>
+              <AuditTimeline filter={{ resource_type: 'role', resource_id: role.id }} />
+            </Suspense>
           </Tabs.Panel>
         )}
       </Tabs>
@@ -134,7 +143,7 @@ function Loaded({ role, back }: { role: CountedRole; back: ReactNode }): ReactEl
         <DeleteRoleDialog
           role={role}
           onClose={close}
-          onDeleted={() => void navigate({ to: '/roles', replace: true })}
+          onDeleted={() => navigate({ to: '/roles', replace: true })}
         />
       )}
     </>
