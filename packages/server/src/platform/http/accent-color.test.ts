@@ -54,7 +54,10 @@ test('a colour with enough contrast is used as it is, and others are reported wi
   assert.equal(light('-contrast'), '#ffffff');
   assert.deepEqual(
     own.adjusted.map(({ theme, property }) => [theme, property]),
-    [['dark', '--accent-text']],
+    [
+      ['dark', '--accent-text'],
+      ['dark', '--accent-ring'],
+    ],
   );
 
   const yellow = accentStyle('#ffd43b');

@@ -17,8 +17,8 @@ type Theme = 'light' | 'dark';
 
 /** The pages that the accent appears on: the body and raised surfaces. `away` is where contrast grows. */
 const pages = {
-  light: { backgrounds: [white, '#f6f7fb'], away: '#000000', surface: white, tint: 0.12 },
-  dark: { backgrounds: [nearBlack, '#242528'], away: white, surface: '#242528', tint: 0.2 },
+  light: { backgrounds: [white, '#f6f7fb', '#f4f5f8'], away: '#000000', surface: white, tint: 0.12 },
+  dark: { backgrounds: [nearBlack, '#242528', '#2c2e32'], away: white, surface: '#242528', tint: 0.2 },
 } as const;
 
 /** Shares of black or white in the background of a button under the pointer. The first that is visible is used. */
