@@ -28,7 +28,6 @@ import { FilterChips, Filters } from './Filters.tsx';
 import { useRowActions } from './row-actions.tsx';
 import { filterOf, hasFilters, noFilters, queryOf, useUserSearch } from './search.ts';
 import { useSelection } from './selection.ts';
-import { UserPane } from './UserPane.tsx';
 import './users.css';
 
 const BulkDialog = lazy(() => import('./BulkDialog.tsx').then((file) => ({ default: file.BulkDialog })));
@@ -38,6 +37,8 @@ const ExportDialog = lazy(() =>
 const ImportDialog = lazy(() =>
   import('./ImportDialog.tsx').then((file) => ({ default: file.ImportDialog })),
 );
+
+const UserPane = lazy(() => import('./UserPane.tsx').then((file) => ({ default: file.UserPane })));
 
 type OpenDialog = BulkAction | 'exportAll' | 'import' | null;
 
@@ -135,7 +136,7 @@ export function Users(): ReactElement {
       {selection.count > 0 && (
         <BulkBar selection={selection} total={total} onAction={setDialog} isOverlaid={dialog !== null} />
       )}
-      {pane}
+      <Suspense>{pane}</Suspense>
       {actions.dialog}
       <Suspense>
         {dialog === 'exportAll' && (

@@ -9,14 +9,16 @@ import {
   IconUserEdit,
   IconUserOff,
 } from '@tabler/icons-react';
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { RowAction } from '../../components/DataTable.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { type Act, ActDialog } from './ActDialog.tsx';
+import type { Act } from './ActDialog.tsx';
 import { statusOf } from './data.ts';
 import { rulesFor } from './rules.ts';
 import type { UserTab } from './search.ts';
+
+const ActDialog = lazy(() => import('./ActDialog.tsx').then((file) => ({ default: file.ActDialog })));
 
 type Open = { act: Act; user: ListedUser };
 
@@ -71,6 +73,10 @@ export function useRowActions(open: (id: string, tab: UserTab) => void): {
       },
     ];
   };
-  const dialog = shown && <ActDialog act={shown.act} user={shown.user} onClose={() => setShown(null)} />;
+  const dialog = shown && (
+    <Suspense>
+      <ActDialog act={shown.act} user={shown.user} onClose={() => setShown(null)} />
+    </Suspense>
+  );
   return { of, dialog };
 }
