@@ -2,23 +2,8 @@
 import { Tooltip } from '@mantine/core';
 import { type ReactElement, useSyncExternalStore } from 'react';
 import { currentZone, formatAgo, formatDay, formatMoment, subscribeZone } from '../../shared/format.ts';
-import { t } from '../text.ts';
 
 const useZone = (): void => void useSyncExternalStore(subscribeZone, currentZone);
-
-/** Such as "3 hours ago"; null is "Never". */
-export function Ago({ at }: { at: string | null }): ReactElement {
-  useZone();
-  if (at === null) return <span className="muted">{t.common.time.never}</span>;
-  return (
-    <Tooltip label={formatMoment(at)}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards reach the tooltip by it */}
-      <time dateTime={at} tabIndex={0} className="time">
-        {formatAgo(at)}
-      </time>
-    </Tooltip>
-  );
-}
 
 /** The date; date, time and zone on hover and focus. */
 export function Day({ at }: { at: string }): ReactElement {

@@ -17,7 +17,7 @@ import {
 import type { Me } from '../data/me.tsx';
 import type { t } from '../text.ts';
 
-export type PageName = keyof Omit<(typeof t)['common']['nav'], 'label' | 'open' | 'close' | 'skip'>;
+type PageName = keyof Omit<(typeof t)['common']['nav'], 'label' | 'open' | 'close' | 'skip'>;
 
 export type NavPage = {
   name: PageName;

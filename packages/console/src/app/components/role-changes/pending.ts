@@ -18,7 +18,7 @@ export const heldBy = (roles: readonly CountedRole[]): Held =>
   new Map(roles.map(({ id, permissions }) => [id, new Set(permissions.map((one) => one.id))]));
 
 /** Sets or removes the mark of a cell; null removes it. */
-export function mark(pending: Pending, { permissionId, roleId }: Cell, wanted: Mark | null): Pending {
+function mark(pending: Pending, { permissionId, roleId }: Cell, wanted: Mark | null): Pending {
   const row = new Map(pending.get(permissionId));
   if (wanted === null) row.delete(roleId);
   else row.set(roleId, wanted);

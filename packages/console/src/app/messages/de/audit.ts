@@ -51,7 +51,6 @@ export const audit: Messages['audit'] = {
   end: 'Keine älteren Einträge',
   empty: 'Noch nichts aufgezeichnet',
   emptyHelp: 'Was Personen und Dienste hier tun, erscheint in dieser Liste.',
-  openAll: 'Im Protokoll öffnen',
   live: 'Live',
   liveOn:
     'Neue Einträge erscheinen alle fünf Sekunden. Das pausiert in verborgenen Tabs und solange ältere Einträge gezeigt werden.',

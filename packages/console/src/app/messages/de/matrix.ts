@@ -32,7 +32,5 @@ export const matrix: Messages['matrix'] = {
   removed: (count) => plural(count, { one: '# entfernt', other: '# entfernt' }),
   emptyTitle: 'Noch keine Berechtigungen',
   emptyText: 'Legen Sie die Berechtigungen Ihres Produkts an und geben Sie sie hier den Rollen.',
-  emptyRolesTitle: 'Noch keine eigenen Rollen',
-  emptyRolesText: 'Legen Sie eine Rolle an und kreuzen Sie an, was sie darf.',
   file: 'berechtigungsmatrix.csv',
 };

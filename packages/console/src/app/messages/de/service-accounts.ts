@@ -42,7 +42,6 @@ export const serviceAccounts: Messages['serviceAccounts'] = {
   rolesTitle: (name) => `Rollen von ${name}`,
   rolesSaved: 'Die Rollen sind gespeichert.',
   mayDo: 'Was es darf',
-  usedAt: 'Zuletzt verwendet',
   conflict: {
     title: 'Das Dienstkonto wurde inzwischen geändert',
     text: 'Wählen Sie für jedes Feld, was bleiben soll.',

@@ -6,6 +6,7 @@ import type { Messages } from '../en/index.ts';
 const plural = createPlural('de');
 
 export const users: Messages['users'] = {
+  csv: 'CSV',
   title: 'Benutzer',
   pane: 'Benutzer',
   count: (count, isFiltered) =>

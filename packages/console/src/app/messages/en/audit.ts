@@ -55,7 +55,6 @@ export const audit = {
   end: 'No older entries',
   empty: 'Nothing recorded yet',
   emptyHelp: 'What people and services do here appears in this list.',
-  openAll: 'Open in the audit log',
   live: 'Live',
   liveOn: 'New entries appear every five seconds. This pauses in a hidden tab and while older entries show.',
   filters: 'Filters',

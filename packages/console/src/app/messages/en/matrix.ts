@@ -31,7 +31,5 @@ export const matrix = {
   removed: (count: number) => plural(count, { one: '# removed', other: '# removed' }),
   emptyTitle: 'No permissions yet',
   emptyText: 'Create the permissions of your product, then give them to roles here.',
-  emptyRolesTitle: 'No roles of your own yet',
-  emptyRolesText: 'Create a role, then tick what it may do.',
   file: 'permission-matrix.csv',
 };

@@ -37,7 +37,6 @@ export const serviceAccounts = {
   rolesTitle: (name: string) => `Roles of ${name}`,
   rolesSaved: 'The roles are saved.',
   mayDo: 'What it may do',
-  usedAt: 'Last used',
   conflict: {
     title: 'The service account has changed meanwhile',
     text: 'Choose for each field what to keep.',

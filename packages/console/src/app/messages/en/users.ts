@@ -5,6 +5,7 @@ import { passwordTexts } from '../../../shared/messages/en/password.ts';
 const plural = createPlural('en');
 
 export const users = {
+  csv: 'CSV',
   title: 'Users',
   pane: 'User',
   count: (count: number, isFiltered: boolean) =>

@@ -14,6 +14,7 @@ import { readingVersioned } from '../../data/api.ts';
 import { type CountedRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
+import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { DeleteRoleDialog } from './DeleteRoleDialog.tsx';
 import { EditRoleDialog } from './EditRoleDialog.tsx';
@@ -166,6 +167,11 @@ function Actions({ role, onOpen }: ActionsProps): ReactElement {
       reason: role.is_system ? t.roles.page.systemDelete : need('role.delete'),
     },
   ];
+  usePageActions(
+    all
+      .filter(({ reason }) => reason === null)
+      .map(({ name, label }) => ({ label: `${label} · ${role.name}`, run: () => onOpen(name) })),
+  );
   return (
     <>
       {all.map(({ name, label, icon: Icon, reason }) => (

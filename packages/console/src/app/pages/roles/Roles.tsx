@@ -22,6 +22,7 @@ import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { keepingRows, reading } from '../../data/api.ts';
 import { allRoles, type CountedRole, countedRoles, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
+import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { Compare } from './Compare.tsx';
 import { DeleteRoleDialog } from './DeleteRoleDialog.tsx';
@@ -43,6 +44,7 @@ export function Roles(): ReactElement {
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const mayCreate = can('role.create');
   const [one, other] = compare?.split(',') ?? [];
+  usePageActions(mayCreate ? [{ label: t.roles.newRole, run: () => setDialog({ kind: 'create' }) }] : []);
   return (
     <>
       <PageHeader

@@ -2,7 +2,7 @@
 import type { ListedUser } from '@castellan/sdk';
 import { Button, Menu } from '@mantine/core';
 import { IconChevronDown, IconPlus, IconUsers } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import {
   lazy,
   type ReactElement,
@@ -19,6 +19,7 @@ import { Pager } from '../../components/Pager.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { useKeptRows } from '../../data/api.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
+import { usePageActions } from '../../shell/page-actions.ts';
 import { singleKeysAreOn } from '../../shell/shortcuts.ts';
 import { t } from '../../text.ts';
 import { type BulkAction, BulkBar } from './BulkBar.tsx';
@@ -58,6 +59,17 @@ export function Users(): ReactElement {
   const actions = useRowActions((user, tab) => go({ user, tab }));
   const open = (user: string): void => go({ user });
   useRowKeys(rows, search.user, open);
+  const navigate = useNavigate();
+  const opened = rows?.find(({ id }) => id === search.user);
+  usePageActions([
+    ...(opened ? actions.of(opened) : [])
+      .filter(({ disabledReason }) => !disabledReason)
+      .map(({ label, run }) => ({ label: `${label} · ${opened ? nameOf(opened) : ''}`, run })),
+    ...(can('users.create')
+      ? [{ label: t.users.create, run: () => void navigate({ to: '/users/new' }) }]
+      : []),
+    { label: t.common.actions.exportCsv, run: () => setDialog('exportAll') },
+  ]);
   // A selected row must not render the filters and the pane again: they are most of the page's cost.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the functions use nothing else that changes
   const filters = useMemo(
@@ -185,7 +197,7 @@ function HeaderActions({ onExport, onImport }: HeaderProps): ReactElement {
       <Menu position="bottom-end">
         <Menu.Target>
           <Button variant="default" rightSection={<IconChevronDown size={14} aria-hidden />}>
-            CSV
+            {t.users.csv}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
