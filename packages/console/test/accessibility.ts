@@ -30,7 +30,7 @@ export async function assertAccessible(
     for (const size of widths) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await page.setViewportSize(size);
-      await page.waitForFunction('!document.querySelector("#content[aria-busy=true], .skeletons")');
+      await page.locator('.skeletons').waitFor({ state: 'detached' });
       await look?.(colorScheme, size);
       const where = `${what}, ${colorScheme}, ${size.width} px`;
       assert.deepEqual(await violationsOf(page), [], where);

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
+import type { Page } from 'playwright-core';
 import { assertAccessible } from '../accessibility.ts';
 import { heading, openAs, startConsole } from '../harness.ts';
 
 const site = await startConsole({ after });
+const palette = (page: Page) => page.getByRole('dialog').getByRole('combobox');
 
 test('the menu has the pages that the person may open', async (t) => {
   const { page } = await openAs(t, site, '/overview');
@@ -25,10 +27,19 @@ test('the palette finds a person and opens them', async (t) => {
   const { page } = await openAs(t, site, '/overview');
   await heading(page).waitFor();
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').fill(user.email.slice(0, 12));
+  await palette(page).fill(user.email.slice(0, 12));
   await page.getByRole('option').filter({ hasText: user.email }).waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL(`**/users?user=${user.id}`);
+});
+
+test('the palette offers what can be done on the page', async (t) => {
+  const { page } = await openAs(t, site, '/roles');
+  await heading(page).waitFor();
+  await page.keyboard.press('Control+k');
+  await palette(page).fill('new role');
+  await page.getByRole('option', { name: 'New role' }).click();
+  await page.getByRole('dialog', { name: 'New role' }).getByLabel('Name').waitFor();
 });
 
 test('keys open pages, and can be turned off', async (t) => {
@@ -45,7 +56,7 @@ test('keys open pages, and can be turned off', async (t) => {
   await page.keyboard.press('g');
   await page.keyboard.press('r');
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').waitFor();
+  await palette(page).waitFor();
   assert.equal(new URL(page.url()).pathname, '/users');
 });
 
@@ -72,7 +83,7 @@ test('an ended session asks for the password over the page and goes on', async (
     'admin@example.com',
   ]);
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').fill('admin');
+  await palette(page).fill('admin');
   const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
   await dialog.getByLabel(/^Password/).fill('Vexing#Quartz82Lime');
   await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
@@ -85,10 +96,10 @@ test('the frame, the palette and the list of keys are accessible', async (t) => 
   await heading(page).waitFor();
   await assertAccessible(page);
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').waitFor();
+  await palette(page).waitFor();
   await assertAccessible(page, 'the palette');
   await page.keyboard.press('Escape');
-  await page.getByRole('combobox').waitFor({ state: 'detached' });
+  await palette(page).waitFor({ state: 'detached' });
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   await assertAccessible(page, 'the list of keys');

@@ -1,19 +1,23 @@
 // What can be done on the page that is open, for the command palette.
-import { useEffect, useEffectEvent } from 'react';
+import { useEffect, useRef } from 'react';
 
 export type PageAction = { label: string; run: () => void };
 
-const offers = new Set<() => readonly PageAction[]>();
+type Offer = { current: readonly PageAction[] };
+
+const offers = new Set<Offer>();
 
 /** Offers actions in the palette while the component is on screen. Give only those that the person may run now. */
 export function usePageActions(actions: readonly PageAction[]): void {
-  const offer = useEffectEvent(() => actions);
+  const offer = useRef(actions);
   useEffect(() => {
-    const one = (): readonly PageAction[] => offer();
-    offers.add(one);
-    return () => void offers.delete(one);
+    offer.current = actions;
+  });
+  useEffect(() => {
+    offers.add(offer);
+    return () => void offers.delete(offer);
   }, []);
 }
 
 /** Returns what the page and its pane offer now. */
-export const pageActions = (): readonly PageAction[] => [...offers].flatMap((offer) => offer());
+export const pageActions = (): readonly PageAction[] => [...offers].flatMap(({ current }) => current);
