@@ -116,3 +116,21 @@ test('a slow network shows the frame and grey rows first', async (t) => {
   await people(page).waitFor();
   assert.equal(await waiting.count(), 0);
 });
+
+test('a refresh that must wait says so, and then the page opens', async (t) => {
+  const { page } = await openAs(t, site, '/docs/errors', { expected: ['429'] });
+  let refusals = 0;
+  await page.route('**/api/v1/auth/new_access_token', (route) => {
+    refusals += 1;
+    if (refusals > 1) return route.continue();
+    return route.fulfill({
+      status: 429,
+      headers: { 'retry-after': '4', 'content-type': 'application/json' },
+      body: JSON.stringify({ detail: 'Too many requests.', code: 'rate_limited', request_id: 'r-2' }),
+    });
+  });
+  await page.goto('/account');
+  await page.getByRole('status').filter({ hasText: 'Reconnecting' }).waitFor();
+  await heading(page).waitFor();
+  assert.equal(await heading(page).textContent(), 'My account');
+});

@@ -113,6 +113,7 @@ export const common: Messages['common'] = {
     you: 'Sie',
   },
   session: {
+    reconnecting: 'Verbindung wird wiederhergestellt…',
     endedTitle: 'Ihre Sitzung wurde beendet',
     endedText: 'Melden Sie sich erneut an, um fortzufahren. Ihre Eingaben sind noch da.',
     password: 'Passwort',

@@ -114,6 +114,7 @@ export const common = {
     you: 'You',
   },
   session: {
+    reconnecting: 'Reconnecting…',
     endedTitle: 'Your session has ended',
     endedText: 'Sign in again to go on. What you typed is still here.',
     password: 'Password',
