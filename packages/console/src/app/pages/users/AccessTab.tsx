@@ -72,16 +72,16 @@ export function AccessTab({ user, etag, rules }: Props): ReactElement {
           ))}
         </ul>
       </section>
-      <section className="pane-section" aria-labelledby="user-permissions">
-        <h3 id="user-permissions" className="section-title">
-          {t.users.access.permissions}
-        </h3>
-        {mayExplain ? (
-          <EffectivePermissionList subject={{ type: 'user', id: user.id }} />
-        ) : (
+      {mayExplain ? (
+        <EffectivePermissionList subject={{ type: 'user', id: user.id }} />
+      ) : (
+        <section className="pane-section" aria-labelledby="user-permissions">
+          <h3 id="user-permissions" className="section-title">
+            {t.users.access.permissions}
+          </h3>
           <p className="muted">{t.common.forbidden.reason('users.read')}</p>
-        )}
-      </section>
+        </section>
+      )}
       {dialog?.kind === 'assign' && <AssignDialog user={user} etag={etag} onClose={() => setDialog(null)} />}
       {dialog?.kind === 'remove' && (
         <RemoveDialog user={user} etag={etag} role={dialog} onClose={() => setDialog(null)} />
