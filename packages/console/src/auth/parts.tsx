@@ -127,15 +127,22 @@ export function Field({ label, error = null, ...input }: FieldProps): ReactEleme
   );
 }
 
-type EmailProps = { value: string; onChange: (email: string) => void; error?: unknown };
+type EmailProps = {
+  value: string;
+  onChange: (email: string) => void;
+  error?: unknown;
+  /** Where the field is what people come for. */
+  hasFocus?: boolean;
+};
 
-export const EmailField = ({ value, onChange, error }: EmailProps): ReactElement => (
+export const EmailField = ({ value, onChange, error, hasFocus = false }: EmailProps): ReactElement => (
   <Field
     label={t.email}
     name="email"
     type="email"
     autoComplete="username"
     inputMode="email"
+    autoFocus={hasFocus}
     required
     maxLength={254}
     value={value}

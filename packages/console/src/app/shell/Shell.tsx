@@ -38,6 +38,9 @@ export function Shell(): ReactElement {
   const current = navPages.find((page) => path === page.path || path.startsWith(`${page.path}/`));
   const Content = path === OWN_MAIN ? 'div' : 'main';
   const lead = leadFrom(path, me);
+  // The page of before stays until the next one is loaded. One that is not for the person must not read anything.
+  const shown = useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname ?? path });
+  const isLeaving = leadFrom(shown, me) !== null;
   const missing = current && !mayOpen(current, me) ? current.anyOf[0] : undefined;
   return (
     <div className="shell" data-menu={isMenuOpen || undefined}>
@@ -84,7 +87,7 @@ export function Shell(): ReactElement {
         ) : current && missing ? (
           <Forbidden permission={missing} page={t.common.nav[current.name]} />
         ) : (
-          <Outlet />
+          !isLeaving && <Outlet />
         )}
       </Content>
       <div id={PANE_ID} />

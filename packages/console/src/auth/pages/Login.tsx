@@ -32,7 +32,7 @@ export function Login(): ReactElement {
     <Frame title={t.login.title} notice={noticeOf(resend.error) ?? sent ?? refusal}>
       {isUnverified && !sent && <Form work={resend} submit={t.login.resend} isSecondary />}
       <Form work={signIn} submit={t.login.submit}>
-        <EmailField value={email} onChange={setEmail} error={signIn.error} />
+        <EmailField value={email} onChange={setEmail} error={signIn.error} hasFocus />
         <PasswordField
           label={t.password}
           value={password}

@@ -165,6 +165,8 @@ export const users: Messages['users'] = {
     noPermissions: 'Ohne Rollen ist nur das eigene Konto zugänglich.',
     via: (roles) => `durch ${roles}`,
     created: (name) => `${name} wurde angelegt`,
+    passOn: 'Es geht keine E-Mail hinaus: Teilen Sie die Zugangsdaten selbst mit.',
+    signInAt: 'Adresse',
     mustChange: 'Bei der ersten Anmeldung muss ein eigenes Passwort gewählt werden.',
     mayKeep: 'Dieses Passwort darf behalten werden.',
     open: 'Benutzer öffnen',

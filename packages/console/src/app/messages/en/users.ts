@@ -162,6 +162,8 @@ export const users = {
     noPermissions: 'Without roles, the user can only use their own account.',
     via: (roles: string) => `by ${roles}`,
     created: (name: string) => `${name} was created`,
+    passOn: 'No mail is sent: tell them how to sign in.',
+    signInAt: 'Address',
     mustChange: 'They must choose a password of their own when they first sign in.',
     mayKeep: 'They can keep this password.',
     open: 'Open the user',

@@ -50,7 +50,7 @@ export function Matrix(): ReactElement {
   );
   const changes = useRoleChanges(roles.data, permissions);
   const [dialog, setDialog] = useState<'role' | 'permission' | null>(null);
-  const [created, setCreated] = useState<string | null>(null);
+  const [created, setCreated] = useState<Created>({});
   const missing = ['access.change', 'role.update'].find((one) => !can(one)) ?? null;
   const isLoading = roles.data === undefined || (canList && listed.data === undefined);
   const error = roles.error ?? listed.error;
@@ -115,7 +115,7 @@ export function Matrix(): ReactElement {
           onClose={() => setDialog(null)}
           onCreated={({ id }) => {
             setDialog(null);
-            setCreated(id);
+            setCreated({ roleId: id });
           }}
         />
       )}
@@ -123,7 +123,10 @@ export function Matrix(): ReactElement {
         <PermissionDialog
           groupId={search.group}
           onClose={() => setDialog(null)}
-          onCreated={() => setDialog(null)}
+          onCreated={({ id, name }) => {
+            setDialog(null);
+            setCreated((now) => ({ ...now, permission: { id, name } }));
+          }}
         />
       )}
     </>
@@ -182,13 +185,15 @@ function NewMenu({ canRole, canPermission, onOpen }: NewMenuProps): ReactElement
   );
 }
 
+/** The newest role and permission that were created here: each takes the focus when it shows. */
+type Created = { roleId?: string; permission?: { id: string; name: string } };
+
 type BodyProps = {
   changes: ReturnType<typeof useRoleChanges>;
   columns: readonly CountedRole[];
   isReadOnly: boolean;
   lockedReason: string;
-  /** A role that was made here: its column is focused when it shows. */
-  created: string | null;
+  created: Created;
 };
 
 function Body({ changes, columns, isReadOnly, lockedReason, created }: BodyProps): ReactElement {
@@ -220,7 +225,11 @@ function Body({ changes, columns, isReadOnly, lockedReason, created }: BodyProps
   const clear = (): void =>
     void navigate({ search: ({ f: _f, group: _group, ...now }) => now, replace: true });
   const region = useRef<HTMLElement>(null);
-  useFocusOnColumn(region, created, columns);
+  useFocusOnColumn(region, created.roleId ?? null, columns);
+  const isThere = changes.permissions.some(({ id }) => id === created.permission?.id);
+  useFocusOnRow(region, isThere ? created : {}, (f) =>
+    navigate({ search: ({ group: _group, ...now }) => ({ ...now, f }), replace: true }),
+  );
   return (
     <>
       <div className="filters">
@@ -303,6 +312,35 @@ function useFocusOnColumn(
     head?.scrollIntoView({ block: 'nearest', inline: 'center' });
     head?.focus({ preventScroll: true });
   }, [region, roleId, columns]);
+}
+
+/** Focuses a cell of the permission once it is there; finds it by its name first where the filters hide it. */
+function useFocusOnRow(
+  region: { current: HTMLElement | null },
+  { roleId, permission }: Created,
+  find: (name: string) => Promise<void>,
+): void {
+  const done = useRef<string | null>(null);
+  const found = useRef<string | null>(null);
+  // The row may appear with any render.
+  useEffect(() => {
+    if (permission === undefined || done.current === permission.id) return;
+    const cells = [
+      ...(region.current?.querySelectorAll<HTMLElement>(`tbody [data-permission="${permission.id}"]`) ?? []),
+    ];
+    const cell =
+      cells.find(({ dataset }) => dataset.role === roleId) ??
+      cells.find(({ ariaDisabled }) => ariaDisabled !== 'true') ??
+      cells[0];
+    if (cell) {
+      done.current = permission.id;
+      cell.scrollIntoView({ block: 'center', inline: 'nearest' });
+      cell.focus({ preventScroll: true });
+    } else if (found.current !== permission.id) {
+      found.current = permission.id;
+      void find(permission.name);
+    }
+  });
 }
 
 const SKELETON_ROWS = 14;

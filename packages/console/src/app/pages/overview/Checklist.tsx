@@ -34,9 +34,9 @@ export function Checklist({ users }: { users: number }): ReactElement | null {
   if (isDismissed || !isKnown) return null;
   const steps = [
     { name: 'password', to: '/account', isDone: changes.data.data.length > 0 },
+    { name: 'permissions', to: '/permissions', isDone: permissions.data.pagination.total > 0 },
     // The roles of a new service were created by nobody.
     { name: 'role', to: '/roles', isDone: roles.data.data.some((role) => role.created_by_id !== null) },
-    { name: 'permissions', to: '/permissions', isDone: permissions.data.pagination.total > 0 },
     { name: 'people', to: '/users/new', isDone: users > 1 },
   ] as const;
   if (steps.every(({ name, isDone }) => isDone || name === 'password')) return null;

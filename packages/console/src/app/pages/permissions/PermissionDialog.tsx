@@ -1,4 +1,5 @@
-// Creates a permission. Its name begins with the name of its group, which stands in front of the field.
+// Creates a permission, and its group where there is none yet. The name of the permission begins with the name of its
+// group, which stands in front of the field.
 import type { Permission, PermissionGroup } from '@castellan/sdk';
 import { Modal, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -9,6 +10,7 @@ import { ErrorAlert } from '../../components/states.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { allPermissionGroups } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
+import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
 type Props = {
@@ -16,6 +18,9 @@ type Props = {
   onCreated: (permission: Permission) => void;
   onClose: () => void;
 };
+
+/** The choice that is no group yet. */
+const NEW_GROUP = 'new';
 
 type Choice = { id: string; name: string; label: string };
 
@@ -32,18 +37,32 @@ export function PermissionDialog({ groupId, onCreated, onClose }: Props): ReactE
   const [chosen, setChosen] = useState(groupId ?? '');
   const [action, setAction] = useState('');
   const [description, setDescription] = useState('');
-  const group = choices.find(({ id }) => id === chosen);
+  const [groupName, setGroupName] = useState('');
+  const mayCreateGroup = useCan('permission_group.create');
+  const isNewGroup = chosen === NEW_GROUP;
+  const prefix = isNewGroup ? groupName.trim() : (choices.find(({ id }) => id === chosen)?.name ?? '');
   const creation = useWrite(
-    () =>
-      call('POST /api/v1/permissions', {
-        body: { name: action.trim(), description, group_id: chosen },
-      }),
+    async () => {
+      let groupId = chosen;
+      if (isNewGroup) {
+        const created = await call('POST /api/v1/permission-groups', { body: { name: groupName.trim() } });
+        groupId = created.data.id;
+        // If the permission is refused, the next attempt must not create the group again.
+        setChosen(groupId);
+      }
+      return call('POST /api/v1/permissions', {
+        body: { name: action.trim(), description, group_id: groupId },
+      });
+    },
     ({ data }) => {
       notifyDone(t.permissions.created(data.name));
       onCreated(data);
     },
   );
-  const taken = isCode(creation.error, 'name_taken') ? t.permissions.taken : null;
+  const isTaken = isCode(creation.error, 'name_taken');
+  const taken = isNewGroup ? t.permissions.groupTaken : t.permissions.taken;
+  // While a new group is chosen, it is the group that was refused.
+  const nameError = isTaken ? taken : fieldError(creation.error, 'name');
   return (
     <Modal
       opened
@@ -54,9 +73,9 @@ export function PermissionDialog({ groupId, onCreated, onClose }: Props): ReactE
       <Form
         onSubmit={() => creation.run(undefined)}
         isPending={creation.isPending}
-        error={taken === null ? creation.error : null}
+        error={isTaken ? null : creation.error}
         submitLabel={t.common.actions.create}
-        isDisabled={group === undefined || action.trim() === ''}
+        isDisabled={prefix === '' || action.trim() === ''}
         onCancel={onClose}
         fields={['name', 'description']}
       >
@@ -64,30 +83,47 @@ export function PermissionDialog({ groupId, onCreated, onClose }: Props): ReactE
         <NativeSelect
           label={t.permissions.group}
           required
+          data-autofocus={groupId === undefined || undefined}
           value={chosen}
-          onChange={(event) => setChosen(event.currentTarget.value)}
+          onChange={(event) => {
+            creation.reset();
+            setChosen(event.currentTarget.value);
+          }}
           data={[
             { value: '', label: t.permissions.chooseGroup, disabled: true },
+            ...(mayCreateGroup ? [{ value: NEW_GROUP, label: t.permissions.newGroupChoice }] : []),
             ...choices.map(({ id, label }) => ({ value: id, label })),
           ]}
         />
+        {isNewGroup && (
+          <TextInput
+            label={t.permissions.groupName}
+            description={t.permissions.groupNameHelp}
+            required
+            autoComplete="off"
+            spellCheck={false}
+            value={groupName}
+            error={nameError}
+            onChange={(event) => setGroupName(event.currentTarget.value)}
+          />
+        )}
         <TextInput
           label={t.permissions.action}
           description={
-            group === undefined
+            prefix === ''
               ? t.permissions.actionHelp
-              : t.permissions.fullName(`${group.name}.${action.trim() || '…'}`)
+              : t.permissions.fullName(`${prefix}.${action.trim() || '…'}`)
           }
           required
           data-autofocus={groupId !== undefined || undefined}
           autoComplete="off"
           spellCheck={false}
           className="prefixed"
-          leftSection={group && <span className="mono prefix">{group.name}.</span>}
-          leftSectionWidth={group ? `${group.name.length + 2.5}ch` : undefined}
+          leftSection={prefix !== '' && <span className="mono prefix">{prefix}.</span>}
+          leftSectionWidth={prefix === '' ? undefined : `${prefix.length + 2.5}ch`}
           leftSectionProps={{ 'aria-hidden': true }}
           value={action}
-          error={taken ?? fieldError(creation.error, 'name')}
+          error={isNewGroup ? null : nameError}
           onChange={(event) => setAction(event.currentTarget.value)}
         />
         <Textarea

@@ -72,19 +72,19 @@ export function AccessTab({ user, etag, rules }: Props): ReactElement {
           ))}
         </ul>
       </section>
-      {mayExplain ? (
-        <EffectivePermissionList subject={{ type: 'user', id: user.id }} />
-      ) : (
-        <section className="pane-section" aria-labelledby="user-permissions">
-          <h3 id="user-permissions" className="section-title">
-            {t.users.access.permissions}
-          </h3>
-          <p className="muted">{t.common.forbidden.reason('users.read')}</p>
-        </section>
-      )}
+      <section className="pane-section" aria-label={t.users.access.permissions}>
+        {mayExplain ? (
+          <EffectivePermissionList subject={{ type: 'user', id: user.id }} />
+        ) : (
+          <>
+            <h3 className="section-title">{t.users.access.permissions}</h3>
+            <p className="muted">{t.common.forbidden.reason('users.read')}</p>
+          </>
+        )}
+      </section>
       {dialog?.kind === 'assign' && <AssignDialog user={user} etag={etag} onClose={() => setDialog(null)} />}
       {dialog?.kind === 'remove' && (
-        <RemoveDialog user={user} etag={etag} role={dialog} onClose={() => setDialog(null)} />
+        <RemoveDialog user={user} role={dialog} onClose={() => setDialog(null)} />
       )}
     </>
   );
@@ -126,15 +126,15 @@ function AssignDialog({ user, etag, onClose }: DialogProps): ReactElement {
 
 function RemoveDialog({
   user,
-  etag,
   role,
   onClose,
-}: DialogProps & { role: { id: string; name: string } }): ReactElement {
+}: Omit<DialogProps, 'etag'> & { role: { id: string; name: string } }): ReactElement {
   const preview = usePreview(['remove', user.id, role.id], (signal) =>
     previewRemoval(user.id, [role.id], signal),
   );
   const write = useWrite(
-    () => removeRoles(user.id, [role.id], etag),
+    // Without a version: to take one role away overwrites nothing that somebody else has changed meanwhile.
+    () => removeRoles(user.id, [role.id]),
     ({ data }) => {
       onClose();
       notifyUndo(t.users.access.removed(role.name, nameOf(user)), async () => {

@@ -3,8 +3,8 @@ import type { User } from '@castellan/sdk';
 import { Anchor, Button, Group, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactElement, useState } from 'react';
-import { announce } from '../../components/announce.ts';
+import { type ReactElement, useEffect, useRef, useState } from 'react';
+import { addressOf } from '../../../shared/page-settings.ts';
 import { Form, fieldError, LeaveGuard } from '../../components/forms.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { RolePicker } from '../../components/RolePicker.tsx';
@@ -30,14 +30,7 @@ export function NewUser(): ReactElement {
       {mayCreate && created && (
         <Created user={created.user} choice={created.choice} onNext={() => setCreated(null)} />
       )}
-      {mayCreate && !created && (
-        <NewUserForm
-          onCreated={(user, choice) => {
-            setCreated({ user, choice });
-            announce(t.users.new.created(nameOf(user)));
-          }}
-        />
-      )}
+      {mayCreate && !created && <NewUserForm onCreated={(user, choice) => setCreated({ user, choice })} />}
     </>
   );
 }
@@ -163,13 +156,24 @@ function ResultingPermissions({ roleIds }: { roleIds: readonly string[] }): Reac
 
 type CreatedProps = { user: User; choice: PasswordChoice; onNext: () => void };
 
+/** Takes the focus, as the form that had it is gone, and tells what the person needs to sign in. */
 function Created({ user, choice, onNext }: CreatedProps): ReactElement {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
   return (
     <section className="panel created" aria-labelledby="created">
-      <h2 id="created" className="section-title">
+      <h2 id="created" className="section-title" ref={heading} tabIndex={-1}>
         {t.users.new.created(nameOf(user))}
       </h2>
-      <p>{choice.mustChange ? t.users.new.mustChange : t.users.new.mayKeep}</p>
+      <p>
+        {t.users.new.passOn} {choice.mustChange ? t.users.new.mustChange : t.users.new.mayKeep}
+      </p>
+      <dl className="sign-in-facts">
+        <dt>{t.users.new.signInAt}</dt>
+        <dd>{`${location.origin}${addressOf('/login')}`}</dd>
+        <dt>{t.users.fields.email}</dt>
+        <dd>{user.email}</dd>
+      </dl>
       {choice.mode === 'generated' && (
         <SecretField label={t.users.password.label} value={choice.password} note={t.users.password.once} />
       )}
