@@ -5,7 +5,7 @@ import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import { assertAccessible } from '../accessibility.ts';
 import { heading, openAs, startConsole } from '../harness.ts';
 
-const site = await startConsole({ after });
+const site = await startConsole({ after }, { APP_URL: 'https://app.example.com/start?a=1' });
 
 test('the menu has the pages that the person may open', async (t) => {
   const { page } = await openAs(t, site, '/overview');
@@ -18,6 +18,13 @@ test('the menu has the pages that the person may open', async (t) => {
   await heading(other.page).waitFor();
   const few = await other.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
   assert.ok(!few.includes('Users') && few.includes('My account'), few.join());
+});
+
+test('the menu leads back to the application', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  const back = page.getByRole('link', { name: 'Back to app.example.com' });
+  await back.waitFor();
+  assert.equal(await back.getAttribute('href'), 'https://app.example.com/start?a=1');
 });
 
 test('the palette finds a person and opens them', async (t) => {
@@ -45,7 +52,7 @@ test('keys open pages, and can be turned off', async (t) => {
   await page.keyboard.press('g');
   await page.keyboard.press('r');
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').waitFor();
+  await page.getByRole('dialog').getByRole('combobox').waitFor();
   assert.equal(new URL(page.url()).pathname, '/users');
 });
 
