@@ -48,6 +48,8 @@ test('two roles are compared, and a permission is copied across', async (t) => {
   await page.getByText('2 different, 0 alike').waitFor();
   await page.getByRole('checkbox', { name: `${role.name}: ${group.name}.write` }).click();
   await assertAccessible(page, 'the comparison');
+  await page.getByRole('button', { name: 'All roles' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Stay' }).click();
   await page.getByRole('button', { name: 'Review and save…' }).click();
   await page.getByText(`1 gains ${group.name}.write`).waitFor();
   await page.getByRole('button', { name: 'Save changes' }).click();

@@ -263,3 +263,18 @@ test('the list and the pane are accessible', async (t) => {
   await pane(page, 'Grace Hopper').getByRole('button', { name: 'Set password' }).waitFor();
   await assertAccessible(page, 'the list and the profile');
 });
+
+test('another user, another tab or closing the pane asks before typed input is lost', async (t) => {
+  const { page } = await openAs(t, site, `/users?user=${grace.id}`);
+  const name = pane(page, 'Grace Hopper').getByLabel('First name');
+  await name.fill('Typed');
+  await pane(page, 'Grace Hopper').getByRole('tab', { name: 'Sessions' }).click();
+  await dialog(page).getByRole('button', { name: 'Stay' }).click();
+  assert.equal(await name.inputValue(), 'Typed');
+  await rows(page).getByRole('button', { name: /Nils/ }).first().click();
+  await dialog(page).getByRole('button', { name: 'Stay' }).click();
+  assert.equal(await name.inputValue(), 'Typed');
+  await page.keyboard.press('Escape');
+  await dialog(page).getByRole('button', { name: 'Leave' }).click();
+  await pane(page, 'Grace Hopper').waitFor({ state: 'detached' });
+});
