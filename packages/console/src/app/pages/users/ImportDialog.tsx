@@ -10,7 +10,7 @@ import { failureOf } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { setRoles, useListPath } from './data.ts';
-import { importColumns, judgeRows, readRows, type Verdict } from './import.ts';
+import { importColumns, judgeRows, readRows, textOf, type Verdict } from './import.ts';
 import { makePassword } from './password.ts';
 import { Reading } from './Reading.tsx';
 
@@ -33,7 +33,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement
 
   const check = async (file: File): Promise<void> => {
     setError(null);
-    const rows = readRows(await file.text());
+    const rows = readRows(textOf(await file.arrayBuffer()));
     if (!Array.isArray(rows)) {
       setState({ step: 'choose', problem: t.users.import.problems[rows] });
       return;
