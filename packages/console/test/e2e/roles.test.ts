@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { ADMIN, signIn } from '@castellan/testing/harness';
 import { makePermission, makePermissionGroup, makeRole, newName } from '@castellan/testing/records/fixture';
 import { addUser } from '@castellan/testing/sessions/accounts';
+import { addPerson, addRole } from '@castellan/testing/users/people';
 import { assertAccessible } from '../accessibility.ts';
 import { openAs, startConsole } from '../harness.ts';
 
@@ -104,6 +105,18 @@ test('a deletion shows what stands in its way and removes it in one step', async
   await dialog.getByRole('button', { name: 'Unassign and delete' }).click();
   await page.waitForURL('**/roles');
   assert.equal((await site.service.sql('select from roles where id = $1', [role.id])).length, 0);
+});
+
+test('without the permission to unassign, a deletion says so and asks nothing of the service', async (t) => {
+  const { role } = await seed();
+  const as = await addPerson(site.service, {
+    roles: [await addRole(site.service, 'role.read', 'role.delete', 'access.explain')],
+  });
+  const { page } = await openAs(t, site, `/roles/${role.id}`, { as });
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: `Delete ${role.name}` });
+  await dialog.getByText('You need the permission access.change.').waitFor();
+  assert.equal(await dialog.getByRole('button', { name: 'Unassign and delete' }).isDisabled(), true);
 });
 
 test('people who may only read see the reasons, and system roles are locked', async (t) => {
