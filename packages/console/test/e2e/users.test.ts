@@ -160,6 +160,17 @@ test('roles that stand in the way of a deletion are removed in the same step', a
   assert.deepEqual(await find(doomed.email), []);
 });
 
+test('the deletion of a superuser says what is lost, although roles stand in the way', async (t) => {
+  const doomed = await addPerson(service, { firstName: 'Sue', lastName: 'Super', roles: [editor] });
+  await service.sql('update users set is_superuser = true where id = $1', [doomed.id]);
+  const { page } = await openAs(t, site, `/users?user=${doomed.id}`);
+  await pane(page, 'Sue Super').getByRole('button', { name: 'Delete' }).click();
+  await dialog(page).getByText('1 loses permissions').waitFor();
+  await dialog(page).getByLabel('Type 1 to confirm').fill('1');
+  await dialog(page).getByRole('button', { name: 'Remove them and delete' }).click();
+  await page.getByText('Sue Super is deleted.').waitFor();
+});
+
 test('nobody can lock themselves out, and the reason is in reach', async (t) => {
   const [self] = await find(ADMIN.email);
   const { page } = await openAs(t, site, `/users?user=${self?.id}`);
