@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
+import { addPerson, addRole } from '@castellan/testing/users/people';
 import { assertAccessible } from '../accessibility.ts';
 import { heading, openAs, startConsole } from '../harness.ts';
 
@@ -36,6 +37,15 @@ test('the palette finds a person and opens them', async (t) => {
   await page.getByRole('option').filter({ hasText: user.email }).waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL(`**/users?user=${user.id}`);
+});
+
+test('the palette finds people for those who may only read single users', async (t) => {
+  const as = await addPerson(site.service, { roles: [await addRole(site.service, 'users.read')] });
+  const { page } = await openAs(t, site, '/overview', { as });
+  await heading(page).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').fill(as.email);
+  await page.getByRole('option').filter({ hasText: as.email }).waitFor();
 });
 
 test('keys open pages, and can be turned off', async (t) => {
