@@ -150,6 +150,22 @@ test('deactivating shows the impact and can be undone', async (t) => {
   assert.equal((await find(grace.email))[0]?.is_active, true);
 });
 
+test('undoing a removal keeps a role that somebody else has given meanwhile', async (t) => {
+  const [own, other] = [await addRole(service, 'role.read'), await addRole(service, 'role.read')];
+  await service.sql("update roles set name = 'Borrower' where id = $1", [own]);
+  const rita = await addPerson(service, { firstName: 'Rita', lastName: 'Roles', roles: [own] });
+  const { page } = await openAs(t, site, `/users?user=${rita.id}&tab=access`);
+  await page.getByRole('button', { name: 'Remove the role Borrower' }).click();
+  await dialog(page).getByRole('button', { name: 'Remove', exact: true }).click();
+  const undo = page.getByRole('button', { name: 'Undo' });
+  await undo.waitFor();
+  await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [rita.id, other]);
+  await undo.click();
+  await page.getByRole('button', { name: 'Remove the role Borrower' }).waitFor();
+  const held = await service.sql('select role_id from user_roles where user_id = $1', [rita.id]);
+  assert.equal(held.length, 2);
+});
+
 test('roles that stand in the way of a deletion are removed in the same step', async (t) => {
   const doomed = await addPerson(service, { firstName: 'Dora', lastName: 'Doomed', roles: [editor] });
   const { page } = await openAs(t, site, `/users?user=${doomed.id}`);
