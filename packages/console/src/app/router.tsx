@@ -19,6 +19,7 @@ import {
   parseSearch,
   stringifySearch,
   textIn,
+  timeIn,
   uuidIn,
 } from './search.ts';
 import { Gate } from './shell/Gate.tsx';
@@ -144,7 +145,7 @@ const sessions = createRoute({
       q: textIn(given, 'q'),
       user: uuidIn(given, 'user'),
       address: textIn(given, 'address'),
-      older_than: textIn(given, 'older_than'),
+      older_than: timeIn(given, 'older_than'),
     }),
   component: lazyRouteComponent(() => import('./pages/sessions/Sessions.tsx'), 'Sessions'),
 });

@@ -37,6 +37,13 @@ export function uuidIn(given: Given, name: string): string | undefined {
   return value && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value) ? value : undefined;
 }
 
+/** A time as inputs of the type `datetime-local` have it, without a zone. */
+export function timeIn(given: Given, name: string): string | undefined {
+  const text = textIn(given, name);
+  const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text ?? '');
+  return isTime && !Number.isNaN(Date.parse(text ?? '')) ? text : undefined;
+}
+
 export function flagIn(given: Given, name: string): boolean | undefined {
   const text = textIn(given, name);
   if (text === 'true') return true;

@@ -35,17 +35,18 @@ test('names that somebody else changed meanwhile are shown beside what was typed
   const as = await newPerson();
   const { page } = await openAs(t, site, '/account', { as, expected: ['412'] });
   await page.getByLabel('First name').fill('Mine');
-  await service.sql("update users set first_name = 'Theirs' where id = $1", [as.id]);
+  await service.sql("update users set first_name = 'Theirs', last_name = 'Untouched' where id = $1", [as.id]);
   await page.getByRole('button', { name: 'Save' }).click();
   const dialog = page.getByRole('dialog', { name: 'Your profile has changed meanwhile' });
   await dialog.getByLabel('Stored now: Theirs').waitFor();
   assert.equal(await dialog.getByLabel('What you typed: Mine').isChecked(), true);
   await dialog.getByRole('button', { name: 'Save this choice' }).click();
   await page.getByText('Your names are saved.').waitFor();
-  const [row] = await service.sql<{ first_name: string }>('select first_name from users where id = $1', [
-    as.id,
-  ]);
-  assert.equal(row?.first_name, 'Mine');
+  const [row] = await service.sql<{ first_name: string; last_name: string }>(
+    'select first_name, last_name from users where id = $1',
+    [as.id],
+  );
+  assert.deepEqual(row, { first_name: 'Mine', last_name: 'Untouched' });
 });
 
 test('a new password marks the rules that it breaks, then ends the other sessions', async (t) => {

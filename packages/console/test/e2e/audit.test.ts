@@ -11,12 +11,17 @@ const site = await startConsole({ after });
 const person = await createVerifiedUser(site.service);
 
 /** Writes an entry, as old as wanted. */
-const writeEntry = async (action: string, details: object, minutesAgo = 0): Promise<void> => {
+const writeEntry = async (
+  action: string,
+  details: object,
+  minutesAgo = 0,
+  name = person.email,
+): Promise<void> => {
   await site.service.sql(
     `insert into audit_logs (id, actor_id, actor_type, actor_email, action, resource_type, resource_id, resource_name,
        details, "timestamp")
-     values (gen_random_uuid(), $1::uuid, 'user', $2::text, $3, 'user', $1::text, $2::text, $4, now() - $5::int * interval '1 minute')`,
-    [person.id, person.email, action, JSON.stringify(details), minutesAgo],
+     values (gen_random_uuid(), $1::uuid, 'user', $2::text, $3, 'user', $1::text, $6, $4, now() - $5::int * interval '1 minute')`,
+    [person.id, person.email, action, JSON.stringify(details), minutesAgo, name],
   );
 };
 await writeEntry('user_updated', {
@@ -146,4 +151,13 @@ test('a person without the permission learns which one is missing', async (t) =>
   const { page } = await openAs(t, site, '/audit', { as: { email: person.email, password: PASSWORD } });
   await page.getByText('It needs the permission audit_log.read').waitFor();
   assert.equal(await entries(page).count(), 0);
+});
+
+test('a name with signs of a template stands in the sentence as it is', async (t) => {
+  await writeEntry('user_updated', {}, 2, "$& $' {actor}");
+  const [entry] = await site.service.sql<{ id: string }>(
+    "select id from audit_logs where resource_name like '$&%'",
+  );
+  const { page } = await openAs(t, site, `/audit?entry=${entry?.id}`);
+  await page.getByRole('heading', { level: 2, name: "$& $' {actor}" }).waitFor();
 });

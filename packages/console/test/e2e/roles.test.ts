@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { ADMIN, signIn } from '@castellan/testing/harness';
 import { makePermission, makePermissionGroup, makeRole, newName } from '@castellan/testing/records/fixture';
 import { addUser } from '@castellan/testing/sessions/accounts';
+import { addPerson, addRole } from '@castellan/testing/users/people';
 import { assertAccessible } from '../accessibility.ts';
 import { openAs, startConsole } from '../harness.ts';
 
@@ -48,6 +49,8 @@ test('two roles are compared, and a permission is copied across', async (t) => {
   await page.getByText('2 different, 0 alike').waitFor();
   await page.getByRole('checkbox', { name: `${role.name}: ${group.name}.write` }).click();
   await assertAccessible(page, 'the comparison');
+  await page.getByRole('button', { name: 'All roles' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Stay' }).click();
   await page.getByRole('button', { name: 'Review and save…' }).click();
   await page.getByText(`1 gains ${group.name}.write`).waitFor();
   await page.getByRole('button', { name: 'Save changes' }).click();
@@ -77,19 +80,33 @@ test('a rename that meets another change asks field by field', async (t) => {
 test('the role is given to a person with a preview, and taken back by Undo', async (t) => {
   const { group, role } = await seed();
   const person = await addUser(site.service);
-  const { page } = await openAs(t, site, `/roles/${role.id}?tab=users`);
-  await page.getByText('1 holder', { exact: true }).waitFor();
+  // Who lists people by the other of the two permissions may assign, too.
+  const as = await addPerson(site.service, {
+    roles: [
+      await addRole(
+        site.service,
+        'role.read',
+        'access.explain',
+        'access.change',
+        'user.update',
+        'users.read',
+      ),
+    ],
+  });
+  await site.service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [as.id, role.id]);
+  const { page } = await openAs(t, site, `/roles/${role.id}?tab=users`, { as });
+  await page.getByText('2 holders', { exact: true }).waitFor();
   await assertAccessible(page, 'the holders');
   await page.getByRole('button', { name: 'Assign to a person' }).click();
   await page.getByRole('dialog').getByRole('searchbox').fill(person.id);
   await page.getByRole('dialog').getByText(person.email).click();
   await page.getByText(`1 gains ${group.name}.read`).waitFor();
   await page.getByRole('button', { name: 'Assign the role' }).click();
+  await page.getByText('3 holders', { exact: true }).waitFor();
+  assert.equal((await holdersOf(role.id)).length, 3);
+  await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('2 holders', { exact: true }).waitFor();
   assert.equal((await holdersOf(role.id)).length, 2);
-  await page.getByRole('button', { name: 'Undo' }).click();
-  await page.getByText('1 holder', { exact: true }).waitFor();
-  assert.equal((await holdersOf(role.id)).length, 1);
 });
 
 test('a deletion shows what stands in its way and removes it in one step', async (t) => {
@@ -102,6 +119,18 @@ test('a deletion shows what stands in its way and removes it in one step', async
   await dialog.getByRole('button', { name: 'Unassign and delete' }).click();
   await page.waitForURL('**/roles');
   assert.equal((await site.service.sql('select from roles where id = $1', [role.id])).length, 0);
+});
+
+test('without the permission to unassign, a deletion says so and asks nothing of the service', async (t) => {
+  const { role } = await seed();
+  const as = await addPerson(site.service, {
+    roles: [await addRole(site.service, 'role.read', 'role.delete', 'access.explain')],
+  });
+  const { page } = await openAs(t, site, `/roles/${role.id}`, { as });
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: `Delete ${role.name}` });
+  await dialog.getByText('You need the permission access.change.').waitFor();
+  assert.equal(await dialog.getByRole('button', { name: 'Unassign and delete' }).isDisabled(), true);
 });
 
 test('people who may only read see the reasons, and system roles are locked', async (t) => {

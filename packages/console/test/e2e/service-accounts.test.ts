@@ -102,7 +102,10 @@ test('an account that somebody else changed is shown beside what was typed', asy
   await page.getByRole('button', { name: 'Edit' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Description').fill('mine');
-  await admin.put(`/api/v1/service-accounts/${account.id}`, { description: 'theirs' });
+  await admin.put(`/api/v1/service-accounts/${account.id}`, {
+    name: `${account.name} theirs`,
+    description: 'theirs',
+  });
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.getByLabel('Stored now: theirs').check();
   await dialog.getByLabel('What you typed: mine').check();
@@ -110,6 +113,7 @@ test('an account that somebody else changed is shown beside what was typed', asy
   await page.getByText('The service account is saved.').waitFor();
   const { body } = await admin.get(`/api/v1/service-accounts/${account.id}`);
   assert.equal(body.data.description, 'mine');
+  assert.equal(body.data.name, `${account.name} theirs`, 'what was not touched stays as it is stored');
 });
 
 test('a search without a result can be cleared, and the address keeps it', async (t) => {

@@ -67,6 +67,25 @@ test('what was typed survives a session that ends elsewhere, and the form is sen
   assert.equal(created.length, 1);
 });
 
+test('after signing out nothing of the person stays, also with unsaved input', async (t) => {
+  const { page } = await openAs(t, site, `/users?q=${encodeURIComponent(email)}`);
+  const questions: string[] = [];
+  page.on('dialog', (dialog) => {
+    questions.push(dialog.type());
+    void dialog.dismiss();
+  });
+  await page
+    .getByRole('button', { name: new RegExp(email) })
+    .first()
+    .click();
+  await page.getByLabel('First name').fill('Typed');
+  await page.getByRole('button', { name: /^Account of/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.waitForURL('**/login*');
+  assert.deepEqual(questions, []);
+  assert.equal(new URL(page.url()).search, '');
+});
+
 test('offline is said, and the page goes on when the network is back', async (t) => {
   const { page } = await openAs(t, site, '/overview', { expected: ['ERR_INTERNET_DISCONNECTED'] });
   await heading(page).waitFor();

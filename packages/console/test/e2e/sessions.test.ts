@@ -66,6 +66,12 @@ test('filters by person, address and age are in the address', async (t) => {
   await page.waitForURL((url) => url.search === '');
 });
 
+test('a time that is none filters nothing, so it offers no end of all sessions', async (t) => {
+  const { page } = await openAs(t, site, '/sessions?older_than=yesterday');
+  await items(page).first().waitFor();
+  assert.equal(await page.getByRole('button', { name: /matching session/ }).count(), 0);
+});
+
 test('one session is ended', async (t) => {
   await addSession(grace, '203.0.113.8');
   const before = await live(grace);

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
+import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../accessibility.ts';
 import { heading, openAs, startConsole } from '../harness.ts';
 
-const site = await startConsole({ after });
+const site = await startConsole({ after }, { APP_URL: 'https://app.example.com/start?a=1' });
 const palette = (page: Page) => page.getByRole('dialog').getByRole('combobox');
 
 test('the menu has the pages that the person may open', async (t) => {
@@ -20,6 +21,13 @@ test('the menu has the pages that the person may open', async (t) => {
   await heading(other.page).waitFor();
   const few = await other.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
   assert.ok(!few.includes('Users') && few.includes('My account'), few.join());
+});
+
+test('the menu leads back to the application', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  const back = page.getByRole('link', { name: 'Back to app.example.com' });
+  await back.waitFor();
+  assert.equal(await back.getAttribute('href'), 'https://app.example.com/start?a=1');
 });
 
 test('the palette finds a person and opens them', async (t) => {
@@ -40,6 +48,15 @@ test('the palette offers what can be done on the page', async (t) => {
   await palette(page).fill('new role');
   await page.getByRole('option', { name: 'New role' }).click();
   await page.getByRole('dialog', { name: 'New role' }).getByLabel('Name').waitFor();
+});
+
+test('the palette finds people for those who may only read single users', async (t) => {
+  const as = await addPerson(site.service, { roles: [await addRole(site.service, 'users.read')] });
+  const { page } = await openAs(t, site, '/overview', { as });
+  await heading(page).waitFor();
+  await page.keyboard.press('Control+k');
+  await palette(page).fill(as.email);
+  await page.getByRole('option').filter({ hasText: as.email }).waitFor();
 });
 
 test('keys open pages, and can be turned off', async (t) => {

@@ -150,6 +150,22 @@ test('deactivating shows the impact and can be undone', async (t) => {
   assert.equal((await find(grace.email))[0]?.is_active, true);
 });
 
+test('undoing a removal keeps a role that somebody else has given meanwhile', async (t) => {
+  const [own, other] = [await addRole(service, 'role.read'), await addRole(service, 'role.read')];
+  await service.sql("update roles set name = 'Borrower' where id = $1", [own]);
+  const rita = await addPerson(service, { firstName: 'Rita', lastName: 'Roles', roles: [own] });
+  const { page } = await openAs(t, site, `/users?user=${rita.id}&tab=access`);
+  await page.getByRole('button', { name: 'Remove the role Borrower' }).click();
+  await dialog(page).getByRole('button', { name: 'Remove', exact: true }).click();
+  const undo = page.getByRole('button', { name: 'Undo' });
+  await undo.waitFor();
+  await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [rita.id, other]);
+  await undo.click();
+  await page.getByRole('button', { name: 'Remove the role Borrower' }).waitFor();
+  const held = await service.sql('select role_id from user_roles where user_id = $1', [rita.id]);
+  assert.equal(held.length, 2);
+});
+
 test('roles that stand in the way of a deletion are removed in the same step', async (t) => {
   const doomed = await addPerson(service, { firstName: 'Dora', lastName: 'Doomed', roles: [editor] });
   const { page } = await openAs(t, site, `/users?user=${doomed.id}`);
@@ -158,6 +174,17 @@ test('roles that stand in the way of a deletion are removed in the same step', a
   await dialog(page).getByRole('button', { name: 'Remove them and delete' }).click();
   await page.getByText('Dora Doomed is deleted.').waitFor();
   assert.deepEqual(await find(doomed.email), []);
+});
+
+test('the deletion of a superuser says what is lost, although roles stand in the way', async (t) => {
+  const doomed = await addPerson(service, { firstName: 'Sue', lastName: 'Super', roles: [editor] });
+  await service.sql('update users set is_superuser = true where id = $1', [doomed.id]);
+  const { page } = await openAs(t, site, `/users?user=${doomed.id}`);
+  await pane(page, 'Sue Super').getByRole('button', { name: 'Delete' }).click();
+  await dialog(page).getByText('1 loses permissions').waitFor();
+  await dialog(page).getByLabel('Type 1 to confirm').fill('1');
+  await dialog(page).getByRole('button', { name: 'Remove them and delete' }).click();
+  await page.getByText('Sue Super is deleted.').waitFor();
 });
 
 test('nobody can lock themselves out, and the reason is in reach', async (t) => {
@@ -262,4 +289,19 @@ test('the list and the pane are accessible', async (t) => {
   await rows(page).first().waitFor();
   await pane(page, 'Grace Hopper').getByRole('button', { name: 'Set password' }).waitFor();
   await assertAccessible(page, 'the list and the profile');
+});
+
+test('another user, another tab or closing the pane asks before typed input is lost', async (t) => {
+  const { page } = await openAs(t, site, `/users?user=${grace.id}`);
+  const name = pane(page, 'Grace Hopper').getByLabel('First name');
+  await name.fill('Typed');
+  await pane(page, 'Grace Hopper').getByRole('tab', { name: 'Sessions' }).click();
+  await dialog(page).getByRole('button', { name: 'Stay' }).click();
+  assert.equal(await name.inputValue(), 'Typed');
+  await rows(page).getByRole('button', { name: /Nils/ }).first().click();
+  await dialog(page).getByRole('button', { name: 'Stay' }).click();
+  assert.equal(await name.inputValue(), 'Typed');
+  await page.keyboard.press('Escape');
+  await dialog(page).getByRole('button', { name: 'Leave' }).click();
+  await pane(page, 'Grace Hopper').waitFor({ state: 'detached' });
 });

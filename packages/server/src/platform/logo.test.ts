@@ -99,6 +99,8 @@ for (const [inside, problem] of [
   ['<image href="https://example.com/a.png"/>', /refers to another file or address/],
   ['<image xlink:href="//example.com/a.png"/>', /refers to another file/],
   ['<use href="other.svg#a"/>', /refers to another file/],
+  ['<h:img xmlns:h="http://www.w3.org/1999/xhtml" srcset="https://example.com/a.png"/>', /refers to another/],
+  ['<h:td xmlns:h="http://www.w3.org/1999/xhtml" background="a.png"/>', /refers to another file/],
   ['<image href="data:image/svg+xml,&lt;svg/>"/>', /refers to another file/],
   ['<a href="javascript:alert(1)"><path/></a>', /refers to another file/],
   ['<a href=" &#106;avascript:alert(1)"/>', /refers to another file/],

@@ -18,7 +18,17 @@ const refusedElements: Readonly<Record<string, string>> = {
 const animations: readonly string[] = ['animate', 'animatetransform', 'animatemotion', 'animatecolor', 'set'];
 
 /** Attributes that name what is loaded or opened. */
-const references: readonly string[] = ['href', 'src', 'data', 'action', 'formaction', 'base'];
+const references: readonly string[] = [
+  'href',
+  'src',
+  'srcset',
+  'poster',
+  'background',
+  'data',
+  'action',
+  'formaction',
+  'base',
+];
 
 // A part of the file itself, or a raster picture inside it.
 const isOwn = (reference: string): boolean =>

@@ -62,11 +62,22 @@ export function fieldError(error: unknown, field: string): string | null {
   return failure.fields.get(field) ?? null;
 }
 
-/** While `when`, asks before the page is left: by a link, "Back", a reload or the closing of the tab. */
-export function LeaveGuard({ when }: { when: boolean }): ReactElement | null {
+type LeaveGuardProps = {
+  when: boolean;
+  /** The parts of the address that the form belongs to, such as `user` and `tab` of a pane. */
+  of?: readonly string[];
+};
+
+/**
+ * While `when`, asks before the form is left: by a link, "Back", a reload or the closing of the tab. Filters are in the
+ * address, too: only another page, or another value of a part in `of`, loses the form.
+ */
+export function LeaveGuard({ when, of = [] }: LeaveGuardProps): ReactElement | null {
   const blocker = useBlocker({
-    // Filters and panes are in the address, too: only another page loses the form.
-    shouldBlockFn: ({ current, next }) => when && current.pathname !== next.pathname,
+    shouldBlockFn: ({ current, next }) =>
+      when &&
+      (current.pathname !== next.pathname ||
+        of.some((name) => Reflect.get(current.search, name) !== Reflect.get(next.search, name))),
     enableBeforeUnload: () => when,
     withResolver: true,
   });

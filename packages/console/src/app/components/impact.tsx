@@ -11,12 +11,17 @@ const SHOWN = 5;
 /** From so many on, the person types the number. */
 const MANY_SUBJECTS = 50;
 
-/** A preview. `key` names the change: another one is asked for again. */
+/**
+ * A preview. `key` names the change: another one is asked for again. Without `isAllowed`, the service is not asked: it would
+ * only refuse the person.
+ */
 export function usePreview(
   key: readonly unknown[],
   ask: (signal: AbortSignal) => Promise<{ data: AccessPreview }>,
+  isAllowed = true,
 ) {
   return useQuery({
+    enabled: isAllowed,
     queryKey: ['preview', ...key],
     queryFn: async ({ signal }) => (await ask(signal)).data,
     // People and roles change: a preview is never older than the dialog that shows it.

@@ -23,11 +23,15 @@ const here = (): string => location.pathname + location.search;
 /** Leads to the sign-in page, which leads back here. */
 const leave = (): void => location.replace(`${addressOf('/login')}?next=${encodeURIComponent(here())}`);
 
+/** The next person does not learn from the address where the last one was. */
+const leaveForGood = (): void => location.replace(addressOf('/login'));
+
 export function Gate({ children }: { children: ReactNode }): ReactElement | null {
   const { user, permissions, status, error, reload } = useAccount();
   const isLost = useSyncExternalStore(sessionLoss.subscribe, sessionLoss.isLost);
   const [last, setLast] = useState<{ user: User; permissions: ReadonlySet<string> } | null>(null);
   const shown = useRef<string | null>(null);
+  const [goOn, setGoOn] = useState<(() => void) | null>(null);
 
   useEffect(
     () =>
@@ -36,15 +40,18 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
         const isOther = shown.current !== null && subject !== null && subject !== shown.current;
         if (type === 'subject_changed' || isOther) {
           queryClient.clear();
-          location.reload();
+          setGoOn(() => () => location.reload());
         } else if (type === 'session_ended' && shown.current) sessionLoss.begin();
         else if (type === 'authenticated' && sessionLoss.isLost()) {
           sessionLoss.end();
           void readAgain();
-        } else if (type === 'signed_out' || type === 'anonymous') leave();
+        } else if (type === 'signed_out') setGoOn(() => leaveForGood);
+        else if (type === 'anonymous') leave();
       }),
     [],
   );
+  // By now nothing of the person is on the page, and no form asks whether to stay.
+  useEffect(() => goOn?.(), [goOn]);
   useEffect(() => {
     if (!user) return;
     shown.current = user.id;
@@ -65,6 +72,7 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
       },
     [shownUser, held, reload],
   );
+  if (goOn) return null;
   if (!me)
     return status === 'failed' ? (
       <div className="gate-error">

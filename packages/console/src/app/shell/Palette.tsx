@@ -7,6 +7,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactElement, type ReactNode, useId, useState } from 'react';
 import { useTypedText } from '../components/debounce.ts';
 import { keepingRows, reading } from '../data/api.ts';
+import { allPermissions } from '../data/catalogue.ts';
 import { nameOf, useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
 import { mayOpen, navPages } from './nav.ts';
@@ -16,7 +17,6 @@ type Entry = { key: string; label: string; note?: string; icon: ReactNode; run: 
 
 /** Of each kind so many are listed. */
 const MOST = 6;
-const MOST_PERMISSIONS = 100;
 
 const matches = (text: string, typed: string): boolean =>
   text.toLocaleLowerCase().includes(typed.trim().toLocaleLowerCase());
@@ -100,17 +100,18 @@ function useEntries(typed: string, stored: string, onHelp: () => void): Entry[] 
   const me = useMe();
   const navigate = useNavigate();
   const isSearching = stored.trim().length > 0;
+  const found = { query: { search: stored.trim(), size: MOST } };
   const people = useQuery({
-    ...reading('GET /api/v1/users', { query: { search: stored.trim(), size: MOST } }),
+    ...(me.can('user.read') ? reading('GET /api/v1/users', found) : reading('GET /api/v1/users/list', found)),
     ...keepingRows,
-    enabled: isSearching && me.can('user.read'),
+    enabled: isSearching && (me.can('user.read') || me.can('users.read')),
   });
   const roles = useQuery({
     ...reading('GET /api/v1/roles/list', {}),
     enabled: isSearching && me.can('role.read'),
   });
   const permissions = useQuery({
-    ...reading('GET /api/v1/permissions', { query: { size: MOST_PERMISSIONS } }),
+    ...allPermissions(),
     enabled: isSearching && me.can('permission.read'),
   });
   const pages = navPages
@@ -153,7 +154,7 @@ function useEntries(typed: string, stored: string, onHelp: () => void): Entry[] 
         icon: <IconShield size={16} aria-hidden />,
         run: () => void navigate({ to: '/roles/$id', params: { id: role.id } }),
       })),
-    ...(permissions.data?.data ?? [])
+    ...(permissions.data ?? [])
       .filter(({ name }: Permission) => matches(name, typed))
       .slice(0, MOST)
       .map((permission: Permission) => ({

@@ -37,7 +37,9 @@ const templateOf = ({ action }: AuditLogEntry): string =>
 
 /** Returns the sentence of an entry as plain text. */
 export const sentenceOf = (entry: AuditLogEntry): string =>
-  templateOf(entry).replace('{actor}', actorOf(entry)).replace('{target}', targetOf(entry));
+  partsOf(templateOf(entry))
+    .map(({ type, text }) => ({ text, actor: actorOf(entry), target: targetOf(entry) })[type])
+    .join('');
 
 type Props = {
   entry: AuditLogEntry;

@@ -26,7 +26,7 @@ export function UnsavedChanges({ changes }: { changes: RoleChanges }): ReactElem
   const removed = list.reduce((sum, { remove }) => sum + remove.length, 0);
   return (
     <>
-      <LeaveGuard when={count > 0} />
+      <LeaveGuard when={count > 0} of={['compare']} />
       {count > 0 && (
         <section className="pending-bar" aria-label={t.roles.review.label}>
           <span role="status">

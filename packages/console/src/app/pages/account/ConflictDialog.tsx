@@ -8,6 +8,8 @@ type Names = { first_name: string; last_name: string };
 type Props = {
   theirs: Names;
   mine: Names;
+  /** What the form began with. */
+  base: Names;
   isPending: boolean;
   onClose: () => void;
   onSave: (names: Names) => void;
@@ -15,8 +17,12 @@ type Props = {
 
 const fields = ['first_name', 'last_name'] as const;
 
-export function ConflictDialog({ theirs, mine, isPending, onClose, onSave }: Props): ReactElement {
-  const [chosen, setChosen] = useState(mine);
+export function ConflictDialog({ theirs, mine, base, isPending, onClose, onSave }: Props): ReactElement {
+  // What the person did not touch stays as it is stored, unless they choose otherwise.
+  const [chosen, setChosen] = useState<Names>({
+    first_name: (mine.first_name === base.first_name ? theirs : mine).first_name,
+    last_name: (mine.last_name === base.last_name ? theirs : mine).last_name,
+  });
   const texts = t.account.conflict;
   const labels = { first_name: t.account.profile.firstName, last_name: t.account.profile.lastName };
   const id = useId();

@@ -36,7 +36,7 @@ function ProfileForm({ user, etag }: { user: User; etag: string | null }): React
   const me = useMe();
   const texts = t.account.profile;
   // What is typed and the version that it began with. Null: nothing is typed, the record shows.
-  const [draft, setDraft] = useState<{ names: Names; etag: string | null } | null>(null);
+  const [draft, setDraft] = useState<{ names: Names; base: Names; etag: string | null } | null>(null);
   const names = draft?.names ?? namesOf(user);
   const write = useWrite(
     async ({ body, version }: { body: Names; version: string | null }) =>
@@ -48,7 +48,11 @@ function ProfileForm({ user, etag }: { user: User; etag: string | null }): React
     },
   );
   const change = (part: Partial<Names>): void =>
-    setDraft({ names: { ...names, ...part }, etag: draft?.etag ?? etag });
+    setDraft({
+      names: { ...names, ...part },
+      base: draft?.base ?? namesOf(user),
+      etag: draft?.etag ?? etag,
+    });
   const isChanged = names.first_name !== user.first_name || names.last_name !== user.last_name;
   const isStale = isCode(write.error, 'precondition_failed');
   const error = isStale ? null : write.error;
@@ -111,6 +115,7 @@ function ProfileForm({ user, etag }: { user: User; etag: string | null }): React
         <ConflictDialog
           theirs={currentOf(write.error) ?? namesOf(user)}
           mine={names}
+          base={draft?.base ?? names}
           isPending={write.isPending}
           onClose={write.reset}
           // The query has been read again since, with the version that is stored now.

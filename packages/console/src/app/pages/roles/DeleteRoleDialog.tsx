@@ -141,8 +141,11 @@ function DeleteUsed({ role, holders, onDeleted, onClose }: Props & { holders: Ho
     ...(holders.some(({ type }) => type === 'service_account') ? ['service_account.update'] : []),
   ];
   const missing = needed.find((one) => !can(one));
-  const preview = usePreview(['unassign', role.id, changes], (signal) =>
-    client.post('/api/v1/access/changes', { query: { dry_run: true }, body: { changes }, signal }),
+  const preview = usePreview(
+    ['unassign', role.id, changes],
+    (signal) =>
+      client.post('/api/v1/access/changes', { query: { dry_run: true }, body: { changes }, signal }),
+    missing === undefined,
   );
   const deletion = useDeletion(
     async () => {
@@ -158,10 +161,11 @@ function DeleteUsed({ role, holders, onDeleted, onClose }: Props & { holders: Ho
       confirmLabel={t.roles.remove.unassign}
       isDangerous
       isPending={deletion.isPending}
+      isDisabled={missing !== undefined}
       error={deletion.error}
-      preview={preview}
       onConfirm={() => deletion.mutate()}
       onClose={onClose}
+      {...(missing === undefined ? { preview } : {})}
     >
       <p>{t.roles.remove.blocked}</p>
       <ul className="reasons">

@@ -59,7 +59,8 @@ export function HoldersTab({ role }: { role: CountedRole }): ReactElement {
     const name = ['access.change', permissionFor(type)].find((one) => !can(one));
     return name ? t.common.forbidden.reason(name) : null;
   };
-  const assignReason = missing('user') ?? (can('user.read') ? null : t.common.forbidden.reason('user.read'));
+  const mayFind = can('user.read') || can('users.read');
+  const assignReason = missing('user') ?? (mayFind ? null : t.common.forbidden.reason('user.read'));
   const assign = (
     <ReasonButton
       leftSection={<IconUserPlus size={16} aria-hidden />}
@@ -228,8 +229,10 @@ type FindProps = { role: CountedRole; onFound: (subject: Subject) => void; onClo
 function FindPerson({ role, onFound, onClose }: FindProps): ReactElement {
   const [stored, store] = useState('');
   const [typed, setTyped] = useTypedText(stored, store);
+  const { can } = useMe();
+  const input = { query: { search: stored.trim(), size: MOST_FOUND } };
   const found = useQuery({
-    ...reading('GET /api/v1/users', { query: { search: stored.trim(), size: MOST_FOUND } }),
+    ...(can('user.read') ? reading('GET /api/v1/users', input) : reading('GET /api/v1/users/list', input)),
     ...keepingRows,
     enabled: stored.trim() !== '',
   });

@@ -20,8 +20,9 @@ export function EditDialog({ read, onClose }: Props): ReactElement {
   const texts = t.serviceAccounts;
   const { account, etag } = read;
   // The version that the form began with, also when the pane reads the record again.
-  const [begun] = useState(etag);
-  const [values, setValues] = useState<Values>({ name: account.name, description: account.description });
+  const [begun] = useState({ etag, name: account.name, description: account.description });
+  const [values, setValues] = useState<Values>({ name: begun.name, description: begun.description });
+  const [chosen, setChosen] = useState<Partial<Values>>({});
   const write = useWrite(
     ({ body, version }: { body: Values; version: string | null }) => update(account.id, body, version),
     () => {
@@ -31,6 +32,10 @@ export function EditDialog({ read, onClose }: Props): ReactElement {
   );
   const theirs = isCode(write.error, 'precondition_failed') ? (currentOf(write.error) ?? account) : null;
   const error = theirs ? null : write.error;
+  // What the person did not touch stays as somebody else left it, unless they choose otherwise.
+  const resolved = (field: keyof Values): string =>
+    theirs ? (chosen[field] ?? (values[field] === begun[field] ? theirs : values)[field]) : values[field];
+  const body: Values = { name: resolved('name'), description: resolved('description') };
   return (
     <Modal
       opened
@@ -39,7 +44,7 @@ export function EditDialog({ read, onClose }: Props): ReactElement {
       closeButtonProps={{ 'aria-label': t.common.actions.close }}
     >
       <Form
-        onSubmit={() => write.run({ body: values, version: theirs ? etag : begun })}
+        onSubmit={() => write.run({ body, version: theirs ? etag : begun.etag })}
         isPending={write.isPending}
         error={error}
         fields={fields}
@@ -47,7 +52,12 @@ export function EditDialog({ read, onClose }: Props): ReactElement {
         onCancel={onClose}
       >
         {theirs ? (
-          <Choices theirs={theirs} mine={values} onChange={setValues} />
+          <Choices
+            theirs={theirs}
+            mine={values}
+            chosen={body}
+            onChange={(part) => setChosen({ ...chosen, ...part })}
+          />
         ) : (
           <>
             <TextInput
@@ -73,30 +83,34 @@ export function EditDialog({ read, onClose }: Props): ReactElement {
   );
 }
 
-type ChoicesProps = { theirs: Values; mine: Values; onChange: (values: Values) => void };
+type ChoicesProps = {
+  theirs: Values;
+  mine: Values;
+  chosen: Values;
+  onChange: (part: Partial<Values>) => void;
+};
 
-function Choices({ theirs, mine, onChange }: ChoicesProps): ReactElement {
+function Choices({ theirs, mine, chosen, onChange }: ChoicesProps): ReactElement {
   const texts = t.serviceAccounts;
   const id = useId();
-  const [typed] = useState(mine);
   return (
     <>
       <p>{texts.conflict.text}</p>
       {fields
-        .filter((field) => theirs[field] !== typed[field])
+        .filter((field) => theirs[field] !== mine[field])
         .map((field) => (
           <fieldset key={field} className="choice">
             <legend>{texts[field]}</legend>
             {[
               { value: theirs[field], text: texts.conflict.theirs(theirs[field] || texts.conflict.none) },
-              { value: typed[field], text: texts.conflict.mine(typed[field] || texts.conflict.none) },
+              { value: mine[field], text: texts.conflict.mine(mine[field] || texts.conflict.none) },
             ].map(({ value, text }) => (
               <label key={text}>
                 <input
                   type="radio"
                   name={`${id}-${field}`}
-                  checked={mine[field] === value}
-                  onChange={() => onChange({ ...mine, [field]: value })}
+                  checked={chosen[field] === value}
+                  onChange={() => onChange({ [field]: value })}
                 />
                 {text}
               </label>

@@ -9,7 +9,8 @@ export type SessionFilter = { search?: string; user_id?: string; address?: strin
 
 const keys = ['q', 'user', 'address', 'older_than'] as const;
 
-export const hasFilters = (search: SessionSearch): boolean => keys.some((key) => search[key] !== undefined);
+/** Whether the service is asked for some sessions only: then they may be ended together. */
+export const hasFilters = (search: SessionSearch): boolean => Object.keys(filterOf(search)).length > 0;
 
 export const noFilters: Partial<SessionSearch> = Object.fromEntries(keys.map((key) => [key, undefined]));
 

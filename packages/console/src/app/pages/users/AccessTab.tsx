@@ -10,10 +10,10 @@ import { usePreview } from '../../components/impact.tsx';
 import { notifyUndo } from '../../components/notify.tsx';
 import { RolePicker, useGroupNames } from '../../components/RolePicker.tsx';
 import { readAgain, useWrite } from '../../data/api.ts';
-import { nameOf, useMe } from '../../data/me.tsx';
+import { nameOf, useCan, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { ActionButton } from './ActionButton.tsx';
-import { previewRemoval, previewRoles, removeRoles, setRoles, useAllRoles } from './data.ts';
+import { addRoles, previewRemoval, previewRoles, removeRoles, setRoles, useAllRoles } from './data.ts';
 import type { UserRules } from './rules.ts';
 
 type Props = { user: User; etag: string | null; rules: UserRules };
@@ -129,6 +129,7 @@ function RemoveDialog({
   role,
   onClose,
 }: Omit<DialogProps, 'etag'> & { role: { id: string; name: string } }): ReactElement {
+  const mayChangeAccess = useCan('access.change');
   const preview = usePreview(['remove', user.id, role.id], (signal) =>
     previewRemoval(user.id, [role.id], signal),
   );
@@ -138,7 +139,9 @@ function RemoveDialog({
     ({ data }) => {
       onClose();
       notifyUndo(t.users.access.removed(role.name, nameOf(user)), async () => {
-        await setRoles(user.id, [...data.roles.map(({ id }) => id), role.id]);
+        // Somebody may have changed the other roles since.
+        if (mayChangeAccess) await addRoles(user.id, [role.id]);
+        else await setRoles(user.id, [...data.roles.map(({ id }) => id), role.id]);
         await readAgain();
       });
     },

@@ -8,7 +8,7 @@ import { notifyDone } from '../../components/notify.tsx';
 import { useWrite } from '../../data/api.ts';
 import { nameOf, useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { deleteUser, previewDeletion, previewRemoval, removeRoles } from './data.ts';
+import { deleteUser, previewDeletion, previewRemoval, previewUser, removeRoles } from './data.ts';
 
 type Props = { user: User; onClose: () => void; onRemoved?: () => void };
 
@@ -16,10 +16,13 @@ export function DeleteDialog({ user, onClose, onRemoved }: Props): ReactElement 
   const roleIds = user.roles.map(({ id }) => id);
   const hasRoles = roleIds.length > 0;
   const mayRemoveRoles = useCan('user.update');
-  // With roles, the service refuses the deletion itself, so the preview is that of the first step.
-  const preview = usePreview(['delete', user.id, ...roleIds], (signal) =>
-    hasRoles && mayRemoveRoles ? previewRemoval(user.id, roleIds, signal) : previewDeletion(user.id, signal),
-  );
+  // With roles, the service refuses the deletion itself, so the preview is that of the first step. A superuser loses nothing by
+  // that step: what the account loses is what it would lose by its deactivation.
+  const preview = usePreview(['delete', user.id, user.is_superuser, ...roleIds], (signal) => {
+    if (!hasRoles || !mayRemoveRoles) return previewDeletion(user.id, signal);
+    if (user.is_superuser) return previewUser(user.id, { is_active: false }, signal);
+    return previewRemoval(user.id, roleIds, signal);
+  });
   const write = useWrite(
     async () => {
       if (hasRoles) await removeRoles(user.id, roleIds);

@@ -9,8 +9,8 @@ import { call, readAgain } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { setRoles, useListPath } from './data.ts';
-import { importColumns, judgeRows, readRows, type Verdict } from './import.ts';
+import { addRoles, setRoles, useListPath } from './data.ts';
+import { importColumns, judgeRows, readRows, textOf, type Verdict } from './import.ts';
 import { makePassword } from './password.ts';
 import { Reading } from './Reading.tsx';
 
@@ -33,7 +33,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement
 
   const check = async (file: File): Promise<void> => {
     setError(null);
-    const rows = readRows(await file.text());
+    const rows = readRows(textOf(await file.arrayBuffer()));
     if (!Array.isArray(rows)) {
       setState({ step: 'choose', problem: t.users.import.problems[rows] });
       return;
@@ -127,10 +127,7 @@ async function carryOut(verdict: Verdict, mayChangeAccess: boolean): Promise<voi
   }
   if (verdict.kind !== 'assign') return;
   const { user, roleIds } = verdict;
-  if (mayChangeAccess)
-    await call('POST /api/v1/access/changes', {
-      body: { changes: [{ user_id: user.id, add_role_ids: roleIds }] },
-    });
+  if (mayChangeAccess) await addRoles(user.id, roleIds);
   else await setRoles(user.id, [...user.roles.map(({ id }) => id), ...roleIds]);
 }
 

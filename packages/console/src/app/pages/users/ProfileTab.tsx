@@ -108,7 +108,7 @@ function EditForm({ user, etag, reason }: EditProps): ReactElement {
       submitLabel={t.common.actions.save}
       isDisabled={!isDirty || reason !== null || isConflict}
     >
-      <LeaveGuard when={isDirty} />
+      <LeaveGuard when={isDirty} of={['user', 'tab']} />
       {reason && <p className="muted">{reason}</p>}
       <div className="two-fields">
         {texts.map((name) => (

@@ -87,6 +87,10 @@ export const setRoles = (id: string, roleIds: readonly string[], etag?: string |
     ...versionHeader(etag),
   });
 
+/** Adds roles and leaves all others as they are. Needs `access.change`. */
+export const addRoles = (id: string, roleIds: readonly string[]) =>
+  call('POST /api/v1/access/changes', { body: { changes: [{ user_id: id, add_role_ids: [...roleIds] }] } });
+
 export const previewRoles = (id: string, roleIds: readonly string[], signal: AbortSignal): Previewed =>
   client.post('/api/v1/users/{user_id}/roles', {
     path: { user_id: id },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListedUser } from '@castellan/sdk';
-import { judgeRows, MAX_ROWS, parseCsv, readRows } from './import.ts';
+import { judgeRows, MAX_ROWS, parseCsv, readRows, textOf } from './import.ts';
 
 test('cells may hold quotes, separators and line breaks', () => {
   assert.deepEqual(parseCsv('\uFEFFa,b\r\n"x, ""y""","1\n2"\r\n\r\nz'), [
@@ -17,6 +17,11 @@ test('spreadsheets that write semicolons are read', () => {
     ['email', 'first_name'],
     ['a@example.com', 'Ada'],
   ]);
+});
+
+test('a file in Windows-1252 keeps its umlauts', () => {
+  assert.equal(textOf(Uint8Array.from([0x4d, 0xfc, 0x6c, 0x6c, 0x65, 0x72]).buffer), 'Müller');
+  assert.equal(textOf(new TextEncoder().encode('Müller').buffer), 'Müller');
 });
 
 test('columns may stand in any order, and an export can be imported', () => {

@@ -4,6 +4,15 @@ import type { ListedUser } from '@castellan/sdk';
 /** More rows are refused: each is at least two requests. */
 export const MAX_ROWS = 1_000;
 
+/** Returns the text of a file in UTF-8, or else in Windows-1252, in which spreadsheets of Western Europe save CSV. */
+export function textOf(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes);
+  }
+}
+
 export const importColumns = ['email', 'first_name', 'last_name', 'roles'] as const;
 
 /** Returns the cells of a CSV text (RFC 4180), with commas or semicolons between them. Rows without text are left out. */
