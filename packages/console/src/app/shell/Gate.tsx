@@ -2,8 +2,10 @@
 import type { User } from '@castellan/sdk';
 import { useAccount } from '@castellan/sdk/react';
 import {
+  lazy,
   type ReactElement,
   type ReactNode,
+  Suspense,
   useEffect,
   useMemo,
   useRef,
@@ -16,7 +18,8 @@ import { ErrorAlert } from '../components/states.tsx';
 import { queryClient, readAgain } from '../data/api.ts';
 import { type Me, MeProvider } from '../data/me.tsx';
 import { sessionLoss } from '../data/session-loss.ts';
-import { Relogin } from './Relogin.tsx';
+
+const Relogin = lazy(() => import('./Relogin.tsx').then(({ Relogin: Loaded }) => ({ default: Loaded })));
 
 const here = (): string => location.pathname + location.search;
 
@@ -82,7 +85,11 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
   return (
     <MeProvider me={me}>
       {children}
-      {isLost && <Relogin email={me.user.email} />}
+      {isLost && (
+        <Suspense>
+          <Relogin email={me.user.email} />
+        </Suspense>
+      )}
     </MeProvider>
   );
 }
