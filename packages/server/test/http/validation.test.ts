@@ -103,9 +103,10 @@ test('an invalid email is 400 in register, resend and reset', async () => {
   }
 });
 
-test('an id in the path that is not a UUID is 400 on every route that takes one', async () => {
+test('an id in the path that is not a UUID is 400 on every operation that takes one', async () => {
   const admin = await signIn(service, ADMIN);
-  const withId = routes.filter(({ url }) => url.includes(':'));
+  // Pages of the console and their files are the same for every path.
+  const withId = routes.filter(({ url }) => url.startsWith('/api/') && url.includes(':'));
   assert.ok(withId.length > 0);
   for (const { method, url } of withId)
     for (const id of [
