@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { before, test } from 'node:test';
+import { appPaths, authPaths } from '@castellan/console/paths';
 import { type ErrorCode, errorCatalogue, statusOf } from '@castellan/contract/errors';
 import type { OpenApiDocument, Operation } from '@castellan/openapi';
 import { answersOf } from '@castellan/openapi';
@@ -55,7 +56,13 @@ test('every registered route is in the document with its declared access, or is 
   const described = new Map(entries().map((entry) => [entry.name, entry.operation]));
   for (const { method, url, config } of await routesOf(service)) {
     if (!/^\/(api|health|\.well-known)\//.test(url)) {
-      assert.match(`${method} ${url}`, /^GET \/($|docs|verify-email$|reset$|forgot$|pages\/)|^OPTIONS \*$/);
+      const isPage = [...authPaths, ...appPaths].includes(url);
+      if (isPage) assert.equal(method, 'GET', url);
+      else
+        assert.match(
+          `${method} ${url}`,
+          /^GET \/(docs|assets\/|brand\/|theme\.js$|skeleton\.css$)|^OPTIONS \*$/,
+        );
       continue;
     }
     const name = `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`;

@@ -2,6 +2,7 @@
 // It must not end the administrator's session that it uses.
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
+import { appPaths, authPaths } from '@castellan/console/paths';
 import type { Answer, RequestOptions } from '@castellan/testing/client';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { postText, routesOf } from '@castellan/testing/http/fixture';
@@ -16,15 +17,18 @@ const admin = await signIn(service, ADMIN);
 const routes = await routesOf(service);
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-const isPage = (path: string): boolean => /^\/(verify-email|reset|forgot|pages\/.*)$/.test(path);
-const isStatic = (path: string): boolean => path === '/' || isPage(path) || path.startsWith('/docs');
+const isPage = (path: string): boolean =>
+  [...authPaths, ...appPaths].includes(path.replace(/^(\/roles\/).+/, '$1:id'));
+const isStatic = (path: string): boolean =>
+  isPage(path) || /^\/(docs|brand\/(icon|colors)|theme\.js|skeleton\.css)/.test(path);
 
 function expectedOf(path: string, status: number): Expected {
   if (status >= 400) return {};
   if (path === '/.well-known/jwks.json') return { cache: 'public, max-age=60' };
   if (/^\/\.well-known\/(oauth|authzen)-/.test(path)) return { cache: 'public, max-age=300' };
   return {
-    ...(isPage(path) ? { referrer: 'no-referrer' } : {}),
+    // Programs get JSON at the front page.
+    ...(isPage(path) && path !== '/' ? { referrer: 'no-referrer' } : {}),
     ...(isStatic(path) ? { cache: 'no-cache' } : {}),
   };
 }

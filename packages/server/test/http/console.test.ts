@@ -105,9 +105,13 @@ test("the operator's logo and colour are on every page", async (t) => {
   const own = await startTestService(t, { LOGO_FILE: logo, ACCENT_COLOR: '#0b7a3e' });
   for (const path of ['/login', '/users']) {
     const { text } = await own.client().request('GET', path, { headers: html });
-    assert.match(text, /<style>:root\{--accent:#0b7a3e/, path);
+    // Behind the styles of the build, whose colors it replaces.
+    assert.match(text, /<link rel="stylesheet" href="\/brand\/colors\.css">\s*<\/head>/, path);
     assert.match(text, /&quot;hasLogo&quot;:true/);
   }
+  const colors = await own.client().request('GET', '/brand/colors.css', {});
+  assert.match(colors.text, /^:root\{--accent:#0b7a3e/);
+  assert.match(colors.headers.get('content-type') ?? '', /^text\/css/);
   const sent = await own.client().request('GET', '/brand/logo', {});
   assert.equal(sent.text, drawing);
   assert.match(sent.headers.get('content-type') ?? '', /^image\/svg\+xml/);

@@ -35,6 +35,9 @@ type ConsoleDeps = {
 const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 const built = new URL('.', import.meta.resolve('@castellan/console/dist/app.html'));
 
+/** The operator's accent color, as a style sheet. */
+const COLORS = '/brand/colors.css';
+
 /** Read anew by each page, so that they have no hash in their names. */
 const publicFiles: Readonly<Record<string, string>> = {
   '/theme.js': 'text/javascript',
@@ -71,7 +74,7 @@ export function consoleRoutes(app: App, deps: ConsoleDeps): void {
       });
   }
   addFiles(app);
-  addBrand(app, deps.logo);
+  addBrand(app, deps);
 }
 
 function addFiles(app: App): void {
@@ -101,7 +104,15 @@ function addFiles(app: App): void {
 }
 
 /** The operator's logo, also as the icon of browser tabs; without one, our icon. */
-function addBrand(app: App, logo: Logo | undefined): void {
+function addBrand(app: App, { logo, settings }: ConsoleDeps): void {
+  const colors = createStaticText('text/css', accentStyle(settings.accentColor).css);
+  app.route({
+    method: 'GET',
+    url: COLORS,
+    config: { access: 'public' },
+    schema: { hide: true },
+    handler: (request, reply) => sendStaticText(request, reply, colors),
+  });
   for (const url of ['/brand/logo', '/brand/icon']) {
     let file: StaticText | undefined;
     app.route({
@@ -138,7 +149,7 @@ function readBuilt(name: string): string | null {
 
 /** Fills in what the pages know about the service. Their files are below the path of PUBLIC_URL. */
 function readPage(file: string, { settings, logo }: ConsoleDeps): StaticText | undefined {
-  const { serviceName, appUrl, forgotUrl, publicUrl, accentColor, language } = settings;
+  const { serviceName, appUrl, forgotUrl, publicUrl, language } = settings;
   const source = readBuilt(file);
   if (source === null) return undefined;
   const basePath = new URL(publicUrl).pathname.replace(/\/$/, '');
@@ -155,12 +166,12 @@ function readPage(file: string, { settings, logo }: ConsoleDeps): StaticText | u
     }),
   };
   const page = source.replaceAll(/(src|href)="\.\//g, `$1="${basePath}/`);
-  const filled = compileTemplate(page, 'html', Object.keys(values))(values);
   // After the style sheets of the build, which have our own colors.
-  const style = `<style>${accentStyle(accentColor).css}</style>`;
+  const colors = `<link rel="stylesheet" href="${basePath}${COLORS}">`;
+  const filled = compileTemplate(page, 'html', Object.keys(values))(values);
   return createStaticText(
     'text/html',
-    filled.replace('</head>', () => `${style}</head>`),
+    filled.replace('</head>', () => `${colors}\n</head>`),
   );
 }
 

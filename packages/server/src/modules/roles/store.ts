@@ -9,7 +9,7 @@ import type { Db, Row, Tx } from '../../schema/database.ts';
 import type { Entitled } from '../authz/change.ts';
 import { permissionJson } from '../permissions/presentation.ts';
 
-export type RoleRecord = Role & { version: number };
+export type RoleRecord = Omit<Role, 'holders' | 'version'> & { version: number };
 
 const roleColumns = sql`
   r.id, r.name, r.description, r.role_group_id, r.is_system, r.version, r.created_by_id,
