@@ -18,6 +18,8 @@ import { resolveVariables, theme } from './theme.ts';
 
 const colorSchemeManager = localStorageColorSchemeManager({ key: 'castellan.scheme' });
 
+const isPhone = matchMedia('(max-width: 48em)').matches;
+
 markDocument();
 await loadTexts();
 const root = document.getElementById('root');
@@ -31,7 +33,8 @@ createRoot(root).render(
         colorSchemeManager={colorSchemeManager}
         defaultColorScheme="auto"
       >
-        <Notifications position="bottom-right" zIndex={300} />
+        {/* On phones, the bars with what is not saved are at the bottom. */}
+        <Notifications position={isPhone ? 'top-center' : 'bottom-right'} zIndex={300} />
         <QueryClientProvider client={queryClient}>
           <CastellanProvider client={client} fallback={<Boot />}>
             <RouterProvider router={router} />

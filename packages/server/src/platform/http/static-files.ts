@@ -32,7 +32,7 @@ export function openStaticFolder(folder: string): StaticFolder {
   const names = new Set(listOf(folder));
   const kept = new Map<string, Buffer>();
   const read = (name: string): Buffer => {
-    const content = kept.get(name) ?? readFileSync(join(folder, name));
+    const content = kept.get(name) ?? readPresent(join(folder, name));
     kept.set(name, content);
     return content;
   };
@@ -40,15 +40,26 @@ export function openStaticFolder(folder: string): StaticFolder {
     send(request, reply, name) {
       const type = types[extname(name)];
       if (!names.has(name) || !type) throw new AppError('route_not_found');
-      reply.type(type).header('cache-control', FOREVER).header('vary', 'accept-encoding');
       const encoding = encodings.find(
         ({ name: one, extension }) =>
           names.has(name + extension) && accepts(request.headers['accept-encoding'], one),
       );
-      if (!encoding) return reply.send(read(name));
-      return reply.header('content-encoding', encoding.name).send(read(name + encoding.extension));
+      // Read first: a refusal must not be kept forever.
+      const content = read(name + (encoding?.extension ?? ''));
+      reply.type(type).header('cache-control', FOREVER).header('vary', 'accept-encoding');
+      if (encoding) reply.header('content-encoding', encoding.name);
+      return reply.send(content);
     },
   };
+}
+
+/** A newer build may have replaced the folder while the service runs. */
+function readPresent(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch {
+    throw new AppError('route_not_found');
+  }
 }
 
 function listOf(folder: string): string[] {
