@@ -105,7 +105,9 @@ function totalsOf(out: string): Totals {
 async function passesAgain({ totals, failures }: Run, command: Command, url?: string): Promise<boolean> {
   const files = [...new Set(failures.map(({ file }) => file))];
   const isFew = failures.length > 0 && failures.length <= MOST_REPEATED;
-  if (!isFew || totals.left > 0 || !files.every((file) => existsSync(join(root, file)))) return false;
+  // The place of a scenario is the file that all scenarios share: to run that would show nothing.
+  const areTests = files.every((file) => file.endsWith('.test.ts') && existsSync(join(root, file)));
+  if (!isFew || totals.left > 0 || !areTests) return false;
   process.stdout.write(`\n== second attempt: ${files.join(', ')}\n`);
   const report = mkdtempSync(join(tmpdir(), 'castellan-again-'));
   const options = command.filter((one) => one === '--server' || one === '--twin');
