@@ -7,7 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { pageSettings } from '../shared/page-settings.ts';
+import { pageSettings } from '../common/page-settings.ts';
 import { NotFound } from './components/NotFound.tsx';
 import { PageError } from './components/PageError.tsx';
 import {

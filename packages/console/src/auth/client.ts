@@ -1,7 +1,7 @@
 // The client of the pages of people who are not signed in, and its failures in words.
 import { CastellanError, createClient } from '@castellan/sdk';
-import { formatDuration } from '../shared/format.ts';
-import { pageSettings } from '../shared/page-settings.ts';
+import { formatDuration } from '../common/format.ts';
+import { pageSettings } from '../common/page-settings.ts';
 import { t } from './text.ts';
 
 /** After this time, a page says that the service does not respond. */

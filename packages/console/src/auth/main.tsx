@@ -2,8 +2,8 @@
 // They must stay light: no component library, no router.
 import { type ReactElement, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { markDocument } from '../shared/language.ts';
-import { addressOf, pageSettings } from '../shared/page-settings.ts';
+import { markDocument } from '../common/language.ts';
+import { addressOf, pageSettings } from '../common/page-settings.ts';
 import './auth.css';
 import { mayHaveSession } from './client.ts';
 import { loadTexts } from './text.ts';

@@ -10,10 +10,10 @@ import {
   useRef,
   useState,
 } from 'react';
-import { formatDuration } from '../shared/format.ts';
-import { language, languages, switchLanguage } from '../shared/language.ts';
-import { PasswordChecklist } from '../shared/PasswordChecklist.tsx';
-import { addressOf, pageSettings } from '../shared/page-settings.ts';
+import { formatDuration } from '../common/format.ts';
+import { language, languages, switchLanguage } from '../common/language.ts';
+import { PasswordChecklist } from '../common/PasswordChecklist.tsx';
+import { addressOf, pageSettings } from '../common/page-settings.ts';
 import { client, fieldMessage, reasonsOf, sentenceOf } from './client.ts';
 import { t } from './text.ts';
 import type { Work } from './work.ts';

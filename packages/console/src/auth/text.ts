@@ -1,5 +1,5 @@
 // The texts of the pages, in the language of the page. Loaded once, before the first page renders.
-import { language, pseudo } from '../shared/language.ts';
+import { language, pseudo } from '../common/language.ts';
 import type { AuthTexts } from './messages/en/index.ts';
 
 /** The texts. Use it while rendering, never while a module loads: the texts may not be there yet. */

@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
-import { appPaths } from '../../src/shared/paths.ts';
+import { appPaths } from '../../src/common/paths.ts';
 import { assertAccessible } from '../accessibility.ts';
 import { fillWithPeople, heading, openAs, startConsole } from '../harness.ts';
 import { untranslatedTexts } from '../untranslated.ts';

@@ -3,7 +3,7 @@
 import { Button } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactElement, type ReactNode, useSyncExternalStore } from 'react';
-import { currentZone, formatDay, formatLongDay, subscribeZone, zoneName } from '../../shared/format.ts';
+import { currentZone, formatDay, formatLongDay, subscribeZone, zoneName } from '../../common/format.ts';
 import { type AuditFilter, useAuditLog } from '../data/audit.ts';
 import { t } from '../text.ts';
 import { EntryRow } from './audit/EntryRow.tsx';

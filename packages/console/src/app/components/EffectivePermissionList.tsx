@@ -5,7 +5,7 @@ import { TextInput } from '@mantine/core';
 import { IconAlertTriangle, IconKeyOff, IconSearch, IconShieldCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, type ReactNode, useState } from 'react';
-import { formatNumber } from '../../shared/format.ts';
+import { formatNumber } from '../../common/format.ts';
 import { type EffectiveSubject, pathsOf, useEffectivePermissions } from '../data/effective.ts';
 import { useMe } from '../data/me.tsx';
 import { t } from '../text.ts';

@@ -2,7 +2,7 @@
 import { Button, Menu } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
-import { formatNumber } from '../../shared/format.ts';
+import { formatNumber } from '../../common/format.ts';
 import { readStream, saveBlob } from '../data/download.ts';
 import { t } from '../text.ts';
 import { notifyDone, notifyFailure } from './notify.tsx';

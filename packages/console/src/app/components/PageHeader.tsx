@@ -1,7 +1,7 @@
 // The heading of a page, its count and its actions.
 import type { ReactElement, ReactNode } from 'react';
 import { useEffect, useRef } from 'react';
-import { pageSettings } from '../../shared/page-settings.ts';
+import { pageSettings } from '../../common/page-settings.ts';
 
 type Props = { title: string; note?: ReactNode; actions?: ReactNode };
 

@@ -2,8 +2,8 @@
 import { ActionIcon, NativeSelect } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { type ReactElement, useEffect } from 'react';
-import { formatNumber } from '../../shared/format.ts';
-import { readPreference, writePreference } from '../../shared/preferences.ts';
+import { formatNumber } from '../../common/format.ts';
+import { readPreference, writePreference } from '../../common/preferences.ts';
 import { t } from '../text.ts';
 import { announce } from './announce.ts';
 

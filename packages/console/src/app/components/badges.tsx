@@ -1,6 +1,6 @@
 // Small marks: status, roles, initials. Plain elements, because lists show hundreds of them.
 import type { ReactElement } from 'react';
-import { formatNumber } from '../../shared/format.ts';
+import { formatNumber } from '../../common/format.ts';
 import { nameOf } from '../data/me.tsx';
 import { t } from '../text.ts';
 

@@ -8,7 +8,7 @@ import {
   useMutation,
 } from '@tanstack/react-query';
 import { useState } from 'react';
-import { client } from '../../shared/client.ts';
+import { client } from '../../common/client.ts';
 import { acrossSessions } from './session-loss.ts';
 
 type ReadOperation = Extract<Operation, `GET ${string}`>;

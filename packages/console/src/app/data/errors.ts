@@ -1,6 +1,6 @@
 // Failures as people read them.
 import { CastellanError } from '@castellan/sdk';
-import { formatDuration } from '../../shared/format.ts';
+import { formatDuration } from '../../common/format.ts';
 import { t } from '../text.ts';
 
 export type Failure = {

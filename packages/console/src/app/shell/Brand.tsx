@@ -1,6 +1,6 @@
 // The operator's logo, or ours, and the name of the service.
 import type { ReactElement } from 'react';
-import { addressOf, pageSettings } from '../../shared/page-settings.ts';
+import { addressOf, pageSettings } from '../../common/page-settings.ts';
 
 export const Brand = (): ReactElement => (
   <>

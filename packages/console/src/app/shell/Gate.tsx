@@ -12,8 +12,8 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react';
-import { client } from '../../shared/client.ts';
-import { addressOf } from '../../shared/page-settings.ts';
+import { client } from '../../common/client.ts';
+import { addressOf } from '../../common/page-settings.ts';
 import { ErrorAlert } from '../components/states.tsx';
 import { queryClient, readAgain } from '../data/api.ts';
 import { type Me, MeProvider } from '../data/me.tsx';

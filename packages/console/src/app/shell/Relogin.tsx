@@ -1,8 +1,8 @@
 // Signs the same person in again over the page, when their session has ended elsewhere. Nothing that they typed is lost.
 import { Anchor, Modal, PasswordInput, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../shared/client.ts';
-import { addressOf } from '../../shared/page-settings.ts';
+import { client } from '../../common/client.ts';
+import { addressOf } from '../../common/page-settings.ts';
 import { Form, fieldError } from '../components/forms.tsx';
 import { t } from '../text.ts';
 

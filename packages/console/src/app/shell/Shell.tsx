@@ -3,7 +3,7 @@ import { Burger } from '@mantine/core';
 import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { Link, Navigate, Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useEffect } from 'react';
-import { pageSettings } from '../../shared/page-settings.ts';
+import { pageSettings } from '../../common/page-settings.ts';
 import { useEscape } from '../components/escape.ts';
 import { PANE_ID } from '../components/SidePane.tsx';
 import { Forbidden } from '../components/states.tsx';

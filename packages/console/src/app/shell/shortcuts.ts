@@ -1,7 +1,7 @@
 // Single keys: `?` lists them, `/` goes to the search box, `g` and a letter opens a page. They can be turned off.
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useEffectEvent } from 'react';
-import { readPreference, writePreference } from '../../shared/preferences.ts';
+import { readPreference, writePreference } from '../../common/preferences.ts';
 import { useMe } from '../data/me.tsx';
 import { mayOpen, navPages } from './nav.ts';
 

@@ -1,7 +1,7 @@
 // Says where the mail went that confirms an email, and sends it again.
 import { type ReactElement, useState } from 'react';
-import { formatDuration } from '../../shared/format.ts';
-import { addressOf } from '../../shared/page-settings.ts';
+import { formatDuration } from '../../common/format.ts';
+import { addressOf } from '../../common/page-settings.ts';
 import { client } from '../client.ts';
 import { EmailField, Form, Frame, type NoticeContent, noticeOf } from '../parts.tsx';
 import { t } from '../text.ts';

@@ -1,6 +1,6 @@
 // Requests the mail to set a new password. The page says the same whether or not the account exists.
 import { type ReactElement, useState } from 'react';
-import { addressOf } from '../../shared/page-settings.ts';
+import { addressOf } from '../../common/page-settings.ts';
 import { client } from '../client.ts';
 import { EmailField, Form, Frame, noticeOf, Onward } from '../parts.tsx';
 import { t } from '../text.ts';

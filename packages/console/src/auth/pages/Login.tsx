@@ -1,6 +1,6 @@
 // Signs in and leads on to the page that asked for it.
 import { type ReactElement, useState } from 'react';
-import { addressOf, pageSettings } from '../../shared/page-settings.ts';
+import { addressOf, pageSettings } from '../../common/page-settings.ts';
 import { client, isCode } from '../client.ts';
 import { pathAfterSignIn } from '../next.ts';
 import { EmailField, Form, Frame, type NoticeContent, noticeOf, PasswordField } from '../parts.tsx';

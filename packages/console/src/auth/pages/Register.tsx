@@ -1,6 +1,6 @@
 // Creates an account. It works after its email has been confirmed.
 import { type ReactElement, useState } from 'react';
-import { addressOf, pageSettings } from '../../shared/page-settings.ts';
+import { addressOf, pageSettings } from '../../common/page-settings.ts';
 import { client, fieldMessage, isCode } from '../client.ts';
 import {
   EmailField,

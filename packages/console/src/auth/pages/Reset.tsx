@@ -1,7 +1,7 @@
 // Sets a new password with the token of the mailed link. A dead link is told before anything is typed.
 import { CastellanError } from '@castellan/sdk';
 import { type ReactElement, useEffect, useState } from 'react';
-import { addressOf, pageSettings } from '../../shared/page-settings.ts';
+import { addressOf, pageSettings } from '../../common/page-settings.ts';
 import { client, isCode } from '../client.ts';
 import { Form, Frame, noticeOf, Onward, PasswordField, usePasswordRules } from '../parts.tsx';
 import { t } from '../text.ts';

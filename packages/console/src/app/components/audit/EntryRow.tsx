@@ -10,7 +10,7 @@ import {
   IconTrash,
 } from '@tabler/icons-react';
 import { lazy, type ReactElement, type ReactNode, Suspense, useId, useState } from 'react';
-import { formatClock, formatMoment } from '../../../shared/format.ts';
+import { formatClock, formatMoment } from '../../../common/format.ts';
 import { t } from '../../text.ts';
 import { actorNameOf, addressOf, partsOf, reasonOf, type Tone, targetNameOf, toneOf } from './entries.ts';
 import { type OnPick, Pick } from './Pick.tsx';

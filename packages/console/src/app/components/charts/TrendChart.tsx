@@ -2,8 +2,8 @@
 // It must not fetch: it draws the days that it is given.
 import type { ActivityDay } from '@castellan/sdk';
 import { type PointerEvent, type ReactElement, useId, useState } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
-import { locale } from '../../../shared/language.ts';
+import { formatNumber } from '../../../common/format.ts';
+import { locale } from '../../../common/language.ts';
 import { t } from '../../text.ts';
 import './charts.css';
 import { areaOf, lineOf, niceMax, pointsOf } from './scale.ts';

@@ -9,7 +9,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { t } from '../../text.ts';
 import { subtreeOf, type TreeNode, type TreeRow } from './tree.ts';
 import './groups.css';

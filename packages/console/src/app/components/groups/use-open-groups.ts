@@ -1,6 +1,6 @@
 // Which groups of a tree are open. The browser remembers it.
 import { useState } from 'react';
-import { readPreference, writePreference } from '../../../shared/preferences.ts';
+import { readPreference, writePreference } from '../../../common/preferences.ts';
 import { allIds, childrenOf, pathTo, type TreeNode } from './tree.ts';
 
 /** So few groups begin open. */

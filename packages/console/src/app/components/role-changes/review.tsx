@@ -5,7 +5,7 @@ import type { AccessChange } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactElement, useEffect, useEffectEvent, useState } from 'react';
-import { client } from '../../../shared/client.ts';
+import { client } from '../../../common/client.ts';
 import { call, readAgain } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { t } from '../../text.ts';

@@ -1,5 +1,5 @@
 // Texte der Seite „Protokoll“ und der Zeitleiste, die andere Seiten davon zeigen.
-import { createPlural } from '../../../shared/language.ts';
+import { createPlural } from '../../../common/language.ts';
 import type { Messages } from '../en/index.ts';
 import { auditSentences } from './audit-sentences.ts';
 

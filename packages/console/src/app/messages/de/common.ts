@@ -1,7 +1,7 @@
 // Texte, die mehrere Seiten verwenden.
-import { createPlural } from '../../../shared/language.ts';
-import { errorTexts, fieldTexts } from '../../../shared/messages/de/errors.ts';
-import { passwordTexts } from '../../../shared/messages/de/password.ts';
+import { createPlural } from '../../../common/language.ts';
+import { errorTexts, fieldTexts } from '../../../common/messages/de/errors.ts';
+import { passwordTexts } from '../../../common/messages/de/password.ts';
 import type { Messages } from '../en/index.ts';
 
 const plural = createPlural('de');

@@ -1,5 +1,5 @@
 // Texte der Seiten Rollen und Rolle.
-import { createPlural } from '../../../shared/language.ts';
+import { createPlural } from '../../../common/language.ts';
 import type { Messages } from '../en/index.ts';
 
 const plural = createPlural('de');

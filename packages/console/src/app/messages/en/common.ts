@@ -1,6 +1,6 @@
 // Texts that several pages use.
-import { createPlural } from '../../../shared/language.ts';
-import { passwordTexts } from '../../../shared/messages/en/password.ts';
+import { createPlural } from '../../../common/language.ts';
+import { passwordTexts } from '../../../common/messages/en/password.ts';
 
 const plural = createPlural('en');
 /** English shows the texts of the service. */

@@ -1,5 +1,5 @@
 // English. The type of these texts is what every other language must have.
-import type { Widened } from '../../../shared/messages/type.ts';
+import type { Widened } from '../../../common/messages/type.ts';
 import { access } from './access.ts';
 import { account } from './account.ts';
 import { audit } from './audit.ts';

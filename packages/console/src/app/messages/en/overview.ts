@@ -1,5 +1,5 @@
 // Texts of the page Overview.
-import { createPlural } from '../../../shared/language.ts';
+import { createPlural } from '../../../common/language.ts';
 
 const plural = createPlural('en');
 const choose = (one: string, other: string) => (count: number) => plural(count, { one, other });

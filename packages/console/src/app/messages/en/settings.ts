@@ -1,5 +1,5 @@
 // Texts of the page Settings. The descriptions of the settings come from the service, in English.
-import { createPlural } from '../../../shared/language.ts';
+import { createPlural } from '../../../common/language.ts';
 
 const plural = createPlural('en');
 

@@ -1,6 +1,6 @@
 // Texts of the pages Users and New user, and of the role picker.
-import { createPlural } from '../../../shared/language.ts';
-import { passwordTexts } from '../../../shared/messages/en/password.ts';
+import { createPlural } from '../../../common/language.ts';
+import { passwordTexts } from '../../../common/messages/en/password.ts';
 
 const plural = createPlural('en');
 

@@ -3,7 +3,7 @@ import type { EffectivePermission, EffectivePermissions } from '@castellan/sdk';
 import { ActionIcon, Switch } from '@mantine/core';
 import { IconAlertTriangle, IconArrowsLeftRight, IconUsers } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { PersonPicker } from '../../components/PersonPicker.tsx';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
 import { useEffectivePermissions } from '../../data/effective.ts';

@@ -2,7 +2,7 @@
 import type { AccessPreview, Explanation } from '@castellan/sdk';
 import { Radio, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../shared/client.ts';
+import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyUndo } from '../../components/notify.tsx';

@@ -1,7 +1,7 @@
 // The signed-in person's own account: names, password, sessions, access. Everybody may open it.
 import { Button, Group } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../shared/client.ts';
+import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { EffectivePermissionList } from '../../components/EffectivePermissionList.tsx';
 import { notifyFailure } from '../../components/notify.tsx';

@@ -3,7 +3,7 @@ import type { Session } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../shared/client.ts';
+import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { notifyDone, notifyFailure } from '../../components/notify.tsx';
 import { SessionList } from '../../components/SessionList.tsx';

@@ -2,8 +2,8 @@
 import { PasswordInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId, useState } from 'react';
-import { client } from '../../../shared/client.ts';
-import { PasswordChecklist } from '../../../shared/PasswordChecklist.tsx';
+import { client } from '../../../common/client.ts';
+import { PasswordChecklist } from '../../../common/PasswordChecklist.tsx';
 import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { reading, useWrite } from '../../data/api.ts';

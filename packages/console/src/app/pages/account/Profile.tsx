@@ -4,7 +4,7 @@ import { CastellanError } from '@castellan/sdk';
 import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
-import { formatDay } from '../../../shared/format.ts';
+import { formatDay } from '../../../common/format.ts';
 import { Form, fieldError, LeaveGuard } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { ErrorAlert } from '../../components/states.tsx';

@@ -3,7 +3,7 @@ import { Button, Switch } from '@mantine/core';
 import { IconFilterOff } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState, useSyncExternalStore } from 'react';
-import { currentZone, subscribeZone } from '../../../shared/format.ts';
+import { currentZone, subscribeZone } from '../../../common/format.ts';
 import { AuditTimeline } from '../../components/AuditTimeline.tsx';
 import type { OnPick } from '../../components/audit/Pick.tsx';
 import { ExportMenu } from '../../components/ExportMenu.tsx';

@@ -1,7 +1,7 @@
 // The filters in force, each with a button that removes it.
 import { IconX } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
-import { currentZone, formatDay } from '../../../shared/format.ts';
+import { currentZone, formatDay } from '../../../common/format.ts';
 import '../../components/filter-chips.css';
 import { labelOf, usePerson } from '../../data/people.ts';
 import { t } from '../../text.ts';

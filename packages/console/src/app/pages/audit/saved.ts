@@ -1,6 +1,6 @@
 // Filters that this browser remembers under a name.
 // Nothing secret belongs here: a filter holds ids and addresses, never a credential.
-import { readPreference, writePreference } from '../../../shared/preferences.ts';
+import { readPreference, writePreference } from '../../../common/preferences.ts';
 import { type AuditSearch, filtersIn } from './filter.ts';
 
 export type SavedFilter = { name: string; search: AuditSearch };

@@ -3,8 +3,8 @@
 import type { Permission } from '@castellan/sdk';
 import { IconChevronDown, IconLock, IconUsers } from '@tabler/icons-react';
 import { type KeyboardEvent, type MouseEvent, memo, type ReactElement, useEffect, useRef } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
-import { addressOf } from '../../../shared/page-settings.ts';
+import { formatNumber } from '../../../common/format.ts';
+import { addressOf } from '../../../common/page-settings.ts';
 import {
   type Cell,
   type Held,

@@ -12,7 +12,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { ErrorAlert } from '../../components/states.tsx';
 import { reading } from '../../data/api.ts';
 import { t } from '../../text.ts';

@@ -4,7 +4,7 @@ import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, useState } from 'react';
-import { readPreference, writePreference } from '../../../shared/preferences.ts';
+import { readPreference, writePreference } from '../../../common/preferences.ts';
 import { reading } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';

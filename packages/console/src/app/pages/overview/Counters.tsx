@@ -2,7 +2,7 @@
 import type { DashboardStats } from '@castellan/sdk';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 

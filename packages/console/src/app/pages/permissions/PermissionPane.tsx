@@ -5,7 +5,7 @@ import { IconDownload, IconRoute, IconTrash } from '@tabler/icons-react';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../shared/client.ts';
+import { client } from '../../../common/client.ts';
 import { Tag } from '../../components/badges.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { saveFile } from '../../components/csv.ts';

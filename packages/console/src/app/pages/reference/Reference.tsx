@@ -1,7 +1,7 @@
 // The API reference inside the frame. Its viewer is a library that the service serves; requests go out as the person.
 import { Button, useComputedColorScheme } from '@mantine/core';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
-import { addressOf } from '../../../shared/page-settings.ts';
+import { addressOf } from '../../../common/page-settings.ts';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { t } from '../../text.ts';
 import './reference.css';

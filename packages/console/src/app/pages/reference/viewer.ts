@@ -1,7 +1,7 @@
 // Loads the viewer of the API reference and gives it the session of the person.
 // It must not hand the access token to the viewer: requests pass through the client, which adds it.
-import { client } from '../../../shared/client.ts';
-import { addressOf } from '../../../shared/page-settings.ts';
+import { client } from '../../../common/client.ts';
+import { addressOf } from '../../../common/page-settings.ts';
 
 type Viewer = {
   createApiReference: (target: Element, configuration: object) => { destroy?: () => void };

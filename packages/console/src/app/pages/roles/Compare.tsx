@@ -4,7 +4,7 @@ import { IconArrowLeft } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { UnsavedChanges } from '../../components/role-changes/review.tsx';
 import { type RoleChanges, useRoleChanges } from '../../components/role-changes/use-role-changes.ts';
 import { Empty, ErrorAlert } from '../../components/states.tsx';

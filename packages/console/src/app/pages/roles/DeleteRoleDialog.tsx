@@ -2,8 +2,8 @@
 import type { AccessChange, Holder, Role } from '@castellan/sdk';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
-import { client } from '../../../shared/client.ts';
-import { formatNumber } from '../../../shared/format.ts';
+import { client } from '../../../common/client.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone } from '../../components/notify.tsx';

@@ -5,7 +5,7 @@ import { IconDownload, IconUserMinus, IconUserPlus, IconUsers } from '@tabler/ic
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
-import { client } from '../../../shared/client.ts';
+import { client } from '../../../common/client.ts';
 import { StatusBadge, Tag } from '../../components/badges.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { saveFile } from '../../components/csv.ts';

@@ -5,7 +5,7 @@ import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { useTypedText } from '../../components/debounce.ts';
 import { UnsavedChanges } from '../../components/role-changes/review.tsx';
 import { useRoleChanges } from '../../components/role-changes/use-role-changes.ts';

@@ -11,7 +11,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { Tag } from '../../components/badges.tsx';
 import { type Column, DataTable, type RowAction } from '../../components/DataTable.tsx';
 import { useTypedText } from '../../components/debounce.ts';

@@ -1,6 +1,6 @@
 // What a service account may do, and its roles. A change of roles shows first who gains and loses what.
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../shared/client.ts';
+import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { EffectivePermissionList } from '../../components/EffectivePermissionList.tsx';
 import { usePreview } from '../../components/impact.tsx';

@@ -1,6 +1,6 @@
 // What can be done with a service account: edit, activate, deactivate, delete. Each change names the version that was read.
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../shared/client.ts';
+import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone, notifyUndo } from '../../components/notify.tsx';

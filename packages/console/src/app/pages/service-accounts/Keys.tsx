@@ -2,7 +2,7 @@
 import type { ApiKey, NewApiKey, ServiceAccount } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
-import { formatAgo, formatDay } from '../../../shared/format.ts';
+import { formatAgo, formatDay } from '../../../common/format.ts';
 import { Tag } from '../../components/badges.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { notifyDone } from '../../components/notify.tsx';

@@ -5,7 +5,7 @@ import { IconPlugConnected, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { RoleChips, StatusBadge } from '../../components/badges.tsx';
 import { type Column, DataTable } from '../../components/DataTable.tsx';
 import { useTypedText } from '../../components/debounce.ts';

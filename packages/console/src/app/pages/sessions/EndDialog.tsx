@@ -2,7 +2,7 @@
 import type { UserSession } from '@castellan/sdk';
 import { Radio, Stack, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { deviceName } from '../../components/SessionList.tsx';

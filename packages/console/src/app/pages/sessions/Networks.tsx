@@ -1,7 +1,7 @@
 // From which networks the sessions on screen come, as a small list of bars. Each network filters the list.
 import type { UserSession } from '@castellan/sdk';
 import type { ReactElement } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { t } from '../../text.ts';
 import { countNetworks } from './count-networks.ts';
 

@@ -4,7 +4,7 @@ import { Button } from '@mantine/core';
 import { IconDeviceLaptop } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { type ReactElement, useEffect, useState } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { announce } from '../../components/announce.ts';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { SessionList } from '../../components/SessionList.tsx';

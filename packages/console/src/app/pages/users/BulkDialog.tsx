@@ -2,8 +2,8 @@
 import { type AccessPreview, CastellanError, type ListedUser } from '@castellan/sdk';
 import { Alert, Button, Group, Modal } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../shared/client.ts';
-import { formatNumber } from '../../../shared/format.ts';
+import { client } from '../../../common/client.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone, notifyUndo } from '../../components/notify.tsx';

@@ -2,7 +2,7 @@
 import type { ListedUser } from '@castellan/sdk';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useRef, useState } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
+import { formatNumber } from '../../../common/format.ts';
 import { saveFile, toCsv } from '../../components/csv.ts';
 import { notifyDone } from '../../components/notify.tsx';
 import { ErrorAlert } from '../../components/states.tsx';

@@ -4,7 +4,7 @@ import { Anchor, Button, Group, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
-import { addressOf } from '../../../shared/page-settings.ts';
+import { addressOf } from '../../../common/page-settings.ts';
 import { Form, fieldError, LeaveGuard } from '../../components/forms.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { RolePicker } from '../../components/RolePicker.tsx';

@@ -2,7 +2,7 @@
 import { Button, CopyButton, PasswordInput, SegmentedControl, Switch, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId } from 'react';
-import { PasswordChecklist } from '../../../shared/PasswordChecklist.tsx';
+import { PasswordChecklist } from '../../../common/PasswordChecklist.tsx';
 import { fieldError } from '../../components/forms.tsx';
 import { reading } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';

@@ -1,8 +1,8 @@
 // The columns of the list of users, and which of them this browser shows.
 import type { ListedUser } from '@castellan/sdk';
 import { useMemo, useState } from 'react';
-import { formatNumber } from '../../../shared/format.ts';
-import { readPreference, writePreference } from '../../../shared/preferences.ts';
+import { formatNumber } from '../../../common/format.ts';
+import { readPreference, writePreference } from '../../../common/preferences.ts';
 import { Initials, RoleChips, StatusBadge, Tag } from '../../components/badges.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { PlainAgo, PlainDay } from '../../components/time.tsx';

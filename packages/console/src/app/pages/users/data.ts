@@ -2,7 +2,7 @@
 // It must not decide what is allowed: the service does.
 import type { AccessPreview, ListedUser, Role, UpdateUser, User } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
-import { client } from '../../../shared/client.ts';
+import { client } from '../../../common/client.ts';
 import type { Status } from '../../components/badges.tsx';
 import { call, keepingRows, reading, readingVersioned } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';

@@ -1,7 +1,7 @@
 // German texts of the pages of people who are not signed in.
 
-import { errorTexts, fieldTexts } from '../../../shared/messages/de/errors.ts';
-import { passwordTexts } from '../../../shared/messages/de/password.ts';
+import { errorTexts, fieldTexts } from '../../../common/messages/de/errors.ts';
+import { passwordTexts } from '../../../common/messages/de/password.ts';
 import type { AuthTexts } from '../en/index.ts';
 
 export const de: AuthTexts = {

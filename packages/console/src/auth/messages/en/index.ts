@@ -1,6 +1,6 @@
 // English texts of the pages of people who are not signed in.
-import { passwordTexts } from '../../../shared/messages/en/password.ts';
-import type { Widened } from '../../../shared/messages/type.ts';
+import { passwordTexts } from '../../../common/messages/en/password.ts';
+import type { Widened } from '../../../common/messages/type.ts';
 
 const noTexts: Readonly<Record<string, string>> = {};
 
