@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
 import { appPaths } from '../../src/common/paths.ts';
-import { assertAccessible } from '../accessibility.ts';
+import { assertPageAccessible } from '../accessibility.ts';
 import { fillWithPeople, heading, openAs, startConsole } from '../harness.ts';
 import { untranslatedTexts } from '../untranslated.ts';
 
@@ -34,7 +34,7 @@ for (const path of paths)
     const { page } = await openAs(t, site, path);
     await settle(page);
     const name = path.replace(roleId, 'one').slice(1).replaceAll('/', '-');
-    await assertAccessible(page, path, (scheme, { width }) =>
+    await assertPageAccessible(page, path, (scheme, { width }) =>
       page.screenshot({ path: `${pictures}${name}-${scheme}-${width}.png`, animations: 'disabled' }),
     );
   });
