@@ -2,7 +2,7 @@
 // Every test also checks that the page complained about nothing and asked no other origin.
 import assert from 'node:assert/strict';
 import { fillDemo } from '@castellan/server/modules/demo/service';
-import { newVisit, openBrowser, type Visit } from '@castellan/testing/e2e/browser';
+import { newVisit, nextVisit, openBrowser, type Visit, WAITING_PAGE } from '@castellan/testing/e2e/browser';
 import { ADMIN, type Hooks, startTestService, type TestService } from '@castellan/testing/harness';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
@@ -28,7 +28,8 @@ const HINT = `castellan:${ORIGIN}:session`;
 
 /**
  * Opens a page as this person, without the sign-in page. The page's complaints fail the test at its end, except those that
- * contain one of the texts in `expected`, such as "403" where a test provokes a refusal.
+ * contain one of the texts in `expected`, such as "403" where a test provokes a refusal. With `context`, the window is
+ * new and has these options.
  */
 export async function openAs(
   t: Hooks,
@@ -40,14 +41,16 @@ export async function openAs(
     context?: BrowserContextOptions;
   } = {},
 ): Promise<Visit> {
-  const visit = await newVisit(browser, { locale: 'en-US', ...options.context });
+  const visit = options.context
+    ? await newVisit(browser, { locale: 'en-US', ...options.context })
+    : await nextVisit(browser);
   const { page, complaints, foreign } = visit;
   t.after(async () => {
-    await page.context().close();
+    await visit.leave();
     const unexpected = complaints.filter((one) => !options.expected?.some((part) => one.includes(part)));
     assert.deepEqual({ complaints: unexpected, foreign }, { complaints: [], foreign: [] });
   });
-  await page.goto(`${ORIGIN}/docs/errors`);
+  if (options.context) await page.goto(WAITING_PAGE);
   await page.evaluate(signIn, { ...(options.as ?? ADMIN), hint: HINT });
   await page.goto(path);
   return visit;

@@ -1,7 +1,7 @@
 // The pages of people who are not signed in, in a real browser. Fails without one.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { newVisit, openBrowser, type Visit } from '@castellan/testing/e2e/browser';
+import { newVisit, nextVisit, openBrowser, type Visit } from '@castellan/testing/e2e/browser';
 import {
   ADMIN,
   createVerifiedUser,
@@ -12,7 +12,7 @@ import {
   type TestMail,
 } from '@castellan/testing/harness';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { assertAccessible } from '../accessibility.ts';
+import { assertAccessible, assertPageAccessible } from '../accessibility.ts';
 import { heading, startConsole } from '../harness.ts';
 
 const NEW_PASSWORD = 'ReplacementPassword!42';
@@ -33,10 +33,12 @@ async function assertNotice(page: Page, text: RegExp): Promise<void> {
 }
 
 /** The page's complaints fail the test, except those that contain one of the texts in `expected`. */
-async function visit(t: Hooks, expected: string[] = [], options: BrowserContextOptions = {}): Promise<Visit> {
-  const opened = await newVisit(browser, { locale: 'en-US', ...options });
+async function visit(t: Hooks, expected: string[] = [], options?: BrowserContextOptions): Promise<Visit> {
+  const opened = options
+    ? await newVisit(browser, { locale: 'en-US', ...options })
+    : await nextVisit(browser);
   t.after(async () => {
-    await opened.page.context().close();
+    await opened.leave();
     const complaints = opened.complaints.filter((one) => !expected.some((part) => one.includes(part)));
     assert.deepEqual({ complaints, foreign: opened.foreign }, { complaints: [], foreign: [] });
   });
@@ -401,7 +403,7 @@ test('the pages are accessible, also with a checklist, a refusal and a link to c
     await heading(page).waitFor();
     if (path === '/register') await page.getByText('a digit').waitFor();
     if (path.endsWith('#token=x')) await notice(page).waitFor();
-    await assertAccessible(page, path);
+    await assertPageAccessible(page, path);
   }
   await page.goto(linkIn(mail));
   await page.getByText('Did someone else register').click();

@@ -78,7 +78,7 @@ async function assertFast(
 }
 
 test('the list of users stays quick', async (t) => {
-  const { page } = await openAs(t, site, '/users?size=100');
+  const { page } = await openAs(t, site, '/users?size=100', { context: {} });
   await page.getByRole('row').nth(50).waitFor();
   await slowDown(page);
   await assertFast(t, page, 'selecting a row', () => clickEach(page, '[data-select]', 1));
@@ -86,7 +86,7 @@ test('the list of users stays quick', async (t) => {
 });
 
 test('the matrix stays quick', async (t) => {
-  const { page } = await openAs(t, site, '/matrix?f=area1');
+  const { page } = await openAs(t, site, '/matrix?f=area1', { context: {} });
   await heading(page).waitFor();
   await page.getByRole('checkbox').nth(200).waitFor();
   await slowDown(page);

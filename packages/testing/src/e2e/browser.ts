@@ -6,7 +6,13 @@ import type { Hooks, TestService } from '../harness.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-export type Visit = { page: Page; complaints: string[]; foreign: string[] };
+export type Visit = {
+  page: Page;
+  complaints: string[];
+  foreign: string[];
+  /** Ends the visit. */
+  leave(): Promise<void>;
+};
 
 /**
  * Starts the browser. Throws when there is no Chromium. `PUBLIC_URL` of the service, if there is one, must be
@@ -31,19 +37,74 @@ export async function openBrowser(t: Hooks, service?: TestService): Promise<Brow
   return browser;
 }
 
-/** Opens a page for a new visitor, who has no cookies. */
+/** Opens a window of its own for a new visitor, who has no cookies. */
 export async function newVisit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
+  const page = await openWindow(browser, options);
+  return { ...watched(page), leave: () => page.context().close() };
+}
+
+async function openWindow(browser: Browser, options: BrowserContextOptions): Promise<Page> {
   const context = await browser.newContext({ baseURL: 'http://castellan.test', ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
-  const visit: Visit = { page, complaints: [], foreign: [] };
+  return page;
+}
+
+/** A small page of the service, on which windows wait for their next visitor. */
+export const WAITING_PAGE = 'http://castellan.test/docs/errors';
+const VIEWPORT = { width: 1280, height: 720 };
+
+/** Windows without a visitor. */
+const vacant = new WeakMap<Browser, Page[]>();
+
+/**
+ * Opens WAITING_PAGE for a new visitor, in a window that an earlier one has left: cookies, storage, routes and other
+ * tabs are gone, but the browser still has the compiled code, so that a page takes half the CPU time.
+ */
+export async function nextVisit(browser: Browser): Promise<Visit> {
+  const pages = vacant.get(browser) ?? [];
+  vacant.set(browser, pages);
+  const page = pages.pop() ?? (await openWindow(browser, { locale: 'en-US', viewport: VIEWPORT }));
+  if (page.url() !== WAITING_PAGE) await page.goto(WAITING_PAGE);
+  const leave = async (): Promise<void> => {
+    try {
+      await vacate(page);
+      pages.push(page);
+    } catch {
+      // The page hangs, crashed or was closed. The next visitor gets another window.
+      await page.context().close();
+    }
+  };
+  return { ...watched(page), leave };
+}
+
+const watchedEvents = ['console', 'dialog', 'pageerror', 'request', 'response'] as const;
+
+async function vacate(page: Page): Promise<void> {
+  const context = page.context();
+  for (const event of watchedEvents) page.removeAllListeners(event);
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.setOffline(false);
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'no-preference' });
+  await page.setViewportSize(VIEWPORT);
+  page.setDefaultTimeout(60_000);
+  // Before the storage is cleared, because the page that is left may still write to it.
+  await page.goto(WAITING_PAGE);
+  await page.evaluate('localStorage.clear(), sessionStorage.clear()');
+  await context.clearCookies();
+}
+
+function watched(page: Page): Omit<Visit, 'leave'> {
+  const complaints: string[] = [];
+  const foreign: string[] = [];
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) visit.complaints.push(message.text());
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
-  page.on('pageerror', (error) => visit.complaints.push(String(error)));
+  page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url());
-    if (protocol !== 'data:' && hostname !== 'castellan.test') visit.foreign.push(request.url());
+    if (protocol !== 'data:' && hostname !== 'castellan.test') foreign.push(request.url());
   });
-  return visit;
+  return { page, complaints, foreign };
 }
