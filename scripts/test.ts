@@ -98,6 +98,7 @@ try {
   const isSynced = url !== undefined && twin === undefined;
   const environment: Record<string, string> = {
     TMPDIR: run.folder,
+    TEST_DATA_DIR: join(run.folder, 'data'),
     TEST_DATABASE_ADMIN_URL: adminUrl,
     TEST_DATABASE_PREFIX: run.prefix,
     TEST_DATABASE_COPY: isSynced ? 'wal_log' : 'file_copy',

@@ -9,6 +9,7 @@ import { settings, startService } from '../test/fixture.ts';
 import { type EmbeddedOptions, type EmbeddedPostgres, startEmbeddedPostgres } from './index.ts';
 import {
   atEnd,
+  dataDirWithCluster,
   isStopped,
   processesUnder,
   query,
@@ -19,7 +20,7 @@ import {
 
 async function start(t: TestContext, options: Partial<EmbeddedOptions> = {}): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({
-    dataDir: join(temporaryFolder(t), 'data'),
+    dataDir: options.dataDir ?? (await dataDirWithCluster(t)),
     settings,
     ...options,
   });
@@ -48,7 +49,7 @@ describe('stopping the server', () => {
     ['joiner first', 1],
   ] as const) {
     test(`the last of two processes stops the server: ${order}`, async (t) => {
-      const dataDir = join(temporaryFolder(t), 'data');
+      const dataDir = await dataDirWithCluster(t);
       const services = [startService(t, { dataDir, settings })];
       const { cluster, connection, joined } = await services[0]!.ready();
       assert.equal(joined, false);
@@ -62,7 +63,7 @@ describe('stopping the server', () => {
   }
 
   test('two processes that leave at the same time leave no server behind', async (t) => {
-    const dataDir = join(temporaryFolder(t), 'data');
+    const dataDir = await dataDirWithCluster(t);
     for (let round = 0; round < 5; round += 1) {
       const services = [startService(t, { dataDir, settings }), startService(t, { dataDir, settings })];
       const [first] = await Promise.all(services.map((service) => service.ready()));
@@ -72,7 +73,7 @@ describe('stopping the server', () => {
   });
 
   test('a process that joins while the last one leaves gets a running server', async (t) => {
-    const dataDir = join(temporaryFolder(t), 'data');
+    const dataDir = await dataDirWithCluster(t);
     let leaving = startService(t, { dataDir, settings });
     await leaving.ready();
     for (let round = 0; round < 8; round += 1) {

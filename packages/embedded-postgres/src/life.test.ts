@@ -11,18 +11,18 @@ import { settings, startService } from '../test/fixture.ts';
 import { type EmbeddedOptions, type EmbeddedPostgres, startEmbeddedPostgres } from './index.ts';
 import {
   atEnd,
+  dataDirWithCluster,
   isStopped,
   killAll,
   postmasterPid,
   processesUnder,
   query,
-  temporaryFolder,
   until,
 } from './testing.ts';
 
 async function start(t: TestContext, options: Partial<EmbeddedOptions> = {}): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({
-    dataDir: join(temporaryFolder(t), 'data'),
+    dataDir: options.dataDir ?? (await dataDirWithCluster(t)),
     settings,
     ...options,
   });
@@ -78,7 +78,7 @@ describe('a started server', () => {
   });
 
   test('gets no environment variable of the service', async (t) => {
-    const dataDir = join(temporaryFolder(t), 'data');
+    const dataDir = await dataDirWithCluster(t);
     const env = { SECRET_KEY: 'do-not-tell', PGSSLMODE: 'require', PGOPTIONS: '' };
     const service = startService(t, { dataDir, settings }, { env });
     const { cluster } = await service.ready();
@@ -118,7 +118,7 @@ describe('a started server', () => {
 
 describe('a server recovers', () => {
   test('Ctrl-C to the whole process group does not stop the server of a draining service', async (t) => {
-    const service = startService(t, { dataDir: join(temporaryFolder(t), 'data'), settings });
+    const service = startService(t, { dataDir: await dataDirWithCluster(t), settings });
     const { cluster, connection } = await service.ready();
     process.kill(-service.pid, 'SIGINT');
     await service.heard('interrupted');
@@ -132,7 +132,7 @@ describe('a server recovers', () => {
   });
 
   test('a killed service leaves a server that the next one joins and stops', async (t) => {
-    const dataDir = join(temporaryFolder(t), 'data');
+    const dataDir = await dataDirWithCluster(t);
     const service = startService(t, { dataDir, settings });
     const { cluster, connection } = await service.ready();
     await service.kill();
@@ -144,7 +144,7 @@ describe('a server recovers', () => {
   });
 
   test('a killed server is restarted, for the process that started it and the one that joined', async (t) => {
-    const dataDir = join(temporaryFolder(t), 'data');
+    const dataDir = await dataDirWithCluster(t);
     const owner = startService(t, { dataDir, settings });
     const { cluster, connection } = await owner.ready();
     const joiner = startService(t, { dataDir, settings });
@@ -161,7 +161,7 @@ describe('a server recovers', () => {
   });
 
   test('a server that is killed repeatedly is restarted each time', async (t) => {
-    const service = startService(t, { dataDir: join(temporaryFolder(t), 'data'), settings });
+    const service = startService(t, { dataDir: await dataDirWithCluster(t), settings });
     const { cluster, connection } = await service.ready();
     for (let round = 1; round <= 4; round += 1) {
       process.kill(postmasterPid(cluster), 'SIGKILL');
@@ -224,7 +224,7 @@ describe('a server recovers', () => {
   });
 
   test('killing all processes loses no acknowledged commit', async (t) => {
-    const dataDir = join(temporaryFolder(t), 'data');
+    const dataDir = await dataDirWithCluster(t);
     let acknowledged = 0;
     for (let round = 0; round < 3; round += 1) {
       const service = startService(t, { dataDir });

@@ -13,6 +13,7 @@ import { startEmbeddedPostgres } from './index.ts';
 import { tryStartLock } from './start-lock.ts';
 import {
   atEnd,
+  dataDirWithCluster,
   isStopped,
   killAll,
   postmasterPid,
@@ -26,7 +27,7 @@ const socketLock = '.s.PGSQL.5432.lock';
 
 /** Creates a cluster with a table `kept`, whose server and service were killed; its lock files name the dead server. */
 async function killedCluster(t: TestContext): Promise<{ dataDir: string; cluster: string }> {
-  const dataDir = join(temporaryFolder(t), 'data');
+  const dataDir = await dataDirWithCluster(t);
   const service = startService(t, { dataDir, settings });
   const { cluster, connection } = await service.ready();
   await query(connection, 'create table kept as select 7 as number');
@@ -104,7 +105,7 @@ describe('a start after the last server was killed', () => {
   });
 
   test('ends a busy session of the dead server, which would prevent a new one', async (t) => {
-    const dataDir = join(temporaryFolder(t), 'data');
+    const dataDir = await dataDirWithCluster(t);
     const service = startService(t, { dataDir, settings });
     const { cluster, connection } = await service.ready();
     await query(connection, 'create table kept as select 7 as number');

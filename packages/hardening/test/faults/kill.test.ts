@@ -4,7 +4,13 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { atEnd, killAll, postmasterPid, temporaryFolder, until } from '@castellan/embedded-postgres/testing';
+import {
+  atEnd,
+  dataDirWithCluster,
+  killAll,
+  postmasterPid,
+  until,
+} from '@castellan/embedded-postgres/testing';
 import { createClient } from '@castellan/testing/client';
 import { ADMIN, type TestService } from '@castellan/testing/harness';
 import { assertSound } from '@castellan/testing/invariants';
@@ -93,7 +99,7 @@ async function checkMails(
 }
 
 async function killRepeatedly(tally: Tally, t: TestContext): Promise<void> {
-  const folder = temporaryFolder(t);
+  const folder = await dataDirWithCluster(t);
   const cluster = join(folder, 'postgres');
   const smtp = await startScriptedSmtp();
   atEnd(t, () => smtp.close());

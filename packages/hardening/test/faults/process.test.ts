@@ -7,7 +7,13 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { suite, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { atEnd, isStopped, temporaryFolder, until } from '@castellan/embedded-postgres/testing';
+import {
+  atEnd,
+  dataDirWithCluster,
+  isStopped,
+  temporaryFolder,
+  until,
+} from '@castellan/embedded-postgres/testing';
 import { createClient } from '@castellan/testing/client';
 import { ADMIN, newEmail, PASSWORD, TEST_SECRET_KEY } from '@castellan/testing/harness';
 import { assertSound } from '@castellan/testing/invariants';
@@ -167,7 +173,7 @@ suite('the process', { concurrency: 3 }, () => {
   scenario(
     'a service on a shared DATA_DIR continues when the service that started PostgreSQL is killed',
     async (tally, t) => {
-      const folder = temporaryFolder(t);
+      const folder = await dataDirWithCluster(t);
       const environment = {
         DATA_DIR: folder,
         FIRST_SUPERUSER_EMAIL: ADMIN.email,

@@ -2,7 +2,7 @@
 // It must not expect a PostgreSQL to stop that the service has not started.
 import assert from 'node:assert/strict';
 import { suite, type TestContext } from 'node:test';
-import { isStopped, postmasterPid, temporaryFolder, until } from '@castellan/embedded-postgres/testing';
+import { dataDirWithCluster, isStopped, postmasterPid, until } from '@castellan/embedded-postgres/testing';
 import { createClient } from '@castellan/testing/client';
 import {
   ADMIN,
@@ -23,7 +23,7 @@ const loginsUnderWay = 8;
 const changesUnderWay = 24;
 
 async function stopUnderLoad(t: TestContext, tally: Tally, signal: (child: Child) => void): Promise<void> {
-  const folder = temporaryFolder(t);
+  const folder = await dataDirWithCluster(t);
   const cluster = `${folder}/postgres`;
   const child = startChild(t, {
     DATA_DIR: folder,

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import {
   atEnd,
+  dataDirWithCluster,
   isStopped,
   killAll,
   postmasterPid,
@@ -161,7 +162,7 @@ suite('a start', { concurrency: 4 }, () => {
     });
 
   test('refuses a port that is in use, and leaves no PostgreSQL running', async (t) => {
-    const folder = temporaryFolder(t);
+    const folder = await dataDirWithCluster(t);
     const port = await listen(t, createServer());
     const line = await refusal(startChild(t, { DATA_DIR: folder, PORT: String(port) }));
     assert.match(line, /port is already in use\. Set PORT/);
@@ -310,7 +311,7 @@ suite('a start', { concurrency: 4 }, () => {
   });
 
   test('that is interrupted while PostgreSQL starts leaves none running', async (t) => {
-    const folder = temporaryFolder(t);
+    const folder = await dataDirWithCluster(t);
     atEnd(t, () => killAll(folder));
     const child = startChild(t, { DATA_DIR: folder });
     const cluster = join(folder, 'postgres');
