@@ -75,14 +75,15 @@ suite('outside a terminal', { concurrency: 3 }, () => {
 test('at a terminal, warnings and errors stay text', async (t) => {
   const code = onUsr2("process.emitWarning('first'),setImmediate(()=>{throw new Error('planted')})");
   // `script` of util-linux; Debian has it in an essential package (bsdutils).
-  const terminal = spawn('script', ['-qec', `exec '${process.execPath}' '${program}'`, '/dev/null'], {
+  const command = `echo "pid $$"; exec '${process.execPath}' '${program}'`;
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], {
     env: {
       ...settings,
       PATH: process.env.PATH,
       SHELL: '/bin/sh',
       PORT: '0',
       DATA_DIR: temporaryFolder(t),
-      NODE_OPTIONS: `${code} --import=data:text/javascript,${encodeURIComponent("setTimeout(()=>process.kill(process.pid,'SIGUSR2'),4000)")}`,
+      NODE_OPTIONS: code,
     },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -91,6 +92,8 @@ test('at a terminal, warnings and errors stay text', async (t) => {
   terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text;
   });
+  await until('it listens', () => /^Castellan listens on /m.test(out) || terminal.exitCode !== null);
+  process.kill(Number(/^pid (\d+)/m.exec(out)?.[1]), 'SIGUSR2');
   await until('it has ended', () => terminal.exitCode !== null);
   assert.equal(terminal.exitCode, 1, out);
   assert.match(out, /Warning: first/);
