@@ -84,6 +84,9 @@ function explainDatabase(error: unknown): string | undefined {
     return "Another connection holds a lock on a table that must be migrated. Nothing was changed. End long transactions on this database: select pid, state, xact_start from pg_stat_activity where xact_start < now() - interval '1 minute';";
   if (databaseRemedies[code])
     return `PostgreSQL refused the connection or statement: ${message}. ${databaseRemedies[code]}`;
+  // What PgBouncer answers to settings of a connection.
+  if (/unsupported startup parameter/.test(message))
+    return `A pooler between this service and PostgreSQL refused the connection: ${message}. Connect to PostgreSQL directly, or see "Use a pooler" in docs/operate/high-availability.md.`;
   if (/does not support SSL/.test(message))
     return 'DATABASE_URL requires TLS (sslmode), but the PostgreSQL server does not offer it. Enable TLS there, or remove sslmode from DATABASE_URL if the network is trusted.';
   if (isCertificateFault(code))

@@ -16,6 +16,7 @@ import type { PasswordHasher } from '../platform/security/password-hasher.ts';
 import { loadSecretKey } from '../platform/security/secret-key.ts';
 import { mayHoldPassword } from '../platform/shown-url.ts';
 import type { Settings } from '../settings.ts';
+import { requireOwnConnections } from './pooler.ts';
 import { type Prepared, type PrepareOptions, prepareDatabase } from './prepare-database.ts';
 
 export type Foundation = {
@@ -113,6 +114,7 @@ export async function prepare(
   options: Pick<PrepareOptions, 'signal' | 'anySecretKey'> = {},
 ): Promise<Prepared> {
   const { hasher, settings, log } = deps;
+  await requireOwnConnections(deps.pool, deps.reservedPool);
   const pool = createPool({ connection, maxConnections: 3, unbounded: true }, log);
   try {
     return await prepareDatabase(pool, {

@@ -20,11 +20,7 @@ import type { Db, Row } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import type { Settings } from '../settings.ts';
 import { blockerOf, takeStartLock } from './lock.ts';
-
-/** A retry cannot help: the operator must act on the message. */
-class UnfitDatabaseError extends Error {
-  override name = 'UnfitDatabaseError';
-}
+import { UnfitDatabaseError } from './unfit-database.ts';
 
 /** Oldest supported PostgreSQL; the tests run on it. */
 const OLDEST_SERVER = 15;
@@ -77,6 +73,8 @@ export async function prepareDatabase(pool: Pool, options: PrepareOptions): Prom
       : null;
     const { migrations, madeSuperuser } = await inTransaction(db, (tx) =>
       reportingBlockers(lock, tx, options.tell, async () => {
+        // A limit that is set for the database user would end a long migration.
+        if (!isCurrent) await sql`set local statement_timeout = 0`.execute(tx);
         const migrations = isCurrent ? [] : await migrate(tx, files, unrecorded);
         return { migrations, madeSuperuser: await seed(tx, options.log, options.secretKey, superuser) };
       }),

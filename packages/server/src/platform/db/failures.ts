@@ -25,9 +25,21 @@ const unavailableSystem = new Set([
 const UNAVAILABLE_TEXT =
   /Connection terminated|timeout exceeded when trying to connect|^timeout expired$|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|no answer from the rate limit store/;
 
+/**
+ * The statement committed on the primary, but somebody cancelled its wait for the synchronous standby, so a failover may
+ * lose it. PostgreSQL reports success with a warning.
+ */
+export class NotReplicatedError extends Error {
+  override name = 'NotReplicatedError';
+  constructor() {
+    super('the commit was not replicated, so a failover may lose it');
+  }
+}
+
 /** Whether the database is unavailable, so that the same request may succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error instanceof NotReplicatedError) return true;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   const code = errorCode(error);
   if (code !== undefined) {

@@ -11,7 +11,7 @@ import {
 import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { errorCode } from '../unknown-values.ts';
-import { isConnectionLost } from './failures.ts';
+import { isConnectionLost, NotReplicatedError } from './failures.ts';
 
 export type PoolSettings = {
   connection: string | { host: string; port: number; user: string; database: string };
@@ -99,6 +99,11 @@ const isReadOnly = (error: unknown): boolean => errorCode(error) === '25006';
 // same connection, so it is closed on release.
 const isSpent = (error: unknown): boolean => isReadOnly(error) || isConnectionLost(error);
 
+// The C function that waits for synchronous standbys names itself in its warnings, in every language
+// (src/backend/replication/syncrep.c, PostgreSQL 15 to 18).
+const tellsUnreplicated = (notice: { routine?: string | undefined }): boolean =>
+  notice.routine === 'SyncRepWaitForLSN';
+
 const wrapped = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
 // Names the statements that have values, which makes them 2 to 5 times cheaper: Kysely sends only (text, values).
@@ -107,6 +112,10 @@ function withNames(client: pg.PoolClient): PostgresPoolClient {
   if (known) return known;
   let silent: Error | undefined;
   let spent = false;
+  let unreplicated = false;
+  client.on('notice', (notice) => {
+    unreplicated ||= tellsUnreplicated(notice);
+  });
 
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
@@ -117,11 +126,18 @@ function withNames(client: pg.PoolClient): PostgresPoolClient {
     const answer = client.query(
       name === undefined ? { text, values: [...values] } : { name, text, values: [...values] },
     );
-    return answer.catch((error: unknown) => {
-      if (isSilent(error)) silent = error;
-      if (isSpent(error)) spent = true;
-      throw error;
-    });
+    return answer.then(
+      (result) => {
+        if (!unreplicated) return result;
+        unreplicated = false;
+        throw new NotReplicatedError();
+      },
+      (error: unknown) => {
+        if (isSilent(error)) silent = error;
+        if (isSpent(error)) spent = true;
+        throw error;
+      },
+    );
   }
 
   const named: PostgresPoolClient = {
