@@ -59,6 +59,11 @@ export default defineConfig(({ command }) => ({
         codeSplitting: {
           groups: [
             { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\/|rolldown|preload-helper/ },
+            {
+              name: 'ui',
+              test: /node_modules\/(@mantine|@tanstack|@tabler|@floating-ui)\//,
+              minShareCount: 6,
+            },
             { name: 'shared', test: /packages\/sdk\/src\/(?!react)|src\/shared\/[\w-]+\.ts$/ },
           ],
         },

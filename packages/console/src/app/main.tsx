@@ -3,7 +3,6 @@ import { CastellanProvider } from '@castellan/sdk/react';
 import { DirectionProvider, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
-import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { client } from '../common/client.ts';
@@ -11,8 +10,8 @@ import { language, markDocument } from '../common/language.ts';
 import './mantine.css';
 import './app.css';
 import { queryClient } from './data/api.ts';
-import { router } from './router.tsx';
 import { Boot } from './shell/Boot.tsx';
+import { Pages } from './shell/Pages.tsx';
 import { loadTexts } from './text.ts';
 import { resolveVariables, theme } from './theme.ts';
 
@@ -37,7 +36,7 @@ createRoot(root).render(
         <Notifications position={isPhone ? 'top-center' : 'bottom-right'} zIndex={300} />
         <QueryClientProvider client={queryClient}>
           <CastellanProvider client={client} fallback={<Boot />}>
-            <RouterProvider router={router} />
+            <Pages />
           </CastellanProvider>
         </QueryClientProvider>
       </MantineProvider>

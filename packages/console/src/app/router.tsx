@@ -1,6 +1,6 @@
 // The pages and what of them is in the address. Each page is a file that loads when it is opened.
 import {
-  createRootRoute,
+  createRootRouteWithContext,
   createRoute,
   createRouter,
   lazyRouteComponent,
@@ -10,6 +10,8 @@ import type { ReactElement } from 'react';
 import { pageSettings } from '../common/page-settings.ts';
 import { NotFound } from './components/NotFound.tsx';
 import { PageError } from './components/PageError.tsx';
+import { queryClient } from './data/api.ts';
+import { allPermissions, allRoles } from './data/catalogue.ts';
 import {
   choiceIn,
   flagIn,
@@ -41,7 +43,9 @@ const paging = (given: Given) => ({
   size: numberIn(given, 'size', 1, MAX_SIZE),
 });
 
-const root = createRootRoute({
+type Context = { can: (permission: string) => boolean };
+
+const root = createRootRouteWithContext<Context>()({
   component: (): ReactElement => (
     <Gate>
       <Shell />
@@ -108,11 +112,22 @@ const matrix = createRoute({
       roles: choiceIn(given, 'roles', ['custom']),
       group: uuidIn(given, 'group'),
     }),
+  // The page's data and its file load at the same time.
+  loader: ({ cause, context }) => {
+    if (cause !== 'enter' || !context.can('role.read')) return;
+    void queryClient.prefetchQuery(allRoles);
+    if (context.can('permission.read')) void queryClient.prefetchQuery(allPermissions());
+  },
   component: lazyRouteComponent(() => import('./pages/matrix/Matrix.tsx'), 'Matrix'),
 });
 const roleGroups = createRoute({
   ...page('/role-groups'),
-  validateSearch: (given: Given) => optional({ q: textIn(given, 'q'), g: uuidIn(given, 'g') }),
+  validateSearch: (given: Given) =>
+    optional({
+      q: textIn(given, 'q'),
+      g: uuidIn(given, 'g'),
+      tab: choiceIn(given, 'tab', ['roles', 'activity']),
+    }),
   component: lazyRouteComponent(() => import('./pages/role-groups/RoleGroups.tsx'), 'RoleGroups'),
 });
 const permissions = createRoute({
@@ -124,6 +139,7 @@ const permissions = createRoute({
       roles: choiceIn(given, 'roles', ['none']),
       is_builtin: flagIn(given, 'is_builtin'),
       permission: uuidIn(given, 'permission'),
+      tab: choiceIn(given, 'tab', ['access', 'activity']),
     }),
   component: lazyRouteComponent(() => import('./pages/permissions/Permissions.tsx'), 'Permissions'),
 });
@@ -218,7 +234,14 @@ export const router = createRouter({
   defaultPreload: 'intent',
   defaultErrorComponent: PageError,
   scrollRestoration: true,
+  context: { can: () => false },
 });
+
+/** Loads the file of the page that the address names, while the session is continued. */
+export function loadFirstPage(): void {
+  const [matchedRoutes] = router.getMatchedRoutes(router.latestLocation.pathname);
+  for (const route of matchedRoutes) void router.loadRouteChunk(route);
+}
 
 declare module '@tanstack/react-router' {
   interface Register {

@@ -63,6 +63,31 @@ test('a cell is reached by arrows, flipped by Space, reviewed with its preview, 
   assert.deepEqual(await heldBy(role.id), [`${group.name}.delete`, `${group.name}.read`]);
   assert.equal(await bar(page).count(), 0);
   assert.equal(await cell.getAttribute('aria-checked'), 'true');
+  await page.locator(`[role="checkbox"]:focus[aria-label="${role.name}: ${group.name}.delete"]`).waitFor();
+});
+
+test('the review names removals first, and says that nobody is affected now by a role without holders', async (t) => {
+  const { admin, group, read, path } = await seed();
+  const [first, second] = await Promise.all(
+    ['A first', 'B second'].map((name) =>
+      makeRole(admin, { name: newName(name), permission_ids: name.startsWith('B') ? [read.id] : [] }),
+    ),
+  );
+  const { page } = await openAs(t, site, path);
+  await cellOf(page, `${first?.name}: ${group.name}.read`).click();
+  await cellOf(page, `${second?.name}: ${group.name}.read`).click();
+  await bar(page).getByRole('button', { name: 'Review and save…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Review and save' });
+  await dialog
+    .getByText('Nobody gains or loses a permission now. Whoever gets one of these roles later')
+    .waitFor();
+  const names = await dialog.getByRole('listitem').getByRole('strong').allTextContents();
+  assert.deepEqual(names, [second?.name, first?.name]);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await page.locator('.pending-bar button:focus', { hasText: 'Review and save…' }).waitFor();
+  await bar(page).getByRole('button', { name: 'Discard' }).click();
+  await page.locator(`[role="checkbox"]:focus[aria-label="${second?.name}: ${group.name}.read"]`).waitFor();
 });
 
 test('taking a permission to delete from somebody asks for the number', async (t) => {

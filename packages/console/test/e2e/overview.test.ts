@@ -15,6 +15,8 @@ const region = (page: Page, name: string) =>
 test('an empty service shows first steps, done by looking at its data', async (t) => {
   const { page } = await openAs(t, site, '/overview');
   await steps(page).getByText('0 of 4 done').waitFor();
+  // Nobody is there who could have the roles that the service came with.
+  await region(page, 'Needs attention').getByText('Nothing needs attention.').waitFor();
   await assertAccessible(page);
   const client = site.service.client();
   await client.login(ADMIN);
@@ -43,6 +45,7 @@ test('numbers and what needs attention lead to their lists', async (t) => {
   await numbers.getByRole('link', { name: 'Live sessions' }).waitFor();
   assert.equal(await numbers.getByRole('link').count(), 5);
   await page.getByRole('link', { name: /1\s*permission in no role/ }).waitFor();
+  await page.getByRole('link', { name: /roles that nobody has/ }).waitFor();
   await page.getByRole('link', { name: /user without a role/ }).click();
   await page.waitForURL('**/users?roles=none');
   await page.goBack();

@@ -122,6 +122,25 @@ test('a group is made, renamed with its permissions, moved and deleted', async (
   await item.waitFor({ state: 'detached' });
 });
 
+test('what happened to a permission and to a group is in their activity', async (t) => {
+  const { group, used } = await seed();
+  const { page } = await openAs(t, site, `/permissions?group=${group.id}&permission=${used.id}`);
+  const pane = page.getByRole('complementary', { name: 'Permission' });
+  await pane.getByRole('tab', { name: 'Activity' }).click();
+  await page.waitForURL('**tab=activity');
+  await pane.locator('.entry', { hasText: used.name }).first().waitFor();
+  await assertAccessible(page, 'the activity of a permission');
+  // Beside the pane there is no room for the tree.
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: `Actions for ${group.name}` }).click();
+  await page.getByRole('menuitem', { name: 'Activity' }).click();
+  const dialog = page.getByRole('dialog', { name: `Activity of ${group.name}` });
+  await dialog.locator('.entry', { hasText: group.name }).first().waitFor();
+  await assertAccessible(page, 'the activity of a permission group');
+  await page.keyboard.press('Escape');
+  await page.locator(`button:focus[aria-label="Actions for ${group.name}"]`).waitFor();
+});
+
 test('people who may only read see the reasons', async (t) => {
   const { unused } = await seed();
   const reader = await addUser(site.service);

@@ -116,6 +116,63 @@ test('a role is removed with Undo; an empty group is created and deleted', async
   assert.equal((await site.service.sql('select from role_groups where name = $1', [name])).length, 0);
 });
 
+test('roles are added with the number of their holders in view, and removed again by Undo', async (t) => {
+  const { admin, leaf, role, other } = await seed();
+  const holder = await addUser(site.service);
+  await site.service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [holder.id, role.id]);
+  const second = await makeRole(admin, { name: newName('Second') });
+  const { page } = await openAs(t, site, `/role-groups?g=${other.id}`);
+  await page.getByRole('button', { name: 'Add roles' }).click();
+  const dialog = page.getByRole('dialog', { name: `Add roles to ${other.name}` });
+  await dialog.getByRole('combobox', { name: 'Roles' }).fill(role.name);
+  const option = page.getByRole('option', { name: role.name });
+  await option.getByText('1 holder ·').waitFor();
+  await option.click();
+  await dialog.getByRole('combobox', { name: 'Roles' }).fill(second.name);
+  await page.getByRole('option', { name: second.name }).click();
+  await dialog.getByRole('button', { name: 'Add roles' }).click();
+  await page.getByText(`2 roles were added to ${other.name}.`).waitFor();
+  await page.locator('button:focus', { hasText: 'Add roles' }).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('This group has no roles of its own.').waitFor();
+  await itemOf(page, leaf.name).click();
+  await page.getByRole('link', { name: role.name }).waitFor();
+});
+
+test('an Undo keeps what somebody else has changed meanwhile, and says so in the language of the person', async (t) => {
+  const { admin, leaf, role } = await seed();
+  const { page } = await openAs(t, site, `/role-groups?g=${leaf.id}`, {
+    expected: ['412'],
+    context: { locale: 'de-DE' },
+  });
+  await page.getByRole('button', { name: `${role.name} aus ${leaf.name} entfernen` }).click();
+  await page.getByText(`${role.name} wurde aus ${leaf.name} entfernt.`).waitFor();
+  await admin.put(`/api/v1/role-groups/${leaf.id}`, { description: 'Of somebody else' });
+  await page.getByRole('button', { name: 'Rückgängig' }).click();
+  const message = page.getByRole('alert').filter({ hasText: 'Jemand anderes hat diesen Datensatz' });
+  await message.getByRole('button', { name: 'Neu laden' }).click();
+  await page.getByText('Of somebody else').waitFor();
+});
+
+test('after a role is removed by the keyboard, the next one has the focus', async (t) => {
+  const { admin, leaf, role } = await seed();
+  const last = await makeRole(admin, { name: newName('Last'), role_group_id: leaf.id });
+  const { page } = await openAs(t, site, `/role-groups?g=${leaf.id}`);
+  await page.getByRole('button', { name: `Remove ${role.name} from ${leaf.name}` }).press('Enter');
+  await page.locator(`button:focus[aria-label="Remove ${last.name} from ${leaf.name}"]`).waitFor();
+  await page.keyboard.press('Enter');
+  await page.locator('.group-roles-box:focus', { hasText: 'This group has no roles of its own.' }).waitFor();
+});
+
+test('the tab Activity shows what happened to the group', async (t) => {
+  const { leaf } = await seed();
+  const { page } = await openAs(t, site, `/role-groups?g=${leaf.id}`);
+  await page.getByRole('tab', { name: 'Activity' }).click();
+  await page.waitForURL('**tab=activity');
+  await page.locator('.entry', { hasText: leaf.name }).first().waitFor();
+  await assertAccessible(page, 'the activity of a role group');
+});
+
 test('a rename that meets another change asks field by field', async (t) => {
   const { admin, other } = await seed();
   const { page } = await openAs(t, site, `/role-groups?g=${other.id}`, { expected: ['412'] });

@@ -109,6 +109,19 @@ test('the role is given to a person with a preview, and taken back by Undo', asy
   assert.equal((await holdersOf(role.id)).length, 2);
 });
 
+test('after the role is taken from a holder, the focus is still on the page', async (t) => {
+  const { group, role } = await seed();
+  const { page } = await openAs(t, site, `/roles/${role.id}?tab=users`);
+  await page.getByRole('button', { name: /^Actions for/ }).click();
+  await page.getByRole('menuitem', { name: 'Remove the role' }).press('Enter');
+  const dialog = page.getByRole('dialog', { name: /^Remove/ });
+  await dialog.getByText(`1 loses ${group.name}.read`).waitFor();
+  await dialog.getByRole('button', { name: 'Remove the role' }).press('Enter');
+  await page.getByText('Nobody has this role').waitFor();
+  assert.deepEqual(await holdersOf(role.id), []);
+  await page.locator(':is(h1, button, a):focus').waitFor();
+});
+
 test('a deletion shows what stands in its way and removes it in one step', async (t) => {
   const { group, role } = await seed();
   const { page } = await openAs(t, site, `/roles/${role.id}`);

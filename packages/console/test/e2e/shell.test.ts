@@ -121,3 +121,38 @@ test('the frame, the palette and the list of keys are accessible', async (t) => 
   await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   await assertAccessible(page, 'the list of keys');
 });
+
+test('until the password is changed, only what works is offered; then the heading has the focus', async (t) => {
+  const as = await addPerson(site.service, {
+    roles: [await addRole(site.service, 'users.read', 'role.read')],
+  });
+  await site.service.sql('update users set must_change_password = true where id = $1', [as.id]);
+  const { page } = await openAs(t, site, '/users', { as });
+  await page.getByRole('heading', { name: 'Choose a new password first' }).waitFor();
+  const menu = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+  const pages = async () => (await menu.allTextContents()).filter((name) => !name.startsWith('Back to'));
+  assert.deepEqual(await pages(), ['My account']);
+  await page.keyboard.press('Control+k');
+  await palette(page).fill('a');
+  assert.deepEqual(await page.getByRole('option').allTextContents(), ['My account', 'Keyboard shortcuts']);
+  await page.keyboard.press('Escape');
+  await page.getByLabel('Current password').fill(as.password);
+  await page.getByRole('textbox', { name: 'New password' }).fill('Another-Vexing#Quartz82');
+  await page.getByRole('button', { name: 'Change the password' }).press('Enter');
+  await page.getByRole('heading', { name: 'My sessions' }).waitFor();
+  await page.locator('h1:focus').waitFor();
+  assert.ok((await pages()).includes('Roles'));
+});
+
+test('the focus returns to where it was when a dialog closes', async (t) => {
+  const { page } = await openAs(t, site, '/roles');
+  await page.getByRole('button', { name: 'New role' }).press('Enter');
+  await page.getByRole('dialog', { name: 'New role' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('button:focus', { hasText: 'New role' }).waitFor();
+  await page.keyboard.press('?');
+  const keys = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await keys.getByRole('switch').focus();
+  await page.keyboard.press('Escape');
+  await page.locator('button:focus', { hasText: 'New role' }).waitFor();
+});

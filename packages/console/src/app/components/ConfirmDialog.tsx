@@ -15,6 +15,8 @@ type Props = {
   onClose: () => void;
   /** Shows what the change would do; a refusal in it disables the button. */
   preview?: Preview;
+  /** What to say if the change does nothing to anybody now. */
+  nothing?: string;
   /** Something is still to be chosen or typed. */
   isDisabled?: boolean;
   children?: ReactNode;
@@ -56,7 +58,7 @@ export function ConfirmDialog({
         onCancel={onClose}
       >
         {children}
-        {preview && <Impact preview={preview} />}
+        {preview && <Impact preview={preview} nothing={rest.nothing} />}
         {needed !== null && (
           <TextInput
             label={t.common.confirm.typeCount(String(needed))}

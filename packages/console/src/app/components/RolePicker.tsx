@@ -86,6 +86,7 @@ const RoleOption = ({ role, group }: { role: Role; group: string | undefined }):
     <span className="role-option-facts">
       {[
         ...(group ? [group] : []),
+        t.matrix.holders(role.holders ?? 0),
         t.users.rolePicker.permissions(role.permissions.length),
         ...(role.description ? [role.description] : []),
       ].join(' · ')}
@@ -100,7 +101,12 @@ function useRoles(text: string, enabled: boolean): FoundRoles {
     queryKey: ['roles to pick', text],
     queryFn: ({ pageParam, signal }) =>
       call('GET /api/v1/roles', {
-        query: { page: pageParam, size: PAGE_SIZE, ...(text ? { name_pattern: `*${text}*` } : {}) },
+        query: {
+          page: pageParam,
+          size: PAGE_SIZE,
+          include: 'holders',
+          ...(text ? { name_pattern: `*${text}*` } : {}),
+        },
         signal,
       }),
     initialPageParam: 1,

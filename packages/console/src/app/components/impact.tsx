@@ -4,7 +4,7 @@ import { Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { t } from '../text.ts';
-import { ErrorAlert } from './states.tsx';
+import { ErrorAlert, isStale, ReloadButton } from './states.tsx';
 
 /** So many people and permissions are named; the others are counted. */
 const SHOWN = 5;
@@ -43,7 +43,13 @@ export function numberToType(preview: AccessPreview | undefined): number | null 
   return impact.losing > MANY_SUBJECTS || losesDeletion ? impact.losing : null;
 }
 
-export function Impact({ preview }: { preview: Preview }): ReactElement {
+type Props = {
+  preview: Preview;
+  /** What to say if nobody gains or loses anything. */
+  nothing?: string | undefined;
+};
+
+export function Impact({ preview, nothing = t.common.impact.nothing }: Props): ReactElement {
   if (preview.error) return <ErrorAlert error={preview.error} onRetry={() => void preview.refetch()} />;
   const { data } = preview;
   if (!data)
@@ -59,10 +65,10 @@ export function Impact({ preview }: { preview: Preview }): ReactElement {
         <p>
           {t.common.impact.refused} {t.common.errors.byCode[refusal.code] ?? textOf(refusal.detail)}
         </p>
+        {isStale(refusal) && <ReloadButton />}
       </div>
     );
-  if (!impact || impact.losing + impact.gaining === 0)
-    return <p className="muted">{t.common.impact.nothing}</p>;
+  if (!impact || impact.losing + impact.gaining === 0) return <p className="muted">{nothing}</p>;
   return (
     <section className="impact" aria-label={t.common.impact.title}>
       {impact.losing > 0 && (

@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { failureOf } from '../data/errors.ts';
 import { t } from '../text.ts';
+import { isStale, ReloadButton } from './states.tsx';
 
 /** How long a reversible act can be undone. */
 const UNDO_MS = 8_000;
@@ -16,10 +17,19 @@ export function notifyDone(message: string): void {
 
 /** Stays until it is closed. */
 export function notifyFailure(error: unknown): void {
-  const { message, requestId } = failureOf(error);
+  const failure = failureOf(error);
+  const { message, requestId } = failure;
+  const text = requestId ? `${message} (${t.common.errors.requestId(requestId)})` : message;
   notifications.show({
     title: t.common.errors.title,
-    message: requestId ? `${message} (${t.common.errors.requestId(requestId)})` : message,
+    message: isStale(failure) ? (
+      <span className="undo">
+        <span>{text}</span>
+        <ReloadButton />
+      </span>
+    ) : (
+      text
+    ),
     color: 'red',
     autoClose: false,
     closeButtonProps: closeButtonProps(),

@@ -3,11 +3,21 @@ import { Alert, Button, CopyButton } from '@mantine/core';
 import { IconAlertTriangle, IconLock, IconSearchOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement, ReactNode } from 'react';
-import { reading } from '../data/api.ts';
+import { readAgain, reading } from '../data/api.ts';
 import { type Failure, failureOf } from '../data/errors.ts';
 import { nameOf, useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
 import { PageHeader } from './PageHeader.tsx';
+
+/** Whether the change was refused because somebody else has changed the record meanwhile. */
+export const isStale = ({ code }: { code: string }): boolean => code === 'precondition_failed';
+
+/** Reads everything on screen again. */
+export const ReloadButton = (): ReactElement => (
+  <Button size="compact-sm" variant="default" onClick={() => void readAgain()}>
+    {t.common.errors.reload}
+  </Button>
+);
 
 /** A failure with its request id and, if given, a way to try again. What was typed or shown stays where it is. */
 export function ErrorAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactElement {
@@ -17,10 +27,12 @@ export function ErrorAlert({ error, onRetry }: { error: unknown; onRetry?: () =>
       <p className="alert-text">{failure.message}</p>
       <Reasons failure={failure} />
       {failure.requestId && <p className="request-id">{t.common.errors.requestId(failure.requestId)}</p>}
-      {onRetry && (
+      {onRetry ? (
         <Button size="compact-sm" variant="default" onClick={onRetry}>
           {t.common.actions.retry}
         </Button>
+      ) : (
+        isStale(failure) && <ReloadButton />
       )}
     </Alert>
   );

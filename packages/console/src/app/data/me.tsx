@@ -4,7 +4,7 @@ import { createContext, type ReactElement, type ReactNode, useContext } from 're
 
 export type Me = {
   user: User;
-  /** Whether they hold the permission, ignoring case. */
+  /** Whether they may use the permission now: they hold it, ignoring case, and need not change their password first. */
   can: (permission: string) => boolean;
   reload: () => Promise<void>;
 };

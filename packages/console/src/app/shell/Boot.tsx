@@ -1,5 +1,6 @@
-// The frame in grey, as app.html shows it before the app runs.
+// The frame in grey, as app.html shows it before the app runs. The file of the page loads while the session is continued.
 import { type ReactElement, useEffect, useState } from 'react';
+import { loadFirstPage } from '../router.tsx';
 import { t } from '../text.ts';
 
 const lines = ['title', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
@@ -9,6 +10,7 @@ const PATIENCE_MS = 2_500;
 
 export function Boot(): ReactElement {
   const [isSlow, setSlow] = useState(false);
+  useEffect(loadFirstPage, []);
   useEffect(() => {
     const timer = setTimeout(() => setSlow(true), PATIENCE_MS);
     return () => clearTimeout(timer);

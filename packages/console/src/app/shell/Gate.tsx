@@ -70,7 +70,9 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
     () =>
       shownUser && {
         user: shownUser,
-        can: (permission) => held?.has(permission.toLowerCase()) ?? false,
+        // Until a password is changed that must be, the service refuses what the permissions allow.
+        can: (permission) =>
+          !shownUser.must_change_password && (held?.has(permission.toLowerCase()) ?? false),
         reload,
       },
     [shownUser, held, reload],

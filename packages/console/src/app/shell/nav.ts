@@ -52,7 +52,9 @@ export const navPages: readonly NavPage[] = [
   { name: 'account', path: '/account', icon: IconUserCircle, anyOf: [], key: 'i' },
 ];
 
+/** Until a password is changed that must be, the service refuses everything but the own account. */
 export const mayOpen = (page: NavPage, me: Me): boolean => {
+  if (me.user.must_change_password) return page.name === 'account';
   if (page.name === 'overview') return hasConsole(me);
   return page.anyOf.length === 0 || page.anyOf.some((permission) => me.can(permission));
 };
@@ -60,10 +62,7 @@ export const mayOpen = (page: NavPage, me: Me): boolean => {
 /** Whether the person has any page of the console; others are led to their account. */
 const hasConsole = (me: Me): boolean => navPages.some((page) => page.anyOf.length > 0 && mayOpen(page, me));
 
-/**
- * Returns where the person is led instead of this page; null if the page is for them. Until a password is changed that must
- * be, the service refuses everything else.
- */
+/** Returns where the person is led instead of this page; null if the page is for them. */
 export function leadFrom(path: string, me: Me): '/account' | null {
   if (me.user.must_change_password) return path === '/account' ? null : '/account';
   return path === '/overview' && !hasConsole(me) ? '/account' : null;

@@ -3,12 +3,10 @@ import { Modal, Textarea, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
+import type { GroupFields, SavedGroup, SeenGroup } from '../../data/groups.ts';
 import { t } from '../../text.ts';
 import { FieldConflict } from '../FieldConflict.tsx';
 import { Form, fieldError } from '../forms.tsx';
-
-type GroupFields = { name: string; description: string };
-export type SeenGroup = { etag: string | null; fields: GroupFields };
 
 type Props = {
   title: string;
@@ -18,10 +16,10 @@ type Props = {
   help?: string;
   hasDescription?: boolean;
   /** Saves, with the ETag for `if-match`. */
-  save: (fields: GroupFields, etag: string | null) => Promise<{ data: { id: string; name: string } }>;
+  save: (fields: GroupFields, etag: string | null) => Promise<SavedGroup>;
   /** Reads the group again after a conflict. */
   reread?: () => Promise<SeenGroup>;
-  onDone: (group: { id: string; name: string }) => void;
+  onDone: (group: SavedGroup) => void;
   onClose: () => void;
 };
 
@@ -38,7 +36,7 @@ export function GroupDialog({ hasDescription = true, ...props }: Props): ReactEl
         throw error;
       }
     },
-    ({ data }) => props.onDone(data),
+    (saved) => props.onDone(saved),
   );
   if (theirs) {
     const names = ['name', 'description'] as const;

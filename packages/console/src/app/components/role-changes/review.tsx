@@ -21,7 +21,8 @@ import type { RoleChanges } from './use-role-changes.ts';
 /** Shows nothing while nothing is pending. */
 export function UnsavedChanges({ changes }: { changes: RoleChanges }): ReactElement | null {
   const [dialog, setDialog] = useState<'review' | 'conflict' | null>(null);
-  const list = changesByRole(changes.pending);
+  // What takes something away comes first.
+  const list = changesByRole(changes.pending).toSorted((a, b) => b.remove.length - a.remove.length);
   const count = countOf(changes.pending);
   const removed = list.reduce((sum, { remove }) => sum + remove.length, 0);
   return (
@@ -114,6 +115,7 @@ function ReviewDialog({ changes, list, onStale, onClose }: ReviewProps): ReactEl
       isPending={saving.isPending}
       error={saving.error}
       preview={preview}
+      nothing={t.roles.review.nothingNow}
       onConfirm={() => saving.mutate()}
       onClose={onClose}
     >

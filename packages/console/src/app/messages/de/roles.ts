@@ -93,6 +93,8 @@ export const roles: Messages['roles'] = {
     total: (count) => plural(count, { one: '# Inhaber', other: '# Inhaber' }),
   },
   review: {
+    nothingNow:
+      'Niemand erhält oder verliert jetzt eine Berechtigung. Wer eine dieser Rollen später bekommt, bekommt sie mit diesen Änderungen.',
     title: 'Prüfen und speichern',
     open: 'Prüfen und speichern…',
     save: 'Änderungen speichern',

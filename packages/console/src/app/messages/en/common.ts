@@ -3,7 +3,11 @@ import { createPlural } from '../../../common/language.ts';
 import { passwordTexts } from '../../../common/messages/en/password.ts';
 
 const plural = createPlural('en');
-/** English shows the texts of the service. */
+/** English shows the texts of the service, but for those that are written for programs. */
+const ownTexts: Readonly<Record<string, string>> = {
+  precondition_failed:
+    'Somebody else has changed this record since you opened it. Reload to see it as it is now.',
+};
 const noTexts: Readonly<Record<string, string>> = {};
 
 export const common = {
@@ -90,7 +94,7 @@ export const common = {
     notFoundHelp: 'The address is wrong, or the page has moved.',
     toOverview: 'Go to the overview',
     /** By code of the service. A code that is not here shows the text of the service. */
-    byCode: noTexts,
+    byCode: ownTexts,
     /** By code of a field error. */
     byField: noTexts,
   },

@@ -88,6 +88,8 @@ export const roles = {
     total: (count: number) => plural(count, { one: '# holder', other: '# holders' }),
   },
   review: {
+    nothingNow:
+      'Nobody gains or loses a permission now. Whoever gets one of these roles later gets it as changed here.',
     title: 'Review and save',
     open: 'Review and save…',
     save: 'Save changes',

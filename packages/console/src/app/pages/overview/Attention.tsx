@@ -27,9 +27,13 @@ const icons: Readonly<Record<AttentionItem['code'], typeof IconLock>> = {
   roles_without_permissions: IconShieldOff,
 };
 
-export function Attention(): ReactElement {
+/** While there is only the first administrator, roles that nobody has are the ones that the service came with: no finding. */
+const isFinding = ({ code, count }: AttentionItem, users: number): boolean =>
+  count > 0 && !(code === 'roles_without_holders' && users <= 1);
+
+export function Attention({ users }: { users: number }): ReactElement {
   const attention = useQuery(reading('GET /api/v1/dashboard/attention', {}));
-  const items = attention.data?.data.items.filter(({ count }) => count > 0);
+  const items = attention.data?.data.items.filter((item) => isFinding(item, users));
   return (
     <section aria-busy={attention.isPending}>
       <h2 className="section-title">{t.overview.attention.title}</h2>

@@ -72,7 +72,7 @@ function ForAdministrators({ data }: { data: Dashboard }): ReactElement {
     <>
       <Checklist users={data.stats.total_users} />
       <Counters stats={data.stats} />
-      <Attention />
+      <Attention users={data.stats.total_users} />
       <div className="overview-pair overview-wide">
         <Activity />
         <RecentSignIns people={data.recent_logins ?? []} />

@@ -78,7 +78,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
     'Die erste dieser Anfragen wird noch bearbeitet. Versuchen Sie es gleich noch einmal.',
   conflict:
     'Die Änderung widerspricht dem aktuellen Stand. Laden Sie die Seite neu und versuchen Sie es erneut.',
-  precondition_failed: 'Der Datensatz wurde inzwischen geändert.',
+  precondition_failed:
+    'Jemand anderes hat diesen Datensatz inzwischen geändert. Laden Sie ihn neu, um den aktuellen Stand zu sehen.',
   body_too_large: 'Die Anfrage ist zu groß.',
   uri_too_long: 'Die Adresse ist zu lang.',
   unsupported_media_type: 'Der Inhalt der Anfrage hat ein Format, das der Dienst nicht annimmt.',

@@ -1,0 +1,38 @@
+// The menu that creates a role or a permission.
+import { Button, Menu } from '@mantine/core';
+import { IconChevronDown, IconPlus } from '@tabler/icons-react';
+import type { ReactElement } from 'react';
+import { t } from '../../text.ts';
+
+type Props = {
+  canRole: boolean;
+  canPermission: boolean;
+  onOpen: (dialog: 'role' | 'permission') => void;
+};
+
+export function NewMenu({ canRole, canPermission, onOpen }: Props): ReactElement {
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <Button
+          leftSection={<IconPlus size={16} aria-hidden />}
+          rightSection={<IconChevronDown size={14} aria-hidden />}
+        >
+          {t.common.actions.create}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item disabled={!canRole} onClick={() => onOpen('role')}>
+          {t.matrix.newRole}
+          {!canRole && <span className="menu-reason">{t.common.forbidden.reason('role.create')}</span>}
+        </Menu.Item>
+        <Menu.Item disabled={!canPermission} onClick={() => onOpen('permission')}>
+          {t.matrix.newPermission}
+          {!canPermission && (
+            <span className="menu-reason">{t.common.forbidden.reason('permission.create')}</span>
+          )}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,16 @@
+// The page of the address. Tells the router what the person may do, so that a page's data is read before its file has loaded.
+import { useAccount } from '@castellan/sdk/react';
+import { RouterProvider } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
+import { router } from '../router.tsx';
+
+export function Pages(): ReactElement {
+  const { user, permissions } = useAccount();
+  const mayUse = user !== null && !user.must_change_password;
+  return (
+    <RouterProvider
+      router={router}
+      context={{ can: (permission) => mayUse && permissions.has(permission.toLowerCase()) }}
+    />
+  );
+}
