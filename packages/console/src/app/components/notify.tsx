@@ -1,7 +1,7 @@
 // Short messages at the edge of the page: what was done, with a way back where there is one.
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { failureOf } from '../data/errors.ts';
+import { failureOf, isCode } from '../data/errors.ts';
 import { t } from '../text.ts';
 
 /** How long a reversible act can be undone. */
@@ -15,16 +15,20 @@ export function notifyDone(message: string): void {
 }
 
 /** Stays until it is closed. */
-export function notifyFailure(error: unknown): void {
+export function notifyFailure(error: unknown, title = t.common.errors.title): void {
   const { message, requestId } = failureOf(error);
   notifications.show({
-    title: t.common.errors.title,
+    title,
     message: requestId ? `${message} (${t.common.errors.requestId(requestId)})` : message,
     color: 'red',
     autoClose: false,
     closeButtonProps: closeButtonProps(),
   });
 }
+
+/** An undo names the version that the act has made: it must not take back what somebody else has changed since. */
+const titleOf = (error: unknown): string =>
+  isCode(error, 'precondition_failed') ? t.common.changed.undo : t.common.errors.title;
 
 /** Says what was done and offers to undo it for eight seconds. A failed undo is told. */
 export function notifyUndo(message: string, undo: () => Promise<unknown>): void {
@@ -37,7 +41,7 @@ export function notifyUndo(message: string, undo: () => Promise<unknown>): void 
           variant="default"
           onClick={() => {
             notifications.hide(id);
-            undo().catch(notifyFailure);
+            undo().catch((error: unknown) => notifyFailure(error, titleOf(error)));
           }}
         >
           {t.common.actions.undo}
