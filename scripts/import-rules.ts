@@ -66,6 +66,7 @@ export const modules: Modules = {
   'access-changes': {
     uses: [
       'authz',
+      'roles/deletion.ts',
       'roles/permission-plans.ts',
       'service-accounts/role-changes.ts',
       'users/change-plans.ts',

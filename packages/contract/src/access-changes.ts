@@ -3,6 +3,10 @@ import Type, { type TSchema } from 'typebox';
 import { MAX_IDS, Uuid, UuidList } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
 
+/** Subjects that a preview names by default, and at most. */
+export const NAMED_SUBJECTS = 100;
+const MAX_NAMED_SUBJECTS = 10_000;
+
 /** Query of every operation that has a preview. */
 export const DryRunQuery = Type.Object({
   dry_run: Type.Optional(
@@ -11,10 +15,15 @@ export const DryRunQuery = Type.Object({
         'True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal.',
     }),
   ),
+  subjects: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_NAMED_SUBJECTS,
+      default: NAMED_SUBJECTS,
+      description: 'With `dry_run`: how many of the gaining and losing subjects the preview names.',
+    }),
+  ),
 });
-
-/** Maximum subjects that a preview names. */
-export const MAX_NAMED_SUBJECTS = 100;
 
 const Count = Type.Integer({ minimum: 0 });
 const PermissionCount = Type.Object(
@@ -39,7 +48,9 @@ export const AccessImpact = Type.Object(
         },
         { title: 'AffectedSubject' },
       ),
-      { description: `The first ${MAX_NAMED_SUBJECTS} of the gaining and losing subjects, by name.` },
+      {
+        description: `The first of the gaining and losing subjects, by name; ${NAMED_SUBJECTS} unless \`subjects\` of the query names another number.`,
+      },
     ),
     more: Type.Integer({
       minimum: 0,
@@ -92,6 +103,12 @@ const AccessChange = Type.Object(
     remove_permission_ids: Type.Optional(UuidList),
     add_role_ids: Type.Optional(UuidList),
     remove_role_ids: Type.Optional(UuidList),
+    delete: Type.Optional(
+      Type.Boolean({
+        description:
+          'True deletes the role, after all other changes of the request. If it then still has a permission or a holder, the response is 409 and nothing changes. Requires `role.delete`.',
+      }),
+    ),
     version: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -104,7 +121,7 @@ const AccessChange = Type.Object(
   {
     title: 'AccessChange',
     description:
-      'Names one record: `role_id` with `add_permission_ids` and `remove_permission_ids`, or `user_id` or `service_account_id` with `add_role_ids` and `remove_role_ids`.',
+      'Names one record: `role_id` with `add_permission_ids`, `remove_permission_ids` and `delete`, or `user_id` or `service_account_id` with `add_role_ids` and `remove_role_ids`.',
   },
 );
 export type AccessChange = Type.Static<typeof AccessChange>;
@@ -115,7 +132,9 @@ export const ChangeAccessBody = Type.Object(
 );
 export type ChangeAccessBody = Type.Static<typeof ChangeAccessBody>;
 
-const version = Type.Integer({ description: 'The version of the record after the change.' });
+const version = Type.Integer({
+  description: 'The version of the record after the change. A deleted role has the last one that it had.',
+});
 export const ChangedAccess = Type.Object(
   {
     change_id: Type.String({

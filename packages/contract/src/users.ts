@@ -111,6 +111,8 @@ export const userSortOrders = [
   '-email',
   'last_name',
   '-last_name',
+  'id',
+  '-id',
 ] as const;
 export type UserSortOrder = (typeof userSortOrders)[number];
 
@@ -135,6 +137,13 @@ const userListFields = {
   ),
   is_active: Type.Optional(Type.Boolean()),
   verified: Type.Optional(Type.Boolean()),
+  after: Type.Optional(
+    Type.String({
+      format: 'uuid',
+      description:
+        'Only users whose id is greater. With `sort=id`, the last id of a response as `after` of the next request reads a whole list: each user once, also while the list changes.',
+    }),
+  ),
   include: Type.Optional(
     Type.Enum(['activity'], {
       description: 'Adds `activity` to each user: status, live sessions and last activity.',

@@ -134,6 +134,28 @@ test('a deletion shows what stands in its way and removes it in one step', async
   assert.equal((await site.service.sql('select from roles where id = $1', [role.id])).length, 0);
 });
 
+test('a role that somebody else gives to another person meanwhile is taken from nobody', async (t) => {
+  const { role, user } = await seed();
+  const { page } = await openAs(t, site, `/roles/${role.id}`, { expected: ['409'] });
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: `Delete ${role.name}` });
+  await dialog.getByText('1 holder loses it').waitFor();
+  const confirm = dialog.getByRole('button', { name: 'Unassign and delete' });
+  await confirm.and(page.locator(':enabled')).waitFor();
+  const late = await addUser(site.service);
+  await site.service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [late.id, role.id]);
+  await confirm.click();
+  await dialog.getByText('Somebody else has changed this record. Nothing of yours was saved.').waitFor();
+  assert.deepEqual(
+    (await holdersOf(role.id)).map(({ user_id }) => user_id).sort(),
+    [user.id, late.id].sort(),
+  );
+  await dialog.getByText('2 holders lose it').waitFor();
+  await confirm.and(page.locator(':enabled')).click();
+  await page.waitForURL('**/roles');
+  assert.deepEqual(await holdersOf(role.id), []);
+});
+
 test('without the permission to unassign, a deletion says so and asks nothing of the service', async (t) => {
   const { role } = await seed();
   const as = await addPerson(site.service, {

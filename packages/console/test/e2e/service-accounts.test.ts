@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, createVerifiedUser, PASSWORD, signIn } from '@castellan/testing/harness';
+import { addRole } from '@castellan/testing/users/people';
 import { assertAccessible } from '../accessibility.ts';
 import { heading, openAs, startConsole } from '../harness.ts';
 
@@ -94,6 +95,54 @@ test('deactivation shows who loses what, and can be undone', async (t) => {
   await pane.getByText('Inactive').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await pane.getByText('Active', { exact: true }).waitFor();
+});
+
+test('activation shows who gains what', async (t) => {
+  const account = await newAccount();
+  await admin.put(`/api/v1/service-accounts/${account.id}`, { is_active: false });
+  const { page } = await openAs(t, site, `/service-accounts?account=${account.id}`);
+  const pane = page.getByRole('complementary', { name: account.name });
+  await pane.getByRole('button', { name: 'Activate' }).click();
+  const dialog = page.getByRole('dialog', { name: `Activate ${account.name}?` });
+  await dialog.getByText('1 gains access.check').waitFor();
+  await dialog.getByRole('button', { name: 'Activate' }).click();
+  await page.getByText(`${account.name} is active.`).waitFor();
+  await pane.getByText('Active', { exact: true }).waitFor();
+});
+
+test('roles that somebody else has changed meanwhile are shown, and both changes stand', async (t) => {
+  const account = await newAccount();
+  const rolesNow = async (): Promise<string[]> =>
+    (await admin.get(`/api/v1/service-accounts/${account.id}`)).body.data.roles
+      .map(({ name }: { name: string }) => name)
+      .sort();
+  const moderator = await addRole(service);
+  await service.sql("update roles set name = 'Moderator' where id = $1", [moderator]);
+  const { page } = await openAs(t, site, `/service-accounts?account=${account.id}&tab=access`, {
+    expected: ['412'],
+  });
+  await page.getByRole('button', { name: 'Change roles' }).click();
+  const dialog = page.getByRole('dialog', { name: `Roles of ${account.name}` });
+  await dialog.getByLabel('Roles').first().fill('User');
+  await page.getByRole('option', { name: /^User/ }).click();
+  await dialog.getByRole('heading').click();
+  await dialog.getByRole('button', { name: 'Save' }).and(page.locator(':enabled')).waitFor();
+  const { body } = await admin.get(`/api/v1/service-accounts/${account.id}`);
+  await admin.put(`/api/v1/service-accounts/${account.id}`, {
+    role_ids: [...body.data.roles.map(({ id }: { id: string }) => id), moderator],
+  });
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByText('Stored now: Moderator, Service').waitFor();
+  await dialog.getByText('You saw: Service').waitFor();
+  assert.deepEqual(await rolesNow(), ['Moderator', 'Service']);
+  await dialog.getByRole('button', { name: 'Save' }).and(page.locator(':enabled')).click();
+  await page.getByText('The roles are saved.').waitFor();
+  assert.deepEqual(await rolesNow(), ['Moderator', 'Service', 'User']);
+  // The undo names its version as well.
+  await admin.put(`/api/v1/service-accounts/${account.id}`, { description: 'changed since' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Somebody else has changed this since. Nothing was undone.').waitFor();
+  assert.deepEqual(await rolesNow(), ['Moderator', 'Service', 'User']);
 });
 
 test('an account that somebody else changed is shown beside what was typed', async (t) => {

@@ -112,6 +112,71 @@ test('a change by somebody else shows both values, and the person chooses', asyn
   );
 });
 
+test('an act on a user whom somebody else has changed shows what is stored now, and asks again', async (t) => {
+  const { page } = await openAs(t, site, `/users?user=${grace.id}`, { expected: ['412'] });
+  await pane(page, 'Grace Hopper').getByRole('button', { name: 'Deactivate' }).click();
+  const confirm = dialog(page).getByRole('button', { name: 'Deactivate' });
+  await dialog(page).getByText('permission', { exact: false }).first().waitFor();
+  await service.sql(`update users set first_name = 'Their', version = version + 1 where id = $1`, [grace.id]);
+  await confirm.click();
+  const changed = dialog(page).getByRole('alert', { name: 'This record has changed meanwhile' });
+  await changed.getByText('Stored now: Their').waitFor();
+  await changed.getByText('You saw: Grace').waitFor();
+  assert.equal((await find(grace.email))[0]?.is_active, true);
+  await confirm.click();
+  await page.getByText('is deactivated.').waitFor();
+  assert.equal((await find(grace.email))[0]?.is_active, false);
+  // An undo does not take back what somebody else has done since.
+  await service.sql(`update users set first_name = 'Grace', version = version + 1 where id = $1`, [grace.id]);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Somebody else has changed this since. Nothing was undone.').waitFor();
+  await service.sql(`update users set is_active = true, version = version + 1 where id = $1`, [grace.id]);
+});
+
+test('a password for a user who has changed meanwhile is refused in the language of the person', async (t) => {
+  const { page } = await openAs(t, site, `/users?user=${grace.id}`, {
+    expected: ['412'],
+    context: { locale: 'de-DE' },
+  });
+  await page.getByRole('button', { name: 'Passwort setzen' }).click();
+  const submit = dialog(page).getByRole('button', { name: 'Passwort setzen' });
+  await submit.and(page.locator(':enabled')).waitFor();
+  const [before] = await service.sql('select password_hash from users where id = $1', [grace.id]);
+  await service.sql(`update users set email = 'her@example.com', version = version + 1 where id = $1`, [
+    grace.id,
+  ]);
+  await submit.click();
+  await dialog(page).getByText('Jetzt gespeichert: her@example.com').waitFor();
+  await dialog(page).getByText('Von Ihnen wurde nichts gespeichert.').waitFor();
+  assert.equal(await dialog(page).getByText('Read it again').count(), 0);
+  assert.deepEqual(await service.sql('select password_hash from users where id = $1', [grace.id]), [before]);
+  await service.sql('update users set email = $2, version = version + 1 where id = $1', [
+    grace.id,
+    grace.email,
+  ]);
+});
+
+test('a deletion that fails after the roles are removed says so and gives them back', async (t) => {
+  const doomed = await addPerson(service, { firstName: 'Hal', lastName: 'Half', roles: [editor] });
+  const { page } = await openAs(t, site, `/users?user=${doomed.id}`, { expected: ['503'] });
+  await page.route(
+    (url) => url.pathname === `/api/v1/users/${doomed.id}` && url.search === '',
+    (route) =>
+      route.request().method() === 'DELETE'
+        ? route.fulfill({ status: 503, json: { status: 503, code: 'unavailable', message: 'Later.' } })
+        : route.continue(),
+  );
+  await pane(page, 'Hal Half').getByRole('button', { name: 'Delete' }).click();
+  await dialog(page).getByRole('button', { name: 'Remove them and delete' }).click();
+  await dialog(page).getByText('The account was not deleted, but its role is removed:').waitFor();
+  const rolesOf = () => service.sql('select role_id from user_roles where user_id = $1', [doomed.id]);
+  assert.deepEqual(await rolesOf(), []);
+  await dialog(page).getByRole('button', { name: 'Give the roles back' }).click();
+  await page.getByText('Hal Half has the roles again.').waitFor();
+  assert.deepEqual(await rolesOf(), [{ role_id: editor }]);
+  await service.sql('delete from user_roles where user_id = $1', [doomed.id]);
+});
+
 test('an error of a field stands at the field, and what was typed stays', async (t) => {
   const { page } = await openAs(t, site, `/users?user=${grace.id}`, { expected: ['400', '409'] });
   const form = pane(page, 'Grace Hopper');
@@ -270,6 +335,10 @@ test('an import shows what each row does, then does it and reports failures', as
       ),
     });
   await dialog(page).getByText('1 new user · 1 gets roles').waitFor();
+  await dialog(page).getByText('2 gain role.read').waitFor();
+  await dialog(page)
+    .getByText(/Neo Anderson \(new@example\.com\)/)
+    .waitFor();
   assert.deepEqual(await find('new@example.com'), []);
   await dialog(page).getByRole('button', { name: 'Import 2 rows' }).click();
   await dialog(page).getByText('2 rows imported.').waitFor();
@@ -282,6 +351,23 @@ test('an import shows what each row does, then does it and reports failures', as
     ['grace@example.com', 'new@example.com'],
   );
   await service.sql('delete from user_roles where role_id = $1', [editor]);
+});
+
+test('a broken file is refused with the line, and the mended one can be chosen at once', async (t) => {
+  const { page } = await openAs(t, site, '/users');
+  await page.getByRole('button', { name: 'CSV' }).click();
+  await page.getByRole('menuitem', { name: 'Import CSV' }).click();
+  const choose = (text: string) =>
+    dialog(page)
+      .getByLabel('CSV file')
+      .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+  await choose('email,first_name\n\none@example.com,"One\ntwo@example.com,Two\n');
+  await dialog(page).getByText('Line 3: a quotation mark opens here and is not closed.').waitFor();
+  await choose('email;first_name\r\n\r\none@example.com;One\r\nbad;x\r\n');
+  const cells = dialog(page).getByRole('row').filter({ hasText: 'bad' }).getByRole('cell');
+  await cells.first().waitFor();
+  assert.equal(await cells.first().innerText(), '4', 'blank lines count');
+  await assertAccessible(page, 'the review of an import');
 });
 
 test('the list and the pane are accessible', async (t) => {

@@ -47,6 +47,69 @@ async function assertRefused(
   return answer;
 }
 
+const roleAt = async (id: string) => service.sql('select version from roles where id = $1', [id]);
+
+test('a role is deleted together with what stands in the way, and its preview says who loses what', async () => {
+  const role = await addRole(service, 'shop.refund');
+  const person = await addPerson(service, { roles: [role] });
+  const account = await addServiceAccount(service, { roles: [role] });
+  const changes = [
+    { role_id: role, remove_permission_ids: [refund], delete: true, version: 1 },
+    { user_id: person.id, remove_role_ids: [role] },
+    { service_account_id: account.id, remove_role_ids: [role] },
+  ];
+  const previewed = await admin.post('/api/v1/access/changes?dry_run=true', { changes });
+  assert.equal(previewed.body.data.impact.losing, 2, previewed.text);
+  assert.equal((await roleAt(role)).length, 1);
+  const answer = await change(admin, ...changes);
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(answer.body.data.items[0], { role_id: role, version: 2 });
+  assert.deepEqual(await roleAt(role), []);
+  assert.deepEqual(await rolesOf(person.id), []);
+  const events = await eventsOf(service, answer);
+  assert.deepEqual(events.map(({ action }) => action).sort(), [
+    'role_deleted',
+    'role_permissions_changed',
+    'service_account_roles_changed',
+    'user_roles_changed',
+  ]);
+  assert.equal(new Set(events.map(({ details }) => details.change_id)).size, 1);
+});
+
+test('a role that somebody else has given meanwhile is not deleted, and nobody loses it', async () => {
+  const role = await addRole(service, 'shop.refund');
+  const person = await addPerson(service, { roles: [role] });
+  await addPerson(service, { roles: [role] });
+  const removal = { user_id: person.id, remove_role_ids: [role] };
+  const deletion = { role_id: role, remove_permission_ids: [refund], delete: true };
+  const refused = await assertRefused([admin, removal, deletion], [409, 'role_in_use', 'changes.1.role_id']);
+  assert.equal(refused.body.errors[0].message, 'has 0 permissions, 1 user and 0 service accounts');
+  const previewed = await admin.post('/api/v1/access/changes?dry_run=true', { changes: [removal, deletion] });
+  assert.equal(previewed.body.data.would_be_refused.code, 'role_in_use');
+  await assertRefused([admin, { role_id: role, delete: true }], [409, 'role_in_use', 'changes.0.role_id']);
+});
+
+test('a deletion needs role.delete, names a role, and spares system roles', async () => {
+  const role = await addRole(service);
+  const denied = await change(desk, { role_id: role, delete: true });
+  assert.deepEqual([denied.status, denied.body.required_permission], [403, 'role.delete']);
+  const { client: cleaner } = await signedInWith(service, 'access.change', 'role.delete');
+  const other = await addRole(service, 'shop.refund');
+  const both = { role_id: other, remove_permission_ids: [refund], delete: true };
+  assert.equal((await change(cleaner, both)).body.required_permission, 'role.update');
+  assert.equal((await change(cleaner, { role_id: role, delete: true })).status, 200);
+  await assertRefused(
+    [admin, { user_id: deskPerson.id, delete: true }],
+    [422, 'validation_failed', 'changes.0.delete'],
+  );
+  await assertRefused(
+    [admin, { role_id: await roleNamed(service, 'Admin'), delete: true }],
+    [403, 'system_role', 'changes.0.role_id'],
+  );
+  assert.equal((await change(admin, { role_id: other, delete: false })).status, 200);
+  assert.equal((await roleAt(other)).length, 1);
+});
+
 test('roles, users and service accounts change together, and the answer has their new versions', async () => {
   const role = await addRole(service, 'shop.refund');
   const other = await addRole(service);

@@ -159,3 +159,17 @@ test('the first hundred subjects are listed by name, whatever their type', async
   const impact = await impactOf(setPermissions(role, ['read']));
   assert.deepEqual([impact.subjects.length, impact.more, impact.gaining], [100, 10, 110]);
 });
+
+test('a preview names as many subjects as it is asked for, and counts the others', async () => {
+  const role = await addRole(service, READ);
+  for (const firstName of ['Cleo', 'Ada', 'Bob']) await addPerson(service, { roles: [role], firstName });
+  const path = `/api/v1/roles/${role}/permissions/${idOf('read')}?dry_run=true`;
+  const { body } = await admin.delete(`${path}&subjects=2`);
+  assert.deepEqual(
+    body.data.impact.subjects.map(({ name }: { name: string }) => name.split(' ')[0]),
+    ['Ada', 'Bob'],
+  );
+  assert.deepEqual([body.data.impact.losing, body.data.impact.more], [3, 1]);
+  for (const wrong of ['0', '10001', 'all'])
+    assert.equal((await admin.delete(`${path}&subjects=${wrong}`)).status, 422, wrong);
+});

@@ -24,6 +24,7 @@ async function callerWith({ accessToken }: TestClient, access: Caller['access'])
     operation: 'POST /api/v1/roles',
     graph: await deps.graphSource.at(live.authz_stamp),
     ifMatch: null,
+    namedSubjects: 100,
     client: {
       requestId: randomUUID(),
       address: '127.0.0.1',

@@ -74,6 +74,7 @@ test('the pages of every order contain each user once, in both directions, with 
     created_at: (one: { created_at: string }) => one.created_at,
     email: (one: { email: string }) => one.email,
     last_name: (one: { last_name: string }) => one.last_name.toLowerCase(),
+    id: (one: { id: string }) => one.id,
   };
   for (const filter of [{}, { is_active: true }, { search: 'example.net' }])
     for (const [field, keyOf] of Object.entries(keys))
@@ -97,6 +98,23 @@ test('the pages of every order contain each user once, in both directions, with 
         );
         assert.equal(items.length, count?.n);
       }
+});
+
+test('a list read by id has each user once, also while others are created and deleted', async () => {
+  const { service: own, admin: boss } = await serviceWithUsers(9);
+  const whole: string[] = idsOf(await find(boss, LISTS[0]!, { sort: 'id' }));
+  const next = (last: string) => find(boss, LISTS[0]!, { sort: 'id', size: 3, after: last.toUpperCase() });
+  const [, , third = ''] = idsOf(await find(boss, LISTS[0]!, { sort: 'id', size: 3 }));
+  // By offset, the second page would now begin one user later.
+  await own.sql('delete from users where id = $1', [third]);
+  await own.sql(
+    `insert into users (id, email, first_name, last_name) values ('00000000-0000-4000-8000-000000000001', 'first@example.com', 'First', '')`,
+  );
+  const second = await next(third);
+  assert.deepEqual(idsOf(second), whole.slice(3, 6));
+  assert.equal(second.body.data.total, whole.length - 3, 'the total counts what is left');
+  assert.deepEqual(idsOf(await next(whole.at(-1) ?? '')), []);
+  assert.equal((await find(boss, LISTS[0]!, { after: 'x' })).status, 400);
 });
 
 test('by default the oldest come first; order_by_created_at sorts in both directions', async () => {

@@ -1,33 +1,63 @@
 // What a change of access would do, before it is made: who loses what, then who gains what.
 import type { AccessPreview } from '@castellan/sdk';
-import { Loader } from '@mantine/core';
+import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactElement } from 'react';
+import { type ReactElement, useId, useState } from 'react';
 import { t } from '../text.ts';
+import { AffectedList } from './AffectedList.tsx';
 import { ErrorAlert, isStale, ReloadButton } from './states.tsx';
 
 /** So many people and permissions are named; the others are counted. */
 const SHOWN = 5;
 /** From so many on, the person types the number. */
 const MANY_SUBJECTS = 50;
+/** The most that the service names. */
+const MOST_NAMED = 10_000;
+
+/** The query of a preview; `subjects`: how many of the affected it names, by default 100. */
+export type PreviewQuery = { dry_run: true; subjects?: number };
 
 /**
- * A preview. `key` names the change: another one is asked for again. Without `isAllowed`, the service is not asked: it would
- * only refuse the person.
+ * A preview. `key` names the change: another one is asked for again. `ask` gets the query to send, and is called a second
+ * time, with more `subjects`, when the person wants to see all of the affected. Without `isAllowed`, the service is not
+ * asked: it would only refuse the person.
  */
 export function usePreview(
   key: readonly unknown[],
-  ask: (signal: AbortSignal) => Promise<{ data: AccessPreview }>,
+  ask: (signal: AbortSignal, query: PreviewQuery) => Promise<{ data: AccessPreview }>,
   isAllowed = true,
 ) {
-  return useQuery({
+  const id = JSON.stringify(key);
+  const [openFor, setOpenFor] = useState<string | null>(null);
+  const isOpen = openFor === id;
+  // People and roles change: a preview is never older than the dialog that shows it.
+  const fresh = { staleTime: 0, gcTime: 0 };
+  const first = useQuery({
+    ...fresh,
     enabled: isAllowed,
     queryKey: ['preview', ...key],
-    queryFn: async ({ signal }) => (await ask(signal)).data,
-    // People and roles change: a preview is never older than the dialog that shows it.
-    staleTime: 0,
-    gcTime: 0,
+    queryFn: async ({ signal }) => (await ask(signal, { dry_run: true })).data,
   });
+  const isCut = (first.data?.impact?.more ?? 0) > 0;
+  const all = useQuery({
+    ...fresh,
+    enabled: isAllowed && isOpen && isCut,
+    queryKey: ['preview of all', ...key],
+    queryFn: async ({ signal }) => (await ask(signal, { dry_run: true, subjects: MOST_NAMED })).data,
+  });
+  return {
+    data: first.data,
+    error: first.error,
+    refetch: first.refetch,
+    /** Everybody that the change affects. */
+    all: {
+      isOpen,
+      toggle: (): void => setOpenFor(isOpen ? null : id),
+      impact: isCut ? all.data?.impact : first.data?.impact,
+      error: all.error,
+      refetch: all.refetch,
+    },
+  };
 }
 
 export type Preview = ReturnType<typeof usePreview>;
@@ -99,7 +129,37 @@ export function Impact({ preview, nothing = t.common.impact.nothing }: Props): R
         ].join(' · ')}
       </p>
       {impact.inactive > 0 && <p className="muted">{t.common.impact.inactive(impact.inactive)}</p>}
+      {impact.subjects.length + impact.more > SHOWN && (
+        <Everybody preview={preview} count={impact.subjects.length + impact.more} />
+      )}
     </section>
+  );
+}
+
+/** Opens the list of everybody affected. */
+function Everybody({ preview: { all }, count }: { preview: Preview; count: number }): ReactElement {
+  const id = useId();
+  return (
+    <div>
+      <Button
+        variant="subtle"
+        size="compact-sm"
+        aria-expanded={all.isOpen}
+        aria-controls={id}
+        onClick={all.toggle}
+      >
+        {all.isOpen ? t.common.impact.hideAll : t.common.impact.showAll(count)}
+      </Button>
+      <div id={id}>
+        {all.isOpen && all.error && <ErrorAlert error={all.error} onRetry={() => void all.refetch()} />}
+        {all.isOpen && !all.error && !all.impact && (
+          <p className="impact-loading" role="status">
+            <Loader size="xs" aria-hidden /> {t.common.list.loading}
+          </p>
+        )}
+        {all.isOpen && all.impact && <AffectedList impact={all.impact} />}
+      </div>
+    </div>
   );
 }
 

@@ -1,7 +1,7 @@
 // Short messages at the edge of the page: what was done, with a way back where there is one.
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { failureOf } from '../data/errors.ts';
+import { failureOf, isCode } from '../data/errors.ts';
 import { t } from '../text.ts';
 import { isStale, ReloadButton } from './states.tsx';
 
@@ -16,12 +16,12 @@ export function notifyDone(message: string): void {
 }
 
 /** Stays until it is closed. */
-export function notifyFailure(error: unknown): void {
+export function notifyFailure(error: unknown, title = t.common.errors.title): void {
   const failure = failureOf(error);
   const { message, requestId } = failure;
   const text = requestId ? `${message} (${t.common.errors.requestId(requestId)})` : message;
   notifications.show({
-    title: t.common.errors.title,
+    title,
     message: isStale(failure) ? (
       <span className="undo">
         <span>{text}</span>
@@ -36,6 +36,10 @@ export function notifyFailure(error: unknown): void {
   });
 }
 
+/** An undo names the version that the act has made: it must not take back what somebody else has changed since. */
+const titleOf = (error: unknown): string =>
+  isCode(error, 'precondition_failed') ? t.common.changed.undo : t.common.errors.title;
+
 /** Says what was done and offers to undo it for eight seconds. A failed undo is told. */
 export function notifyUndo(message: string, undo: () => Promise<unknown>): void {
   const id = notifications.show({
@@ -47,7 +51,7 @@ export function notifyUndo(message: string, undo: () => Promise<unknown>): void 
           variant="default"
           onClick={() => {
             notifications.hide(id);
-            undo().catch(notifyFailure);
+            undo().catch((error: unknown) => notifyFailure(error, titleOf(error)));
           }}
         >
           {t.common.actions.undo}

@@ -1,6 +1,9 @@
 // Saves an export of the service as a file, as it streams in.
 
-/** Reads the response to its end and reports how many bytes have arrived. Rejects if it breaks off. */
+/**
+ * Reads the response to its end and reports how many bytes have arrived. Rejects if it breaks off. CSV gets a byte order
+ * mark, without which spreadsheets misread UTF-8; the service sends none, because programs would read it as text.
+ */
 export async function readStream(response: Response, onProgress: (bytes: number) => void): Promise<Blob> {
   const parts: BlobPart[] = [];
   let bytes = 0;
@@ -11,7 +14,8 @@ export async function readStream(response: Response, onProgress: (bytes: number)
     bytes += value.byteLength;
     onProgress(bytes);
   }
-  return new Blob(parts, { type: response.headers.get('content-type') ?? 'application/octet-stream' });
+  const type = response.headers.get('content-type') ?? 'application/octet-stream';
+  return new Blob(type.startsWith('text/csv') ? ['\uFEFF', ...parts] : parts, { type });
 }
 
 const REVOKE_AFTER_MS = 60_000;

@@ -35,6 +35,8 @@ export type Item = {
   add: string[];
   remove: string[];
   version: number | undefined;
+  /** The role is deleted after all other changes. */
+  isDeletion: boolean;
   /** The field that names the record: `changes.3.user_id`. */
   field: string;
   /** Returns the path of another field of the item: `changes.3.version`. */
@@ -86,6 +88,7 @@ function itemOf(change: AccessChange, kind: Kind, at: (field: string) => string)
     add_role_ids,
     remove_role_ids,
     version,
+    delete: isDeletion = false,
     ...rest
   } = change;
   allHandled(rest);
@@ -95,19 +98,22 @@ function itemOf(change: AccessChange, kind: Kind, at: (field: string) => string)
     add: canonicalIds((kind === 'role_id' ? add_permission_ids : add_role_ids) ?? []),
     remove: canonicalIds((kind === 'role_id' ? remove_permission_ids : remove_role_ids) ?? []),
     version,
+    isDeletion,
     field: at(kind),
     at,
   };
 }
 
 function faultIn(
-  { kind, id, add, remove }: Item,
+  { kind, id, add, remove, isDeletion }: Item,
   change: AccessChange,
   seen: Set<string>,
 ): FieldError | undefined {
   const own: readonly List[] = [kinds[kind].add, kinds[kind].remove];
   const foreign = lists.find((list) => change[list] !== undefined && !own.includes(list));
   if (foreign) return { field: foreign, code: 'not_allowed', message: `does not belong to a ${kind}` };
+  if (isDeletion && kind !== 'role_id')
+    return { field: 'delete', code: 'not_allowed', message: `does not belong to a ${kind}` };
   if (seen.has(`${kind} ${id}`))
     return { field: kind, code: 'repeated', message: 'names a record that an earlier item names' };
   seen.add(`${kind} ${id}`);
@@ -121,7 +127,12 @@ export const itemsOf = (items: readonly Item[], kind: Kind): Item[] =>
 
 /** Returns the permissions that the items require, besides that of the operation. */
 export const permissionsFor = (items: readonly Item[]): Permission[] => [
-  ...new Set(items.map(({ kind }) => kinds[kind].permission)),
+  ...new Set(
+    items.flatMap(({ kind, add, remove, isDeletion }): Permission[] => {
+      if (!isDeletion) return [kinds[kind].permission];
+      return add.length + remove.length > 0 ? [kinds[kind].permission, 'role.delete'] : ['role.delete'];
+    }),
+  ),
 ];
 
 /** Returns the field of the item of a record, for errors that name ids. */

@@ -27,6 +27,7 @@ export function accessChangeRoutes(app: App, deps: AccessChangeDeps): void {
         'permission_not_found',
         'precondition_failed',
         'system_role',
+        'role_in_use',
         'superuser_required',
         'privilege_escalation',
       ],
@@ -34,7 +35,7 @@ export function accessChangeRoutes(app: App, deps: AccessChangeDeps): void {
     schema: {
       summary: 'Change the access of many records, all or none',
       description:
-        'Adds and removes permissions of roles, and roles of users and service accounts. Items for roles also require `role.update`, for users `user.update`, for service accounts `service_account.update`. If one item is refused, nothing changes, and `errors` names the items and the reasons. You cannot use what you gain by the same request: rights are compared with what you hold before it.',
+        'Adds and removes permissions of roles, and roles of users and service accounts, and deletes roles. Items for roles also require `role.update`, for users `user.update`, for service accounts `service_account.update`, and `delete` of a role `role.delete`. If one item is refused, nothing changes, and `errors` names the items and the reasons. You cannot use what you gain by the same request: rights are compared with what you hold before it.',
       querystring: DryRunQuery,
       body: ChangeAccessBody,
       response: { 200: OrPreview(ChangedAccessEnvelope) },

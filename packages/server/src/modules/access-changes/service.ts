@@ -28,6 +28,7 @@ import {
 } from '../authz/change.ts';
 import { mayDo } from '../authz/effective.ts';
 import { type PreviewDeps, preview } from '../authz/preview.ts';
+import { type DeletedRole, deleteRoles, lockGroupTree, requireDeletable } from '../roles/deletion.ts';
 import {
   carryOut,
   changesAnything,
@@ -72,7 +73,7 @@ import {
 /**
  * Changes all of the records or none. Escalation is judged by what the caller and the others hold before the request.
  * Throws, in this order, 422, 403 (the caller lacks the permission of an item), 404, 401 or 403 (the caller lost access),
- * 412, 403.
+ * 412, 403, 409 (a role to delete is still in use).
  */
 export async function changeAccess(
   deps: ChangeDeps,
@@ -133,6 +134,7 @@ const changing =
 /** The records of the items, locked, and what the items want of them. */
 type Locked = {
   roles: readonly WantedPermissions[];
+  deletions: readonly DeletedRole[];
   users: readonly UserChange[];
   accounts: readonly AccountChange[];
   lockedUsers: LockedUsers;
@@ -145,6 +147,7 @@ type Locked = {
 async function lockRecords(locking: Locking, items: readonly Item[]): Promise<Locked> {
   const { tx } = locking;
   const roleItems = itemsOf(items, 'role_id');
+  if (roleItems.some(({ isDeletion }) => isDeletion)) await lockGroupTree(tx);
   const users = itemsOf(items, 'user_id')
     .map(assignmentOf)
     .map((one) => ({ ...one, fields: {} }));
@@ -161,11 +164,12 @@ async function lockRecords(locking: Locking, items: readonly Item[]): Promise<Lo
   const records = await readRoles(tx, idsOf(roleItems), fieldOf);
   const roles = roleItems.flatMap((item) => {
     const role = records.get(item.id);
-    return role ? [{ role, wanted: { add: item.add, remove: item.remove }, at: pathsOf(item) }] : [];
+    return role ? [{ role, item, wanted: { add: item.add, remove: item.remove }, at: pathsOf(item) }] : [];
   });
+  const deletions = roles.filter(({ item }) => item.isDeletion);
   await requirePermissions(tx, roles);
   const versionOf = versionsIn(records, lockedUsers, lockedAccounts);
-  return { roles, users, accounts, lockedUsers, lockedAccounts, roleNames, versionOf };
+  return { roles, deletions, users, accounts, lockedUsers, lockedAccounts, roleNames, versionOf };
 }
 
 /** Returns the versions of records by id; no two records of any kind have the same id. */
@@ -186,6 +190,7 @@ type Plans = Awaited<ReturnType<typeof plan>>;
 /** Checks every item before the first write. Throws 403. */
 async function plan(entitled: Entitled, locked: Locked) {
   requireNoSystemRoles(locked.roles);
+  requireDeletable(locked.deletions);
   const permissions = locked.roles.map(planPermissions).filter(changesAnything);
   await requireMayChangePermissions(entitled, permissions);
   const users = await planLocked(entitled, locked.users, {
@@ -197,7 +202,10 @@ async function plan(entitled: Entitled, locked: Locked) {
   return { permissions, users, accounts };
 }
 
-/** Writes the roles last: a change of their permissions holds up all others of its kind. Returns the new versions. */
+/**
+ * Writes the roles last: a change of their permissions holds up all others of its kind. Returns the new versions. Throws
+ * `role_in_use`.
+ */
 async function writeAll(
   entitled: Entitled,
   locked: Locked,
@@ -221,6 +229,19 @@ async function writeAll(
       const after = rolesAfter.get(role.id);
       return after ? [permissionsEntry(role, after)] : [];
     }),
+    ...(await carryOutDeletions(entitled, locked.deletions, rolesAfter)),
   ];
   return { versionOf: versionsIn(rolesAfter, usersAfter, accountsAfter), entries };
+}
+
+async function carryOutDeletions(
+  entitled: Entitled,
+  deletions: readonly DeletedRole[],
+  rolesAfter: ReadonlyMap<string, DeletedRole['role']>,
+): Promise<readonly Entry[]> {
+  const [first, ...others] = deletions.map(({ role, ...rest }) => ({
+    ...rest,
+    role: rolesAfter.get(role.id) ?? role,
+  }));
+  return first ? deleteRoles(entitled, [first, ...others]) : [];
 }

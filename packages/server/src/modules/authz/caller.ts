@@ -1,8 +1,10 @@
 // Defines the caller of a request, as services, the audit log and delegation use it.
+import { NAMED_SUBJECTS } from '@castellan/contract/access-changes';
 import type { Access } from '@castellan/contract/permissions';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
+import { namedSubjectsIn } from '../../platform/http/dry-run.ts';
 import { readIfMatch } from '../../platform/http/record-version.ts';
 import type { ClientRow } from '../api-keys/service.ts';
 import type { LiveToken } from '../sessions/token-lookup.ts';
@@ -49,6 +51,8 @@ export type Caller = {
   graph: Graph;
   /** Versions from the If-Match header; null if any version is accepted. See `requireVersion`. */
   ifMatch: readonly number[] | null;
+  /** How many subjects a preview names. */
+  namedSubjects: number;
 };
 
 declare module 'fastify' {
@@ -90,6 +94,7 @@ export const createCaller = (
   principal,
   client: request.client,
   ifMatch: readIfMatch(request),
+  namedSubjects: namedSubjectsIn(request) ?? NAMED_SUBJECTS,
 });
 
 /** Returns the caller of the request. Throws on a public route, which has none. */

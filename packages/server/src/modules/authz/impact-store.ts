@@ -1,6 +1,5 @@
 // SQL that compares what every affected user and service account holds before a change of access and after it.
 // It reads only: it locks nothing, and no row per holder leaves the database.
-import { MAX_NAMED_SUBJECTS } from '@castellan/contract/access-changes';
 import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import type { Tx } from '../../schema/database.ts';
@@ -155,7 +154,7 @@ const comparison = sql`
   )`;
 
 /** The counts of each permission are made from pieces of 10 bits, of which there are at most 1,024 different ones. */
-const countsAndNames = sql`
+const countsAndNames = (named: number) => sql`
   piece as (
     select at, is_gain, value, count(*)::integer as subjects
     from (
@@ -173,20 +172,20 @@ const countsAndNames = sql`
     from universe join piece on piece.at = universe.at / 10 and (piece.value >> (9 - universe.at % 10)) & 1 = 1
     group by universe.name
   ), named as (
-    select * from net where not is_dormant order by lower(name), type, id limit ${sql.lit(MAX_NAMED_SUBJECTS)}
+    select * from net where not is_dormant order by lower(name), type, id limit ${named}
   )`;
 
 /**
- * Returns the impact of a change, in one statement. Each permission that it concerns is a place in a bit string, and a
+ * Returns the impact of a change with the names of the first `named` subjects, in one statement. Each permission that it concerns is a place in a bit string, and a
  * subject holds the union of the strings of its roles. So the cost of a holder hardly depends on how many permissions its
  * roles have, and it does not matter whether any two holders have the same roles. Measured on PostgreSQL 15 with 100,000
  * holders who all have different roles, among 200,000 users: 0.4 s for a role that gets one permission, 0.6 s for 10,
  * 1.2 s for 100.
  */
-export async function compareHoldings(tx: Tx, changes: Changes): Promise<ImpactRow> {
+export async function compareHoldings(tx: Tx, changes: Changes, named: number): Promise<ImpactRow> {
   const roleIds = [...new Set(changes.permissions.map(({ role_id }) => role_id))];
   const result = await sql<ImpactRow>`
-    with ${changed(changes)}, ${bitStrings}, ${states(roleIds)}, ${comparison}, ${countsAndNames}
+    with ${changed(changes)}, ${bitStrings}, ${states(roleIds)}, ${comparison}, ${countsAndNames(named)}
     select (select count(*) from net where is_gaining and not is_dormant)::integer as gaining,
       (select count(*) from net where is_losing and not is_dormant)::integer as losing,
       (select count(*) from net where not is_dormant)::integer as affected,

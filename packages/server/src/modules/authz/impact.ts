@@ -17,16 +17,16 @@ export type AccessDelta = {
 /**
  * Returns what the change does to active users and service accounts, in one snapshot. A subject holds nothing while it
  * is inactive or deleted, everything as a superuser, and otherwise the permissions of its roles. Adding what is there
- * already, or removing what is not, has no effect.
+ * already, or removing what is not, has no effect. `named` subjects are named, the first by name.
  */
-export const findImpact = (db: Db, delta: AccessDelta): Promise<AccessImpact> =>
+export const findImpact = (db: Db, delta: AccessDelta, named: number): Promise<AccessImpact> =>
   db
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (tx) => {
       await planForValues(tx);
-      return toImpact(await compareHoldings(tx, changesIn(delta)));
+      return toImpact(await compareHoldings(tx, changesIn(delta), named));
     });
 
 const changesIn = ({ rolePermissions = [], subjectRoles = [], subjects = [] }: AccessDelta) => ({

@@ -25,7 +25,7 @@ export async function preview(
 ): Promise<AccessPreviewEnvelope> {
   const { refusal, delta } = await rehearsed(deps, caller, run);
   const impact = delta
-    ? await deps.previewGate.run('all', caller.client, () => findImpact(deps.db, delta))
+    ? await deps.previewGate.run('all', caller.client, () => findImpact(deps.db, delta, caller.namedSubjects))
     : null;
   await recordEvent(deps, caller.client, {
     action: 'access_previewed',

@@ -88,10 +88,12 @@ async function touchGroup(tx: Tx, groupId: string): Promise<void> {
 }
 
 /** Marks the groups of a role as changed. Call it before deleting the role. */
-export async function touchGroupsOf({ tx }: Entitled, roleId: string): Promise<void> {
+export async function touchGroupsOf({ tx }: Entitled, roleIds: readonly string[]): Promise<void> {
   await sql`
     update role_groups set updated_at = now()
-    where id in (select role_group_id from role_group_roles where role_id = ${roleId})`.execute(tx);
+    where id in (select role_group_id from role_group_roles where role_id = any(${roleIds}::uuid[]))`.execute(
+    tx,
+  );
 }
 
 /** Sets the `role_group_id` of a role and moves the link that belongs to it. Call it under `lockGroupTree`. */

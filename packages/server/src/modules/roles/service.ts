@@ -3,7 +3,6 @@
 import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { PageQuery, Pagination } from '@castellan/contract/common';
 import type { AllRolesQuery, CreateRoleBody, Role, RoleListQuery } from '@castellan/contract/roles';
-import { counted } from '../../platform/counted.ts';
 import { wildcardToLike } from '../../platform/db/sql.ts';
 import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
@@ -16,7 +15,8 @@ import { cleanDescription, cleanName } from '../../platform/security/record-text
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Run } from '../authz/change.ts';
 import { preview } from '../authz/preview.ts';
-import { linkRoles, lockGroupTree, requireGroup, touchGroupsOf } from './group-links.ts';
+import { deleteRoles, requireDeletable } from './deletion.ts';
+import { linkRoles, lockGroupTree, requireGroup } from './group-links.ts';
 import { requireGrantable } from './permission-plans.ts';
 import {
   MAX_NAME_LENGTH,
@@ -30,9 +30,7 @@ import {
 import {
   addPermissions,
   countHolders,
-  countHoldersOfRole,
   countRoles,
-  deleteRoleRow,
   findRole,
   insertRole,
   listRoles as listRecords,
@@ -144,22 +142,10 @@ export const previewRoleDeletion = (
 const deleting =
   (id: string): Run<void> =>
   async (locking) => {
-    const { tx } = locking;
     // Locked first, as in every change of a group, because the deletion changes the groups of the role.
-    await lockGroupTree(tx);
+    await lockGroupTree(locking.tx);
     const role = await requireRole(locking, id);
     const entitled = await locking.entitle();
-    if (role.is_system) throw new AppError('system_role', { detail: 'A system role cannot be deleted.' });
-    const { users, accounts } = await countHoldersOfRole(tx, id);
-    const permissions = role.permissions.length;
-    if (users + accounts + permissions > 0)
-      throw new AppError('role_in_use', {
-        detail: `The role has ${counted(permissions, 'permission')}, ${counted(users, 'user')} and ${counted(accounts, 'service account')}. Remove them first.`,
-      });
-    await touchGroupsOf(entitled, id);
-    await deleteRoleRow(entitled, id);
-    return entitled.done(
-      undefined,
-      roleEntry('role_deleted', role, { before: snapshotOf(role), after: null }),
-    );
+    requireDeletable([{ role }]);
+    return entitled.done(undefined, ...(await deleteRoles(entitled, [{ role }])));
   };

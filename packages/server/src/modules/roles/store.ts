@@ -2,7 +2,7 @@
 import type { PageQuery } from '@castellan/contract/common';
 import type { Role } from '@castellan/contract/roles';
 import { type RawBuilder, sql } from 'kysely';
-import { isoTime, lockUntilCommit, onlyRow } from '../../platform/db/sql.ts';
+import { isoTime, lockUntilCommit } from '../../platform/db/sql.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import { isWithoutHolders, isWithoutPermissions } from '../../schema/attention.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
@@ -131,11 +131,18 @@ export async function lockPermissions(tx: Tx, ids: readonly string[]): Promise<s
   return rows.map((row) => row.id);
 }
 
-export async function countHoldersOfRole(tx: Tx, id: string): Promise<{ users: number; accounts: number }> {
-  const { rows } = await sql<{ users: number; accounts: number }>`
-    select (select count(*)::integer from user_roles where role_id = ${id}) as users,
-      (select count(*)::integer from service_account_roles where role_id = ${id}) as accounts`.execute(tx);
-  return onlyRow({ rows });
+/** Returns the numbers of users and of service accounts with each role, by the id of the role. Roles without any are left out. */
+export async function countHoldersByKind(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, { users: number; accounts: number }>> {
+  const { rows } = await sql<{ id: string; users: number; accounts: number }>`
+    select id, users, accounts
+    from unnest(${ids}::uuid[]) as wanted(id)
+    cross join lateral (select count(*)::integer as users from user_roles where role_id = wanted.id) u
+    cross join lateral (select count(*)::integer as accounts from service_account_roles where role_id = wanted.id) a
+    where users + accounts > 0`.execute(tx);
+  return new Map(rows.map(({ id, ...counts }) => [id, counts]));
 }
 
 /** Returns the number of users and service accounts with each role, by the id of the role. */
@@ -147,6 +154,6 @@ export async function countHolders(db: Db, ids: readonly string[]): Promise<Map<
   return new Map(rows.map((row) => [row.id, row.holders]));
 }
 
-export async function deleteRoleRow({ tx }: Entitled, id: string): Promise<void> {
-  await sql`delete from roles where id = ${id}`.execute(tx);
+export async function deleteRoleRows({ tx }: Entitled, ids: readonly string[]): Promise<void> {
+  await sql`delete from roles where id = any(${ids}::uuid[])`.execute(tx);
 }

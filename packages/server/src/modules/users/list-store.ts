@@ -19,6 +19,8 @@ export type UserFilter = {
   /** Only registered accounts that the clean-up removes once they are older than these hours. */
   removedAfterHours?: number;
   roleId?: string;
+  /** Only users whose id is greater. */
+  afterId?: string;
   isActive?: boolean;
   verified?: boolean;
 };
@@ -28,6 +30,7 @@ const orders: Record<string, RawBuilder<unknown>> = {
   created_at: sql`u.created_at`,
   email: sql`u.email`,
   last_name: sql`lower(u.last_name)`,
+  id: sql`u.id`,
 };
 
 function conditionOf(filter: UserFilter): RawBuilder<unknown> {
@@ -42,6 +45,7 @@ function conditionOf(filter: UserFilter): RawBuilder<unknown> {
     conditions.push(
       sql`exists (select from user_roles r where r.user_id = u.id and r.role_id = ${filter.roleId})`,
     );
+  if (filter.afterId !== undefined) conditions.push(sql`u.id > ${filter.afterId}`);
   if (filter.isActive !== undefined) conditions.push(sql`u.is_active = ${filter.isActive}`);
   if (filter.verified !== undefined) conditions.push(sql`u.verified = ${filter.verified}`);
   return sql.join(conditions, sql` and `);

@@ -56,6 +56,7 @@ function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
     email = '',
     search = '',
     role_id,
+    after,
     is_active,
     verified,
     status,
@@ -72,6 +73,7 @@ function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
       ? {}
       : { removedAfterHours: settings.unverifiedAccountHours - removal_within_hours }),
     ...(role_id === undefined ? {} : { roleId: role_id.toLowerCase() }),
+    ...(after === undefined ? {} : { afterId: after.toLowerCase() }),
     ...(is_active === undefined ? {} : { isActive: is_active }),
     ...(verified === undefined ? {} : { verified }),
   };

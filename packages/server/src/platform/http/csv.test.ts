@@ -20,9 +20,14 @@ for (const [cell, written] of [
   ['+49', "'+49"],
   ['-1', "'-1"],
   ['@sum(a1)', "'@sum(a1)"],
-  ['\t=1', "'\t=1"],
-  ['\r=1', '"\'\r=1"'],
-  ['\n=1', '"\'\n=1"'],
+  ['\t=1', "'\t'=1"],
+  ['\r=1', '"\'\r\'=1"'],
+  ['\n=1', '"\'\n\'=1"'],
+  ['x;=1', "x;'=1"],
+  ['x;"=1"', '"x;\'""=1"""'],
+  ['x\t@a', "x\t'@a"],
+  ['a; b;c', 'a; b;c'],
+  ['[1,-2]', '"[1,-2]"'],
   ['=a,"b"', '"\'=a,""b"""'],
   ['a=1', 'a=1'],
   ['ada@example.com', 'ada@example.com'],
@@ -37,5 +42,5 @@ test('cells are separated by commas, and a record ends with CRLF', () => {
 });
 
 test('a long hostile cell is written in linear time', () => {
-  assertLinear('a cell', (size) => csvRecord(['=",\r\n'.repeat(size)]), 20_000);
+  assertLinear('a cell', (size) => csvRecord(['=",\r\n;""'.repeat(size)]), 20_000);
 });

@@ -15,6 +15,12 @@ const hasPreview = ({ routeOptions: { schema } }: FastifyRequest): boolean =>
 /** Returns whether a validated request asks for a preview. */
 export const isDryRun = ({ query }: FastifyRequest): boolean => isObject(query) && query.dry_run === true;
 
+/** Returns the query parameter `subjects` of a validated request for a preview; null without one. */
+export const namedSubjectsIn = (request: FastifyRequest): number | null =>
+  isDryRun(request) && isObject(request.query) && typeof request.query.subjects === 'number'
+    ? request.query.subjects
+    : null;
+
 /**
  * Refuses `dry_run` at every operation without a preview. Other unknown parameters are ignored, but whoever sends this one
  * relies on it that nothing changes.

@@ -24,7 +24,7 @@ export const exportResponse = {
 
 /** What every export does, for the description of its route. */
 export const exportDescription =
-  'One JSON object per line (NDJSON), or, with `Accept: text/csv`, CSV (RFC 4180) with a header row. In CSV, a cell that begins with `=`, `+`, `-` or `@` is led by an apostrophe, because a spreadsheet would run it as a formula. Two exports of one user run at once, and four in one instance. Further ones wait for 5 s; then the response is 503.';
+  'One JSON object per line (NDJSON), or, with `Accept: text/csv`, CSV (RFC 4180) with a header row. In CSV, an apostrophe leads a cell that begins with `=`, `+`, `-` or `@`, and such a character after a semicolon, a tab or a line break, because a spreadsheet would run it as a formula. Two exports of one user run at once, and four in one instance. Further ones wait for 5 s; then the response is 503.';
 
 export type ExportSource<R> = {
   /** Reads the records after this one, in order; from the start without one. At most `batch`; fewer are the last ones. */

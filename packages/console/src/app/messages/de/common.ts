@@ -128,6 +128,15 @@ export const common: Messages['common'] = {
     stay: 'Bleiben',
     leave: 'Verlassen',
   },
+  changed: {
+    title: 'Der Datensatz wurde inzwischen geändert',
+    refused: 'Jemand anderes hat diesen Datensatz geändert. Von Ihnen wurde nichts gespeichert.',
+    text: 'Prüfen Sie, was jetzt gespeichert ist, und bestätigen Sie erneut.',
+    sameFields: 'Die hier gezeigten Felder sind gleich geblieben. Bestätigen Sie erneut.',
+    stored: (value) => `Jetzt gespeichert: ${value}`,
+    seen: (value) => `Sie sahen: ${value}`,
+    undo: 'Jemand anderes hat dies seitdem geändert. Nichts wurde rückgängig gemacht.',
+  },
   confirm: {
     typeCount: (count) => `Geben Sie zur Bestätigung ${count} ein`,
   },
@@ -143,6 +152,19 @@ export const common: Messages['common'] = {
     gained: (count, permission) =>
       plural(count, { one: `# erhält ${permission}`, other: `# erhalten ${permission}` }),
     who: 'Wer betroffen ist',
+    showAll: (count) => plural(count, { one: 'Betroffenen anzeigen', other: 'Alle # Betroffenen anzeigen' }),
+    hideAll: 'Liste ausblenden',
+    search: 'Teil eines Namens oder einer Berechtigung',
+    noMatch: 'Niemand hat das im Namen oder in den Berechtigungen.',
+    unshown: (count) =>
+      plural(count, {
+        one: '# weitere: Teil des Namens eingeben',
+        other: '# weitere: Teil eines Namens eingeben',
+      }),
+    unnamed: (count) =>
+      plural(count, { one: '# weitere, hier nicht genannt', other: '# weitere, hier nicht genannt' }),
+    loses: (permissions) => `verliert ${permissions}`,
+    gains: (permissions) => `erhält ${permissions}`,
     inactive: (count) => plural(count, { one: '# davon ist inaktiv', other: '# davon sind inaktiv' }),
     refused: 'Der Dienst würde dies ablehnen:',
   },

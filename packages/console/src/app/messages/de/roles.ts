@@ -128,6 +128,7 @@ export const roles: Messages['roles'] = {
         one: '# Berechtigung wird aus ihr entfernt',
         other: '# Berechtigungen werden aus ihr entfernt',
       }),
+    together: 'Alles davon geschieht auf einmal oder gar nicht.',
     unassign: 'Entziehen und löschen',
     tooMany: (limit) =>
       `Mehr als ${limit} Benutzer oder Dienste haben diese Rolle. Entziehen Sie sie einigen zuvor auf der Seite Benutzer.`,

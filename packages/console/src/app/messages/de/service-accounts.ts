@@ -30,6 +30,8 @@ export const serviceAccounts: Messages['serviceAccounts'] = {
   activated: (name) => `${name} ist aktiv.`,
   deactivated: (name) =>
     `${name} ist inaktiv. Seine Schlüssel werden abgelehnt, seine Zugriffstoken sind beendet.`,
+  activateTitle: (name) => `${name} aktivieren?`,
+  activateText: 'Die API-Schlüssel gelten wieder, mit den vorhandenen Rollen.',
   deactivateTitle: (name) => `${name} deaktivieren?`,
   deactivateText:
     'Seine API-Schlüssel werden ab der nächsten Anfrage abgelehnt. Seine Zugriffstoken enden endgültig.',
@@ -48,8 +50,6 @@ export const serviceAccounts: Messages['serviceAccounts'] = {
     theirs: (value) => `Jetzt gespeichert: ${value}`,
     mine: (value) => `Ihre Eingabe: ${value}`,
     save: 'Diese Auswahl speichern',
-    again:
-      'Jemand anderes hat das Dienstkonto inzwischen geändert. Sie sehen den jetzigen Stand; versuchen Sie es erneut.',
     none: '(leer)',
   },
   keys: {

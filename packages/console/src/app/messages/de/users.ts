@@ -112,6 +112,13 @@ export const users: Messages['users'] = {
       }),
     steps: 'Zuerst werden die Rollen entfernt, dann wird das Konto gelöscht.',
     rolesAndUser: 'Entfernen und löschen',
+    half: (count) =>
+      plural(count, {
+        one: 'Das Konto wurde nicht gelöscht, aber die Rolle ist entfernt:',
+        other: 'Das Konto wurde nicht gelöscht, aber # Rollen sind entfernt:',
+      }),
+    giveBack: 'Rollen zurückgeben',
+    givenBack: (name) => `${name} hat die Rollen wieder.`,
   },
   profile: {
     account: 'Konto',
@@ -217,8 +224,34 @@ export const users: Messages['users'] = {
     },
     endSessions: 'Alle werden überall sofort abgemeldet. Jeder Benutzer ist eine eigene Anfrage.',
     reading: (read, all) => `${read} von ${all}`,
-    cut: (most) =>
-      `Eine Aktion umfasst höchstens ${most} Benutzer: die am frühesten angelegten. Wiederholen Sie sie für die übrigen, oder filtern Sie enger.`,
+    freezing: 'Alle jetzigen Treffer werden ermittelt. Wer später angelegt wird, ist nicht gemeint.',
+    stop: 'Anhalten',
+    stopping: 'Hält nach der laufenden Anfrage an…',
+    stopped: 'Sie haben angehalten.',
+    unknown: (count) =>
+      plural(count, {
+        one: 'Die letzte Anfrage, für # Benutzer, blieb ohne Antwort: Sie wurde vielleicht ausgeführt. Der Benutzer bleibt ausgewählt; eine Wiederholung schadet nicht.',
+        other:
+          'Die letzte Anfrage, für # Benutzer, blieb ohne Antwort: Sie wurde vielleicht ausgeführt. Sie bleiben ausgewählt; eine Wiederholung schadet nicht.',
+      }),
+    undo: (count) =>
+      plural(count, {
+        one: 'Für # Benutzer rückgängig machen',
+        other: 'Für # Benutzer rückgängig machen',
+      }),
+    undoing: 'Wird rückgängig gemacht',
+    takenBack: (done, left) =>
+      [
+        plural(done, {
+          one: 'Für # Benutzer rückgängig gemacht.',
+          other: 'Für # Benutzer rückgängig gemacht.',
+        }),
+        ...(left > 0
+          ? [plural(left, { one: '# behält die Änderung.', other: '# behalten die Änderung.' })]
+          : []),
+      ].join(' '),
+    goOn: (count) =>
+      plural(count, { one: 'Den übrigen erneut prüfen', other: 'Die übrigen # erneut prüfen' }),
     skipped: 'Ausgelassen:',
     skipReasons: {
       self: () => 'Sie selbst',
@@ -254,16 +287,26 @@ export const users: Messages['users'] = {
     title: 'Benutzer importieren',
     text: 'Spalten: email, first_name, last_name, roles (Namen, mit Semikolon getrennt). Vorhandene Benutzer erhalten die fehlenden Rollen und behalten alles andere. Neue Benutzer erhalten ein Passwort, das niemand kennt: Sie wählen ein eigenes über „Passwort vergessen“. Nichts wird geändert, bevor Sie gesehen haben, was jede Zeile bewirkt.',
     file: 'CSV-Datei',
+    choose: 'CSV-Datei auswählen',
     template: 'Vorlage herunterladen',
     problems: {
       empty: 'Die Datei hat keine Zeilen. Die erste Zeile enthält die Namen der Spalten.',
-      columns: 'Die Datei braucht in der ersten Zeile die Spalten email und first_name.',
+      columns: 'Die Datei braucht in der ersten Zeile die Spalten email und first_name, jede Spalte einmal.',
       rows: 'Die Datei hat mehr als 1.000 Zeilen. Teilen Sie sie auf.',
+      size: 'Die Datei ist größer als 5 MiB. Teilen Sie sie auf.',
+    },
+    faults: {
+      unclosed: (line) => `Zeile ${line}: Hier beginnt ein Anführungszeichen, das nicht geschlossen wird.`,
+      afterQuote: (line) =>
+        `Zeile ${line}: Nach einem schließenden Anführungszeichen folgt Text. Innerhalb einer Zelle wird es doppelt geschrieben.`,
+      binary: (line) => `Zeile ${line}: Das ist kein Text. Speichern Sie die Datei als CSV in UTF-8.`,
     },
     rowProblems: {
       email: (text) => `„${text}“ ist keine E-Mail-Adresse.`,
       name: () => 'Ein neuer Benutzer braucht einen Vornamen.',
-      duplicate: () => 'Die E-Mail-Adresse steht schon in einer früheren Zeile.',
+      duplicate: (line) => `Die E-Mail-Adresse steht schon in Zeile ${line}.`,
+      cells: () =>
+        'Die Zeile hat mehr Zellen als die erste: Ein Trennzeichen oder Anführungszeichen ist falsch.',
       role: (text) => `Unbekannte Rolle: ${text}.`,
     },
     kinds: { create: 'Neu', assign: 'Rollen', same: 'Nichts zu tun', error: 'Fehler' },
@@ -280,7 +323,11 @@ export const users: Messages['users'] = {
     result: (done, failed) =>
       `${plural(done, { one: '# Zeile importiert.', other: '# Zeilen importiert.' })} ${plural(failed, { one: '# fehlgeschlagen.', other: '# fehlgeschlagen.' })}`,
     failedRow: (line, email) => `Zeile ${line}, ${email}:`,
-    download: 'Fehlgeschlagene Zeilen herunterladen',
+    left: (done, undone) =>
+      `${plural(done, { one: '# Zeile importiert.', other: '# Zeilen importiert.' })} ${plural(undone, { one: '# nicht.', other: '# nicht.' })}`,
+    unreached: (count) =>
+      plural(count, { one: 'Vor # Zeile angehalten.', other: 'Vor # Zeilen angehalten.' }),
+    download: 'Übrige Zeilen herunterladen',
   },
   rolePicker: {
     placeholder: 'Teil des Namens eingeben',

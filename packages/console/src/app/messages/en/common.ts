@@ -133,6 +133,15 @@ export const common = {
     stay: 'Stay',
     leave: 'Leave',
   },
+  changed: {
+    title: 'This record has changed meanwhile',
+    refused: 'Somebody else has changed this record. Nothing of yours was saved.',
+    text: 'Check what is stored now, then confirm again.',
+    sameFields: 'None of the fields shown here differ. Confirm again.',
+    stored: (value: string) => `Stored now: ${value}`,
+    seen: (value: string) => `You saw: ${value}`,
+    undo: 'Somebody else has changed this since. Nothing was undone.',
+  },
   confirm: {
     typeCount: (count: string) => `Type ${count} to confirm`,
   },
@@ -147,6 +156,16 @@ export const common = {
     gained: (count: number, permission: string) =>
       plural(count, { one: `# gains ${permission}`, other: `# gain ${permission}` }),
     who: 'Who is affected',
+    showAll: (count: number) => plural(count, { one: 'Show the one affected', other: 'Show all # affected' }),
+    hideAll: 'Hide the list',
+    search: 'Part of a name or permission',
+    noMatch: 'Nobody has this in their name or permissions.',
+    unshown: (count: number) =>
+      plural(count, { one: '# more: type part of the name', other: '# more: type part of a name' }),
+    unnamed: (count: number) =>
+      plural(count, { one: '# more, who is not named here', other: '# more, who are not named here' }),
+    loses: (permissions: string) => `loses ${permissions}`,
+    gains: (permissions: string) => `gains ${permissions}`,
     inactive: (count: number) =>
       plural(count, { one: '# of them is inactive', other: '# of them are inactive' }),
     refused: 'The service would refuse this:',

@@ -117,6 +117,7 @@ export const roles = {
     users: (count: number) => plural(count, { one: '# holder loses it', other: '# holders lose it' }),
     permissions: (count: number) =>
       plural(count, { one: '# permission is removed from it', other: '# permissions are removed from it' }),
+    together: 'All of this happens at once, or nothing of it.',
     unassign: 'Unassign and delete',
     tooMany: (limit: string) =>
       `More than ${limit} people or services have this role. Remove it from some of them first, on the page Users.`,

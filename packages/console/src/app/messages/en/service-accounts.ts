@@ -27,6 +27,8 @@ export const serviceAccounts = {
   deactivate: 'Deactivate',
   activated: (name: string) => `${name} is active.`,
   deactivated: (name: string) => `${name} is inactive. Its keys are refused, its access tokens have ended.`,
+  activateTitle: (name: string) => `Activate ${name}?`,
+  activateText: 'Its API keys work again, with the roles that it has.',
   deactivateTitle: (name: string) => `Deactivate ${name}?`,
   deactivateText: 'Its API keys are refused from the next request on. Its access tokens end for good.',
   deleteTitle: (name: string) => `Delete ${name}?`,
@@ -43,7 +45,6 @@ export const serviceAccounts = {
     theirs: (value: string) => `Stored now: ${value}`,
     mine: (value: string) => `What you typed: ${value}`,
     save: 'Save this choice',
-    again: 'Somebody else has changed the service account meanwhile. What is stored now is shown; try again.',
     none: '(empty)',
   },
   keys: {

@@ -108,6 +108,13 @@ export const users = {
       }),
     steps: 'The roles are removed first, then the account is deleted.',
     rolesAndUser: 'Remove them and delete',
+    half: (count: number) =>
+      plural(count, {
+        one: 'The account was not deleted, but its role is removed:',
+        other: 'The account was not deleted, but its # roles are removed:',
+      }),
+    giveBack: 'Give the roles back',
+    givenBack: (name: string) => `${name} has the roles again.`,
   },
   profile: {
     account: 'Account',
@@ -204,8 +211,25 @@ export const users = {
     },
     endSessions: 'They are signed out everywhere at once. Each user is a request of their own.',
     reading: (read: string, all: string) => `${read} of ${all}`,
-    cut: (most: string) =>
-      `One act takes at most ${most} users: the earliest by creation. Repeat it for the others, or narrow the filter.`,
+    freezing: 'Finding everybody who matches now. Who is created later is not meant.',
+    stop: 'Stop',
+    stopping: 'Stops after the request under way…',
+    stopped: 'You stopped it.',
+    unknown: (count: number) =>
+      plural(count, {
+        one: 'The last request, for # user, got no answer: it may have been carried out. The user stays selected, and repeating it does no harm.',
+        other:
+          'The last request, for # users, got no answer: it may have been carried out. They stay selected, and repeating it does no harm.',
+      }),
+    undo: (count: number) => plural(count, { one: 'Undo it for # user', other: 'Undo it for # users' }),
+    undoing: 'Undoing',
+    takenBack: (done: number, left: number) =>
+      [
+        plural(done, { one: 'Undone for # user.', other: 'Undone for # users.' }),
+        ...(left > 0 ? [plural(left, { one: '# keeps the change.', other: '# keep the change.' })] : []),
+      ].join(' '),
+    goOn: (count: number) =>
+      plural(count, { one: 'Review the other one again', other: 'Review the other # again' }),
     skipped: 'Left out:',
     skipReasons: {
       self: (_count: number) => 'Yourself',
@@ -238,16 +262,26 @@ export const users = {
     title: 'Import users',
     text: 'Columns: email, first_name, last_name, roles (names, with semicolons between them). Existing users get the roles that they lack and keep everything else. New users get a password that nobody knows: they choose their own with “Forgot password”. Nothing is changed before you have seen what each row does.',
     file: 'CSV file',
+    choose: 'Choose a CSV file',
     template: 'Download a template',
     problems: {
       empty: 'The file has no rows. The first row holds the names of the columns.',
-      columns: 'The file needs the columns email and first_name in its first row.',
+      columns: 'The file needs the columns email and first_name in its first row, and each column once.',
       rows: 'The file has more than 1,000 rows. Split it.',
+      size: 'The file is larger than 5 MiB. Split it.',
+    },
+    faults: {
+      unclosed: (line: string) => `Line ${line}: a quotation mark opens here and is not closed.`,
+      afterQuote: (line: string) =>
+        `Line ${line}: text follows a closing quotation mark. A quotation mark within a quoted cell is written twice.`,
+      binary: (line: string) => `Line ${line}: this is no text. Save the file as CSV in UTF-8.`,
     },
     rowProblems: {
       email: (text: string) => `“${text}” is not an email address.`,
       name: (_text: string) => 'A new user needs a first name.',
-      duplicate: (_text: string) => 'The email stands in an earlier row, too.',
+      duplicate: (line: string) => `The email stands in line ${line}, too.`,
+      cells: (_text: string) =>
+        'This row has more cells than the first one: a separator or a quotation mark is wrong.',
       role: (text: string) => `Unknown role: ${text}.`,
     },
     kinds: { create: 'New', assign: 'Roles', same: 'Nothing to do', error: 'Error' },
@@ -258,13 +292,17 @@ export const users = {
         plural(same, { one: '# stays as it is', other: '# stay as they are' }),
         plural(wrong, { one: '# with an error is left out', other: '# with errors are left out' }),
       ].join(' · '),
-    line: 'Row',
+    line: 'Line',
     verdict: 'What happens',
     run: (count: number) => plural(count, { one: 'Import # row', other: 'Import # rows' }),
     result: (done: number, failed: number) =>
       `${plural(done, { one: '# row imported.', other: '# rows imported.' })} ${plural(failed, { one: '# failed.', other: '# failed.' })}`,
-    failedRow: (line: number, email: string) => `Row ${line}, ${email}:`,
-    download: 'Download the failed rows',
+    failedRow: (line: number, email: string) => `Line ${line}, ${email}:`,
+    left: (done: number, undone: number) =>
+      `${plural(done, { one: '# row imported.', other: '# rows imported.' })} ${plural(undone, { one: '# was not.', other: '# were not.' })}`,
+    unreached: (count: number) =>
+      plural(count, { one: 'You stopped it before # row.', other: 'You stopped it before # rows.' }),
+    download: 'Download the rows that are left',
   },
   rolePicker: {
     placeholder: 'Type part of a name',

@@ -1,13 +1,15 @@
-// Deletes a role. What stands in the way is shown first, and removed in the same reviewed step.
+// Deletes a role. What stands in the way is shown first, and removed in the same request: all of it or nothing.
 import type { AccessChange, Holder, Role } from '@castellan/sdk';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import type { ReactElement } from 'react';
+import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
 import { formatNumber } from '../../../common/format.ts';
+import { type ChangedField, ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone } from '../../components/notify.tsx';
-import { call, readAgain } from '../../data/api.ts';
+import { call, readAgain, readingVersioned } from '../../data/api.ts';
+import { isCode } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
@@ -40,7 +42,9 @@ type Props = {
 };
 
 export function DeleteRoleDialog(props: Props): ReactElement {
-  const { role, onClose } = props;
+  const { onClose } = props;
+  const { stored: role, fields, etag, isReady } = useStoredRole(props.role);
+  const shared = { ...props, role, fields, etag };
   const maySee = useMe().can('access.explain');
   const found = useQuery({
     queryKey: ['holders', role.id, 'all'],
@@ -49,7 +53,7 @@ export function DeleteRoleDialog(props: Props): ReactElement {
     gcTime: 0,
   });
   const { holders = [], total = 0 } = found.data ?? {};
-  if (maySee && !found.data)
+  if (!isReady || (maySee && !found.data))
     return <Waiting {...props} error={found.error} onRetry={() => void found.refetch()} />;
   if (total > MOST_HOLDERS)
     return (
@@ -65,11 +69,19 @@ export function DeleteRoleDialog(props: Props): ReactElement {
       </ConfirmDialog>
     );
   return total + role.permissions.length === 0 || !maySee ? (
-    <DeleteFree {...props} />
+    <DeleteFree {...shared} />
   ) : (
-    <DeleteUsed {...props} holders={holders} />
+    <DeleteUsed {...shared} holders={holders} />
   );
 }
+
+type SharedProps = Props & { fields: readonly ChangedField[]; etag: string | null };
+
+/** Returns the number in an ETag; null without one. */
+const versionOf = (etag: string | null): number | null => {
+  const digits = /"(\d+)"/.exec(etag ?? '')?.[1];
+  return digits === undefined ? null : Number(digits);
+};
 
 type WaitingProps = Props & { error: unknown; onRetry: () => void };
 
@@ -86,7 +98,7 @@ const Waiting = ({ role, error, onRetry, onClose }: WaitingProps): ReactElement 
 );
 
 function useDeletion(work: () => Promise<unknown>, name: string, onDeleted: Props['onDeleted']) {
-  return useMutation({
+  const deletion = useMutation({
     mutationFn: work,
     onSuccess: async () => {
       notifyDone(t.roles.remove.deleted(name));
@@ -96,62 +108,99 @@ function useDeletion(work: () => Promise<unknown>, name: string, onDeleted: Prop
     },
     onError: () => void readAgain(),
   });
+  // Somebody else has changed the role, or given it to others: what stands in the way is read again and shown anew.
+  const isStale = isCode(deletion.error, 'precondition_failed', 'role_in_use');
+  return { ...deletion, isStale, shownError: isStale ? null : deletion.error };
 }
 
-const deleteRole = (id: string) => call('DELETE /api/v1/roles/{role_id}', { path: { role_id: id } });
+/** The role as stored when the dialog opened, and after each later change. The deletion names its version. */
+function useStoredRole(seen: Props['role']) {
+  const [before] = useState(seen);
+  const read = useQuery({
+    ...readingVersioned('GET /api/v1/roles/{role_id}', { path: { role_id: seen.id } }),
+    refetchOnMount: 'always',
+    retry: false,
+  });
+  const stored = read.data?.result.data ?? before;
+  const namesOf = ({ permissions }: Props['role']): string =>
+    permissions
+      .map(({ name }) => name)
+      .toSorted()
+      .join(', ');
+  const fields = [
+    { label: t.roles.name, seen: before.name, stored: stored.name },
+    { label: t.roles.permissions, seen: namesOf(before), stored: namesOf(stored) },
+  ].filter((one) => one.seen !== one.stored);
+  return { stored, fields, etag: read.data?.etag ?? null, isReady: read.isFetchedAfterMount };
+}
 
 /** Nothing stands in the way, or the person may not see what does: then the preview tells it. */
-function DeleteFree({ role, onDeleted, onClose }: Props): ReactElement {
-  const preview = usePreview(['delete-role', role.id], (signal) =>
-    client.delete('/api/v1/roles/{role_id}', {
-      path: { role_id: role.id },
-      query: { dry_run: true },
-      signal,
-    }),
+function DeleteFree({ role, fields, etag, onDeleted, onClose }: SharedProps): ReactElement {
+  const preview = usePreview(['delete-role', role.id], (signal, query) =>
+    client.delete('/api/v1/roles/{role_id}', { path: { role_id: role.id }, query, signal }),
   );
-  const deletion = useDeletion(() => deleteRole(role.id), role.name, onDeleted);
+  const deletion = useDeletion(
+    () =>
+      call('DELETE /api/v1/roles/{role_id}', {
+        path: { role_id: role.id },
+        ...(etag ? { headers: { 'if-match': etag } } : {}),
+      }),
+    role.name,
+    onDeleted,
+  );
   return (
     <ConfirmDialog
       title={t.roles.remove.title(role.name)}
       confirmLabel={t.common.actions.delete}
       isDangerous
       isPending={deletion.isPending}
-      error={deletion.error}
+      error={deletion.shownError}
       preview={preview}
       onConfirm={() => deletion.mutate()}
       onClose={onClose}
     >
       {preview.data?.would_be_refused === null && <p>{t.roles.remove.free}</p>}
+      <ChangedMeanwhile fields={fields} isRefused={deletion.isStale} />
     </ConfirmDialog>
   );
 }
 
-function DeleteUsed({ role, holders, onDeleted, onClose }: Props & { holders: Holder[] }): ReactElement {
+/** Everything in one request: if somebody else gives the role to another person meanwhile, nothing changes. */
+function DeleteUsed({
+  role,
+  fields,
+  etag,
+  holders,
+  onDeleted,
+  onClose,
+}: SharedProps & { holders: Holder[] }): ReactElement {
   const { can } = useMe();
+  const version = versionOf(etag);
+  const permissionIds = role.permissions.map(({ id }) => id);
   const changes: AccessChange[] = [
-    ...(role.permissions.length > 0
-      ? [{ role_id: role.id, remove_permission_ids: role.permissions.map(({ id }) => id) }]
-      : []),
+    {
+      role_id: role.id,
+      delete: true,
+      ...(permissionIds.length > 0 ? { remove_permission_ids: permissionIds } : {}),
+      ...(version === null ? {} : { version }),
+    },
     ...holders.map((holder) => takeRole(holder, role.id)),
   ];
   const needed = [
     'access.change',
-    'role.update',
+    'role.delete',
+    ...(permissionIds.length > 0 ? ['role.update'] : []),
     ...(holders.some(({ type }) => type === 'user') ? ['user.update'] : []),
     ...(holders.some(({ type }) => type === 'service_account') ? ['service_account.update'] : []),
   ];
   const missing = needed.find((one) => !can(one));
   const preview = usePreview(
     ['unassign', role.id, changes],
-    (signal) =>
-      client.post('/api/v1/access/changes', { query: { dry_run: true }, body: { changes }, signal }),
+    (signal, query) => client.post('/api/v1/access/changes', { query, body: { changes }, signal }),
     missing === undefined,
   );
   const deletion = useDeletion(
-    async () => {
-      await call('POST /api/v1/access/changes', { body: { changes } });
-      await deleteRole(role.id);
-    },
+    () => call('POST /api/v1/access/changes', { body: { changes } }),
     role.name,
     onDeleted,
   );
@@ -162,7 +211,7 @@ function DeleteUsed({ role, holders, onDeleted, onClose }: Props & { holders: Ho
       isDangerous
       isPending={deletion.isPending}
       isDisabled={missing !== undefined}
-      error={deletion.error}
+      error={deletion.shownError}
       onConfirm={() => deletion.mutate()}
       onClose={onClose}
       {...(missing === undefined ? { preview } : {})}
@@ -172,7 +221,9 @@ function DeleteUsed({ role, holders, onDeleted, onClose }: Props & { holders: Ho
         {holders.length > 0 && <li>{t.roles.remove.users(holders.length)}</li>}
         {role.permissions.length > 0 && <li>{t.roles.remove.permissions(role.permissions.length)}</li>}
       </ul>
+      <p>{t.roles.remove.together}</p>
       {missing && <p>{t.common.forbidden.reason(missing)}</p>}
+      <ChangedMeanwhile fields={fields} isRefused={deletion.isStale} />
     </ConfirmDialog>
   );
 }

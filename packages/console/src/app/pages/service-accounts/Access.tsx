@@ -1,16 +1,18 @@
 // What a service account may do, and its roles. A change of roles shows first who gains and loses what.
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../common/client.ts';
+import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { EffectivePermissionList } from '../../components/EffectivePermissionList.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyUndo } from '../../components/notify.tsx';
 import { RolePicker } from '../../components/RolePicker.tsx';
 import { readAgain, useWrite } from '../../data/api.ts';
+import { isCode } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { Act } from './Act.tsx';
-import { type Read, update } from './changes.ts';
+import { changedFields, previewUpdate, type Read, update, useStoredAccount } from './changes.ts';
+import { differenceOf, type RoleDifference, withDifference } from './role-difference.ts';
 
 export function Access({ read }: { read: Read }): ReactElement {
   const { can } = useMe();
@@ -37,40 +39,44 @@ export function Access({ read }: { read: Read }): ReactElement {
 }
 
 function RolesDialog({ read, onClose }: { read: Read; onClose: () => void }): ReactElement {
-  const { account, etag } = read;
   const texts = t.serviceAccounts;
-  const [begun] = useState(() => ({ etag, ids: account.roles.map(({ id }) => id) }));
-  const [ids, setIds] = useState<string[]>(begun.ids);
-  const body = { role_ids: ids };
-  const preview = usePreview(['service account', account.id, ids], (signal) =>
-    client.put('/api/v1/service-accounts/{service_account_id}', {
-      path: { service_account_id: account.id },
-      query: { dry_run: true },
-      body,
-      signal,
-    }),
+  const { before, stored, etag, isReady } = useStoredAccount(read);
+  const { id } = stored;
+  const storedIds = stored.roles.map((role) => role.id);
+  // What the person adds and takes away: it applies to whatever roles are stored.
+  const [change, setChange] = useState<RoleDifference>({ added: [], removed: [] });
+  const ids = withDifference(storedIds, change);
+  const preview = usePreview(['service account', id, ids], (signal, query) =>
+    previewUpdate(id, { role_ids: ids }, { signal, query }),
   );
   const write = useWrite(
-    () => update(account.id, body, begun.etag),
-    () => {
+    () => update(id, { role_ids: ids }, etag),
+    (changed) => {
       onClose();
       notifyUndo(texts.rolesSaved, async () => {
-        await update(account.id, { role_ids: begun.ids }, null);
+        await update(id, { role_ids: storedIds }, changed.etag);
         await readAgain();
       });
     },
   );
+  const isStale = isCode(write.error, 'precondition_failed');
   return (
     <ConfirmDialog
-      title={texts.rolesTitle(account.name)}
+      title={texts.rolesTitle(stored.name)}
       confirmLabel={t.common.actions.save}
       isPending={write.isPending}
-      error={write.error}
+      isDisabled={!isReady}
+      error={isStale ? null : write.error}
       preview={preview}
       onConfirm={() => write.run(undefined)}
       onClose={onClose}
     >
-      <RolePicker label={texts.roles} value={ids} onChange={setIds} />
+      <RolePicker
+        label={texts.roles}
+        value={ids}
+        onChange={(chosen) => setChange(differenceOf(storedIds, chosen))}
+      />
+      <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );
 }

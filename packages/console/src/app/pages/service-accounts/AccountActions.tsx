@@ -1,6 +1,7 @@
-// What can be done with a service account: edit, activate, deactivate, delete. Each change names the version that was read.
+// What can be done with a service account: edit, activate, deactivate, delete. Each change names the version that is shown.
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
+import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone, notifyUndo } from '../../components/notify.tsx';
@@ -9,22 +10,19 @@ import { isCode } from '../../data/errors.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { Act } from './Act.tsx';
-import type { Read } from './changes.ts';
-import { ifMatch, update } from './changes.ts';
+import { changedFields, ifMatch, previewUpdate, type Read, update, useStoredAccount } from './changes.ts';
 import { EditDialog } from './EditDialog.tsx';
 
 type Props = { read: Read; onDeleted: () => void };
+type Open = 'edit' | 'activate' | 'deactivate' | 'delete';
 
-export function AccountActions({ read: { account, etag }, onDeleted }: Props): ReactElement {
+export function AccountActions({ read, onDeleted }: Props): ReactElement {
   const texts = t.serviceAccounts;
   const mayUpdate = useCan('service_account.update');
   const mayDelete = useCan('service_account.delete');
-  const [open, setOpen] = useState<'edit' | 'deactivate' | 'delete' | null>(null);
-  const activate = useWrite(
-    () => update(account.id, { is_active: true }, etag),
-    () => notifyDone(texts.activated(account.name)),
-  );
+  const [open, setOpen] = useState<Open | null>(null);
   const close = (): void => setOpen(null);
+  const toggle = read.account.is_active ? 'deactivate' : 'activate';
   return (
     <div className="account-actions">
       <Act
@@ -33,103 +31,100 @@ export function AccountActions({ read: { account, etag }, onDeleted }: Props): R
         onClick={() => setOpen('edit')}
       />
       <Act
-        label={account.is_active ? texts.deactivate : texts.activate}
+        label={texts[toggle]}
         missing={mayUpdate ? null : 'service_account.update'}
-        isPending={activate.isPending}
-        onClick={() => (account.is_active ? setOpen('deactivate') : activate.run(undefined))}
+        onClick={() => setOpen(toggle)}
       />
       <Act
         label={t.common.actions.delete}
         missing={mayDelete ? null : 'service_account.delete'}
         onClick={() => setOpen('delete')}
       />
-      {activate.error && <Stale error={activate.error} />}
-      {open === 'edit' && <EditDialog read={{ account, etag }} onClose={close} />}
-      {open === 'deactivate' && <Deactivate read={{ account, etag }} onClose={close} />}
-      {open === 'delete' && <Delete read={{ account, etag }} onClose={close} onDeleted={onDeleted} />}
+      {open === 'edit' && <EditDialog read={read} onClose={close} />}
+      {(open === 'activate' || open === 'deactivate') && <Toggle act={open} read={read} onClose={close} />}
+      {open === 'delete' && <Delete read={read} onClose={close} onDeleted={onDeleted} />}
     </div>
   );
 }
 
-/** The change was refused because the record has changed. It has been read again; the person decides anew. */
-const Stale = ({ error }: { error: unknown }): ReactElement => (
-  <p role="alert" className="banner">
-    {isCode(error, 'precondition_failed')
-      ? t.serviceAccounts.conflict.again
-      : error instanceof Error
-        ? error.message
-        : t.common.errors.unexpected}
-  </p>
-);
-
 type DialogProps = { read: Read; onClose: () => void };
 
-function Deactivate({ read: { account, etag }, onClose }: DialogProps): ReactElement {
-  const texts = t.serviceAccounts;
-  const body = { is_active: false };
-  const preview = usePreview(['service account', account.id, body], (signal) =>
-    client.put('/api/v1/service-accounts/{service_account_id}', {
-      path: { service_account_id: account.id },
-      query: { dry_run: true },
-      body,
-      signal,
-    }),
+function Toggle({ act, read, onClose }: DialogProps & { act: 'activate' | 'deactivate' }): ReactElement {
+  const { before, stored, etag, isReady } = useStoredAccount(read);
+  const texts = {
+    activate: {
+      title: t.serviceAccounts.activateTitle,
+      text: t.serviceAccounts.activateText,
+      done: t.serviceAccounts.activated,
+    },
+    deactivate: {
+      title: t.serviceAccounts.deactivateTitle,
+      text: t.serviceAccounts.deactivateText,
+      done: t.serviceAccounts.deactivated,
+    },
+  }[act];
+  const body = { is_active: act === 'activate' };
+  const preview = usePreview(['service account', stored.id, body, etag], (signal, query) =>
+    previewUpdate(stored.id, body, { signal, query }),
   );
   const write = useWrite(
-    () => update(account.id, body, etag),
-    () => {
+    () => update(stored.id, body, etag),
+    (changed) => {
       onClose();
-      notifyUndo(texts.deactivated(account.name), async () => {
-        await update(account.id, { is_active: true }, null);
+      notifyUndo(texts.done(stored.name), async () => {
+        await update(stored.id, { is_active: !body.is_active }, changed.etag);
         await readAgain();
       });
     },
   );
+  const isStale = isCode(write.error, 'precondition_failed');
   return (
     <ConfirmDialog
-      title={texts.deactivateTitle(account.name)}
-      confirmLabel={texts.deactivate}
-      isDangerous
+      title={texts.title(stored.name)}
+      confirmLabel={t.serviceAccounts[act]}
+      isDangerous={act === 'deactivate'}
       isPending={write.isPending}
-      error={write.error}
+      isDisabled={!isReady}
+      error={isStale ? null : write.error}
       preview={preview}
       onConfirm={() => write.run(undefined)}
       onClose={onClose}
     >
-      <p>{texts.deactivateText}</p>
+      <p>{texts.text}</p>
+      <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );
 }
 
-function Delete({ read: { account, etag }, onClose, onDeleted }: DialogProps & { onDeleted: () => void }) {
+function Delete({ read, onClose, onDeleted }: DialogProps & { onDeleted: () => void }): ReactElement {
   const texts = t.serviceAccounts;
-  const path = { service_account_id: account.id };
-  const preview = usePreview(['service account', account.id, 'delete'], (signal) =>
-    client.delete('/api/v1/service-accounts/{service_account_id}', {
-      path,
-      query: { dry_run: true },
-      signal,
-    }),
+  const { before, stored, etag, isReady } = useStoredAccount(read);
+  const path = { service_account_id: stored.id };
+  const preview = usePreview(['service account', stored.id, 'delete'], (signal, query) =>
+    client.delete('/api/v1/service-accounts/{service_account_id}', { path, query, signal }),
   );
   const write = useWrite(
     () => call('DELETE /api/v1/service-accounts/{service_account_id}', { path, headers: ifMatch(etag) }),
     () => {
-      notifyDone(texts.deleted(account.name));
+      notifyDone(texts.deleted(stored.name));
       onDeleted();
     },
   );
+  const isStale = isCode(write.error, 'precondition_failed');
   return (
     <ConfirmDialog
-      title={texts.deleteTitle(account.name)}
+      title={texts.deleteTitle(stored.name)}
       confirmLabel={t.common.actions.delete}
       isDangerous
       isPending={write.isPending}
-      error={write.error}
+      isDisabled={!isReady}
+      error={isStale ? null : write.error}
       preview={preview}
       onConfirm={() => write.run(undefined)}
       onClose={onClose}
     >
       <p>{texts.deleteText}</p>
+      <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );
 }

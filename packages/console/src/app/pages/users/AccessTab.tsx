@@ -4,22 +4,33 @@ import { Button } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, useState } from 'react';
+import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { EffectivePermissionList } from '../../components/EffectivePermissionList.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyUndo } from '../../components/notify.tsx';
 import { RolePicker, useGroupNames } from '../../components/RolePicker.tsx';
 import { readAgain, useWrite } from '../../data/api.ts';
-import { nameOf, useCan, useMe } from '../../data/me.tsx';
+import { isCode } from '../../data/errors.ts';
+import { nameOf, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { ActionButton } from './ActionButton.tsx';
-import { addRoles, previewRemoval, previewRoles, removeRoles, setRoles, useAllRoles } from './data.ts';
+import { changedFields } from './changed-fields.ts';
+import {
+  previewRemoval,
+  previewRoles,
+  removeRoles,
+  setRoles,
+  useAddRoles,
+  useAllRoles,
+  useStoredUser,
+} from './data.ts';
 import type { UserRules } from './rules.ts';
 
-type Props = { user: User; etag: string | null; rules: UserRules };
+type Props = { user: User; rules: UserRules };
 type Dialog = { kind: 'assign' } | { kind: 'remove'; id: string; name: string };
 
-export function AccessTab({ user, etag, rules }: Props): ReactElement {
+export function AccessTab({ user, rules }: Props): ReactElement {
   const { can, user: self } = useMe();
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const roles = useAllRoles();
@@ -82,7 +93,7 @@ export function AccessTab({ user, etag, rules }: Props): ReactElement {
           </>
         )}
       </section>
-      {dialog?.kind === 'assign' && <AssignDialog user={user} etag={etag} onClose={() => setDialog(null)} />}
+      {dialog?.kind === 'assign' && <AssignDialog user={user} onClose={() => setDialog(null)} />}
       {dialog?.kind === 'remove' && (
         <RemoveDialog user={user} role={dialog} onClose={() => setDialog(null)} />
       )}
@@ -90,11 +101,12 @@ export function AccessTab({ user, etag, rules }: Props): ReactElement {
   );
 }
 
-type DialogProps = { user: User; etag: string | null; onClose: () => void };
+type DialogProps = { user: User; onClose: () => void };
 
-function AssignDialog({ user, etag, onClose }: DialogProps): ReactElement {
+function AssignDialog({ user, onClose }: DialogProps): ReactElement {
   const [chosen, setChosen] = useState<string[]>([]);
-  const held = user.roles.map(({ id }) => id);
+  const { before, stored, etag, isReady } = useStoredUser(user);
+  const held = stored.roles.map(({ id }) => id);
   const write = useWrite(
     () => setRoles(user.id, [...held, ...chosen], etag),
     () => {
@@ -105,21 +117,23 @@ function AssignDialog({ user, etag, onClose }: DialogProps): ReactElement {
       });
     },
   );
-  const preview = usePreview(['assign', user.id, ...held, '+', ...chosen], (signal) =>
-    previewRoles(user.id, [...held, ...chosen], signal),
+  const preview = usePreview(['assign', user.id, ...held, '+', ...chosen], (signal, query) =>
+    previewRoles(user.id, [...held, ...chosen], { signal, query }),
   );
+  const isStale = isCode(write.error, 'precondition_failed');
   return (
     <ConfirmDialog
       title={t.users.access.assignTo(nameOf(user))}
       confirmLabel={t.users.access.assign}
       isPending={write.isPending}
-      isDisabled={chosen.length === 0}
-      error={write.error}
+      isDisabled={chosen.length === 0 || !isReady}
+      error={isStale ? null : write.error}
       onConfirm={() => write.run(undefined)}
       onClose={onClose}
       {...(chosen.length > 0 ? { preview } : {})}
     >
       <RolePicker label={t.users.columns.roles} value={chosen} onChange={setChosen} exclude={held} isFirst />
+      <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );
 }
@@ -128,20 +142,18 @@ function RemoveDialog({
   user,
   role,
   onClose,
-}: Omit<DialogProps, 'etag'> & { role: { id: string; name: string } }): ReactElement {
-  const mayChangeAccess = useCan('access.change');
-  const preview = usePreview(['remove', user.id, role.id], (signal) =>
-    previewRemoval(user.id, [role.id], signal),
+}: DialogProps & { role: { id: string; name: string } }): ReactElement {
+  const addRoles = useAddRoles();
+  const preview = usePreview(['remove', user.id, role.id], (signal, query) =>
+    previewRemoval(user.id, [role.id], { signal, query }),
   );
   const write = useWrite(
     // Without a version: to take one role away overwrites nothing that somebody else has changed meanwhile.
     () => removeRoles(user.id, [role.id]),
-    ({ data }) => {
+    ({ result: { data } }) => {
       onClose();
       notifyUndo(t.users.access.removed(role.name, nameOf(user)), async () => {
-        // Somebody may have changed the other roles since.
-        if (mayChangeAccess) await addRoles(user.id, [role.id]);
-        else await setRoles(user.id, [...data.roles.map(({ id }) => id), role.id]);
+        await addRoles(data, [role.id]);
         await readAgain();
       });
     },

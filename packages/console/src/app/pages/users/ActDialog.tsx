@@ -1,14 +1,17 @@
 // Asks before an act on one user, shows what it would change, carries it out and offers to undo what can be undone.
 import type { AccessPreview, UpdateUser, User } from '@castellan/sdk';
 import type { ReactElement } from 'react';
+import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone, notifyUndo } from '../../components/notify.tsx';
 import { call, readAgain, useWrite } from '../../data/api.ts';
+import { isCode } from '../../data/errors.ts';
 import { nameOf } from '../../data/me.tsx';
 import { t } from '../../text.ts';
+import { changedFields } from './changed-fields.ts';
 import { DeleteDialog } from './DeleteDialog.tsx';
-import { changeUser, endSessionsOf, previewUser } from './data.ts';
+import { changeUser, endSessionsOf, previewUser, useStoredUser } from './data.ts';
 
 export type Act =
   | 'activate'
@@ -50,32 +53,37 @@ type PartProps<A> = { act: A; user: User; onClose: () => void };
 
 function AccessAct({ act, user, onClose }: PartProps<AccessAct>): ReactElement {
   const name = nameOf(user);
+  const { before, stored, etag, isReady } = useStoredUser(user);
   const preview = usePreview(
-    [act, user.id],
-    (signal): Promise<{ data: AccessPreview }> => previewUser(user.id, changes[act], signal),
+    [act, user.id, etag],
+    (signal, query): Promise<{ data: AccessPreview }> =>
+      previewUser(user.id, changes[act], { signal, query }),
   );
   const write = useWrite(
-    () => changeUser(user.id, changes[act]),
-    () => {
+    () => changeUser(user.id, changes[act], etag),
+    (changed) => {
       onClose();
       notifyUndo(t.users.done[act](name), async () => {
-        await changeUser(user.id, reverse[act]);
+        await changeUser(user.id, reverse[act], etag && changed.etag);
         await readAgain();
       });
     },
   );
+  const isStale = isCode(write.error, 'precondition_failed');
   return (
     <ConfirmDialog
       title={t.users.ask[act](name)}
       confirmLabel={t.users.acts[act]}
       isDangerous={act === 'deactivate' || act === 'demote'}
       isPending={write.isPending}
-      error={write.error}
+      isDisabled={!isReady}
+      error={isStale ? null : write.error}
       preview={preview}
       onConfirm={() => write.run(undefined)}
       onClose={onClose}
     >
       <p>{t.users.explain[act]}</p>
+      <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );
 }

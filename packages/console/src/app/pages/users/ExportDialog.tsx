@@ -72,8 +72,6 @@ export function ExportDialog({ filter, shown, total, users, onClose }: Props): R
         (await readUsers({
           path,
           filter,
-          sort: 'created_at',
-          max: Number.POSITIVE_INFINITY,
           signal: controller.signal,
           onProgress: setRead,
         }));

@@ -2,21 +2,26 @@
 import type { User } from '@castellan/sdk';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
+import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { Form } from '../../components/forms.tsx';
 import { useWrite } from '../../data/api.ts';
+import { isCode } from '../../data/errors.ts';
 import { nameOf } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { changeUser } from './data.ts';
+import { changedFields } from './changed-fields.ts';
+import { changeUser, useStoredUser } from './data.ts';
 import { generatedChoice, PasswordFields, SecretField } from './PasswordFields.tsx';
 
 export function PasswordDialog({ user, onClose }: { user: User; onClose: () => void }): ReactElement {
   const [choice, setChoice] = useState(generatedChoice);
   const [sent, setSent] = useState<string | null>(null);
   const [isDone, setDone] = useState(false);
+  const { before, stored, etag, isReady } = useStoredUser(user);
   const write = useWrite(
-    () => changeUser(user.id, { password: choice.password, must_change_password: choice.mustChange }),
+    () => changeUser(user.id, { password: choice.password, must_change_password: choice.mustChange }, etag),
     () => setDone(true),
   );
+  const isStale = isCode(write.error, 'precondition_failed');
   return (
     <Modal
       opened
@@ -45,14 +50,15 @@ export function PasswordDialog({ user, onClose }: { user: User; onClose: () => v
             write.run(undefined);
           }}
           isPending={write.isPending}
-          error={write.error}
+          error={isStale ? null : write.error}
           fields={['password']}
           submitLabel={t.users.acts.password}
-          isDisabled={choice.password === ''}
+          isDisabled={choice.password === '' || !isReady}
           onCancel={onClose}
         >
           <p>{t.users.password.text}</p>
           <PasswordFields choice={choice} onChange={setChoice} error={write.error} sent={sent} />
+          <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
         </Form>
       )}
     </Modal>

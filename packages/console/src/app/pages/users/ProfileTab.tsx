@@ -86,7 +86,7 @@ function EditForm({ user, etag, reason }: EditProps): ReactElement {
   const isDirty = Object.keys(body).length > 0;
   const write = useWrite(
     (version: string | null) => changeUser(user.id, body, version),
-    ({ data }) => {
+    ({ result: { data } }) => {
       setBase({ values: editableOf(data), etag: null });
       setValues(editableOf(data));
       notifyDone(t.users.profile.saved);

@@ -84,7 +84,7 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
           <ProfileTab user={user} etag={read.etag} status={status} rules={rules} onAct={setAct} />
         </Tabs.Panel>
         <Tabs.Panel value="access" className="user-panel">
-          <AccessTab user={user} etag={read.etag} rules={rules} />
+          <AccessTab user={user} rules={rules} />
         </Tabs.Panel>
         <Tabs.Panel value="sessions" className="user-panel">
           <SessionsTab user={user} rules={rules} onEndAll={() => setAct('endSessions')} />

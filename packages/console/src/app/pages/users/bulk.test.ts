@@ -91,11 +91,33 @@ test('a refused request changes nobody of it, and later ones are not sent', asyn
       sent.push(user?.id ?? '');
       if (user?.id === idOf(3)) throw new Error('No.');
     },
-    (done) => progress.push(done),
+    { onProgress: (done) => progress.push(done) },
   );
   assert.deepEqual(sent, [idOf(1), idOf(2), idOf(3)]);
   assert.deepEqual(progress, [1, 2]);
-  assert.deepEqual([result.done.length, result.failed.length], [2, 2]);
+  assert.deepEqual([result.done.length, result.undone.length, result.unknown.length], [2, 2, 0]);
+  assert.deepEqual(result.refused, [idOf(3)]);
+});
+
+test('of a request without an answer, nobody says that it was not carried out', async () => {
+  const lost = Object.assign(new Error('lost'), { code: 'network_error', status: 0 });
+  const result = await runInChunks(chunksOf([userOf(1), userOf(2), userOf(3)], 1), async ([user]) => {
+    if (user?.id === idOf(2)) throw lost;
+  });
+  const ids = (users: readonly ListedUser[]) => users.map(({ id }) => id);
+  assert.deepEqual(
+    [ids(result.done), ids(result.unknown), ids(result.undone)],
+    [[idOf(1)], [idOf(2)], [idOf(3)]],
+  );
+  assert.equal(result.error, lost);
+});
+
+test('a run that is stopped ends after the request under way', async () => {
+  const stop = new AbortController();
+  const result = await runInChunks(chunksOf([userOf(1), userOf(2), userOf(3)], 1), async () => stop.abort(), {
+    signal: stop.signal,
+  });
+  assert.deepEqual([result.done.length, result.undone.length, result.error], [1, 2, null]);
 });
 
 test('previews of different users add up, and a refusal stands for all', () => {

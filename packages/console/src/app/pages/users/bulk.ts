@@ -4,8 +4,11 @@ import type { AccessImpact, AccessPreview, CastellanError, ListedUser } from '@c
 export type BulkAct = 'addRoles' | 'removeRoles' | 'activate' | 'deactivate' | 'endSessions';
 export type SkipReason = 'self' | 'superuser' | 'already';
 
-/** The most users that one act takes; they are read page by page first. */
-export const MAX_USERS = 5_000;
+export type ReversibleAct = Exclude<BulkAct, 'endSessions'>;
+
+export const isReversible = (act: BulkAct): act is ReversibleAct => act !== 'endSessions';
+export const needsRoles = (act: BulkAct): boolean => act === 'addRoles' || act === 'removeRoles';
+
 /** So many users go into one request. The service takes up to 1,000. */
 const CHUNK = 500;
 
@@ -56,6 +59,8 @@ function sum(all: readonly (readonly Count[])[]): Count[] {
   return [...counts].map(([permission, subjects]) => ({ permission, subjects }));
 }
 
+export const nothingPreviewed: AccessPreview = { dry_run: true, would_be_refused: null, impact: null };
+
 /** Joins the previews of requests for different users: each user is in one of them, so numbers add up. */
 export function joinPreviews(previews: readonly AccessPreview[]): AccessPreview {
   const refused = previews.find((one) => one.would_be_refused !== null);
@@ -71,7 +76,9 @@ export function joinPreviews(previews: readonly AccessPreview[]): AccessPreview 
       losing: total(({ losing }) => losing),
       gained: sum(impacts.map(({ gained }) => gained)),
       lost: sum(impacts.map(({ lost }) => lost)),
-      subjects: impacts.flatMap(({ subjects }) => subjects),
+      subjects: impacts
+        .flatMap(({ subjects }) => subjects)
+        .toSorted((one, other) => one.name.localeCompare(other.name)),
       more: total(({ more }) => more),
       inactive: total(({ inactive }) => inactive),
     },
@@ -94,36 +101,53 @@ export function namedIn(fields: CastellanError['fields'], ids: readonly string[]
 
 export type BulkResult = {
   done: ListedUser[];
-  failed: ListedUser[];
+  /** Those of a request that got no answer: it may have been carried out. To repeat it changes nothing then. */
+  unknown: ListedUser[];
+  /** Those who were not changed. */
+  undone: ListedUser[];
   /** The ids in the refused request, in order. */
   refused: readonly string[];
+  /** Why the run ended early; null if it was stopped, or reached its end. */
   error: unknown;
 };
 
+/** Whether an error of the client leaves open what the service has done. */
+const isUnanswered = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  (error.code === 'network_error' ||
+    error.code === 'timeout' ||
+    ('status' in error && Number(error.status) >= 500));
+
+type RunOptions = {
+  /** Stops the run between two requests. */
+  signal?: AbortSignal;
+  /** Gets the number of users done so far. */
+  onProgress?: (done: number) => void;
+};
+
 /**
- * Sends one request after another and stops at the first refusal, which changes nobody of its request. `onProgress` gets
- * the number of users done so far.
+ * Sends one request after another and stops at the first failure. A refusal changes nobody of its request; a request without
+ * an answer may have changed all of them.
  */
 export async function runInChunks(
   chunks: readonly (readonly ListedUser[])[],
   send: (users: readonly ListedUser[]) => Promise<unknown>,
-  onProgress: (done: number) => void,
+  { signal, onProgress }: RunOptions = {},
 ): Promise<BulkResult> {
   const done: ListedUser[] = [];
+  const rest = (index: number): ListedUser[] => chunks.slice(index).flat();
   for (const [index, chunk] of chunks.entries()) {
+    if (signal?.aborted) return { done, unknown: [], undone: rest(index), refused: [], error: null };
     try {
       await send(chunk);
     } catch (error) {
-      const failed = chunks.slice(index).flat();
-      return {
-        done,
-        failed,
-        refused: chunk.map(({ id }) => id),
-        error,
-      };
+      if (isUnanswered(error))
+        return { done, unknown: [...chunk], undone: rest(index + 1), refused: [], error };
+      return { done, unknown: [], undone: rest(index), refused: chunk.map(({ id }) => id), error };
     }
     done.push(...chunk);
-    onProgress(done.length);
+    onProgress?.(done.length);
   }
-  return { done, failed: [], refused: [], error: null };
+  return { done, unknown: [], undone: [], refused: [], error: null };
 }

@@ -2,9 +2,11 @@
 // It must not decide what is allowed: the service does.
 import type { AccessPreview, ListedUser, Role, UpdateUser, User } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { client } from '../../../common/client.ts';
 import type { Status } from '../../components/badges.tsx';
-import { call, keepingRows, reading, readingVersioned } from '../../data/api.ts';
+import type { PreviewQuery } from '../../components/impact.tsx';
+import { call, callVersioned, keepingRows, reading, readingVersioned } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';
 
 export type UserFilter = {
@@ -17,7 +19,7 @@ export type UserFilter = {
   removal_within_hours?: number;
 };
 
-export type UserSort = 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name';
+type UserSort = 'id' | 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name';
 
 /** Two operations return the list; each has a permission of its own. */
 export const useListPath = (): '/api/v1/users' | '/api/v1/users/list' =>
@@ -34,8 +36,8 @@ export const useUserPage = (query: ListQuery) =>
 /** Users that this page has deleted: reading them again would only be a 404. */
 const deleted = new Set<string>();
 
-export async function deleteUser(id: string): Promise<void> {
-  await call('DELETE /api/v1/users/{user_id}', { path: { user_id: id } });
+export async function deleteUser(id: string, etag: string | null): Promise<void> {
+  await call('DELETE /api/v1/users/{user_id}', { path: { user_id: id }, ...versionHeader(etag) });
   deleted.add(id);
 }
 
@@ -62,6 +64,27 @@ export function useUser(id: string) {
   };
 }
 
+/**
+ * The user as stored when the dialog opened, and after each later change: an act names this version, so that it meets what
+ * the person sees. `seen` is what they saw before. Without `users.read`, there is no version to name.
+ */
+export function useStoredUser(seen: User) {
+  const { can } = useMe();
+  const [before] = useState(seen);
+  const mayRead = can('users.read');
+  const read = useQuery({
+    ...readingVersioned('GET /api/v1/users/{user_id}', { path: { user_id: seen.id } }),
+    enabled: () => mayRead && !deleted.has(seen.id),
+    refetchOnMount: 'always',
+  });
+  return {
+    before,
+    stored: read.data?.result.data ?? seen,
+    etag: read.data?.etag ?? null,
+    isReady: !mayRead || read.isFetchedAfterMount,
+  };
+}
+
 export const statusOf = (user: User, activity?: ListedUser['activity'] | null): Status => {
   if (activity) return activity.status;
   if (!user.is_active) return 'inactive';
@@ -70,52 +93,69 @@ export const statusOf = (user: User, activity?: ListedUser['activity'] | null): 
 
 const versionHeader = (etag: string | null | undefined) => (etag ? { headers: { 'if-match': etag } } : {});
 
-/** Changes a user. With an ETag, a change by somebody else in the meantime is refused (412). */
+/** Changes a user. With an ETag, a change by somebody else in the meantime is refused (412). Returns the new one. */
 export const changeUser = (id: string, body: UpdateUser, etag?: string | null) =>
-  call('PUT /api/v1/users/{user_id}', { path: { user_id: id }, body, ...versionHeader(etag) });
+  callVersioned('PUT /api/v1/users/{user_id}', { path: { user_id: id }, body, ...versionHeader(etag) });
 
 type Previewed = Promise<{ data: AccessPreview }>;
 
-export const previewUser = (id: string, body: UpdateUser, signal: AbortSignal): Previewed =>
-  client.put('/api/v1/users/{user_id}', { path: { user_id: id }, query: { dry_run: true }, body, signal });
+type Asking = { signal: AbortSignal; query: PreviewQuery };
 
-/** Replaces all roles. */
-export const setRoles = (id: string, roleIds: readonly string[], etag?: string | null) =>
-  call('POST /api/v1/users/{user_id}/roles', {
+export const previewUser = (id: string, body: UpdateUser, asking: Asking): Previewed =>
+  client.put('/api/v1/users/{user_id}', { path: { user_id: id }, body, ...asking });
+
+/** Replaces all roles. Returns the new ETag. */
+export const setRoles = (id: string, roleIds: readonly string[], etag: string | null) =>
+  callVersioned('POST /api/v1/users/{user_id}/roles', {
     path: { user_id: id },
     body: { role_ids: [...roleIds] },
     ...versionHeader(etag),
   });
 
-/** Adds roles and leaves all others as they are. Needs `access.change`. */
-export const addRoles = (id: string, roleIds: readonly string[]) =>
-  call('POST /api/v1/access/changes', { body: { changes: [{ user_id: id, add_role_ids: [...roleIds] }] } });
+/**
+ * Returns a function that adds roles to a user and leaves all others as they are. Without `access.change`, the service only
+ * replaces all roles of a user: then the roles are read first, and a change in between is refused (412).
+ */
+export function useAddRoles(): (user: User, roleIds: readonly string[]) => Promise<unknown> {
+  const { can } = useMe();
+  return async (user, roleIds) => {
+    const id = user.id;
+    if (can('access.change'))
+      return call('POST /api/v1/access/changes', {
+        body: { changes: [{ user_id: id, add_role_ids: [...roleIds] }] },
+      });
+    const { result, etag } = can('users.read')
+      ? await callVersioned('GET /api/v1/users/{user_id}', { path: { user_id: id } })
+      : { result: { data: user }, etag: null };
+    const held = result.data.roles.map((role) => role.id);
+    return setRoles(id, [...new Set([...held, ...roleIds])], etag);
+  };
+}
 
-export const previewRoles = (id: string, roleIds: readonly string[], signal: AbortSignal): Previewed =>
+export const previewRoles = (id: string, roleIds: readonly string[], asking: Asking): Previewed =>
   client.post('/api/v1/users/{user_id}/roles', {
     path: { user_id: id },
-    query: { dry_run: true },
     body: { role_ids: [...roleIds] },
-    signal,
+    ...asking,
   });
 
-export const removeRoles = (id: string, roleIds: readonly string[], etag?: string | null) =>
-  call('DELETE /api/v1/users/{user_id}/roles', {
+/** Removes roles and leaves all others as they are. Returns the new ETag. */
+export const removeRoles = (id: string, roleIds: readonly string[], etag: string | null = null) =>
+  callVersioned('DELETE /api/v1/users/{user_id}/roles', {
     path: { user_id: id },
     body: { role_ids: [...roleIds] },
     ...versionHeader(etag),
   });
 
-export const previewRemoval = (id: string, roleIds: readonly string[], signal: AbortSignal): Previewed =>
+export const previewRemoval = (id: string, roleIds: readonly string[], asking: Asking): Previewed =>
   client.delete('/api/v1/users/{user_id}/roles', {
     path: { user_id: id },
-    query: { dry_run: true },
     body: { role_ids: [...roleIds] },
-    signal,
+    ...asking,
   });
 
-export const previewDeletion = (id: string, signal: AbortSignal): Previewed =>
-  client.delete('/api/v1/users/{user_id}', { path: { user_id: id }, query: { dry_run: true }, signal });
+export const previewDeletion = (id: string, asking: Asking): Previewed =>
+  client.delete('/api/v1/users/{user_id}', { path: { user_id: id }, ...asking });
 
 export const endSessionsOf = (id: string) =>
   call('DELETE /api/v1/users/{user_id}/sessions', { path: { user_id: id } });

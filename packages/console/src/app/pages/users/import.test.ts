@@ -2,26 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListedUser } from '@castellan/sdk';
-import { judgeRows, MAX_ROWS, parseCsv, readRows, textOf } from './import.ts';
-
-test('cells may hold quotes, separators and line breaks', () => {
-  assert.deepEqual(parseCsv('\uFEFFa,b\r\n"x, ""y""","1\n2"\r\n\r\nz'), [
-    ['a', 'b'],
-    ['x, "y"', '1\n2'],
-    ['z'],
-  ]);
-});
-
-test('spreadsheets that write semicolons are read', () => {
-  assert.deepEqual(parseCsv('email;first_name\na@example.com;Ada'), [
-    ['email', 'first_name'],
-    ['a@example.com', 'Ada'],
-  ]);
-});
+import { impactOfCreation, judgeRows, MAX_ROWS, readRows, textOf } from './import.ts';
 
 test('a file in Windows-1252 keeps its umlauts', () => {
   assert.equal(textOf(Uint8Array.from([0x4d, 0xfc, 0x6c, 0x6c, 0x65, 0x72]).buffer), 'Müller');
   assert.equal(textOf(new TextEncoder().encode('Müller').buffer), 'Müller');
+});
+
+test('a file in UTF-16, as spreadsheets save "Unicode text", is read', () => {
+  assert.equal(textOf(Uint8Array.from([0xff, 0xfe, 0x61, 0, 0xfc, 0]).buffer), 'aü');
+  assert.equal(textOf(Uint8Array.from([0xfe, 0xff, 0, 0x61, 0, 0xfc]).buffer), 'aü');
 });
 
 test('columns may stand in any order, and an export can be imported', () => {
@@ -32,16 +22,34 @@ test('columns may stand in any order, and an export can be imported', () => {
       first_name: '=Ada',
       last_name: '',
       roles: ['Editor', 'Auditor'],
+      isTooLong: false,
     },
   ]);
 });
 
+test('rows keep the lines of the file, also behind blank ones and cells of several lines', () => {
+  const rows = readRows('email,first_name\n\n"a@example.com","Ada\nB."\n\nb@example.com,Bob');
+  assert.ok(Array.isArray(rows));
+  assert.deepEqual(
+    rows.map(({ line }) => line),
+    [3, 6],
+  );
+});
+
 test('a file without rows, without columns or with too many rows is refused', () => {
-  assert.equal(readRows(''), 'empty');
-  assert.equal(readRows('email,first_name'), 'empty');
-  assert.equal(readRows('mail,name\na@example.com,Ada'), 'columns');
+  assert.deepEqual(readRows(''), { problem: 'empty' });
+  assert.deepEqual(readRows('email,first_name'), { problem: 'empty' });
+  assert.deepEqual(readRows('mail,name\na@example.com,Ada'), { problem: 'columns' });
+  assert.deepEqual(readRows('email,first_name,Email\na@example.com,Ada,x'), { problem: 'columns' });
   const rows = 'a@example.com,Ada\n'.repeat(MAX_ROWS + 1);
-  assert.equal(readRows(`email,first_name\n${rows}`), 'rows');
+  assert.deepEqual(readRows(`email,first_name\n${rows}`), { problem: 'rows' });
+});
+
+test('a quote that is not closed swallows nothing: the file is refused, with its line', () => {
+  assert.deepEqual(readRows('email,first_name\na@example.com,"Ada\nb@example.com,Bob\n'), {
+    problem: 'unclosed',
+    line: 2,
+  });
 });
 
 const ada: ListedUser = {
@@ -69,6 +77,7 @@ test('each row gets a verdict', () => {
       'nobody,Ada,,',
       'noname@example.com,,,',
       'role@example.com,Rob,,Unknown',
+      'long@example.com,Lou,,,more',
     ].join('\n'),
   );
   assert.ok(Array.isArray(rows));
@@ -89,10 +98,35 @@ test('each row gets a verdict', () => {
       [5, 'error', 'email'],
       [6, 'error', 'name'],
       [7, 'error', 'role'],
+      [8, 'error', 'cells'],
     ],
   );
+  assert.equal(verdicts[2]?.kind === 'error' && verdicts[2].detail, '3', 'the line of the first one');
   assert.deepEqual(verdicts[0]?.kind === 'create' && verdicts[0].roleIds, ['r1']);
   assert.deepEqual(verdicts[1]?.kind === 'assign' && verdicts[1].roleNames, ['Auditor']);
+});
+
+test('new users gain what their roles give, each permission once', () => {
+  const rows = readRows('email,first_name,roles\nnew@example.com,Neo,One;Two\nplain@example.com,Pia,');
+  assert.ok(Array.isArray(rows));
+  const ids = new Map([
+    ['one', 'r1'],
+    ['two', 'r2'],
+  ]);
+  const permission = (name: string) => ({ name });
+  const impact = impactOfCreation(
+    judgeRows(rows, new Map(), ids),
+    new Map([
+      ['r1', { permissions: [permission('a.read')] }],
+      ['r2', { permissions: [permission('a.read'), permission('a.write')] }],
+    ]),
+  );
+  assert.deepEqual([impact.gaining, impact.losing], [1, 0]);
+  assert.deepEqual(impact.subjects[0]?.gained, ['a.read', 'a.write']);
+  assert.deepEqual(impact.gained, [
+    { permission: 'a.read', subjects: 1 },
+    { permission: 'a.write', subjects: 1 },
+  ]);
 });
 
 test('a user who has all roles stays as they are', () => {

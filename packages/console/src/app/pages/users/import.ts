@@ -1,11 +1,21 @@
 // Reads a CSV file of users and says, for each row, what an import would do. It writes nothing.
-import type { ListedUser } from '@castellan/sdk';
+import type { AccessImpact, ListedUser } from '@castellan/sdk';
+import { CsvError, type CsvFault, type CsvRow, parseCsv, withoutApostrophes } from '../../components/csv.ts';
 
 /** More rows are refused: each is at least two requests. */
 export const MAX_ROWS = 1_000;
 
-/** Returns the text of a file in UTF-8, or else in Windows-1252, in which spreadsheets of Western Europe save CSV. */
+/** Larger files are not read. */
+export const MAX_BYTES = 5_242_880;
+
+/**
+ * Returns the text of a file in UTF-8, in UTF-16 with a byte order mark, or else in Windows-1252, in which spreadsheets of
+ * Western Europe save CSV.
+ */
 export function textOf(bytes: ArrayBuffer): string {
+  const [first, second] = new Uint8Array(bytes);
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -15,75 +25,54 @@ export function textOf(bytes: ArrayBuffer): string {
 
 export const importColumns = ['email', 'first_name', 'last_name', 'roles'] as const;
 
-/** Returns the cells of a CSV text (RFC 4180), with commas or semicolons between them. Rows without text are left out. */
-export function parseCsv(text: string): string[][] {
-  const body = text.replace(/^\uFEFF/, '');
-  const head = body.slice(0, body.search(/[\r\n]|$/));
-  const separator = head.split(';').length > head.split(',').length ? ';' : ',';
-  const rows: string[][] = [];
-  let row: string[] = [];
-  let cell = '';
-  let isQuoted = false;
-  const endRow = (): void => {
-    row.push(cell);
-    if (row.some((one) => one.trim() !== '')) rows.push(row);
-    row = [];
-    cell = '';
-  };
-  for (let at = 0; at < body.length; at += 1) {
-    const character = body[at] ?? '';
-    if (isQuoted) {
-      if (character !== '"') cell += character;
-      else if (body[at + 1] === '"') {
-        cell += '"';
-        at += 1;
-      } else isQuoted = false;
-    } else if (character === '"' && cell === '') isQuoted = true;
-    else if (character === separator) {
-      row.push(cell);
-      cell = '';
-    } else if (character === '\n') endRow();
-    else if (character !== '\r') cell += character;
-  }
-  endRow();
-  return rows;
-}
-
 export type ImportRow = {
-  /** As in the file; the first row below the names of the columns is 2. */
+  /** The line of the file in which the row begins. */
   line: number;
   email: string;
   first_name: string;
   last_name: string;
   roles: string[];
+  /** The row has more cells than the first one: a quote or a separator is wrong. */
+  isTooLong: boolean;
 };
 
-export type FileProblem = 'empty' | 'columns' | 'rows';
-
-/** An apostrophe that an export put before a formula is taken away again. */
-const clean = (cell = ''): string => cell.trim().replace(/^'(?=[=+\-@])/, '');
+/** What is wrong with the file, and the line where one can be named. */
+export type FileProblem =
+  | { problem: 'empty' | 'columns' | 'rows' | 'size' }
+  | { problem: CsvFault; line: number };
 
 /** Returns the rows, or what is wrong with the file. Columns may stand in any order; others are ignored. */
 export function readRows(text: string): ImportRow[] | FileProblem {
-  const [head, ...body] = parseCsv(text);
-  if (!head || body.length === 0) return 'empty';
-  const names = head.map((name) => name.trim().toLowerCase());
-  const at = (name: string): number => names.indexOf(name);
-  if (at('email') === -1 || at('first_name') === -1) return 'columns';
-  if (body.length > MAX_ROWS) return 'rows';
-  return body.map((cells, index) => ({
-    line: index + 2,
-    email: clean(cells[at('email')]).toLowerCase(),
-    first_name: clean(cells[at('first_name')]),
-    last_name: clean(cells[at('last_name')]),
-    roles: clean(cells[at('roles')])
-      .split(';')
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
-  }));
+  let rows: CsvRow[];
+  try {
+    rows = parseCsv(text);
+  } catch (error) {
+    if (error instanceof CsvError) return { problem: error.fault, line: error.line };
+    throw error;
+  }
+  const [head, ...body] = rows;
+  if (!head || body.length === 0) return { problem: 'empty' };
+  const names = head.cells.map((name) => name.trim().toLowerCase());
+  const isTwice = importColumns.some((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (!names.includes('email') || !names.includes('first_name') || isTwice) return { problem: 'columns' };
+  if (body.length > MAX_ROWS) return { problem: 'rows' };
+  return body.map(({ line, cells }) => {
+    const read = (name: string): string => withoutApostrophes((cells[names.indexOf(name)] ?? '').trim());
+    return {
+      line,
+      email: read('email').toLowerCase(),
+      first_name: read('first_name'),
+      last_name: read('last_name'),
+      roles: read('roles')
+        .split(';')
+        .map((name) => name.trim())
+        .filter((name) => name !== ''),
+      isTooLong: cells.slice(names.length).some((one) => one.trim() !== ''),
+    };
+  });
 }
 
-type RowProblem = 'email' | 'name' | 'duplicate' | 'role';
+type RowProblem = 'cells' | 'email' | 'name' | 'duplicate' | 'role';
 
 export type Verdict =
   | { kind: 'create'; row: ImportRow; roleIds: string[] }
@@ -100,12 +89,14 @@ export function judgeRows(
   users: ReadonlyMap<string, ListedUser>,
   roles: ReadonlyMap<string, string>,
 ): Verdict[] {
-  const seen = new Set<string>();
+  const lines = new Map<string, number>();
   return rows.map((row): Verdict => {
     const error = (problem: RowProblem, detail: string): Verdict => ({ kind: 'error', row, problem, detail });
+    if (row.isTooLong) return error('cells', '');
     if (!/^[^\s@]+@[^\s@]+$/.test(row.email)) return error('email', row.email);
-    if (seen.has(row.email)) return error('duplicate', row.email);
-    seen.add(row.email);
+    const earlier = lines.get(row.email);
+    if (earlier !== undefined) return error('duplicate', String(earlier));
+    lines.set(row.email, row.line);
     const unknown = row.roles.filter((name) => !roles.has(name.toLowerCase()));
     if (unknown.length > 0) return error('role', unknown.join(', '));
     const user = users.get(row.email);
@@ -124,4 +115,34 @@ export function judgeRows(
       roleNames: added.map(([, name]) => name),
     };
   });
+}
+
+/** Returns what new users gain: they have nothing but the roles of their rows. */
+export function impactOfCreation(
+  verdicts: readonly Verdict[],
+  roles: ReadonlyMap<string, { permissions: readonly { name: string }[] }>,
+): AccessImpact {
+  const subjects = verdicts.flatMap((verdict) => {
+    if (verdict.kind !== 'create') return [];
+    const gained = new Set(
+      verdict.roleIds.flatMap((id) => roles.get(id)?.permissions.map(({ name }) => name) ?? []),
+    );
+    const { email, first_name, last_name } = verdict.row;
+    const name = `${`${first_name} ${last_name}`.trim()} (${email})`;
+    return gained.size === 0
+      ? []
+      : [{ type: 'user' as const, id: email, name, gained: [...gained].toSorted(), lost: [] }];
+  });
+  const counts = new Map<string, number>();
+  for (const permission of subjects.flatMap(({ gained }) => gained))
+    counts.set(permission, (counts.get(permission) ?? 0) + 1);
+  return {
+    gaining: subjects.length,
+    losing: 0,
+    gained: [...counts].toSorted().map(([permission, count]) => ({ permission, subjects: count })),
+    lost: [],
+    subjects,
+    more: 0,
+    inactive: 0,
+  };
 }

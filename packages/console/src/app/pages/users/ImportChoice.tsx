@@ -1,0 +1,56 @@
+// Chooses the file of an import and says what is wrong with it, with the line.
+import { Button, FileButton, Group } from '@mantine/core';
+import { IconUpload } from '@tabler/icons-react';
+import { type ReactElement, useRef } from 'react';
+import { formatNumber } from '../../../common/format.ts';
+import { saveFile, toCsv } from '../../components/csv.ts';
+import { t } from '../../text.ts';
+import { type FileProblem, importColumns } from './import.ts';
+
+const saveTemplate = (): void =>
+  saveFile(
+    'users-template.csv',
+    toCsv([[...importColumns], ['ada@example.com', 'Ada', 'Lovelace', 'Editor; Auditor']]),
+  );
+
+const sentenceOf = (problem: FileProblem): string =>
+  'line' in problem
+    ? t.users.import.faults[problem.problem](formatNumber(problem.line))
+    : t.users.import.problems[problem.problem];
+
+type Props = { problem: FileProblem | null; onFile: (file: File) => void };
+
+export function ImportChoice({ problem, onFile }: Props): ReactElement {
+  const forget = useRef<() => void>(null);
+  return (
+    <>
+      <p>{t.users.import.text}</p>
+      <Group gap="xs">
+        <FileButton
+          accept=".csv,text/csv"
+          inputProps={{ 'aria-label': t.users.import.file }}
+          resetRef={forget}
+          onChange={(file) => {
+            // The same file, mended, can be chosen again.
+            forget.current?.();
+            if (file) onFile(file);
+          }}
+        >
+          {(props) => (
+            <Button {...props} leftSection={<IconUpload size={16} aria-hidden />} data-autofocus>
+              {t.users.import.choose}
+            </Button>
+          )}
+        </FileButton>
+        <Button variant="default" onClick={saveTemplate}>
+          {t.users.import.template}
+        </Button>
+      </Group>
+      {problem && (
+        <p role="alert" className="field-problem">
+          {sentenceOf(problem)}
+        </p>
+      )}
+    </>
+  );
+}

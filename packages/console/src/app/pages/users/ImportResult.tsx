@@ -1,0 +1,59 @@
+// After an import: how many rows were done, which failed and why, and which were not reached.
+import { Button, Group } from '@mantine/core';
+import type { ReactElement } from 'react';
+import { saveFile, toCsv } from '../../components/csv.ts';
+import { t } from '../../text.ts';
+import { importColumns, type Verdict } from './import.ts';
+
+type Props = {
+  /** The rows that were tried. */
+  verdicts: readonly Verdict[];
+  failures: ReadonlyMap<number, string>;
+  /** The rows after the one at which the import was stopped. */
+  undone: readonly Verdict[];
+  onClose: () => void;
+};
+
+export function ImportResult({ verdicts, failures, undone, onClose }: Props): ReactElement {
+  const failed = verdicts.filter(({ row }) => failures.has(row.line));
+  const left = [...failed, ...undone];
+  const download = (): void =>
+    saveFile(
+      'users-failed.csv',
+      toCsv([
+        [...importColumns, 'error'],
+        ...left.map(({ row }) => [
+          row.email,
+          row.first_name,
+          row.last_name,
+          row.roles.join('; '),
+          failures.get(row.line) ?? '',
+        ]),
+      ]),
+    );
+  return (
+    <>
+      <p role="status">
+        {t.users.import.result(verdicts.length - failed.length, failed.length)}
+        {undone.length > 0 && ` ${t.users.import.unreached(undone.length)}`}
+      </p>
+      {failed.length > 0 && (
+        <ul className="reasons">
+          {failed.map(({ row }) => (
+            <li key={row.line}>
+              {t.users.import.failedRow(row.line, row.email)} {failures.get(row.line)}
+            </li>
+          ))}
+        </ul>
+      )}
+      <Group justify="flex-end" gap="xs">
+        {left.length > 0 && (
+          <Button variant="default" onClick={download}>
+            {t.users.import.download}
+          </Button>
+        )}
+        <Button onClick={onClose}>{t.common.actions.close}</Button>
+      </Group>
+    </>
+  );
+}

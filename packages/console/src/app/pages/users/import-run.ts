@@ -1,0 +1,88 @@
+// What an import reads and writes: the existing users and roles, a preview, and one request for each row.
+import type { AccessPreview, ListedUser, Role } from '@castellan/sdk';
+import { client } from '../../../common/client.ts';
+import type { PreviewQuery } from '../../components/impact.tsx';
+import { call } from '../../data/api.ts';
+import { chunksOf, joinPreviews } from './bulk.ts';
+import { previewRoles, type useAddRoles, type useListPath } from './data.ts';
+import { type ImportRow, impactOfCreation, judgeRows, type Verdict } from './import.ts';
+import { makePassword } from './password.ts';
+
+/** So many users are looked up at the same time. */
+const LOOKUPS = 6;
+
+type Lookup = {
+  path: ReturnType<typeof useListPath>;
+  mayReadRoles: boolean;
+  signal: AbortSignal;
+  onProgress: (done: number, all: number) => void;
+};
+
+export type Judged = { verdicts: Verdict[]; roles: ReadonlyMap<string, Role> };
+
+/** Returns what would happen to each row, and the roles by id. */
+export async function judge(rows: readonly ImportRow[], lookup: Lookup): Promise<Judged> {
+  const { path, mayReadRoles, signal, onProgress } = lookup;
+  const users = new Map<string, ListedUser>();
+  const emails = [...new Set(rows.map(({ email }) => email).filter((one) => one !== ''))];
+  for (let at = 0; at < emails.length; at += LOOKUPS) {
+    onProgress(at, emails.length);
+    const found = await Promise.all(
+      emails
+        .slice(at, at + LOOKUPS)
+        .map((email) => call(`GET ${path}`, { query: { email, size: 1 }, signal })),
+    );
+    for (const user of found.flatMap(({ data }) => data.items)) users.set(user.email, user);
+  }
+  const roles = mayReadRoles ? (await call('GET /api/v1/roles/list', { signal })).data : [];
+  const ids = new Map(roles.map(({ id, name }) => [name.toLowerCase(), id]));
+  return {
+    verdicts: judgeRows(rows, users, ids),
+    roles: new Map(roles.map((role) => [role.id, role])),
+  };
+}
+
+type Asking = { mayChangeAccess: boolean; signal: AbortSignal; query: PreviewQuery };
+
+/** Returns what the import would change. Only roles of existing users are asked of the service. */
+export async function previewImport(
+  { verdicts, roles }: Judged,
+  { mayChangeAccess, signal, query }: Asking,
+): Promise<AccessPreview> {
+  const created: AccessPreview = {
+    dry_run: true,
+    would_be_refused: null,
+    impact: impactOfCreation(verdicts, roles),
+  };
+  const previews = [created];
+  const assigned = verdicts.filter((verdict) => verdict.kind === 'assign');
+  if (mayChangeAccess)
+    for (const chunk of chunksOf(assigned)) {
+      const changes = chunk.map(({ user, roleIds }) => ({ user_id: user.id, add_role_ids: [...roleIds] }));
+      const { data } = await client.post('/api/v1/access/changes', { query, body: { changes }, signal });
+      previews.push(data);
+    }
+  else
+    for (const { user, roleIds } of assigned) {
+      const all = [...user.roles.map(({ id }) => id), ...roleIds];
+      previews.push((await previewRoles(user.id, all, { signal, query })).data);
+    }
+  return joinPreviews(previews);
+}
+
+/** A new user gets a password that nobody knows; they choose their own with "Forgot password". */
+export async function carryOut(verdict: Verdict, addRoles: ReturnType<typeof useAddRoles>): Promise<void> {
+  if (verdict.kind === 'assign') await addRoles(verdict.user, verdict.roleIds);
+  if (verdict.kind !== 'create') return;
+  const { email, first_name, last_name } = verdict.row;
+  await call('POST /api/v1/users', {
+    body: {
+      email,
+      first_name,
+      last_name,
+      password: makePassword(),
+      must_change_password: true,
+      role_id: verdict.roleIds,
+    },
+  });
+}
