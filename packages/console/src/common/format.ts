@@ -67,17 +67,28 @@ export function formatAgo(iso: string, now: number = Date.now()): string {
   return unit ? relative.format(Math.trunc(seconds / unit[1]), unit[0]) : relative.format(0, 'second');
 }
 
-const durationUnits: readonly (readonly [string, number])[] = [
+type DurationUnit = 'day' | 'hour' | 'minute' | 'second';
+
+const durationUnits: readonly (readonly [DurationUnit, number])[] = [
   ['day', 86_400],
   ['hour', 3_600],
   ['minute', 60],
   ['second', 1],
 ];
 
-/** Such as "2 minutes", rounded up to a whole unit. */
+/** Rounds up to a whole unit, at least one second. */
+function durationOf(seconds: number): [count: number, unit: DurationUnit] {
+  const [unit, size] = durationUnits.find(([, one]) => seconds >= one) ?? (['second', 1] as const);
+  return [Math.max(1, Math.ceil(seconds / size)), unit];
+}
+
+/** Such as "2 days", which is "2 Tage" in German. After a preposition, use `formatIn`: there it is "in 2 Tagen". */
 export function formatDuration(seconds: number): string {
-  const [unit, size] = durationUnits.find(([, one]) => seconds >= one) ?? ['second', 1];
-  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(
-    Math.max(1, Math.ceil(seconds / size)),
-  );
+  const [count, unit] = durationOf(seconds);
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(count);
+}
+
+/** Such as "in 2 days". The texts of a page have no "in" of their own: the case of the noun depends on it. */
+export function formatIn(seconds: number): string {
+  return new Intl.RelativeTimeFormat(locale, { numeric: 'always' }).format(...durationOf(seconds));
 }

@@ -82,7 +82,7 @@ export const common = {
     timeout: 'The service does not respond. Try again.',
     requestId: (id: string) => `Request ${id}`,
     unexpected: 'Something unexpected happened.',
-    retryAfter: (wait: string) => `Try again in ${wait}.`,
+    retryAfter: (wait: string) => `Try again ${wait}.`,
     pageFailed: 'This page failed',
     pageFailedHelp: 'Reload it. If it fails again, tell your administrator what you did.',
     reload: 'Reload',

@@ -19,8 +19,8 @@ export const de: AuthTexts = {
   timeout: 'Der Dienst antwortet nicht. Versuchen Sie es erneut.',
   cookies:
     'Ihr Browser hat unser Cookie nicht behalten. Erlauben Sie Cookies für diese Website und versuchen Sie es erneut.',
-  limited: (wait) => `Zu viele Anfragen. Versuchen Sie es in ${wait} erneut.`,
-  waiting: (wait) => `Erneut versuchen in ${wait}`,
+  limited: (wait) => `Zu viele Anfragen. Versuchen Sie es ${wait} erneut.`,
+  waiting: (wait) => `Erneut versuchen ${wait}`,
   unexpected: 'Es ist etwas Unerwartetes passiert. Versuchen Sie es erneut.',
   requestId: (id) => `Anfrage ${id}`,
   byCode: errorTexts,
@@ -32,7 +32,7 @@ export const de: AuthTexts = {
     register: 'Konto erstellen',
     noAccount: 'Noch kein Konto?',
     locked: (wait) =>
-      `Dieses Konto ist nach zu vielen Fehlversuchen gesperrt. Versuchen Sie es in ${wait} erneut.`,
+      `Dieses Konto ist nach zu vielen Fehlversuchen gesperrt. Versuchen Sie es ${wait} erneut.`,
     unverified:
       'Diese E-Mail-Adresse ist noch nicht bestätigt. Folgen Sie dem Link in unserer E-Mail, oder fordern Sie einen neuen an.',
     resend: 'Neuen Link senden',
@@ -53,7 +53,7 @@ export const de: AuthTexts = {
     textWithout: 'Folgen Sie dem Link in unserer E-Mail, um Ihre E-Mail-Adresse zu bestätigen.',
     help: 'Nichts angekommen? Sehen Sie im Spam-Ordner nach, oder fordern Sie eine neue E-Mail an.',
     resend: 'Erneut senden',
-    resendIn: (wait) => `Erneut senden in ${wait}`,
+    resendIn: (wait) => `Erneut senden ${wait}`,
     sent: 'Falls diese E-Mail-Adresse zu einem noch nicht bestätigten Konto gehört, ist eine E-Mail mit einem Link unterwegs.',
   },
   verify: {
