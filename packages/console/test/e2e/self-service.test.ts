@@ -373,6 +373,17 @@ test('pages show the name of the service and link to the application', async (t)
   assert.equal(await onward.getAttribute('href'), 'https://app.example.com/start?a=1&b=2');
 });
 
+test('the page of a forgotten password says how long the link works', async (t) => {
+  for (const [locale, text] of [
+    ['en', 'It works once, within 30 minutes.'],
+    ['de', 'Er funktioniert nur einmal und ist 30 Minuten gültig.'],
+  ] as const) {
+    const { page } = await visit(t, [], { locale });
+    await page.goto('/forgot');
+    await page.getByText(text).waitFor();
+  }
+});
+
 test('the pages speak German to those who ask for it, and remember another choice', async (t) => {
   const { page } = await visit(t, [], { locale: 'de-AT' });
   await page.goto('/login');

@@ -84,7 +84,8 @@ export const de: AuthTexts = {
   broken: 'Dieser Link funktioniert nicht',
   forgot: {
     title: 'Passwort vergessen?',
-    text: 'Wir senden Ihnen einen Link, mit dem Sie ein neues setzen. Er gilt einmal und für kurze Zeit.',
+    text: (lifetime) =>
+      `Wir senden Ihnen einen Link, mit dem Sie ein neues setzen. Er funktioniert nur einmal und ist ${lifetime} gültig.`,
     submit: 'Link senden',
     done: 'Sehen Sie in Ihr Postfach',
     sent: 'Falls es zu dieser E-Mail-Adresse ein aktives Konto gibt, ist eine E-Mail mit einem Link unterwegs.',

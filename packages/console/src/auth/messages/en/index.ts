@@ -78,7 +78,8 @@ export const en = {
   broken: 'This link does not work',
   forgot: {
     title: 'Forgot your password?',
-    text: 'We will send you a link to set a new one. It works once, for a short time.',
+    text: (lifetime: string) =>
+      `We will send you a link to set a new one. It works once, within ${lifetime}.`,
     submit: 'Send the link',
     done: 'Check your mail',
     sent: 'If this email address has an active account, a mail with a link is on its way.',
