@@ -1,10 +1,10 @@
 // Dates, times and numbers as people read them, in the language of the page.
 import { locale } from './language.ts';
-import { readPreference, writePreference } from './preferences.ts';
+import { readBrowserPreference, writeBrowserPreference } from './preferences.ts';
 
 export type Zone = 'local' | 'utc';
 
-let zone: Zone = readPreference('zone') === 'utc' ? 'utc' : 'local';
+let zone: Zone = readBrowserPreference('zone') === 'utc' ? 'utc' : 'local';
 const listeners = new Set<() => void>();
 
 export const currentZone = (): Zone => zone;
@@ -12,7 +12,7 @@ export const currentZone = (): Zone => zone;
 /** Stores the zone in which all times are shown. */
 export function switchZone(next: Zone): void {
   zone = next;
-  writePreference('zone', next);
+  writeBrowserPreference('zone', next);
   for (const listener of [...listeners]) listener();
 }
 
@@ -48,9 +48,9 @@ export const formatDay = (iso: string): string => days[zone].format(new Date(iso
 /** With the day of the week, for headings. */
 export const formatLongDay = (iso: string): string => longDays[zone].format(new Date(iso));
 export const formatClock = (iso: string): string => clock[zone].format(new Date(iso));
-/** The abbreviation of the zone in which times are shown, such as "UTC" or "GMT+1". */
-export const zoneName = (): string =>
-  full[zone].formatToParts(new Date()).find(({ type }) => type === 'timeZoneName')?.value ?? 'UTC';
+/** The abbreviation of the zone in which times are shown, such as "UTC" or "GMT+1", at that time of the year. */
+export const zoneName = (at: Date = new Date()): string =>
+  full[zone].formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? 'UTC';
 
 const units: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['year', 365 * 86_400],

@@ -122,6 +122,7 @@ export const common: Messages['common'] = {
     offline: 'Sie sind offline. Änderungen können nicht gespeichert werden.',
   },
   password: passwordTexts,
+  inZone: (label, zone) => `${label} (${zone})`,
   leave: {
     title: 'Ohne Speichern verlassen?',
     text: 'Ihre Eingaben auf dieser Seite gehen verloren.',

@@ -123,6 +123,8 @@ export const common = {
     offline: 'You are offline. Changes cannot be saved.',
   },
   password: passwordTexts,
+  /** The label of a time, with the zone in which it is typed. */
+  inZone: (label: string, zone: string) => `${label} (${zone})`,
   leave: {
     title: 'Leave without saving?',
     text: 'What you typed on this page will be lost.',
