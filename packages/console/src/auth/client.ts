@@ -53,5 +53,5 @@ export const reasonsOf = (error: unknown): readonly string[] =>
 export function fieldMessage(error: unknown, field: string): string | null {
   if (!(error instanceof CastellanError)) return null;
   const found = error.fields.find((one) => one.field === field);
-  return found ? (t.byField[found.code] ?? found.message) : null;
+  return found ? (t.byField[found.code] ?? t.byCode[found.code] ?? found.message) : null;
 }

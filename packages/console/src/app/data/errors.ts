@@ -40,7 +40,10 @@ export function failureOf(error: unknown): Failure {
     code: error.code,
     requestId: error.requestId,
     fields: new Map(
-      error.fields.map(({ field, code, message }) => [field, t.common.errors.byField[code] ?? message]),
+      error.fields.map(({ field, code, message }) => [
+        field,
+        t.common.errors.byField[code] ?? t.common.errors.byCode[code] ?? message,
+      ]),
     ),
     reasons: error.reasons,
     requiredPermission: typeof required === 'string' ? required : null,

@@ -22,7 +22,6 @@ export const de: AuthTexts = {
   limited: (wait) => `Zu viele Anfragen. Versuchen Sie es ${wait} erneut.`,
   waiting: (wait) => `Erneut versuchen ${wait}`,
   unexpected: 'Es ist etwas Unerwartetes passiert. Versuchen Sie es erneut.',
-  requestId: (id) => `Anfrage ${id}`,
   byCode: errorTexts,
   byField: fieldTexts,
   login: {
@@ -36,7 +35,6 @@ export const de: AuthTexts = {
     unverified:
       'Diese E-Mail-Adresse ist noch nicht bestätigt. Folgen Sie dem Link in unserer E-Mail, oder fordern Sie einen neuen an.',
     resend: 'Neuen Link senden',
-    changed: 'Alle Sitzungen wurden beendet. Melden Sie sich mit dem neuen Passwort an.',
   },
   register: {
     title: 'Konto erstellen',

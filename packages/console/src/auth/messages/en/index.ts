@@ -21,7 +21,6 @@ export const en = {
   limited: (wait: string) => `Too many requests. Try again ${wait}.`,
   waiting: (wait: string) => `Try again ${wait}`,
   unexpected: 'Something unexpected happened. Try again.',
-  requestId: (id: string) => `Request ${id}`,
   /** By code of the service. A code that is not here shows the text of the service. */
   byCode: noTexts,
   /** By code of a field error. */
@@ -35,7 +34,6 @@ export const en = {
     locked: (wait: string) => `This account is locked after too many failed attempts. Try again ${wait}.`,
     unverified: 'This email address is not confirmed yet. Follow the link in our mail, or request a new one.',
     resend: 'Send a new link',
-    changed: 'Every session has ended. Sign in with the new password.',
   },
   register: {
     title: 'Create an account',
