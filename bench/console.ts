@@ -1,16 +1,18 @@
 // Measures the first paint of the console in Chromium against a running service; prints a Markdown table.
 // `CASTELLAN_URL=… CASTELLAN_EMAIL=… CASTELLAN_PASSWORD=… node bench/console.ts`, about a minute. Fill the service before:
 // `castellan demo --users 12000`. CHROMIUM names the browser (/usr/bin/chromium), BENCH_ROUNDS the rounds (5).
-import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { openBrowser } from '@castellan/testing/e2e/browser';
 import { markdown, median } from './table.ts';
 
 const {
   CASTELLAN_URL: url = 'http://localhost:8000',
   CASTELLAN_EMAIL: email = 'admin@example.com',
   CASTELLAN_PASSWORD: password = '',
-  CHROMIUM: executablePath = '/usr/bin/chromium',
   BENCH_ROUNDS: rounds = '5',
 } = process.env;
+
+type Browser = Awaited<ReturnType<typeof openBrowser>>;
+type BrowserContextOptions = NonNullable<Parameters<Browser['newContext']>[0]>;
 
 type Condition = { name: string; cpu: number; network: { latency: number; bitsPerSecond: number } | null };
 const conditions: readonly Condition[] = [
@@ -90,7 +92,8 @@ async function signIn(browser: Browser): Promise<BrowserContextOptions> {
   return { baseURL: url, storageState };
 }
 
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+const ends: (() => unknown)[] = [];
+const browser = await openBrowser({ after: (end) => void ends.push(end) });
 try {
   const signedIn = await signIn(browser);
   const rows: string[][] = [];
@@ -115,5 +118,5 @@ try {
     `${markdown(['Page', 'Condition', 'FCP, s', 'LCP, s', 'First rows, s', 'CLS', 'API requests before them'], rows)}\n`,
   );
 } finally {
-  await browser.close();
+  for (const end of ends) await end();
 }
