@@ -76,4 +76,8 @@ async function signIn({
   localStorage.setItem(hint, 'test');
 }
 
+/** Waits until the focus is in an element of the selector. On the body, keyboards would begin again at the top. */
+export const assertFocusIn = (page: Page, selector: string): Promise<void> =>
+  page.locator(`${selector}:focus, ${selector} :focus`).waitFor({ state: 'attached' });
+
 export const heading = (page: Page) => page.getByRole('heading', { level: 1 });

@@ -20,7 +20,7 @@ const collect = `(() => {
   const skipped = 'time, code, kbd, .mono, [data-raw], script, style, noscript, [lang]:not(html)';
   const attributes = ['aria-label', 'placeholder', 'title', 'alt'];
   const found = [];
-  const outside = (text) => text.replaceAll(/\\u27e6[^]*?\\u27e7/g, ' ').replaceAll(/[\\u27e6\\u27e7]/g, ' ').trim();
+  const outside = (text) => text.replaceAll(/\\u27e6(?:[^\\u27e6\\u27e7]|\\u27e6[^\\u27e7]*\\u27e7)*\\u27e7/g, ' ').replaceAll(/[\\u27e6\\u27e7]/g, ' ').trim();
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     if (node instanceof Element) {

@@ -23,6 +23,8 @@ export const fieldExamples: Readonly<Record<string, unknown>> = {
   message: 'Done.',
   reason: 'starting',
   origin_address: '203.0.113.7',
+  last_address: '203.0.113.7',
+  unusual_network: null,
   user_agent: 'Mozilla/5.0 (X11; Linux x64) Firefox/140.0',
   required_permission: 'role.read',
   request_id: '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210',

@@ -8,6 +8,15 @@ export const Session = Type.Object(
   {
     id: Uuid,
     origin_address: Type.Union([Type.String(), Type.Null()]),
+    last_address: Type.Union([Type.String(), Type.Null()], {
+      description: 'The address of the last use; null if an earlier version recorded none.',
+    }),
+    unusual_network: Type.Union([Type.Literal('new'), Type.Literal('changed'), Type.Null()], {
+      description:
+        '`new`: the user signed in from a network (IPv4 /24, IPv6 /64) that none of their sessions of the last 30 days ' +
+        'had, and had others. `changed`: the session was last used from another network than it began in, which ' +
+        '`VALIDATE_TOKEN_IP=false` permits.',
+    }),
     user_agent: Type.Union([Type.String(), Type.Null()]),
     created_at: Timestamp,
     last_used_at: Timestamp,

@@ -973,6 +973,10 @@ export type ServiceAccount = {
 export type Session = {
   id: string;
   origin_address: string | null;
+  /** The address of the last use; null if an earlier version recorded none. */
+  last_address: string | null;
+  /** `new`: the user signed in from a network (IPv4 /24, IPv6 /64) that none of their sessions of the last 30 days had, and had others. `changed`: the session was last used from another network than it began in, which `VALIDATE_TOKEN_IP=false` permits. */
+  unusual_network: 'new' | 'changed' | null;
   user_agent: string | null;
   /** ISO 8601, UTC. */
   created_at: string;
@@ -1198,6 +1202,10 @@ export type UserRoles =
 export type UserSession = {
   id: string;
   origin_address: string | null;
+  /** The address of the last use; null if an earlier version recorded none. */
+  last_address: string | null;
+  /** `new`: the user signed in from a network (IPv4 /24, IPv6 /64) that none of their sessions of the last 30 days had, and had others. `changed`: the session was last used from another network than it began in, which `VALIDATE_TOKEN_IP=false` permits. */
+  unusual_network: 'new' | 'changed' | null;
   user_agent: string | null;
   /** ISO 8601, UTC. */
   created_at: string;

@@ -8,6 +8,7 @@ import { accessChangeRoutes } from './modules/access-changes/routes.ts';
 import { auditRoutes } from './modules/audit/routes.ts';
 import { recordBounded } from './modules/audit/service.ts';
 import { recordUnreadableLogin } from './modules/auth/login.ts';
+import { lifetimeMinutes } from './modules/auth/one-time-tokens.ts';
 import { REFRESH_COOKIE } from './modules/auth/refresh-cookie.ts';
 import { authRoutes } from './modules/auth/routes.ts';
 import { sessionRoutes } from './modules/auth/session-routes.ts';
@@ -148,6 +149,8 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => oauthRoutes(scope, deps), { prefix: '/api/v1/oauth' });
   await app.register(async (scope) => oauthMetadataRoutes(scope, deps));
   await app.register(async (scope) => healthRoutes(scope, { ...deps, pool: deps.reservedPool }));
-  await app.register(async (scope) => consoleRoutes(scope, deps));
+  await app.register(async (scope) =>
+    consoleRoutes(scope, { ...deps, resetLinkMinutes: lifetimeMinutes.reset_password }),
+  );
   return app;
 }

@@ -9,6 +9,7 @@ import { client } from '../common/client.ts';
 import { language, markDocument } from '../common/language.ts';
 import './mantine.css';
 import './app.css';
+import { keepFocus } from './components/keep-focus.ts';
 import { queryClient } from './data/api.ts';
 import { Boot } from './shell/Boot.tsx';
 import { Pages } from './shell/Pages.tsx';
@@ -23,6 +24,7 @@ markDocument();
 await loadTexts();
 const root = document.getElementById('root');
 if (!root) throw new Error('The page has no element "root".');
+keepFocus();
 createRoot(root).render(
   <StrictMode>
     <DirectionProvider initialDirection={language === 'en-XB' ? 'rtl' : 'ltr'} detectDirection={false}>

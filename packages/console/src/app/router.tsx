@@ -14,21 +14,26 @@ import { queryClient } from './data/api.ts';
 import { allPermissions, allRoles } from './data/catalogue.ts';
 import {
   choiceIn,
+  dayIn,
   flagIn,
   type Given,
+  momentIn,
   numberIn,
   optional,
+  pageSizes,
   parseSearch,
   stringifySearch,
   textIn,
-  timeIn,
   uuidIn,
 } from './search.ts';
 import { Gate } from './shell/Gate.tsx';
 import { Shell } from './shell/Shell.tsx';
 
 const MAX_PAGE = 1_000_000;
-const MAX_SIZE = 100;
+/** The service takes no longer ids, actions, types and addresses. */
+const MAX_NAME = 100;
+/** Of the name of a permission. */
+const MAX_PERMISSION = 400;
 
 const statuses = ['active', 'inactive', 'locked', 'unverified'] as const;
 const userSorts = ['created_at', '-created_at', 'email', '-email', 'last_name', '-last_name'] as const;
@@ -40,7 +45,7 @@ const roleTabs = ['permissions', 'users', 'activity'] as const;
 const paging = (given: Given) => ({
   q: textIn(given, 'q'),
   page: numberIn(given, 'page', 1, MAX_PAGE),
-  size: numberIn(given, 'size', 1, MAX_SIZE),
+  size: pageSizes.find((one) => String(one) === textIn(given, 'size')),
 });
 
 type Context = { can: (permission: string) => boolean };
@@ -148,7 +153,7 @@ const access = createRoute({
   validateSearch: (given: Given) =>
     optional({
       user: uuidIn(given, 'user'),
-      permission: textIn(given, 'permission'),
+      permission: textIn(given, 'permission', MAX_PERMISSION),
       other: uuidIn(given, 'other'),
       view: choiceIn(given, 'view', ['check', 'holders', 'compare']),
     }),
@@ -160,8 +165,8 @@ const sessions = createRoute({
     optional({
       q: textIn(given, 'q'),
       user: uuidIn(given, 'user'),
-      address: textIn(given, 'address'),
-      older_than: timeIn(given, 'older_than'),
+      address: textIn(given, 'address', MAX_NAME),
+      older_than: momentIn(given, 'older_than'),
     }),
   component: lazyRouteComponent(() => import('./pages/sessions/Sessions.tsx'), 'Sessions'),
 });
@@ -169,15 +174,14 @@ const audit = createRoute({
   ...page('/audit'),
   validateSearch: (given: Given) =>
     optional({
-      q: textIn(given, 'q'),
       actor: uuidIn(given, 'actor'),
-      type: textIn(given, 'type'),
-      target: textIn(given, 'target'),
-      action: textIn(given, 'action'),
-      address: textIn(given, 'address'),
+      type: textIn(given, 'type', MAX_NAME),
+      target: textIn(given, 'target', MAX_NAME),
+      action: textIn(given, 'action', MAX_NAME),
+      address: textIn(given, 'address', MAX_NAME),
       result: choiceIn(given, 'result', ['success', 'failure']),
-      from: textIn(given, 'from'),
-      to: textIn(given, 'to'),
+      from: dayIn(given, 'from'),
+      to: dayIn(given, 'to'),
       entry: textIn(given, 'entry'),
     }),
   component: lazyRouteComponent(() => import('./pages/audit/Audit.tsx'), 'Audit'),

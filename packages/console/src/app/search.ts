@@ -3,6 +3,9 @@
 
 export type Given = Readonly<Record<string, unknown>>;
 
+/** How many rows a page of a list can have. */
+export const pageSizes: readonly number[] = [25, 50, 100];
+
 export const parseSearch = (search: string): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(search));
 
@@ -16,9 +19,19 @@ export function stringifySearch(given: Given): string {
 /** Every part of the address may be absent. */
 export const optional = <T extends object>(search: T): Partial<T> => search;
 
-/** A link may also be made by code, with values that are no texts. */
-export const textIn = (given: Given, name: string): string | undefined =>
-  given[name] === undefined || given[name] === '' ? undefined : String(given[name]);
+/** The longest text that the searches of the service take. */
+const MAX_TEXT = 250;
+
+/**
+ * Returns a text without what the service refuses: characters beyond `max`, NUL, halves of surrogate pairs. A link may
+ * also be made by code, with values that are no texts.
+ */
+export function textIn(given: Given, name: string, max = MAX_TEXT): string | undefined {
+  const text = String(given[name] ?? '')
+    .toWellFormed()
+    .replaceAll('\0', '');
+  return (text.length <= max ? text : [...text].slice(0, max).join('')) || undefined;
+}
 
 export const choiceIn = <const C extends readonly string[]>(
   given: Given,
@@ -26,10 +39,11 @@ export const choiceIn = <const C extends readonly string[]>(
   choices: C,
 ): C[number] | undefined => choices.find((one) => one === given[name]);
 
+/** Digits only: `Number` would also take `1e3`, `0x10` and spaces. */
 export function numberIn(given: Given, name: string, min: number, max: number): number | undefined {
-  const text = textIn(given, name);
+  const text = textIn(given, name) ?? '';
   const value = Number(text);
-  return text !== undefined && Number.isInteger(value) && value >= min && value <= max ? value : undefined;
+  return /^\d+$/.test(text) && value >= min && value <= max ? value : undefined;
 }
 
 export function uuidIn(given: Given, name: string): string | undefined {
@@ -37,11 +51,22 @@ export function uuidIn(given: Given, name: string): string | undefined {
   return value && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value) ? value : undefined;
 }
 
-/** A time as inputs of the type `datetime-local` have it, without a zone. */
-export function timeIn(given: Given, name: string): string | undefined {
-  const text = textIn(given, name);
-  const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text ?? '');
-  return isTime && !Number.isNaN(Date.parse(text ?? '')) ? text : undefined;
+/** A day of the calendar, such as 2026-11-03, as inputs of the type `date` have it. Nothing here is older than 1970. */
+export function dayIn(given: Given, name: string): string | undefined {
+  const text = textIn(given, name) ?? '';
+  if (!/^(19[7-9]|[2-9]\d\d)\d-\d{2}-\d{2}$/.test(text)) return undefined;
+  const day = new Date(`${text}T00:00:00Z`);
+  // Some parsers take February 31 for a day in March.
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text) ? text : undefined;
+}
+
+/** A moment in UTC, such as 2026-11-03T14:05:00.000Z, as `Date` writes it. */
+export function momentIn(given: Given, name: string): string | undefined {
+  const text = textIn(given, name) ?? '';
+  const at = new Date(text);
+  return !Number.isNaN(at.getTime()) && at.toISOString() === text && dayIn({ day: text.slice(0, 10) }, 'day')
+    ? text
+    : undefined;
 }
 
 export function flagIn(given: Given, name: string): boolean | undefined {

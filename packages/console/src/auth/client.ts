@@ -1,6 +1,6 @@
 // The client of the pages of people who are not signed in, and its failures in words.
 import { CastellanError, createClient } from '@castellan/sdk';
-import { formatDuration } from '../common/format.ts';
+import { formatIn } from '../common/format.ts';
 import { pageSettings } from '../common/page-settings.ts';
 import { t } from './text.ts';
 
@@ -39,7 +39,7 @@ export function sentenceOf(error: unknown): string {
   if (code === 'network_error') return t.offline;
   if (code === 'timeout') return t.timeout;
   if (code === 'csrf_invalid') return t.cookies;
-  const wait = retryAfterMs === null ? null : formatDuration(retryAfterMs / 1_000);
+  const wait = retryAfterMs === null ? null : formatIn(retryAfterMs / 1_000);
   if (code === 'rate_limited' && wait) return t.limited(wait);
   if (code === 'account_locked' && wait) return t.login.locked(wait);
   return t.byCode[code] ?? message;
@@ -53,5 +53,5 @@ export const reasonsOf = (error: unknown): readonly string[] =>
 export function fieldMessage(error: unknown, field: string): string | null {
   if (!(error instanceof CastellanError)) return null;
   const found = error.fields.find((one) => one.field === field);
-  return found ? (t.byField[found.code] ?? found.message) : null;
+  return found ? (t.byField[found.code] ?? t.byCode[found.code] ?? found.message) : null;
 }

@@ -10,7 +10,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { formatDuration } from '../common/format.ts';
+import { formatIn } from '../common/format.ts';
 import { language, languages, switchLanguage } from '../common/language.ts';
 import { PasswordChecklist } from '../common/PasswordChecklist.tsx';
 import { addressOf, pageSettings } from '../common/page-settings.ts';
@@ -253,7 +253,7 @@ export function Form({ work, submit, isSecondary = false, children }: FormProps)
         className={isSecondary ? 'secondary' : undefined}
         aria-disabled={isPending || wait > 0 ? true : undefined}
       >
-        {isPending ? t.working : wait > 0 ? t.waiting(formatDuration(wait)) : submit}
+        {isPending ? t.working : wait > 0 ? t.waiting(formatIn(wait)) : submit}
       </button>
     </form>
   );

@@ -1,7 +1,7 @@
 // Which language a page speaks, and the words that depend on numbers.
 // It must not contain texts: those are in the folders `messages`.
 import { pageSettings } from './page-settings.ts';
-import { readPreference, writePreference } from './preferences.ts';
+import { readBrowserPreference, writeBrowserPreference } from './preferences.ts';
 
 /** `en-XB` is made from English for tests: each text in brackets, from right to left. */
 export type Language = 'en' | 'de' | 'en-XB';
@@ -15,7 +15,7 @@ const isLanguage = (tag: string | null | undefined): tag is Language =>
   tag === 'en' || tag === 'de' || tag === 'en-XB';
 
 function chooseLanguage(): Language {
-  const chosen = readPreference('language');
+  const chosen = readBrowserPreference('language');
   if (isLanguage(chosen)) return chosen;
   const wanted = navigator.languages.map((tag) => tag.split('-')[0]).find((tag) => isLanguage(tag));
   if (isLanguage(wanted)) return wanted;
@@ -29,7 +29,7 @@ export const locale: string = language === 'en-XB' ? 'en' : language;
 
 /** Stores the choice and loads the page again in that language. */
 export function switchLanguage(tag: Language): void {
-  writePreference('language', tag);
+  writeBrowserPreference('language', tag);
   location.reload();
 }
 

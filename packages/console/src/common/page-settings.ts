@@ -10,6 +10,8 @@ export type PageSettings = {
   forgotUrl: string | null;
   hasLogo: boolean;
   version: string;
+  /** How long a mailed link to set a new password works. */
+  resetLinkMinutes: number;
   /** The setting LANGUAGE: what shows to people whose browser asks for a language that we do not have. */
   language: string;
 };
@@ -26,6 +28,7 @@ export const pageSettings: PageSettings = {
   forgotUrl: null,
   hasLogo: false,
   version: '',
+  resetLinkMinutes: 30,
   language: 'en',
   ...readSettings(),
 };

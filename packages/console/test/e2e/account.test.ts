@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import { assertAccessible } from '../accessibility.ts';
-import { heading, openAs, startConsole } from '../harness.ts';
+import { assertFocusIn, heading, openAs, startConsole } from '../harness.ts';
 
 const NEW_PASSWORD = 'ReplacementPassword!42';
 const site = await startConsole({ after });
@@ -68,10 +68,26 @@ test('a new password marks the rules that it breaks, then ends the other session
   await next.fill(NEW_PASSWORD);
   await submit.click();
   await page.getByText('Your password is changed. All other sessions were ended.').waitFor();
+  await assertFocusIn(page, 'form');
   assert.equal((await other.get('/api/v1/users/me')).status, 401, 'the other session has ended');
   assert.equal((await service.client().login({ ...as, password: NEW_PASSWORD })).status, 200);
   await page.reload();
   await heading(page).getByText('My account').waitFor();
+});
+
+test('the focus stays in the list when a session ends', async (t) => {
+  const as = await newPerson();
+  for (let number = 0; number < 2; number += 1) await service.client().login(as);
+  const { page } = await openAs(t, site, '/account', { as });
+  const list = page.getByRole('region', { name: 'My sessions' });
+  const end = list.getByRole('button', { name: /^End the session/ });
+  await end.nth(2).waitFor();
+  await end.nth(2).press('Enter');
+  await end.nth(2).waitFor({ state: 'detached' });
+  await assertFocusIn(page, '.session-end');
+  await end.nth(1).press('Enter');
+  await end.nth(1).waitFor({ state: 'detached' });
+  await assertFocusIn(page, '.session-end');
 });
 
 test('all other sessions end with one click, this one stays', async (t) => {
@@ -98,8 +114,9 @@ test('a password that must be changed comes before everything else', async (t) =
   assert.equal(await page.getByRole('heading', { name: 'My sessions' }).count(), 0);
   await page.getByLabel('Current password').fill(as.password);
   await page.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD);
-  await page.getByRole('button', { name: 'Change the password' }).click();
+  await page.getByRole('textbox', { name: 'New password' }).press('Enter');
   await page.getByRole('heading', { name: 'My sessions' }).waitFor();
+  await assertFocusIn(page, 'h1');
 });
 
 test('signing out everywhere asks first and leads to the sign-in page', async (t) => {

@@ -1,5 +1,6 @@
 // The page Audit log: filters in the address, details, export, saved filters, live entries, refusals.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
@@ -160,4 +161,46 @@ test('a name with signs of a template stands in the sentence as it is', async (t
   );
   const { page } = await openAs(t, site, `/audit?entry=${entry?.id}`);
   await page.getByRole('heading', { level: 2, name: "$& $' {actor}" }).waitFor();
+});
+
+test('the chips name the filters, also what has been deleted', async (t) => {
+  const gone = randomUUID();
+  await site.service.sql(
+    `insert into audit_logs (id, actor_id, actor_type, actor_email, action, resource_type, resource_id, resource_name, details)
+     values (gen_random_uuid(), $1, 'user', 'gone@example.com', 'role_deleted', 'role', $2, 'Night shift', '{}')`,
+    [randomUUID(), gone],
+  );
+  const { page } = await openAs(t, site, `/audit?target=${gone}&action=role_created`);
+  await page.getByText('Nothing matches these filters.').waitFor();
+  await page.getByRole('button', { name: 'Remove the filter Target: Night shift' }).waitFor();
+  await page.goto(`/audit?target=${gone}`);
+  await page.getByRole('button', { name: 'gone@example.com', exact: true }).click();
+  await page.getByRole('button', { name: 'Remove the filter Actor: gone@example.com' }).waitFor();
+});
+
+test('saved filters and the number of rows are of the person, not of the browser', async (t) => {
+  const { page } = await openAs(t, site, '/audit?action=login_failed');
+  await page.getByRole('button', { name: 'Saved filters' }).click();
+  await page.getByLabel('Save the current filters as').fill('Mine');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('button', { name: 'Mine', exact: true }).waitFor();
+  await page.goto('/users');
+  await page.getByLabel('Rows per page').selectOption('25');
+  await page.goto('/users');
+  assert.equal(await page.getByLabel('Rows per page').inputValue(), '25');
+  const other = await createVerifiedUser(site.service);
+  await site.service.sql('update users set is_superuser = true where id = $1', [other.id]);
+  await page.getByRole('button', { name: /^Account of/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.waitForURL('**/login');
+  await page.getByLabel('Email address').fill(other.email);
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/overview');
+  await page.goto('/users');
+  await page.getByLabel('Rows per page').waitFor();
+  assert.equal(await page.getByLabel('Rows per page').inputValue(), '50');
+  await page.goto('/audit?action=login_failed');
+  await page.getByRole('button', { name: 'Saved filters' }).click();
+  await page.getByText('No saved filters yet.').waitFor();
 });

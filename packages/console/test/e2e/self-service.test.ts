@@ -145,6 +145,30 @@ test('a rate limit disables the button and counts down', async (t) => {
   await page.waitForURL('**/overview');
 });
 
+for (const [locale, seconds, text] of [
+  ['de', 172_800, 'Zu viele Anfragen. Versuchen Sie es in 2 Tagen erneut.'],
+  ['de', 3_600, 'Zu viele Anfragen. Versuchen Sie es in 1 Stunde erneut.'],
+  ['en', 172_800, 'Too many requests. Try again in 2 days.'],
+] as const)
+  test(`in ${locale}, a wait of ${seconds} seconds has the right case`, async (t) => {
+    const { page } = await visit(t, ['429'], { locale });
+    await page.route('**/api/v1/auth/login', (route) =>
+      route.fulfill({
+        status: 429,
+        headers: { 'retry-after': String(seconds) },
+        contentType: 'application/json',
+        body: JSON.stringify({ detail: 'Too many requests.', code: 'rate_limited', request_id: 'r' }),
+      }),
+    );
+    await page.goto('/login');
+    await page.locator('[name="email"]').fill(ADMIN.email);
+    await page.locator('[name="password"]').fill(ADMIN.password);
+    await page.keyboard.press('Enter');
+    await notice(page).getByText(text, { exact: true }).waitFor();
+    const wait = seconds === 3_600 ? /in (1 Stunde|60 Minuten)$/ : /in 2 (Tagen|days)$/;
+    await page.getByRole('button', { name: wait }).waitFor();
+  });
+
 test('a registration checks the password while it is typed, and its email is in no address', async (t) => {
   const { page } = await visit(t);
   const email = newEmail();
@@ -349,6 +373,17 @@ test('pages show the name of the service and link to the application', async (t)
   await assertNotice(page, /on its way/);
   const onward = page.getByRole('link', { name: 'Continue' });
   assert.equal(await onward.getAttribute('href'), 'https://app.example.com/start?a=1&b=2');
+});
+
+test('the page of a forgotten password says how long the link works', async (t) => {
+  for (const [locale, text] of [
+    ['en', 'It works once, within 30 minutes.'],
+    ['de', 'Er funktioniert nur einmal und ist 30 Minuten gültig.'],
+  ] as const) {
+    const { page } = await visit(t, [], { locale });
+    await page.goto('/forgot');
+    await page.getByText(text).waitFor();
+  }
 });
 
 test('the pages speak German to those who ask for it, and remember another choice', async (t) => {

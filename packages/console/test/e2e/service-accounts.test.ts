@@ -55,6 +55,26 @@ test('the first account is offered, and its first key is shown once', async (t) 
   assert.notEqual(answer.status, 401);
 });
 
+test('the expiry of a key is typed in the zone in which times show', async (t) => {
+  const account = await newAccount();
+  const { page } = await openAs(t, site, `/service-accounts?account=${account.id}`, {
+    context: { timezoneId: 'Asia/Tokyo' },
+  });
+  await page.evaluate("localStorage.setItem('castellan.zone', 'utc')");
+  await page.reload();
+  await page.getByRole('button', { name: 'New API key' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New API key' });
+  await dialog.getByLabel('Name').fill('until summer');
+  await dialog.getByLabel(/\(UTC\)$/).fill('2031-06-01T08:00');
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('dialog', { name: 'Your new API key' }).waitFor();
+  const [key] = await service.sql<{ expires_at: Date }>(
+    'select expires_at from api_keys where service_account_id = $1',
+    [account.id],
+  );
+  assert.equal(key?.expires_at.toISOString(), '2031-06-01T08:00:00.000Z');
+});
+
 test('a key is narrowed, replaced with an overlap and revoked', async (t) => {
   const account = await newAccount();
   const { page } = await openAs(t, site, `/service-accounts?account=${account.id}`);

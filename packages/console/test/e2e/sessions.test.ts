@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { addPerson, addRole, type Person } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../accessibility.ts';
-import { openAs, startConsole } from '../harness.ts';
+import { assertFocusIn, openAs, startConsole } from '../harness.ts';
 
 const site = await startConsole({ after });
 const { service } = site;
@@ -58,6 +58,7 @@ test('filters by person, address and age are in the address', async (t) => {
   const day = new Date(Date.now() - 24 * 3_600_000).toISOString().slice(0, 16);
   await page.getByLabel('Last seen before').fill(day);
   await count(page, '1 live session').waitFor();
+  assert.match(page.url(), /older_than=\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A00.000Z/);
   await page.getByLabel(/^Address or network/).fill('not an address');
   await page.locator('[aria-invalid="true"]').waitFor();
   await page.getByLabel(/^Address or network/).fill('10.0.0.0/8');
@@ -72,6 +73,23 @@ test('a time that is none filters nothing, so it offers no end of all sessions',
   assert.equal(await page.getByRole('button', { name: /matching session/ }).count(), 0);
 });
 
+test('a time is typed in the zone in which times show, and stays the same moment in the other', async (t) => {
+  const { page } = await openAs(t, site, '/sessions', { context: { timezoneId: 'Asia/Tokyo' } });
+  const older = page.getByLabel('Last seen before');
+  const zone = async (name: string) => {
+    await page.getByRole('button', { name: /^Account of/ }).click();
+    await page.getByRole('menuitemradio', { name }).click();
+    await page.keyboard.press('Escape');
+  };
+  await page.getByLabel('Last seen before (GMT+9)').fill('2026-11-03T08:00');
+  await page.waitForURL('**older_than=2026-11-02T23%3A00%3A00.000Z**');
+  await zone('UTC');
+  await page.getByLabel('Last seen before (UTC)').waitFor();
+  assert.equal(await older.inputValue(), '2026-11-02T23:00');
+  await older.fill('2026-11-03T08:00');
+  await page.waitForURL('**older_than=2026-11-03T08%3A00%3A00.000Z**');
+});
+
 test('one session is ended', async (t) => {
   await addSession(grace, '203.0.113.8');
   const before = await live(grace);
@@ -83,6 +101,8 @@ test('one session is ended', async (t) => {
   await dialog(page).getByRole('button', { name: 'End' }).click();
   await page.getByText('The session has ended.').waitFor();
   assert.equal(await live(grace), before - 1);
+  await count(page, `${before - 1} live sessions`).waitFor();
+  await assertFocusIn(page, '.session-list');
 });
 
 test('sessions that match a filter end after their number is typed', async (t) => {
@@ -108,4 +128,27 @@ test('who may only read cannot end sessions and reads why', async (t) => {
   await end.click({ force: true });
   assert.equal(await dialog(page).count(), 0);
   await page.getByText('You need the permission session.revoke.').first().waitFor();
+});
+
+test('a sign-in from a new network, and a session whose network has changed, are marked', async (t) => {
+  const nomad = await addPerson(service, { firstName: 'Nora', lastName: 'Nomad' });
+  for (let number = 0; number < 3; number += 1) await addSession(nomad, `192.0.2.${number}`, number);
+  await service.sql(
+    "update sessions set is_new_network = true where user_id = $1 and origin_address = '192.0.2.1'",
+    [nomad.id],
+  );
+  await service.sql(
+    `update sessions set origin_network = '192.0.2.0/24', last_address = '203.0.113.7'
+     where user_id = $1 and origin_address = '192.0.2.2'`,
+    [nomad.id],
+  );
+  const { page } = await openAs(t, site, `/sessions?user=${nomad.id}`);
+  await items(page).nth(2).waitFor();
+  assert.equal(await items(page).filter({ hasText: 'New network' }).count(), 1);
+  const changed = items(page).filter({ hasText: 'Network has changed' });
+  await changed.getByText('203.0.113.0/24').waitFor();
+  assert.equal(await changed.count(), 1);
+  await assertAccessible(page, 'the marks');
+  await page.goto(`/users?user=${nomad.id}&tab=sessions`);
+  await page.getByText('New network').waitFor();
 });

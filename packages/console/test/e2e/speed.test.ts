@@ -94,3 +94,35 @@ test('the matrix stays quick', async (t) => {
     clickEach(page, '[role="checkbox"]:not([aria-disabled="true"])', 20),
   );
 });
+
+test('the rows of the list of users wait for one refresh and one request, and shift nothing', async (t) => {
+  const { page } = await openAs(t, site, '/docs/errors');
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url());
+    if (pathname.startsWith('/api/')) asked.push(pathname.slice('/api/v1'.length));
+  });
+  await page.addInitScript(`
+    window.shifted = 0;
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.shifted += value;
+    }).observe({ type: 'layout-shift', buffered: true });`);
+  // Whatever else the page reads never answers, so the rows cannot wait for it.
+  const own = ['/auth/new_access_token', '/users/me', '/users'];
+  // The first request of a browser that has no token yet; later ones share it.
+  const answered = [...own, '/auth/csrf-token'];
+  await page.route(
+    (address) =>
+      address.pathname.startsWith('/api/') && !answered.includes(address.pathname.slice('/api/v1'.length)),
+    () => {},
+  );
+  await page.goto('/users');
+  await page.locator('[data-row]').first().waitFor();
+  assert.deepEqual(
+    own.map((path) => asked.filter((one) => one === path).length),
+    [1, 1, 1],
+    asked.join(),
+  );
+  const shifted = await page.evaluate<number>('window.shifted');
+  assert.ok(shifted <= 0.05, `the layout shifts by ${shifted}`);
+});

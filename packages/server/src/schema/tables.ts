@@ -250,6 +250,9 @@ export type Tables = {
     revoked_at: Timestamp | null;
     revoked_reason: string | null;
     epoch: Defaulted<number>;
+    origin_network: string | null;
+    is_new_network: Defaulted<boolean>;
+    last_address: string | null;
   };
   signing_keys: {
     key_id: string;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Answer, TestClient } from '@castellan/testing/client';
-import { startTestService, type TestService } from '@castellan/testing/harness';
+import { ADMIN, startTestService, type TestService } from '@castellan/testing/harness';
 import { type Account, addUser, isAccepted } from '@castellan/testing/sessions/accounts';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
@@ -115,4 +115,60 @@ test('without a trusted proxy X-Forwarded-For does not change the network', asyn
   assert.equal((await paths.refresh(client, FAR)).status, 200);
   const list = await client.get('/api/v1/auth/sessions');
   assert.equal(list.body.data[0].origin_address, '127.0.0.1');
+});
+
+const unusual = async (client: TestClient) => {
+  const { body } = await client.get('/api/v1/auth/sessions');
+  const session = body.data.find(({ current }: { current: boolean }) => current);
+  return [session.unusual_network, session.last_address];
+};
+
+test('a sign-in from a network that the user did not use before is marked, also after the others have ended', async () => {
+  const user = await addUser(service);
+  const first = await signInFrom(HOME, user);
+  assert.deepEqual(await unusual(first), [null, HOME], 'the first one has nothing to differ from');
+  assert.deepEqual(await unusual(await signInFrom('198.51.100.99', user)), [null, '198.51.100.99']);
+  await first.post('/api/v1/auth/logout/all');
+  assert.deepEqual(await unusual(await signInFrom(FAR, user)), ['new', FAR]);
+  assert.deepEqual(await unusual(await signInFrom(FAR, user)), [null, FAR], 'now it is known');
+  assert.deepEqual(await unusual(await signInFrom('2001:db8:1:2::1', user)), ['new', '2001:db8:1:2::1']);
+  assert.deepEqual(await unusual(await signInFrom('2001:db8:1:2::2', user)), [null, '2001:db8:1:2::2']);
+  const other = await addUser(service);
+  assert.deepEqual(await unusual(await signInFrom(HOME, other)), [null, HOME], 'users do not share networks');
+});
+
+test('a session that is used from another network is marked, where that is permitted', async (t) => {
+  const own = await startTestService(t, { TRUSTED_PROXIES: '127.0.0.1', VALIDATE_TOKEN_IP: 'false' });
+  const user = await addUser(own);
+  const client = await signInFrom(HOME, user, own);
+  const refresh = async (address: string) => {
+    const { body } = await client.post(
+      '/api/v1/auth/refresh',
+      { refresh_token: client.refreshToken },
+      from(address),
+    );
+    client.accessToken = body.data.access_token;
+    client.refreshToken = body.data.refresh_token;
+  };
+  await refresh('198.51.100.99');
+  assert.deepEqual(await unusual(client), [null, '198.51.100.99']);
+  await refresh(FAR);
+  assert.deepEqual(await unusual(client), ['changed', FAR]);
+  const admin = own.client();
+  await admin.login(ADMIN);
+  const { body } = await admin.get(`/api/v1/sessions?user_id=${user.id}`);
+  assert.equal(body.data[0].unusual_network, 'changed');
+  await refresh(HOME);
+  assert.deepEqual(await unusual(client), [null, HOME]);
+});
+
+test('sessions of earlier versions are not marked', async () => {
+  const user = await addUser(service);
+  const client = await signInFrom(HOME, user);
+  await service.sql(
+    'update sessions set origin_network = null, last_address = null, is_new_network = false where user_id = $1',
+    [user.id],
+  );
+  assert.deepEqual(await unusual(client), [null, null]);
+  assert.deepEqual(await unusual(await signInFrom(FAR, user)), [null, FAR], 'no network is known yet');
 });

@@ -52,8 +52,10 @@ test('a session shows address, user agent and times, and nothing that could be u
     'current',
     'expires_at',
     'id',
+    'last_address',
     'last_used_at',
     'origin_address',
+    'unusual_network',
     'user_agent',
   ]);
   assert.equal(session.origin_address, '127.0.0.1');

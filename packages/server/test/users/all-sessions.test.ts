@@ -74,8 +74,10 @@ test('a session is shown with its user, and the one of the request is marked', a
     'current',
     'expires_at',
     'id',
+    'last_address',
     'last_used_at',
     'origin_address',
+    'unusual_network',
     'user',
     'user_agent',
   ]);

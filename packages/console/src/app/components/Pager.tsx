@@ -4,16 +4,16 @@ import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { type ReactElement, useEffect } from 'react';
 import { formatNumber } from '../../common/format.ts';
 import { readPreference, writePreference } from '../../common/preferences.ts';
+import { pageSizes } from '../search.ts';
 import { t } from '../text.ts';
 import { announce } from './announce.ts';
 
-const sizes = ['25', '50', '100'];
 const DEFAULT_SIZE = 50;
 
-/** Returns the number of rows per page that this browser remembers. */
+/** Returns the number of rows per page that the person has chosen. */
 export function preferredSize(): number {
-  const stored = readPreference('pageSize') ?? '';
-  return sizes.includes(stored) ? Number(stored) : DEFAULT_SIZE;
+  const stored = readPreference('pageSize');
+  return pageSizes.find((size) => String(size) === stored) ?? DEFAULT_SIZE;
 }
 
 type Props = {
@@ -34,7 +34,7 @@ export function Pager({ page, size, total, onPage, onSize }: Props): ReactElemen
       <NativeSelect
         size="xs"
         aria-label={t.common.list.pageSize}
-        data={sizes}
+        data={pageSizes.map(String)}
         value={String(size)}
         onChange={(event) => {
           writePreference('pageSize', event.currentTarget.value);

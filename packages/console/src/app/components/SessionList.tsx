@@ -65,10 +65,17 @@ function SessionRow<S extends ListedSession>(props: RowProps<S>): ReactElement {
           </Link>
         )}
         <span className="session-device" title={session.user_agent ?? undefined}>
-          {device} {session.current && <Tag tone="accent">{t.sessions.current}</Tag>}
+          {device} {session.current && <Tag tone="accent">{t.sessions.current}</Tag>}{' '}
+          {session.unusual_network === 'new' && <Tag tone="warn">{t.sessions.newNetwork}</Tag>}
+          {session.unusual_network === 'changed' && <Tag tone="warn">{t.sessions.changedNetwork}</Tag>}
         </span>
         <span className="session-facts">
           <Network address={session.origin_address} />
+          {session.unusual_network === 'changed' && (
+            <span>
+              {t.sessions.lastNetwork} <Network address={session.last_address} />
+            </span>
+          )}
           <span>
             {t.sessions.lastUsed} <PlainAgo at={session.last_used_at} />
           </span>

@@ -1,13 +1,19 @@
 // Reads the audit log page by page, newest first.
 import type { AuditLogEntry, InputOf } from '@castellan/sdk';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { call } from './api.ts';
+import { call, reading } from './api.ts';
 import { useCan } from './me.tsx';
 
 /** The filters of the service. */
 export type AuditFilter = Omit<NonNullable<InputOf<'GET /api/v1/audit-logs'>['query']>, 'size' | 'cursor'>;
 
 const LIVE_MS = 5_000;
+
+/** The newest entry by a person or about a record. Entries keep names of what has been deleted since. */
+export const newestEntry = (filter: Pick<AuditFilter, 'actor_id' | 'resource_id'>) => ({
+  ...reading('GET /api/v1/audit-logs', { query: { ...filter, size: 1 } }),
+  select: ({ data }: { data: AuditLogEntry[] }): AuditLogEntry | undefined => data[0],
+});
 
 /**
  * Reads the entries that match. While `isLive`, the newest are read again every five seconds, but not in a hidden tab and not

@@ -1,6 +1,6 @@
 // Failures as people read them.
 import { CastellanError } from '@castellan/sdk';
-import { formatDuration } from '../../common/format.ts';
+import { formatIn } from '../../common/format.ts';
 import { t } from '../text.ts';
 
 export type Failure = {
@@ -20,7 +20,7 @@ const sentenceOf = ({ code, message, status, retryAfterMs }: CastellanError): st
   if (code === 'timeout') return t.common.errors.timeout;
   const own = t.common.errors.byCode[code] ?? message;
   const isWait = retryAfterMs !== null && (status === 429 || status === 503);
-  return isWait ? `${own} ${t.common.errors.retryAfter(formatDuration(retryAfterMs / 1_000))}` : own;
+  return isWait ? `${own} ${t.common.errors.retryAfter(formatIn(retryAfterMs / 1_000))}` : own;
 };
 
 /** Returns what to show for anything that was thrown. */
@@ -40,7 +40,10 @@ export function failureOf(error: unknown): Failure {
     code: error.code,
     requestId: error.requestId,
     fields: new Map(
-      error.fields.map(({ field, code, message }) => [field, t.common.errors.byField[code] ?? message]),
+      error.fields.map(({ field, code, message }) => [
+        field,
+        t.common.errors.byField[code] ?? t.common.errors.byCode[code] ?? message,
+      ]),
     ),
     reasons: error.reasons,
     requiredPermission: typeof required === 'string' ? required : null,

@@ -1,6 +1,7 @@
 // The signed-in person: who they are and what they may do. It decides what to show; the service decides what is allowed.
 import type { User } from '@castellan/sdk';
 import { createContext, type ReactElement, type ReactNode, useContext } from 'react';
+import { rememberFor } from '../../common/preferences.ts';
 
 export type Me = {
   user: User;
@@ -11,9 +12,11 @@ export type Me = {
 
 const MeContext = createContext<Me | null>(null);
 
-export const MeProvider = ({ me, children }: { me: Me; children: ReactNode }): ReactElement => (
-  <MeContext value={me}>{children}</MeContext>
-);
+export function MeProvider({ me, children }: { me: Me; children: ReactNode }): ReactElement {
+  // While rendering, because what is below reads preferences while it renders.
+  rememberFor(me.user.id);
+  return <MeContext value={me}>{children}</MeContext>;
+}
 
 /** Returns the signed-in person. Everything below the shell has one. */
 export function useMe(): Me {

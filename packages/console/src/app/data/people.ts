@@ -11,7 +11,7 @@ type Named = Pick<ListedUser, 'id' | 'first_name' | 'last_name' | 'email'>;
 export const labelOf = (person: Named): string => `${nameOf(person)} · ${person.email}`;
 
 /** Returns the first people whose name or email contains the text, or whose id it is. */
-export function usePeople(search: string) {
+export function usePeople(search: string, isWanted = true) {
   const { can } = useMe();
   const query = { size: SHOWN_PEOPLE, ...(search === '' ? {} : { search }) };
   const mayList = can('user.read') || can('users.read');
@@ -20,20 +20,18 @@ export function usePeople(search: string) {
       ? reading('GET /api/v1/users', { query })
       : reading('GET /api/v1/users/list', { query })),
     ...keepingRows,
-    enabled: mayList,
+    enabled: mayList && isWanted,
   });
   return { people: found.data?.data.items ?? [], isLoading: found.isLoading, error: found.error, mayList };
 }
 
-/** Returns one person; undefined while loading, and for somebody whom the person may not see. */
+/**
+ * Returns one person; undefined while loading, for somebody whom the person may not see, and for an id that nobody has: a
+ * search finds nothing then, where reading the record would be an error.
+ */
 export function usePerson(id: string | undefined): Named | undefined {
-  const me = useMe();
-  const isMe = id === me.user.id;
-  const mayRead = me.can('users.read');
-  const person = useQuery({
-    ...reading('GET /api/v1/users/{user_id}', { path: { user_id: id ?? '' } }),
-    enabled: id !== undefined && !isMe && mayRead,
-  });
-  if (isMe) return me.user;
-  return id === undefined ? undefined : person.data?.data;
+  const { user } = useMe();
+  const isMe = id === user.id;
+  const { people } = usePeople(id ?? '', id !== undefined && !isMe);
+  return isMe ? user : people.find((person) => person.id === id);
 }

@@ -1,6 +1,6 @@
 // Says where the mail went that confirms an email, and sends it again.
 import { type ReactElement, useState } from 'react';
-import { formatDuration } from '../../common/format.ts';
+import { formatIn } from '../../common/format.ts';
 import { addressOf } from '../../common/page-settings.ts';
 import { client } from '../client.ts';
 import { EmailField, Form, Frame, type NoticeContent, noticeOf } from '../parts.tsx';
@@ -29,7 +29,7 @@ export function CheckEmail(): ReactElement {
       <p className="muted">{t.checkEmail.help}</p>
       <Form work={{ ...work, wait: Math.max(work.wait, left) }} submit={t.checkEmail.resend} isSecondary>
         {!known && <EmailField value={email} onChange={setEmail} error={work.error} />}
-        {left > 0 && <span className="visually-hidden">{t.checkEmail.resendIn(formatDuration(left))}</span>}
+        {left > 0 && <span className="visually-hidden">{t.checkEmail.resendIn(formatIn(left))}</span>}
       </Form>
       <p className="links">
         <a href={addressOf('/login')}>{t.toSignIn}</a>

@@ -1,11 +1,14 @@
 // Requests the mail to set a new password. The page says the same whether or not the account exists.
 import { type ReactElement, useState } from 'react';
-import { addressOf } from '../../common/page-settings.ts';
+import { formatDuration } from '../../common/format.ts';
+import { addressOf, pageSettings } from '../../common/page-settings.ts';
 import { client } from '../client.ts';
 import { EmailField, Form, Frame, noticeOf, Onward } from '../parts.tsx';
 import { t } from '../text.ts';
 import { keptEmail } from '../token.ts';
 import { useWork } from '../work.ts';
+
+const MINUTE_SECONDS = 60;
 
 export function Forgot(): ReactElement {
   const [email, setEmail] = useState(keptEmail);
@@ -22,7 +25,7 @@ export function Forgot(): ReactElement {
     );
   return (
     <Frame title={t.forgot.title} notice={noticeOf(work.error)}>
-      <p>{t.forgot.text}</p>
+      <p>{t.forgot.text(formatDuration(pageSettings.resetLinkMinutes * MINUTE_SECONDS))}</p>
       <Form work={work} submit={t.forgot.submit}>
         <EmailField value={email} onChange={setEmail} error={work.error} />
       </Form>

@@ -30,10 +30,14 @@ type ConsoleDeps = {
   };
   /** The operator's logo; undefined for ours. */
   logo: Logo | undefined;
+  /** How long a mailed link to set a new password works. */
+  resetLinkMinutes: number;
+  /** The folder of the build, with a slash at the end. By default that of packages/console. */
+  built?: URL;
 };
 
 const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
-const built = new URL('.', import.meta.resolve('@castellan/console/dist/app.html'));
+const consoleFolder = new URL('.', import.meta.resolve('@castellan/console/dist/app.html'));
 
 /** The operator's accent color, as a style sheet. */
 const COLORS = '/brand/colors.css';
@@ -45,7 +49,7 @@ const publicFiles: Readonly<Record<string, string>> = {
 };
 
 export function consoleRoutes(app: App, deps: ConsoleDeps): void {
-  const { settings } = deps;
+  const { settings, built = consoleFolder } = deps;
   const forPrograms = createStaticText('application/json', descriptionOf(settings.serviceName));
   const entries = { 'auth.html': authPaths, 'app.html': appPaths };
   for (const [file, paths] of Object.entries(entries)) {
@@ -65,7 +69,7 @@ export function consoleRoutes(app: App, deps: ConsoleDeps): void {
             const type = preferredType(['application/json', 'text/html'], request.headers.accept);
             if (type !== 'text/html') return sendStaticText(request, reply, forPrograms);
           }
-          page ??= readPage(file, deps);
+          page ??= readPage(built, file, deps);
           // The URL of a page may contain the token of a mailed link, which no other site may see.
           reply.header('referrer-policy', 'no-referrer');
           if (!page) return reply.code(503).type('text/html; charset=utf-8').send(notBuilt);
@@ -73,11 +77,11 @@ export function consoleRoutes(app: App, deps: ConsoleDeps): void {
         },
       });
   }
-  addFiles(app);
-  addBrand(app, deps);
+  addFiles(app, built);
+  addBrand(app, built, deps);
 }
 
-function addFiles(app: App): void {
+function addFiles(app: App, built: URL): void {
   const assets = openStaticFolder(fileURLToPath(new URL('assets/', built)));
   app.route<{ Params: { file: string } }>({
     method: 'GET',
@@ -94,7 +98,7 @@ function addFiles(app: App): void {
       config: { access: 'public' },
       schema: { hide: true },
       handler: (request, reply) => {
-        const text = file ? null : readBuilt(url.slice(1));
+        const text = file ? null : readBuilt(built, url.slice(1));
         if (text !== null) file = createStaticText(type, text);
         if (!file) throw new AppError('route_not_found');
         return sendStaticText(request, reply, file);
@@ -104,7 +108,7 @@ function addFiles(app: App): void {
 }
 
 /** The operator's logo, also as the icon of browser tabs; without one, our icon. */
-function addBrand(app: App, { logo, settings }: ConsoleDeps): void {
+function addBrand(app: App, built: URL, { logo, settings }: ConsoleDeps): void {
   const colors = createStaticText('text/css', accentStyle(settings.accentColor).css);
   app.route({
     method: 'GET',
@@ -122,7 +126,7 @@ function addBrand(app: App, { logo, settings }: ConsoleDeps): void {
       schema: { hide: true },
       handler: (request, reply) => {
         if (logo) return sendLogo(request, reply, logo);
-        const text = url === '/brand/icon' && !file ? readBuilt('icon.svg') : null;
+        const text = url === '/brand/icon' && !file ? readBuilt(built, 'icon.svg') : null;
         if (text !== null) file = createStaticText('image/svg+xml', text);
         if (!file) throw new AppError('route_not_found');
         return sendStaticText(request, reply, file);
@@ -139,7 +143,7 @@ function sendLogo(request: FastifyRequest, reply: FastifyReply, { bytes, content
 }
 
 /** Returns null if the console is not built. */
-function readBuilt(name: string): string | null {
+function readBuilt(built: URL, name: string): string | null {
   try {
     return readFileSync(new URL(name, built), 'utf8');
   } catch {
@@ -148,9 +152,13 @@ function readBuilt(name: string): string | null {
 }
 
 /** Fills in what the pages know about the service. Their files are below the path of PUBLIC_URL. */
-function readPage(file: string, { settings, logo }: ConsoleDeps): StaticText | undefined {
+function readPage(
+  built: URL,
+  file: string,
+  { settings, logo, resetLinkMinutes }: ConsoleDeps,
+): StaticText | undefined {
   const { serviceName, appUrl, forgotUrl, publicUrl, language } = settings;
-  const source = readBuilt(file);
+  const source = readBuilt(built, file);
   if (source === null) return undefined;
   const basePath = new URL(publicUrl).pathname.replace(/\/$/, '');
   const values = {
@@ -162,6 +170,7 @@ function readPage(file: string, { settings, logo }: ConsoleDeps): StaticText | u
       forgotUrl: forgotUrl ?? null,
       hasLogo: logo !== undefined,
       language,
+      resetLinkMinutes,
       version: manifest.version,
     }),
   };

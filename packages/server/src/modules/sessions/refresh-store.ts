@@ -73,10 +73,15 @@ export async function markRotated(
     where user_id = ${userId} and token_hash = ${tokenHash}`.execute(tx);
 }
 
-/** Sets the time of last use, and the expiry unless `expiresAt` is null. */
-export async function touchSession(tx: Tx, sessionId: string, expiresAt: Date | null): Promise<void> {
+/** Sets time and address of the last use, and the expiry unless `expiresAt` is null. */
+export async function touchSession(
+  tx: Tx,
+  sessionId: string,
+  address: string,
+  expiresAt: Date | null,
+): Promise<void> {
   await sql`
-    update sessions set last_used_at = clock_timestamp(), expires_at = coalesce(${expiresAt}, expires_at)
+    update sessions set last_used_at = clock_timestamp(), last_address = ${address}, expires_at = coalesce(${expiresAt}, expires_at)
     where id = ${sessionId}`.execute(tx);
 }
 

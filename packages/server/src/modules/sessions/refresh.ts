@@ -152,13 +152,13 @@ async function exchange(
     await insertTokens(tx, userId, sessionId, [access.row, successor.row]);
     const { refreshReuseSeconds } = deps.settings;
     await markRotated(tx, { userId, tokenHash: hash }, successor.row.jti, refreshReuseSeconds);
-    await touchSession(tx, sessionId, successor.row.expires_at);
+    await touchSession(tx, sessionId, client.address, successor.row.expires_at);
     return { ...answer, refreshToken: successor.text };
   }
   const refreshToken = rotate ? await writeSuccessorAgain(tx, deps, { userId, sessionId, hash }) : text;
   if (refreshToken === undefined) return { refused: 'unknown', userId, details: { session_id: sessionId } };
   await insertTokens(tx, userId, sessionId, [access.row]);
-  await touchSession(tx, sessionId, null);
+  await touchSession(tx, sessionId, client.address, null);
   return { ...answer, refreshToken };
 }
 

@@ -10,6 +10,7 @@ import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RateLimiter, RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
+import { networkOf } from '../../platform/security/client-address.ts';
 import { peekClaims, tokenHash, verify } from '../../platform/security/jwt.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordEvent } from '../audit/service.ts';
@@ -66,6 +67,7 @@ export async function startSession(
     id: sessionId,
     user_id: user.id,
     origin_address: client.address,
+    origin_network: networkOf(client.address),
     user_agent: client.userAgent,
     expires_at: refresh.row.expires_at,
   });
@@ -132,12 +134,21 @@ export async function listSessions(
 export const toSession = (row: LiveSession, currentId: string | null): Session => ({
   id: row.id,
   origin_address: row.origin_address,
+  last_address: row.last_address,
+  unusual_network: unusualNetwork(row),
   user_agent: row.user_agent,
   created_at: row.created_at.toISOString(),
   last_used_at: row.last_used_at.toISOString(),
   expires_at: row.expires_at.toISOString(),
   current: row.id === currentId,
 });
+
+function unusualNetwork(row: LiveSession): Session['unusual_network'] {
+  const { origin_network, last_address, is_new_network } = row;
+  if (origin_network !== null && last_address !== null && networkOf(last_address) !== origin_network)
+    return 'changed';
+  return is_new_network ? 'new' : null;
+}
 
 /** The parts of a caller that operations on their own sessions need. */
 type SessionOwner = { client: Client; principal: { id: string; email: string; sessionId: string } };

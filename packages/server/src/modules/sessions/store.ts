@@ -9,15 +9,24 @@ export type NewToken = Pick<
   'token_hash' | 'kind' | 'jti' | 'key_id' | 'issued_at' | 'expires_at'
 >;
 
+/** Notes whether the user has sessions, live or ended, but none from this network. */
 export async function insertSession(
   tx: Tx,
-  session: Pick<Row<'sessions'>, 'id' | 'user_id' | 'user_agent' | 'expires_at'> & { origin_address: string },
+  session: Pick<Row<'sessions'>, 'id' | 'user_id' | 'user_agent' | 'expires_at'> & {
+    origin_address: string;
+    origin_network: string;
+  },
 ): Promise<void> {
   // clock_timestamp(), because a sign-in that waited for the user's row lock must be newer than the one it waited for.
   await sql`
-    insert into sessions (id, user_id, origin_address, user_agent, created_at, last_used_at, expires_at)
-    values (${session.id}, ${session.user_id}, ${session.origin_address}, ${session.user_agent},
-            clock_timestamp(), clock_timestamp(), ${session.expires_at})`.execute(tx);
+    insert into sessions (id, user_id, origin_address, last_address, origin_network, is_new_network, user_agent,
+      created_at, last_used_at, expires_at)
+    values (${session.id}, ${session.user_id}, ${session.origin_address}, ${session.origin_address},
+      ${session.origin_network},
+      exists (select from sessions o where o.user_id = ${session.user_id} and o.origin_network is not null)
+        and not exists (
+          select from sessions o where o.user_id = ${session.user_id} and o.origin_network = ${session.origin_network}),
+      ${session.user_agent}, clock_timestamp(), clock_timestamp(), ${session.expires_at})`.execute(tx);
 }
 
 export async function insertTokens(
@@ -198,12 +207,20 @@ export async function expireAccessToken(db: Db, userId: string, tokenHash: Buffe
 
 export type LiveSession = Pick<
   Row<'sessions'>,
-  'id' | 'origin_address' | 'user_agent' | 'created_at' | 'last_used_at' | 'expires_at'
+  | 'id'
+  | 'origin_address'
+  | 'origin_network'
+  | 'is_new_network'
+  | 'last_address'
+  | 'user_agent'
+  | 'created_at'
+  | 'last_used_at'
+  | 'expires_at'
 >;
 
 export async function listLiveSessions(db: Db, userId: string): Promise<LiveSession[]> {
   const { rows } = await sql<LiveSession>`
-    select s.id, s.origin_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at
+    select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at
     from sessions s join users u on u.id = s.user_id
     where s.user_id = ${userId} and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
     order by s.created_at desc, s.id desc`.execute(db);

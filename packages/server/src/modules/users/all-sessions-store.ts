@@ -56,7 +56,16 @@ const addressCondition = (address: string): RawBuilder<unknown> =>
 const FEW = 20_000;
 type SessionOfUser = Pick<
   Row<'sessions'>,
-  'id' | 'user_id' | 'origin_address' | 'user_agent' | 'created_at' | 'last_used_at' | 'expires_at'
+  | 'id'
+  | 'user_id'
+  | 'origin_address'
+  | 'origin_network'
+  | 'is_new_network'
+  | 'last_address'
+  | 'user_agent'
+  | 'created_at'
+  | 'last_used_at'
+  | 'expires_at'
 > &
   Pick<Row<'users'>, 'email' | 'first_name' | 'last_name'>;
 export type FoundSession = SessionOfUser & { key: PageKey };
@@ -94,7 +103,8 @@ export async function findSessionPage(
        order by s.created_at desc, s.id desc
        limit (select case when are_few then 0 else ${size} end from matching)))
     select m.total, f.* from matching m left join page p on true left join lateral (
-      select s.id, s.origin_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at,
+      select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent,
+        s.created_at, s.last_used_at, s.expires_at,
         ${keyTime('s.created_at')} as key_time, s.user_id, u.email, u.first_name, u.last_name
       from sessions s join users u on u.id = s.user_id where s.id = p.id offset 0) f on true
     order by f.created_at desc, f.id desc`.execute(db);

@@ -1,4 +1,4 @@
-// Which groups of a tree are open. The browser remembers it.
+// Which groups of a tree are open. The browser remembers it for each person.
 import { useState } from 'react';
 import { readPreference, writePreference } from '../../../common/preferences.ts';
 import { allIds, childrenOf, pathTo, type TreeNode } from './tree.ts';

@@ -82,7 +82,7 @@ export const common: Messages['common'] = {
     timeout: 'Der Dienst antwortet nicht. Versuchen Sie es erneut.',
     requestId: (id) => `Anfrage ${id}`,
     unexpected: 'Es ist etwas Unerwartetes passiert.',
-    retryAfter: (wait) => `Versuchen Sie es in ${wait} erneut.`,
+    retryAfter: (wait) => `Versuchen Sie es ${wait} erneut.`,
     pageFailed: 'Diese Seite ist fehlgeschlagen',
     pageFailedHelp:
       'Laden Sie die Seite neu. Schlägt sie wieder fehl, melden Sie Ihrer Administration, was Sie getan haben.',
@@ -122,6 +122,7 @@ export const common: Messages['common'] = {
     offline: 'Sie sind offline. Änderungen können nicht gespeichert werden.',
   },
   password: passwordTexts,
+  inZone: (label, zone) => `${label} (${zone})`,
   leave: {
     title: 'Ohne Speichern verlassen?',
     text: 'Ihre Eingaben auf dieser Seite gehen verloren.',

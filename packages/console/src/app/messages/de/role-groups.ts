@@ -10,7 +10,6 @@ export const roleGroups: Messages['roleGroups'] = {
   roles: (count) => plural(count, { one: '# Rolle', other: '# Rollen' }),
   search: 'Gruppen suchen',
   tree: 'Rollengruppen',
-  help: 'Die Pfeiltasten wechseln die Gruppe und öffnen sie, M verschiebt sie.',
   newGroup: 'Neue Gruppe',
   newChild: 'Neue Untergruppe',
   childOf: (name) => `Die Gruppe wird Teil von ${name}.`,
@@ -58,5 +57,4 @@ export const roleGroups: Messages['roleGroups'] = {
       ...(children > 0 ? [plural(children, { one: '# Untergruppe', other: '# Untergruppen' })] : []),
       ...(roles > 0 ? [plural(roles, { one: '# Rolle', other: '# Rollen' })] : []),
     ].join(' und ')}.`,
-  activity: 'Aktivität',
 };

@@ -86,7 +86,7 @@ export const common = {
     timeout: 'The service does not respond. Try again.',
     requestId: (id: string) => `Request ${id}`,
     unexpected: 'Something unexpected happened.',
-    retryAfter: (wait: string) => `Try again in ${wait}.`,
+    retryAfter: (wait: string) => `Try again ${wait}.`,
     pageFailed: 'This page failed',
     pageFailedHelp: 'Reload it. If it fails again, tell your administrator what you did.',
     reload: 'Reload',
@@ -127,6 +127,8 @@ export const common = {
     offline: 'You are offline. Changes cannot be saved.',
   },
   password: passwordTexts,
+  /** The label of a time, with the zone in which it is typed. */
+  inZone: (label: string, zone: string) => `${label} (${zone})`,
   leave: {
     title: 'Leave without saving?',
     text: 'What you typed on this page will be lost.',

@@ -9,7 +9,6 @@ export const roleGroups = {
   roles: (count: number) => plural(count, { one: '# role', other: '# roles' }),
   search: 'Search groups',
   tree: 'Role groups',
-  help: 'Arrow keys move and open, M moves the group elsewhere.',
   newGroup: 'New group',
   newChild: 'New child group',
   childOf: (name: string) => `The group will be part of ${name}.`,
@@ -53,5 +52,4 @@ export const roleGroups = {
       ...(children > 0 ? [plural(children, { one: '# child group', other: '# child groups' })] : []),
       ...(roles > 0 ? [plural(roles, { one: '# role', other: '# roles' })] : []),
     ].join(' and ')}.`,
-  activity: 'Activity',
 };

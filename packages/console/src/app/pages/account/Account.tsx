@@ -20,7 +20,8 @@ export function Account(): ReactElement {
   if (user.must_change_password)
     return (
       <>
-        <PageHeader title={texts.title} actions={<SignOut />} />
+        {/* With the password, the page changes, too: another heading takes the focus. */}
+        <PageHeader key="must-change" title={texts.title} actions={<SignOut />} />
         <section className="panel must-change" aria-labelledby="must-change">
           <h2 className="section-title" id="must-change">
             {texts.mustChange.title}

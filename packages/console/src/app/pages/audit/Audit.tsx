@@ -15,7 +15,7 @@ import { knownActions } from './actions.ts';
 import './audit-page.css';
 import { Chips } from './Chips.tsx';
 import { FilterBar } from './FilterBar.tsx';
-import { type AuditSearch, filtersIn, isFiltered, toFilter } from './filter.ts';
+import { type AuditSearch, filtersIn, isFiltered, toFilter, withKnownAction } from './filter.ts';
 import { SavedFilters } from './SavedFilters.tsx';
 
 const EntryPane = lazy(() => import('./EntryPane.tsx').then(({ EntryPane: pane }) => ({ default: pane })));
@@ -24,7 +24,7 @@ const route = getRouteApi('/audit');
 
 export function Audit(): ReactElement {
   const zone = useSyncExternalStore(subscribeZone, currentZone);
-  const search = route.useSearch();
+  const search = withKnownAction(route.useSearch(), knownActions());
   const navigate = route.useNavigate();
   const [isLive, setLive] = useState(false);
   const filter = toFilter(search, knownActions(), zone);

@@ -1,8 +1,12 @@
 // The filters in force, each with a button that removes it.
 import { IconX } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { currentZone, formatDay } from '../../../common/format.ts';
+import { actorNameOf, targetNameOf } from '../../components/audit/entries.ts';
 import '../../components/filter-chips.css';
+import { newestEntry } from '../../data/audit.ts';
+import { useCan } from '../../data/me.tsx';
 import { labelOf, usePerson } from '../../data/people.ts';
 import { t } from '../../text.ts';
 import { type AuditSearch, type FilterName, filterNames, startOfDay } from './filter.ts';
@@ -11,8 +15,11 @@ type Props = { search: AuditSearch; onRemove: (name: FilterName) => void };
 
 export function Chips({ search, onRemove }: Props): ReactElement {
   const actor = usePerson(search.actor);
+  const actorName = useNameInLog('actor', actor ? undefined : search.actor);
+  const targetName = useNameInLog('target', search.target);
   const textOf = (name: FilterName, value: string): string => {
-    if (name === 'actor' && actor) return labelOf(actor);
+    if (name === 'actor') return actor ? labelOf(actor) : (actorName ?? value);
+    if (name === 'target') return targetName ?? value;
     if (name === 'result') return value === 'failure' ? t.audit.failure : t.audit.success;
     if (name === 'from' || name === 'to') {
       const at = startOfDay(value, currentZone());
@@ -44,4 +51,14 @@ export function Chips({ search, onRemove }: Props): ReactElement {
       })}
     </ul>
   );
+}
+
+/** Returns the name that the newest entry has for an id, also of what has been deleted; null if no entry has one. */
+function useNameInLog(role: 'actor' | 'target', id: string | undefined): string | null {
+  const newest = useQuery({
+    ...newestEntry(role === 'actor' ? { actor_id: id ?? '' } : { resource_id: id ?? '' }),
+    enabled: useCan('audit_log.read') && id !== undefined,
+  });
+  if (id === undefined || !newest.data) return null;
+  return role === 'actor' ? actorNameOf(newest.data) : targetNameOf(newest.data);
 }

@@ -1,7 +1,7 @@
 // Filters of the audit log: days, unknown actions, what is left out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { filtersIn, isFiltered, startOfDay, toFilter } from './filter.ts';
+import { filtersIn, isFiltered, startOfDay, toFilter, withKnownAction } from './filter.ts';
 
 test('the last day is included', () => {
   assert.deepEqual(toFilter({ from: '2026-11-03', to: '2026-11-03' }, [], 'utc'), {
@@ -21,6 +21,11 @@ test('what is no day, and an action that nobody knows, is left out', () => {
   assert.deepEqual(toFilter({ action: 'login_failed' }, ['login_failed'], 'utc'), {
     action: ['login_failed'],
   });
+});
+
+test('no chip shows an action that nobody knows', () => {
+  assert.equal(isFiltered(withKnownAction({ action: 'made_up' }, ['login_failed'])), false);
+  assert.equal(withKnownAction({ action: 'login_failed' }, ['login_failed']).action, 'login_failed');
 });
 
 test('an open entry is no filter', () => {

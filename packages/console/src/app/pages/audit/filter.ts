@@ -23,6 +23,10 @@ export const filtersIn = (search: AuditSearch): AuditSearch =>
 
 export const isFiltered = (search: AuditSearch): boolean => filterNames.some((name) => search[name]);
 
+/** Leaves out an action that no entry can have, so that no link breaks the page or claims a filter that is not applied. */
+export const withKnownAction = <S extends AuditSearch>(search: S, actions: readonly string[]): S =>
+  search.action === undefined || actions.includes(search.action) ? search : { ...search, action: undefined };
+
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Returns the moment at which a day begins, `plus` days later; undefined if it is no day. */
@@ -36,7 +40,7 @@ export function startOfDay(day: string | undefined, zone: 'local' | 'utc', plus 
   return at.toISOString();
 }
 
-/** Returns what to ask the service for. An action that it does not know is left out, so that no link breaks the page. */
+/** Returns what to ask the service for. */
 export function toFilter(
   search: AuditSearch,
   actions: readonly AuditAction[],

@@ -1,4 +1,4 @@
-// Filters that this browser remembers under a name.
+// Filters that this browser remembers for the person under a name.
 // Nothing secret belongs here: a filter holds ids and addresses, never a credential.
 import { readPreference, writePreference } from '../../../common/preferences.ts';
 import { type AuditSearch, filtersIn } from './filter.ts';

@@ -2,6 +2,7 @@
 import type { NewApiKey, ServiceAccount } from '@castellan/sdk';
 import { Modal, TextInput } from '@mantine/core';
 import { type ReactElement, useId, useState } from 'react';
+import { DateTimeInput } from '../../components/DateTimeInput.tsx';
 import { Form, fieldError } from '../../components/forms.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { t } from '../../text.ts';
@@ -11,7 +12,7 @@ type Props = { account: ServiceAccount; onClose: () => void; onMade: (key: NewAp
 export function KeyDialog({ account, onClose, onMade }: Props): ReactElement {
   const texts = t.serviceAccounts.keys;
   const [name, setName] = useState('');
-  const [expires, setExpires] = useState('');
+  const [expires, setExpires] = useState<string>();
   const [narrowed, setNarrowed] = useState<readonly string[] | null>(null);
   const write = useWrite(
     () =>
@@ -19,7 +20,7 @@ export function KeyDialog({ account, onClose, onMade }: Props): ReactElement {
         path: { service_account_id: account.id },
         body: {
           name,
-          ...(expires ? { expires_at: new Date(expires).toISOString() } : {}),
+          ...(expires ? { expires_at: expires } : {}),
           ...(narrowed ? { permissions: [...narrowed] } : {}),
         },
       }),
@@ -51,13 +52,12 @@ export function KeyDialog({ account, onClose, onMade }: Props): ReactElement {
           error={fieldError(write.error, 'name')}
           onChange={(event) => setName(event.currentTarget.value)}
         />
-        <TextInput
-          type="datetime-local"
+        <DateTimeInput
           label={texts.expires}
           description={texts.expiresHelp}
           value={expires}
           error={fieldError(write.error, 'expires_at')}
-          onChange={(event) => setExpires(event.currentTarget.value)}
+          onChange={setExpires}
         />
         <Narrowing permissions={account.permissions} value={narrowed} onChange={setNarrowed} />
       </Form>

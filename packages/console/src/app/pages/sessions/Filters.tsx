@@ -2,7 +2,8 @@
 import type { UserSession } from '@castellan/sdk';
 import { TextInput } from '@mantine/core';
 import { IconSearch, IconX } from '@tabler/icons-react';
-import { type ReactElement, useId } from 'react';
+import type { ReactElement } from 'react';
+import { DateTimeInput } from '../../components/DateTimeInput.tsx';
 import { useTypedText } from '../../components/debounce.ts';
 import '../../components/filter-chips.css';
 import { fieldError } from '../../components/forms.tsx';
@@ -17,7 +18,6 @@ type Props = {
 };
 
 export function SessionFilters({ search, onChange, error }: Props): ReactElement {
-  const olderId = useId();
   const [typed, setTyped] = useTypedText(search.q ?? '', (q) => onChange({ q: q || undefined }));
   const [address, setAddress] = useTypedText(search.address ?? '', (text) =>
     onChange({ address: text.trim() || undefined }),
@@ -41,15 +41,12 @@ export function SessionFilters({ search, onChange, error }: Props): ReactElement
         error={fieldError(error, 'query.address')}
         onChange={(event) => setAddress(event.currentTarget.value)}
       />
-      <div className="inline-field">
-        <label htmlFor={olderId}>{t.sessions.filters.olderThan}</label>
-        <TextInput
-          id={olderId}
-          type="datetime-local"
-          value={search.older_than ?? ''}
-          onChange={(event) => onChange({ older_than: event.currentTarget.value || undefined })}
-        />
-      </div>
+      <DateTimeInput
+        className="inline-field"
+        label={t.sessions.filters.olderThan}
+        value={search.older_than}
+        onChange={(moment) => onChange({ older_than: moment })}
+      />
     </search>
   );
 }

@@ -7,6 +7,8 @@ import { countNetworks } from './count-networks.ts';
 const from = (origin_address: string | null): UserSession => ({
   id: '1',
   origin_address,
+  last_address: origin_address,
+  unusual_network: null,
   user_agent: null,
   created_at: '',
   last_used_at: '',

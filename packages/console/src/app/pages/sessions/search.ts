@@ -14,16 +14,13 @@ export const hasFilters = (search: SessionSearch): boolean => Object.keys(filter
 
 export const noFilters: Partial<SessionSearch> = Object.fromEntries(keys.map((key) => [key, undefined]));
 
-/** Returns the filter as the service takes it. A time of an input has no zone: it is that of this browser. */
-export function filterOf({ q, user, address, older_than }: SessionSearch): SessionFilter {
-  const time = older_than === undefined ? Number.NaN : Date.parse(older_than);
-  return {
-    ...(q ? { search: q } : {}),
-    ...(user ? { user_id: user } : {}),
-    ...(address ? { address } : {}),
-    ...(Number.isNaN(time) ? {} : { older_than: new Date(time).toISOString() }),
-  };
-}
+/** Returns the filter as the service takes it. */
+export const filterOf = ({ q, user, address, older_than }: SessionSearch): SessionFilter => ({
+  ...(q ? { search: q } : {}),
+  ...(user ? { user_id: user } : {}),
+  ...(address ? { address } : {}),
+  ...(older_than ? { older_than } : {}),
+});
 
 export function useSessionSearch() {
   const search = route.useSearch();

@@ -19,10 +19,9 @@ export const de: AuthTexts = {
   timeout: 'Der Dienst antwortet nicht. Versuchen Sie es erneut.',
   cookies:
     'Ihr Browser hat unser Cookie nicht behalten. Erlauben Sie Cookies für diese Website und versuchen Sie es erneut.',
-  limited: (wait) => `Zu viele Anfragen. Versuchen Sie es in ${wait} erneut.`,
-  waiting: (wait) => `Erneut versuchen in ${wait}`,
+  limited: (wait) => `Zu viele Anfragen. Versuchen Sie es ${wait} erneut.`,
+  waiting: (wait) => `Erneut versuchen ${wait}`,
   unexpected: 'Es ist etwas Unerwartetes passiert. Versuchen Sie es erneut.',
-  requestId: (id) => `Anfrage ${id}`,
   byCode: errorTexts,
   byField: fieldTexts,
   login: {
@@ -32,11 +31,10 @@ export const de: AuthTexts = {
     register: 'Konto erstellen',
     noAccount: 'Noch kein Konto?',
     locked: (wait) =>
-      `Dieses Konto ist nach zu vielen Fehlversuchen gesperrt. Versuchen Sie es in ${wait} erneut.`,
+      `Dieses Konto ist nach zu vielen Fehlversuchen gesperrt. Versuchen Sie es ${wait} erneut.`,
     unverified:
       'Diese E-Mail-Adresse ist noch nicht bestätigt. Folgen Sie dem Link in unserer E-Mail, oder fordern Sie einen neuen an.',
     resend: 'Neuen Link senden',
-    changed: 'Alle Sitzungen wurden beendet. Melden Sie sich mit dem neuen Passwort an.',
   },
   register: {
     title: 'Konto erstellen',
@@ -53,7 +51,7 @@ export const de: AuthTexts = {
     textWithout: 'Folgen Sie dem Link in unserer E-Mail, um Ihre E-Mail-Adresse zu bestätigen.',
     help: 'Nichts angekommen? Sehen Sie im Spam-Ordner nach, oder fordern Sie eine neue E-Mail an.',
     resend: 'Erneut senden',
-    resendIn: (wait) => `Erneut senden in ${wait}`,
+    resendIn: (wait) => `Erneut senden ${wait}`,
     sent: 'Falls diese E-Mail-Adresse zu einem noch nicht bestätigten Konto gehört, ist eine E-Mail mit einem Link unterwegs.',
   },
   verify: {
@@ -84,7 +82,8 @@ export const de: AuthTexts = {
   broken: 'Dieser Link funktioniert nicht',
   forgot: {
     title: 'Passwort vergessen?',
-    text: 'Wir senden Ihnen einen Link, mit dem Sie ein neues setzen. Er gilt einmal und für kurze Zeit.',
+    text: (lifetime) =>
+      `Wir senden Ihnen einen Link, mit dem Sie ein neues setzen. Er funktioniert nur einmal und ist ${lifetime} gültig.`,
     submit: 'Link senden',
     done: 'Sehen Sie in Ihr Postfach',
     sent: 'Falls es zu dieser E-Mail-Adresse ein aktives Konto gibt, ist eine E-Mail mit einem Link unterwegs.',

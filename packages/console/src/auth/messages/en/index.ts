@@ -18,10 +18,9 @@ export const en = {
   offline: 'The service cannot be reached. Check your connection and try again.',
   timeout: 'The service does not respond. Try again.',
   cookies: 'Your browser did not keep our cookie. Allow cookies for this site and try again.',
-  limited: (wait: string) => `Too many requests. Try again in ${wait}.`,
-  waiting: (wait: string) => `Try again in ${wait}`,
+  limited: (wait: string) => `Too many requests. Try again ${wait}.`,
+  waiting: (wait: string) => `Try again ${wait}`,
   unexpected: 'Something unexpected happened. Try again.',
-  requestId: (id: string) => `Request ${id}`,
   /** By code of the service. A code that is not here shows the text of the service. */
   byCode: noTexts,
   /** By code of a field error. */
@@ -32,10 +31,9 @@ export const en = {
     forgot: 'Forgot your password?',
     register: 'Create an account',
     noAccount: 'No account yet?',
-    locked: (wait: string) => `This account is locked after too many failed attempts. Try again in ${wait}.`,
+    locked: (wait: string) => `This account is locked after too many failed attempts. Try again ${wait}.`,
     unverified: 'This email address is not confirmed yet. Follow the link in our mail, or request a new one.',
     resend: 'Send a new link',
-    changed: 'Every session has ended. Sign in with the new password.',
   },
   register: {
     title: 'Create an account',
@@ -50,7 +48,7 @@ export const en = {
     textWithout: 'Follow the link in our mail to confirm your email address.',
     help: 'Nothing there? Look into the spam folder, or request a new mail.',
     resend: 'Send it again',
-    resendIn: (wait: string) => `Send it again in ${wait}`,
+    resendIn: (wait: string) => `Send it again ${wait}`,
     sent: 'If this email address belongs to an account that is not confirmed yet, a mail with a link is on its way.',
   },
   verify: {
@@ -78,7 +76,8 @@ export const en = {
   broken: 'This link does not work',
   forgot: {
     title: 'Forgot your password?',
-    text: 'We will send you a link to set a new one. It works once, for a short time.',
+    text: (lifetime: string) =>
+      `We will send you a link to set a new one. It works once, within ${lifetime}.`,
     submit: 'Send the link',
     done: 'Check your mail',
     sent: 'If this email address has an active account, a mail with a link is on its way.',

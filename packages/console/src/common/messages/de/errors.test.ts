@@ -1,11 +1,45 @@
 // The German texts of errors are complete.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { glob } from 'node:fs/promises';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { errorCatalogue } from '@castellan/contract/errors';
 import { errorTexts, fieldTexts } from './errors.ts';
 
 test('every error code has a German text, and no other has one', () => {
   assert.deepEqual(Object.keys(errorTexts).sort(), Object.keys(errorCatalogue).sort());
+});
+
+/** Of refused passwords, which reach a form as reasons; `passwordTexts` has their texts, which the compiler checks. */
+const passwordCodes = new Set(['repeated_run', 'reused', 'sequential_run', 'too_common', 'too_weak']);
+
+/** No list has the codes of field errors: the sources name each as a literal, except those of the formats of input. */
+async function fieldCodesOfService(): Promise<Set<string>> {
+  const server = fileURLToPath(new URL('../../../../../server/src/', import.meta.url));
+  const contract = fileURLToPath(new URL('../../../../../contract/src/', import.meta.url));
+  const codes = new Set<string>();
+  for await (const file of glob([`${server}**/*.ts`, `${contract}**/*.ts`])) {
+    if (file.endsWith('.test.ts')) continue;
+    const source = readFileSync(file, 'utf8');
+    for (const [, code = ''] of source.matchAll(/\bcode: '([a-z_]+)'/g)) codes.add(code);
+    for (const [, format = ''] of source.matchAll(/\bformat: '(uuid|date-time)'/g))
+      codes.add(`invalid_${format.replaceAll('-', '_')}`);
+  }
+  return codes;
+}
+
+test('every code that a field error can have has a German text, and no other has one', async () => {
+  const codes = await fieldCodesOfService();
+  assert.ok(codes.size >= 30, `found ${codes.size} codes`);
+  const missing = [...codes].filter(
+    (code) => !fieldTexts[code] && !errorTexts[code] && !passwordCodes.has(code),
+  );
+  assert.deepEqual(missing, []);
+  assert.deepEqual(
+    Object.keys(fieldTexts).filter((code) => !codes.has(code)),
+    [],
+  );
 });
 
 test('texts of errors are sentences, those of fields are parts of one', () => {
