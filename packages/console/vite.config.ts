@@ -64,7 +64,7 @@ export default defineConfig(({ command }) => ({
               test: /node_modules\/(@mantine|@tanstack|@tabler|@floating-ui)\//,
               minShareCount: 6,
             },
-            { name: 'shared', test: /packages\/sdk\/src\/(?!react)|src\/shared\/[\w-]+\.ts$/ },
+            { name: 'common', test: /packages\/sdk\/src\/(?!react)|src\/common\/[\w-]+\.ts$/ },
           ],
         },
       },

@@ -12,7 +12,6 @@ import { t } from '../text.ts';
 import { AccountMenu } from './AccountMenu.tsx';
 import { Brand } from './Brand.tsx';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
-import { useKeptFocus } from './kept-focus.ts';
 import { leadFrom, mayOpen, navPages } from './nav.ts';
 import { PaletteButton } from './PaletteButton.tsx';
 import { useShortcuts } from './shortcuts.ts';
@@ -33,7 +32,6 @@ export function Shell(): ReactElement {
   const [isMenuOpen, menu] = useDisclosure(false);
   const [isHelpOpen, help] = useDisclosure(false);
   useShortcuts(help.open);
-  useKeptFocus();
   useEscape(isMenuOpen, menu.close);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of phones closes when another page opens
   useEffect(() => menu.close(), [path]);

@@ -57,4 +57,5 @@ export const roleGroups: Messages['roleGroups'] = {
       ...(children > 0 ? [plural(children, { one: '# Untergruppe', other: '# Untergruppen' })] : []),
       ...(roles > 0 ? [plural(roles, { one: '# Rolle', other: '# Rollen' })] : []),
     ].join(' und ')}.`,
+  activity: 'Aktivität',
 };

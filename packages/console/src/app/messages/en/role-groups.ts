@@ -52,4 +52,5 @@ export const roleGroups = {
       ...(children > 0 ? [plural(children, { one: '# child group', other: '# child groups' })] : []),
       ...(roles > 0 ? [plural(roles, { one: '# role', other: '# roles' })] : []),
     ].join(' and ')}.`,
+  activity: 'Activity',
 };
