@@ -7,8 +7,6 @@ type Place = {
   /** Every ancestor with the position of the element in it, the nearest first. */
   trail: readonly { parent: Element; index: number }[];
   dialog: Element | null;
-  /** Where the focus was before the dialog opened. */
-  before: Place | null;
 };
 
 const FOCUSABLE =
@@ -17,11 +15,20 @@ const FOCUSABLE =
 /** The library moves the focus into and out of these. */
 const MENU = '[role="menu"], [role="listbox"]';
 
+/** When one of its entries goes, the next one is where the person goes on. */
+const LIST = 'ul, ol, tbody, [role="list"], [role="rowgroup"], [role="tree"], [role="group"]';
+
+/** So many elements that had the focus are remembered. */
+const MOST = 20;
+
 /** Begins to watch the document. */
 export function keepFocus(): void {
   let last: Place | null = null;
+  let earlier: HTMLElement[] = [];
   document.addEventListener('focusin', ({ target }) => {
-    if (target instanceof HTMLElement) last = target.closest(MENU) ? null : placeOf(target, last);
+    if (!(target instanceof HTMLElement) || target.closest(MENU)) return;
+    last = placeOf(target);
+    earlier = [...earlier.filter((one) => one !== target && one.isConnected), target].slice(-MOST);
   });
   document.addEventListener('focusout', ({ relatedTarget, target }) => {
     // Somebody clicked beside everything. The browser may also send this when it removes the element.
@@ -32,8 +39,8 @@ export function keepFocus(): void {
   let isDue = false;
   const restore = (): void => {
     isDue = false;
-    if (!last || !hasFallen() || isWaiting(last.element)) return;
-    findNear(last)?.focus({ preventScroll: true });
+    if (!last || !hasFallen() || isWaiting(last.element) || document.querySelector(MENU)) return;
+    findNext(last, earlier)?.focus({ preventScroll: true });
   };
   const observer = new MutationObserver(() => {
     if (isDue || !last || !hasFallen()) return;
@@ -55,21 +62,29 @@ const canHold = (element: Element): element is HTMLElement =>
   !element.matches(':disabled') &&
   element.checkVisibility({ visibilityProperty: true });
 
-function placeOf(element: HTMLElement, last: Place | null): Place {
+function placeOf(element: HTMLElement): Place {
   const trail: { parent: Element; index: number }[] = [];
   for (let child: Element = element; child.parentElement; child = child.parentElement)
     trail.push({ parent: child.parentElement, index: [...child.parentElement.children].indexOf(child) });
-  const dialog = element.closest('[role="dialog"]');
-  const before = dialog === (last?.dialog ?? null) ? (last?.before ?? null) : dialog ? last : null;
-  return { element, trail, dialog, before };
+  return { element, trail, dialog: element.closest('[role="dialog"]') };
 }
 
-/** Returns what took the place of the element, or what stood nearest to it; of a closed dialog, what opened it. */
-function findNear({ element, trail, dialog, before }: Place): HTMLElement | null {
-  if (canHold(element)) return element;
-  if (dialog && !dialog.isConnected && before) return findNear(before);
+/**
+ * Returns the neighbour of an entry that is gone; otherwise what had the focus before, in the same dialog while that is open;
+ * otherwise the heading of the page.
+ */
+function findNext(place: Place, earlier: readonly HTMLElement[]): HTMLElement | null {
+  if (canHold(place.element)) return place.element;
+  const isOpen = place.dialog?.isConnected ?? false;
+  const rest = place.trail.filter(({ parent }) => parent.isConnected && parent !== document.body);
+  if (rest[0]?.parent.matches(LIST)) return neighbour(rest) ?? document.querySelector('h1');
+  const before = earlier.findLast((one) => canHold(one) && (!isOpen || place.dialog?.contains(one)));
+  return before ?? (isOpen ? neighbour(rest) : null) ?? document.querySelector('h1');
+}
+
+/** Returns what took the place of the element, or what stands nearest to it. */
+function neighbour(trail: Place['trail']): HTMLElement | null {
   for (const { parent, index } of trail) {
-    if (!parent.isConnected || parent === document.body) continue;
     const children = [...parent.children];
     const nearest = [
       ...children.slice(index, index + 1),
@@ -83,5 +98,5 @@ function findNear({ element, trail, dialog, before }: Place): HTMLElement | null
     }
     if (parent.matches('main')) break;
   }
-  return document.querySelector('h1');
+  return null;
 }
