@@ -63,12 +63,15 @@ export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
   // Without these two listeners, a lost connection ends the process (node-postgres 2762). The pool repeats the error of
   // the connection, with the whole client object in it, so only the latter is logged.
   pool.on('error', () => undefined);
-  pool.on('connect', (client) =>
+  pool.on('connect', (client) => {
     client.on('error', (error) => {
       // Connections close shortly after the pool has ended. If the server stops in between, the error does not matter.
       if (!pool.ending) log.warn({ err: error }, 'database connection lost');
-    }),
-  );
+    });
+    client.on('notice', (notice) => {
+      if (tellsUnreplicated(notice)) unreplicated.add(client);
+    });
+  });
   return pool;
 }
 
@@ -104,6 +107,9 @@ const isSpent = (error: unknown): boolean => isReadOnly(error) || isConnectionLo
 const tellsUnreplicated = (notice: { routine?: string | undefined }): boolean =>
   notice.routine === 'SyncRepWaitForLSN';
 
+/** Connections on which such a warning came with the answer of the present statement. */
+const unreplicated = new WeakSet<object>();
+
 const wrapped = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
 // Names the statements that have values, which makes them 2 to 5 times cheaper: Kysely sends only (text, values).
@@ -112,10 +118,6 @@ function withNames(client: pg.PoolClient): PostgresPoolClient {
   if (known) return known;
   let silent: Error | undefined;
   let spent = false;
-  let unreplicated = false;
-  client.on('notice', (notice) => {
-    unreplicated ||= tellsUnreplicated(notice);
-  });
 
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
@@ -128,9 +130,8 @@ function withNames(client: pg.PoolClient): PostgresPoolClient {
     );
     return answer.then(
       (result) => {
-        if (!unreplicated) return result;
-        unreplicated = false;
-        throw new NotReplicatedError();
+        if (unreplicated.delete(client)) throw new NotReplicatedError();
+        return result;
       },
       (error: unknown) => {
         if (isSilent(error)) silent = error;
