@@ -27,6 +27,7 @@ import { holdBack } from './hold-back.ts';
 import { createMethodTable, decodedPath } from './method-table.ts';
 import { refuseOddMessage } from './odd-messages.ts';
 import { trackRequests } from './pipelining.ts';
+import { LazyChild } from './request-log.ts';
 import type { DeclaredRoute } from './route-config.ts';
 import { securityHeaders } from './security-headers.ts';
 import { compileSerializer } from './serialization.ts';
@@ -65,6 +66,7 @@ export function createServer(options: ServerOptions) {
   const app = Fastify<Server, IncomingMessage, ServerResponse, FastifyBaseLogger>({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    childLoggerFactory: (log, bindings, extra) => new LazyChild(log, bindings, extra),
     bodyLimit: publicBody.bytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: SEND_TIMEOUT_MS,
