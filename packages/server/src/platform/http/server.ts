@@ -16,6 +16,7 @@ import { newId } from '../ids.ts';
 import { GateFullError } from '../limits/gate.ts';
 import type { Logger } from '../log.ts';
 import { clientAddress, type TrustedProxies } from '../security/client-address.ts';
+import { createAccessLog } from './access-log.ts';
 import { publicBody, signedInBody } from './body-limits.ts';
 import { acceptJsonOnly } from './body-parsing.ts';
 import { answerBrokenRequest, refuseTunnel } from './broken-requests.ts';
@@ -62,8 +63,7 @@ export type App = ReturnType<typeof createServer>;
 
 export function createServer(options: ServerOptions) {
   const handleError = createErrorHandler(options);
-  // No field of the access log can be a secret, and redaction costs more than writing the line (bench/README.md).
-  const accessLog = options.log.child({}, { redact: [] });
+  const logAnswer = createAccessLog(options.log);
   const app = Fastify<Server, IncomingMessage, ServerResponse, FastifyBaseLogger>({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -88,7 +88,7 @@ export function createServer(options: ServerOptions) {
       addHeaders(request, reply);
       handleError(error, request, reply);
       // No hook runs if the path cannot be decoded.
-      logAnswer(accessLog, request, reply);
+      logAnswer(request, reply);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -160,10 +160,7 @@ export function createServer(options: ServerOptions) {
   });
   acceptJsonOnly(app);
   app.setNotFoundHandler((request, reply) => handleError(notFound(request), request, reply));
-  app.addHook(
-    'onResponse',
-    hook((request, reply) => logAnswer(accessLog, request, reply)),
-  );
+  app.addHook('onResponse', hook(logAnswer));
   return app;
 }
 
@@ -200,19 +197,6 @@ function cameOverHttps(request: FastifyRequest, trusted: TrustedProxies): boolea
   const { socket } = request.raw;
   if ('encrypted' in socket && socket.encrypted === true) return true;
   return request.headers['x-forwarded-proto'] === 'https' && trusted.matches(socket.remoteAddress ?? '');
-}
-
-function logAnswer(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
-  log.info({
-    request_id: request.id,
-    method: request.method,
-    // The pattern, not the path: paths may contain what people typed.
-    route: request.routeOptions.url ?? null,
-    status: reply.statusCode,
-    ...(request.refusal ? { code: request.refusal } : {}),
-    duration_ms: Math.round(reply.elapsedTime * 10) / 10,
-    address: request.client?.address,
-  });
 }
 
 function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
