@@ -10,7 +10,7 @@ import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RateLimiter, RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
-import { peekClaims, tokenHash, verify } from '../../platform/security/jwt.ts';
+import { type PeekedClaims, tokenHash, tokenHashText, verify } from '../../platform/security/jwt.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordEvent } from '../audit/service.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -96,13 +96,16 @@ export async function recordCapRevocations(
 export const bearerToken = (authorization: string | undefined): string | undefined =>
   authorization === undefined ? undefined : /^bearer +([^\s]+)$/i.exec(authorization)?.[1];
 
-/** Returns the live token and its user. Throws 401: `token_missing`, `_invalid`, `_expired` or `_revoked`. */
-export async function authenticate(deps: SessionDeps, authorization: string | undefined): Promise<LiveToken> {
-  if (authorization === undefined) throw new AppError('token_missing');
-  const token = bearerToken(authorization);
-  if (token === undefined) throw new AppError('token_invalid');
-  const claims = peekClaims(token);
-  const live = claims ? await deps.tokenLookup(claims.sub, tokenHash(token)) : undefined;
+/**
+ * Returns the live token and its user. `claims` are those that `peekClaims` found. Throws 401: `token_invalid`,
+ * `token_expired` or `token_revoked`.
+ */
+export async function authenticate(
+  deps: SessionDeps,
+  token: string,
+  claims: PeekedClaims | null,
+): Promise<LiveToken> {
+  const live = claims ? await deps.tokenLookup(claims.sub, tokenHashText(token)) : undefined;
   if (!live) throw new AppError(refusalOf(deps, token));
   return live;
 }
