@@ -53,7 +53,9 @@ export function addGuard(app: App, deps: GuardDeps): void {
     request.authorizedAt = performance.now();
     const { found, graph } = await withGraph(deps.graphSource, () => findPrincipal(deps, request));
     const { principal } = found;
-    if (counted && principal.type === 'user') await deps.userLimit?.count(request, counted, principal.record);
+    const refused =
+      counted && principal.type === 'user' && deps.userLimit?.count(request, counted, principal.record);
+    if (refused) await refused;
     if (counted && accessLimited) await deps.accessLimit?.count(request.client, principal);
     request.caller = createCaller(request, principal, { access, graph });
     if (principal.type === 'user' && principal.record.must_change_password && !beforePasswordChange)
