@@ -69,15 +69,18 @@ export const createAttemptGate = (settings: { lockoutAttempts: number }): Gate =
 /**
  * Begins an attempt, after waiting for a slot. If the email is locked, returns the remaining seconds instead; then
  * nothing is counted and no password may be verified. Throws GateFullError if too many attempts on the email are
- * waiting, and `overloaded` if no slot becomes free.
+ * waiting, and `overloaded` if no slot becomes free. `beforeSlot` runs before the first statement; what it throws ends the
+ * attempt.
  */
 export async function beginAttempt(
   deps: LockoutDeps,
   client: Client,
   email: string,
+  beforeSlot: () => void = () => {},
 ): Promise<Attempt | { lockedSeconds: number }> {
   const leave = await deps.attemptGate.enter(email, client);
   try {
+    beforeSlot();
     const begun = await takeSlotOrLock(deps, client, email);
     if ('lockedSeconds' in begun) leave();
     else return attemptOf(deps, client, { email, slot: begun.slot, leave });
