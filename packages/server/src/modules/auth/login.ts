@@ -7,9 +7,11 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { canonicalEmail, hasMarkupOrControl } from '../../platform/security/email.ts';
 import type { HashPlace, HashTurn } from '../../platform/security/password-hasher.ts';
+import type { Tx } from '../../schema/database.ts';
 import { recordEvent } from '../audit/service.ts';
 import { type Attempt, beginAttempt, type LockoutDeps } from '../lockout/service.ts';
 import {
+  type CredentialHolder,
   findPasswordHolderByEmail,
   lockEpoch,
   type PasswordDeps,
@@ -103,21 +105,16 @@ async function attemptLogin(
     await recordFailure(deps, client, { reason, email, userId: holder?.user_id ?? null });
     throw new AppError('invalid_credentials');
   }
-  await attempt.succeed();
   if (!holder.verified) {
+    await attempt.succeed();
     await recordFailure(deps, client, { reason: 'unverified', email, userId: holder.user_id });
     throw new AppError('email_not_verified');
   }
   const started = await inTransaction(deps.db, async (tx) => {
-    const locked = await lockEpoch(tx, holder.user_id);
-    // An administrator may have changed the account while the password was verified. A session must not outlive that.
-    if (locked?.password_epoch !== holder.password_epoch || !locked.is_active) return null;
-    if (!locked.verified || locked.email !== email) return null;
-    await recordLastLogin(tx, holder.user_id);
-    const language = languageOf(client);
-    if (language !== null) await recordLanguage(tx, holder.user_id, language);
-    const tokens = await startSession(tx, deps, { id: holder.user_id, now: locked.now }, client);
-    return { tokens, record: await readRecord(tx, holder.user_id) };
+    const session = await startUnlessChanged(tx, deps, client, holder);
+    // In the same commit, and last: parallel attempts on the email wait for its row.
+    await attempt.succeed(tx);
+    return session;
   });
   if (!started) {
     await recordFailure(deps, client, { reason: 'wrong_password', email, userId: holder.user_id });
@@ -133,6 +130,22 @@ async function attemptLogin(
   });
   await recordCapRevocations(deps, client, holder.user_id, tokens.revoked);
   return { ...tokens, user: (await present(deps, record)).record };
+}
+
+/**
+ * Starts a session, unless an administrator has changed the account while the password was verified: no session may outlive
+ * that. Then returns null.
+ */
+async function startUnlessChanged(tx: Tx, deps: LoginDeps, client: Client, holder: CredentialHolder) {
+  const { user_id: userId, email, password_epoch: epoch } = holder;
+  const locked = await lockEpoch(tx, userId);
+  if (locked?.password_epoch !== epoch || !locked.is_active) return null;
+  if (!locked.verified || locked.email !== email) return null;
+  await recordLastLogin(tx, userId);
+  const language = languageOf(client);
+  if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
+  const tokens = await startSession(tx, deps, { id: userId, now: locked.now }, client);
+  return { tokens, record: await readRecord(tx, userId) };
 }
 
 /** Records a failed sign-in whose body was refused before the operation ran (NUL characters, ill-formed Unicode). */

@@ -18,9 +18,7 @@ import {
   type EndedSessions,
   endEpochs,
   findSessionIdByRefreshToken,
-  findSessionsBeyond,
   insertSession,
-  insertTokens,
   type LiveSession,
   listLiveSessions,
   lockOwner,
@@ -62,16 +60,15 @@ export async function startSession(
   const about = { userId: user.id, sessionId, now: user.now };
   const access = createToken(deps, 'access', about);
   const refresh = createToken(deps, 'refresh', about);
-  await insertSession(tx, {
+  const session = {
     id: sessionId,
     user_id: user.id,
     origin_address: client.address,
     user_agent: client.userAgent,
     expires_at: refresh.row.expires_at,
-  });
-  await insertTokens(tx, user.id, sessionId, [access.row, refresh.row]);
-  const limit = deps.settings.concurrentSessionLimit;
-  const beyond = limit > 0 ? await findSessionsBeyond(tx, user.id, limit, sessionId) : [];
+  };
+  const tokens = { access: access.row, refresh: refresh.row };
+  const beyond = await insertSession(tx, session, tokens, deps.settings.concurrentSessionLimit);
   const revoked = beyond.length > 0 ? await revokeSessions(tx, user.id, beyond, 'session_limit') : [];
   return { sessionId, accessToken: access.text, refreshToken: refresh.text, revoked };
 }
