@@ -2,8 +2,8 @@
 // They are not secrets: use `randomToken` for one-time tokens.
 import { randomBytes } from 'node:crypto';
 
-// Drawing bytes for one id at a time took 5 % of the processor time of `GET /users/me`, and converting them a third of
-// the rest: they are drawn and written for 256 ids at once, and the time once a millisecond.
+// Drawing and writing the bytes of one id at a time took 3 µs. The digits of 256 ids at once, and of the time once a
+// millisecond, take 0.3 µs each.
 const IDS_AT_ONCE = 256;
 const ID_DIGITS = 20;
 let digits = '';

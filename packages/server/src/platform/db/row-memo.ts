@@ -1,4 +1,4 @@
-// Keeps rows that a statement returned, parsed. Most rows come again unchanged: comparing their texts costs a tenth of
+// Keeps rows that a statement returned, parsed. Most rows come again unchanged: comparing their texts is cheaper than
 // parsing dates and arrays, and what was computed from the row can be kept with it.
 // It must not answer for the database: every row is read again, and one different character makes a new object.
 import pg from 'pg';
