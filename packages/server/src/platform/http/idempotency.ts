@@ -112,8 +112,10 @@ export function addIdempotency(app: App, deps: IdempotencyDeps): void {
     }
   };
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (!request.idempotency || reply.statusCode < 400) done(null, payload);
-    else void releaseKey(request).then(() => done(null, payload));
+    // Fastify waits for a promise, or for `done`.
+    if (request.idempotency && reply.statusCode >= 400) return releaseKey(request).then(() => payload);
+    done(null, payload);
+    return undefined;
   });
 }
 
