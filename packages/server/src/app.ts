@@ -34,6 +34,7 @@ import { addCookies } from './platform/http/cookies.ts';
 import { addCors } from './platform/http/cors.ts';
 import { addCsrfProtection, CSRF_HEADER } from './platform/http/csrf-protection.ts';
 import { refuseUnknownDryRun } from './platform/http/dry-run.ts';
+import { hook } from './platform/http/hooks.ts';
 import { addIdempotency } from './platform/http/idempotency.ts';
 import { addRateLimits } from './platform/http/rate-limits.ts';
 import { addReference } from './platform/http/reference/routes.ts';
@@ -90,11 +91,14 @@ export async function buildApp(deps: Deps): Promise<App> {
     ],
   });
   await addCookies(app, [REFRESH_COOKIE]);
-  app.addHook('onRequest', async (request) => {
-    // By the route, not the URL, which has many spellings. Includes the key set: caches would keep an empty one.
-    if (!deps.readiness.ready && /^\/(api|\.well-known)\//.test(request.routeOptions.url ?? ''))
-      throw new AppError('database_unavailable', { retryAfterSeconds: 2 });
-  });
+  app.addHook(
+    'onRequest',
+    hook((request) => {
+      // By the route, not the URL, which has many spellings. Includes the key set: caches would keep an empty one.
+      if (!deps.readiness.ready && /^\/(api|\.well-known)\//.test(request.routeOptions.url ?? ''))
+        throw new AppError('database_unavailable', { retryAfterSeconds: 2 });
+    }),
+  );
   addCsrfProtection(app, deps.csrf, {
     isExempt: presentsServiceCredential,
     onRefused: (request) =>

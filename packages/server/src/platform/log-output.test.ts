@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import fs, { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -117,4 +118,18 @@ test('a reader that has gone makes no fault and no work', async (t) => {
   }
   output.finish();
   closeSync(writer);
+});
+
+test('lines of one turn go out in one write', async (t) => {
+  const pipe = pipeOf(t);
+  const output = openOutput(pipe.writer);
+  const writes = t.mock.method(fs, 'write');
+  syncBuiltinESMExports();
+  t.after(() => {
+    writes.mock.restore();
+    syncBuiltinESMExports();
+  });
+  for (let number = 0; number < 20; number += 1) output.write(lineOf(number));
+  assert.equal((await readAll(pipe)).length, 20 * LINE_BYTES);
+  assert.equal(writes.mock.callCount(), 1);
 });

@@ -43,6 +43,15 @@ function outputOfProcess(): LogOutput {
   return output;
 }
 
+const outputs = new WeakMap<Logger, pino.DestinationStream>();
+
+/** Returns where a log that `createLog` created writes its lines. */
+export function outputOf(log: Logger): pino.DestinationStream {
+  const output = outputs.get(log);
+  if (!output) throw new TypeError('not a log of createLog');
+  return output;
+}
+
 /** Creates a log. Default destination: standard output. */
 export function createLog(level: string, destination?: pino.DestinationStream): Logger {
   const options: pino.LoggerOptions = {
@@ -53,5 +62,8 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
     serializers: { err: describeError },
     redact: { paths: secretPaths, censor: '[redacted]' },
   };
-  return pino(options, destination ?? outputOfProcess());
+  const output = destination ?? outputOfProcess();
+  const log = pino(options, output);
+  outputs.set(log, output);
+  return log;
 }

@@ -12,12 +12,14 @@ import { insertNodes } from '../../src/modules/group-trees/store.ts';
 import { addPermissions, insertRole } from '../../src/modules/roles/store.ts';
 import { authenticate } from '../../src/modules/sessions/service.ts';
 import { allHandled } from '../../src/platform/fields.ts';
+import { peekClaims } from '../../src/platform/security/jwt.ts';
 
 const service = await startTestService({ after });
 const { deps } = service.service;
 
-async function callerWith({ accessToken }: TestClient, access: Caller['access']): Promise<Caller> {
-  const live = await authenticate(deps, `Bearer ${accessToken}`);
+async function callerWith(client: TestClient, access: Caller['access']): Promise<Caller> {
+  const token = client.accessToken ?? assert.fail('not signed in');
+  const live = await authenticate(deps, token, peekClaims(token));
   return {
     principal: userPrincipal(live),
     access,

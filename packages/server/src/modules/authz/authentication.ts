@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { type ClientCredentials, clientCredentials } from '../../platform/http/client-credentials.ts';
 import { looksLikeApiKey } from '../../platform/security/api-key.ts';
-import { peekClaims } from '../../platform/security/jwt.ts';
+import { type PeekedClaims, peekClaims } from '../../platform/security/jwt.ts';
 import type { ApiKeys, ClientRow } from '../api-keys/service.ts';
 import { authenticate, bearerToken, refusalOf, type SessionDeps } from '../sessions/service.ts';
 import type { LiveToken } from '../sessions/token-lookup.ts';
@@ -20,7 +20,7 @@ export type Authenticated = {
 };
 
 type Credential =
-  | { kind: 'user' }
+  | { kind: 'user'; token: string | undefined; claims: PeekedClaims | null }
   | { kind: 'key'; key: string }
   | { kind: 'account'; credentials: ClientCredentials }
   | { kind: 'client'; id: string; token: string };
@@ -30,10 +30,11 @@ function credentialOf(request: FastifyRequest): Credential {
   const credentials = request.routeOptions.config.clientCredentials ? clientCredentials(request) : undefined;
   if (credentials) return { kind: 'account', credentials };
   const token = bearerToken(request.headers.authorization);
-  if (token === undefined) return { kind: 'user' };
+  if (token === undefined) return { kind: 'user', token, claims: null };
   if (looksLikeApiKey(token)) return { kind: 'key', key: token };
-  const client = peekClaims(token)?.client_id;
-  return client === undefined ? { kind: 'user' } : { kind: 'client', id: client, token };
+  const claims = peekClaims(token);
+  const client = claims?.client_id;
+  return client === undefined ? { kind: 'user', token, claims } : { kind: 'client', id: client, token };
 }
 
 /**
@@ -49,8 +50,12 @@ export async function findPrincipal(
   request: FastifyRequest,
 ): Promise<Authenticated> {
   const credential = credentialOf(request);
-  if (credential.kind === 'user')
-    return authenticatedUser(await authenticate(deps, request.headers.authorization));
+  if (credential.kind === 'user') {
+    const { token, claims } = credential;
+    if (token === undefined)
+      throw new AppError(request.headers.authorization === undefined ? 'token_missing' : 'token_invalid');
+    return authenticatedUser(await authenticate(deps, token, claims));
+  }
   const row = await findClient(deps, credential, request.client);
   return { principal: servicePrincipal(row), stamp: row.authz_stamp };
 }

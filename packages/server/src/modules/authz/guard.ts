@@ -6,6 +6,7 @@ import { allPermissions } from '@castellan/contract/permissions';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import { clientCredentials } from '../../platform/http/client-credentials.ts';
+import { hook } from '../../platform/http/hooks.ts';
 import type { App } from '../../platform/http/server.ts';
 import { isObject } from '../../platform/unknown-values.ts';
 import type { AccessLimit } from './access-limit.ts';
@@ -39,13 +40,11 @@ export function addGuard(app: App, deps: GuardDeps): void {
       throw new Error(`${route.method} ${route.url} changes something: remove config.orSelf`);
   });
   /**
-   * Sets `request.caller`. Throws 401 or 403. With `counted`, the reply, it counts the request for the limits of its caller.
+   * Sets `request.caller` of a guarded route. Throws 401 or 403. With `counted`, the reply, it counts the request for the limits of its caller.
    */
   const authorize = async (request: FastifyRequest, counted?: FastifyReply): Promise<void> => {
-    if (request.is404) return;
-    const access = request.routeOptions.config.access;
-    if (access === undefined || access === 'public') return;
     const {
+      access = 'authenticated',
       endsAccess = false,
       accessLimited = false,
       beforePasswordChange = false,
@@ -54,27 +53,43 @@ export function addGuard(app: App, deps: GuardDeps): void {
     request.authorizedAt = performance.now();
     const { found, graph } = await withGraph(deps.graphSource, () => findPrincipal(deps, request));
     const { principal } = found;
-    if (counted && principal.type === 'user') await deps.userLimit?.count(request, counted, principal.record);
+    const refused =
+      counted && principal.type === 'user' && deps.userLimit?.count(request, counted, principal.record);
+    if (refused) await refused;
     if (counted && accessLimited) await deps.accessLimit?.count(request.client, principal);
     request.caller = createCaller(request, principal, { access, graph });
     if (principal.type === 'user' && principal.record.must_change_password && !beforePasswordChange)
       throw new AppError('password_change_required');
     if (!isAboutCaller(request, principal)) requireAccess(request.caller);
   };
-  app.addHook('onRequest', async (request, reply) => {
-    if (!mayBeInForm(request)) await authorize(request, reply);
-  });
-  app.addHook('preValidation', async (request, reply) => {
-    if (!request.routeOptions.config.clientCredentials) return;
-    // A second credential in the form is refused, not ignored.
-    clientCredentials(request);
-    if (mayBeInForm(request)) await authorize(request, reply);
-  });
+  app.addHook(
+    'onRequest',
+    hook((request, reply) =>
+      isGuarded(request) && !mayBeInForm(request) ? authorize(request, reply) : undefined,
+    ),
+  );
+  app.addHook(
+    'preValidation',
+    hook((request, reply) => {
+      if (!request.routeOptions.config.clientCredentials) return undefined;
+      // A second credential in the form is refused, not ignored.
+      clientCredentials(request);
+      return isGuarded(request) && mayBeInForm(request) ? authorize(request, reply) : undefined;
+    }),
+  );
   // Waiting for the body or for a turn can take half a minute. The caller's permissions after that wait count.
-  app.addHook('preHandler', async (request) => {
-    if (request.waitedForTurn || !isRecentRead(request)) await authorize(request);
-  });
+  app.addHook(
+    'preHandler',
+    hook((request) =>
+      isGuarded(request) && (request.waitedForTurn || !isRecentRead(request))
+        ? authorize(request)
+        : undefined,
+    ),
+  );
 }
+
+const isGuarded = ({ is404, routeOptions }: FastifyRequest): boolean =>
+  !is404 && routeOptions.config.access !== 'public';
 
 /** Returns whether the credentials of the request may be in its body, which is read after the headers. */
 const mayBeInForm = ({ routeOptions, headers }: FastifyRequest): boolean =>

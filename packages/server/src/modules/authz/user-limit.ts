@@ -20,7 +20,7 @@ export type UserLimit = {
    * Counts one request of the token's user, or of its session where the route declares `endsAccess`. Throws `rate_limited`;
    * the first refusal of a window is an audit event.
    */
-  count(request: FastifyRequest, reply: FastifyReply, live: LiveToken): Promise<void>;
+  count(request: FastifyRequest, reply: FastifyReply, live: LiveToken): Promise<void> | undefined;
 };
 
 // Requests of one session that end access. Whoever holds another session of the user, such as a thief, cannot use them up.
@@ -47,6 +47,22 @@ export function createUserLimit(deps: SessionDeps, rule: RateLimitRule | null): 
     throw new AppError('rate_limited', { retryAfterSeconds: result.resetSeconds });
   };
 
+  async function refuseOnce(
+    { client, routeOptions }: FastifyRequest,
+    reply: FastifyReply,
+    live: LiveToken,
+    result: RateLimitResult & { firstRefusal: boolean },
+  ): Promise<void> {
+    if (result.firstRefusal)
+      await recordBounded(deps, client, {
+        action: 'rate_limited',
+        actorId: live.user_id,
+        resourceId: live.user_id,
+        details: { email: live.email, limit: routeOptions.config.endsAccess ? 'session' : 'user' },
+      });
+    refuse(reply, result);
+  }
+
   function remember(authorization: string | undefined, userId: string): void {
     const key = keyOf(authorization);
     if (key !== undefined) overLimit.set(key, userId);
@@ -66,19 +82,12 @@ export function createUserLimit(deps: SessionDeps, rule: RateLimitRule | null): 
       // The window has ended.
       overLimit.delete(key);
     },
-    async count(request, reply, live) {
+    count(request, reply, live) {
       const { endsAccess = false } = request.routeOptions.config;
       const result = endsAccess ? endings.hit(live.session_id) : users.hit(live.user_id);
-      if (result.allowed) return;
+      if (result.allowed) return undefined;
       if (!endsAccess) remember(request.headers.authorization, live.user_id);
-      if (result.firstRefusal)
-        await recordBounded(deps, request.client, {
-          action: 'rate_limited',
-          actorId: live.user_id,
-          resourceId: live.user_id,
-          details: { email: live.email, limit: endsAccess ? 'session' : 'user' },
-        });
-      refuse(reply, result);
+      return refuseOnce(request, reply, live, result);
     },
   };
 }

@@ -1,7 +1,7 @@
 // Locks an email after too many wrong passwords, whether or not an account has it. Every attempt takes a slot before
 // the password is verified and settles it afterwards, so that parallel attempts get no more guesses than allowed.
 import { setTimeout as wait } from 'node:timers/promises';
-import { inTransaction } from '../../platform/db/transaction.ts';
+import { afterCommit, inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
@@ -41,7 +41,8 @@ export type LockoutDeps = {
 
 /** A running attempt. `succeed` or `fail` settles it. Always call `release` last: it ends the turn. */
 export type Attempt = {
-  succeed(): Promise<void>;
+  /** Resets the failures; with `tx`, as part of it and only if it commits. */
+  succeed(tx?: Tx): Promise<void>;
   /** Counts the failure. `userId` is the id of the account, null if there is none. */
   fail(userId: string | null): Promise<void>;
   release(): Promise<void>;
@@ -69,15 +70,18 @@ export const createAttemptGate = (settings: { lockoutAttempts: number }): Gate =
 /**
  * Begins an attempt, after waiting for a slot. If the email is locked, returns the remaining seconds instead; then
  * nothing is counted and no password may be verified. Throws GateFullError if too many attempts on the email are
- * waiting, and `overloaded` if no slot becomes free.
+ * waiting, and `overloaded` if no slot becomes free. `beforeSlot` runs before the first statement; what it throws ends the
+ * attempt.
  */
 export async function beginAttempt(
   deps: LockoutDeps,
   client: Client,
   email: string,
+  beforeSlot: () => void = () => {},
 ): Promise<Attempt | { lockedSeconds: number }> {
   const leave = await deps.attemptGate.enter(email, client);
   try {
+    beforeSlot();
     const begun = await takeSlotOrLock(deps, client, email);
     if ('lockedSeconds' in begun) leave();
     else return attemptOf(deps, client, { email, slot: begun.slot, leave });
@@ -137,7 +141,14 @@ function attemptOf(
     await run();
   };
   return {
-    succeed: () => settle(() => settleSuccess(deps.db, email, slot)),
+    async succeed(tx) {
+      if (!tx) return settle(() => settleSuccess(deps.db, email, slot));
+      await settleSuccess(tx, email, slot);
+      // Until then `release` frees the slot: the transaction may fail.
+      afterCommit(tx, () => {
+        settled = true;
+      });
+    },
     release: async () => {
       try {
         await settle(() => releaseSlot(deps.db, email, slot));

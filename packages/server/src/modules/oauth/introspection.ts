@@ -2,7 +2,7 @@
 // It must cache nothing, and say nothing about a token that this service would not accept.
 import type { Introspection } from '@castellan/contract/oauth';
 import { looksLikeApiKey } from '../../platform/security/api-key.ts';
-import { peekClaims, readListed, tokenHash } from '../../platform/security/jwt.ts';
+import { peekClaims, readListed, tokenHashText } from '../../platform/security/jwt.ts';
 import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
 import { servicePrincipal, userPrincipal } from '../authz/caller.ts';
 import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
@@ -59,7 +59,7 @@ async function findUserToken(
   userId: string,
   token: string,
 ): Promise<Live | undefined> {
-  const row = await deps.tokenLookup(userId, tokenHash(token));
+  const row = await deps.tokenLookup(userId, tokenHashText(token));
   if (!row) return undefined;
   const { email, subject } = userPrincipal(row);
   return {

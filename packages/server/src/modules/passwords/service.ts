@@ -20,7 +20,13 @@ import {
 import { type StrengthMeter, StrengthUnavailableError } from './strength.ts';
 
 export { countingRefusals, type Refusals } from './refusal-limit.ts';
-export { findPasswordHolder, findPasswordHolderByEmail, lockEpoch, type PasswordHolder } from './store.ts';
+export {
+  type CredentialHolder,
+  findPasswordHolder,
+  findPasswordHolderByEmail,
+  lockEpoch,
+  type PasswordHolder,
+} from './store.ts';
 
 export type PasswordDeps = SessionDeps & {
   hasher: PasswordHasher;

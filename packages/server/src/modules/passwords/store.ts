@@ -7,7 +7,7 @@ export type PasswordHolder = Pick<
   User,
   'email' | 'first_name' | 'last_name' | 'password_hash' | 'password_epoch'
 > & { user_id: User['id'] };
-type CredentialHolder = PasswordHolder & Pick<User, 'is_active' | 'verified'>;
+export type CredentialHolder = PasswordHolder & Pick<User, 'is_active' | 'verified'>;
 
 const columns = sql`id as user_id, email, first_name, last_name, password_hash, password_epoch`;
 
@@ -39,7 +39,7 @@ export async function findFormerHashes(db: Db, userId: string, count: number): P
   return rows.map((row) => row.password_hash);
 }
 
-export type LockedHolder = Pick<User, 'email' | 'password_epoch' | 'is_active' | 'verified'> & {
+export type LockedHolder = Pick<User, 'email' | 'password_epoch' | 'is_active' | 'verified' | 'language'> & {
   /** The transaction's time. */
   now: Date;
 };
@@ -47,7 +47,7 @@ export type LockedHolder = Pick<User, 'email' | 'password_epoch' | 'is_active' |
 /** Locks the user's row. Returns undefined if there is no such user. */
 export async function lockEpoch(tx: Tx, userId: string): Promise<LockedHolder | undefined> {
   const { rows } = await sql<LockedHolder>`
-    select email, password_epoch, is_active, verified, now() as now from users where id = ${userId}
+    select email, password_epoch, is_active, verified, language, now() as now from users where id = ${userId}
     for update`.execute(tx);
   return rows[0];
 }

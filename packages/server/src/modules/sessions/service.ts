@@ -11,7 +11,7 @@ import { newId } from '../../platform/ids.ts';
 import type { RateLimiter, RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
-import { peekClaims, tokenHash, verify } from '../../platform/security/jwt.ts';
+import { type PeekedClaims, tokenHash, tokenHashText, verify } from '../../platform/security/jwt.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordEvent } from '../audit/service.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -19,9 +19,7 @@ import {
   type EndedSessions,
   endEpochs,
   findSessionIdByRefreshToken,
-  findSessionsBeyond,
   insertSession,
-  insertTokens,
   type LiveSession,
   listLiveSessions,
   lockOwner,
@@ -63,17 +61,16 @@ export async function startSession(
   const about = { userId: user.id, sessionId, now: user.now };
   const access = createToken(deps, 'access', about);
   const refresh = createToken(deps, 'refresh', about);
-  await insertSession(tx, {
+  const session = {
     id: sessionId,
     user_id: user.id,
     origin_address: client.address,
     origin_network: networkOf(client.address),
     user_agent: client.userAgent,
     expires_at: refresh.row.expires_at,
-  });
-  await insertTokens(tx, user.id, sessionId, [access.row, refresh.row]);
-  const limit = deps.settings.concurrentSessionLimit;
-  const beyond = limit > 0 ? await findSessionsBeyond(tx, user.id, limit, sessionId) : [];
+  };
+  const tokens = { access: access.row, refresh: refresh.row };
+  const beyond = await insertSession(tx, session, tokens, deps.settings.concurrentSessionLimit);
   const revoked = beyond.length > 0 ? await revokeSessions(tx, user.id, beyond, 'session_limit') : [];
   return { sessionId, accessToken: access.text, refreshToken: refresh.text, revoked };
 }
@@ -98,13 +95,16 @@ export async function recordCapRevocations(
 export const bearerToken = (authorization: string | undefined): string | undefined =>
   authorization === undefined ? undefined : /^bearer +([^\s]+)$/i.exec(authorization)?.[1];
 
-/** Returns the live token and its user. Throws 401: `token_missing`, `_invalid`, `_expired` or `_revoked`. */
-export async function authenticate(deps: SessionDeps, authorization: string | undefined): Promise<LiveToken> {
-  if (authorization === undefined) throw new AppError('token_missing');
-  const token = bearerToken(authorization);
-  if (token === undefined) throw new AppError('token_invalid');
-  const claims = peekClaims(token);
-  const live = claims ? await deps.tokenLookup(claims.sub, tokenHash(token)) : undefined;
+/**
+ * Returns the live token and its user. `claims` are those that `peekClaims` found. Throws 401: `token_invalid`,
+ * `token_expired` or `token_revoked`.
+ */
+export async function authenticate(
+  deps: SessionDeps,
+  token: string,
+  claims: PeekedClaims | null,
+): Promise<LiveToken> {
+  const live = claims ? await deps.tokenLookup(claims.sub, tokenHashText(token)) : undefined;
   if (!live) throw new AppError(refusalOf(deps, token));
   return live;
 }

@@ -9,24 +9,44 @@ export type NewToken = Pick<
   'token_hash' | 'kind' | 'jti' | 'key_id' | 'issued_at' | 'expires_at'
 >;
 
-/** Notes whether the user has sessions, live or ended, but none from this network. */
+/**
+ * Inserts a session and both its tokens, and notes whether the user has sessions, live or ended, but none from this
+ * network. Returns the ids of live sessions beyond the newest `limit`, the new one included; none with a limit of 0.
+ */
 export async function insertSession(
   tx: Tx,
   session: Pick<Row<'sessions'>, 'id' | 'user_id' | 'user_agent' | 'expires_at'> & {
     origin_address: string;
     origin_network: string;
   },
-): Promise<void> {
+  tokens: { access: NewToken; refresh: NewToken },
+  limit: number,
+): Promise<string[]> {
+  const rowOf = ({ token_hash, kind, jti, key_id, issued_at, expires_at }: NewToken) => sql`
+    (${session.user_id}::uuid, ${token_hash}::bytea, ${session.id}::uuid, ${kind}, ${jti}::uuid, ${key_id},
+     ${issued_at}::timestamptz, ${expires_at}::timestamptz)`;
   // clock_timestamp(), because a sign-in that waited for the user's row lock must be newer than the one it waited for.
-  await sql`
-    insert into sessions (id, user_id, origin_address, last_address, origin_network, is_new_network, user_agent,
-      created_at, last_used_at, expires_at)
-    values (${session.id}, ${session.user_id}, ${session.origin_address}, ${session.origin_address},
-      ${session.origin_network},
-      exists (select from sessions o where o.user_id = ${session.user_id} and o.origin_network is not null)
-        and not exists (
-          select from sessions o where o.user_id = ${session.user_id} and o.origin_network = ${session.origin_network}),
-      ${session.user_agent}, clock_timestamp(), clock_timestamp(), ${session.expires_at})`.execute(tx);
+  // The select does not see what the statement inserts: the new session counts as one of the limit.
+  const { rows } = await sql<{ id: string }>`
+    with begun as (
+      insert into sessions (id, user_id, origin_address, last_address, origin_network, is_new_network, user_agent,
+        created_at, last_used_at, expires_at)
+      values (${session.id}, ${session.user_id}, ${session.origin_address}, ${session.origin_address},
+        ${session.origin_network},
+        exists (select from sessions o where o.user_id = ${session.user_id} and o.origin_network is not null)
+          and not exists (
+            select from sessions o where o.user_id = ${session.user_id} and o.origin_network = ${session.origin_network}),
+        ${session.user_agent}, clock_timestamp(), clock_timestamp(), ${session.expires_at})
+    ), listed as (
+      insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at)
+      values ${rowOf(tokens.access)}, ${rowOf(tokens.refresh)}
+    )
+    select s.id from sessions s join users u on u.id = s.user_id
+    where s.user_id = ${session.user_id} and ${limit}::integer > 0
+      and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+    order by s.created_at desc, s.id desc
+    offset greatest(${limit}::integer - 1, 0)`.execute(tx);
+  return rows.map((row) => row.id);
 }
 
 export async function insertTokens(
@@ -39,21 +59,6 @@ export async function insertTokens(
     .insertInto('session_tokens')
     .values(tokens.map((token) => ({ ...token, user_id: userId, session_id: sessionId })))
     .execute();
-}
-
-/** Returns the ids of live sessions beyond the newest `limit`, oldest last. `keep` counts as the newest. */
-export async function findSessionsBeyond(
-  tx: Tx,
-  userId: string,
-  limit: number,
-  keep: string,
-): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select s.id from sessions s join users u on u.id = s.user_id
-    where s.user_id = ${userId} and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
-    order by s.id = ${keep} desc, s.created_at desc, s.id desc
-    offset ${limit}`.execute(tx);
-  return rows.map((row) => row.id);
 }
 
 /**

@@ -15,6 +15,7 @@ import {
 } from '@castellan/contract/users';
 import { bulkBody } from '../../platform/http/body-limits.ts';
 import { creation } from '../../platform/http/idempotency.ts';
+import { sendSerialized, serialized } from '../../platform/http/kept-text.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
 import { callerOf, userCallerOf } from '../authz/caller.ts';
@@ -29,7 +30,7 @@ import {
 } from './administration.ts';
 import { deleteUser, previewUserDeletion } from './deletion.ts';
 import { listUsers } from './list.ts';
-import { toUser } from './presentation.ts';
+import { userText } from './presentation.ts';
 import { updateMe } from './profile.ts';
 import { getVersionedUser } from './service.ts';
 
@@ -88,10 +89,13 @@ function ownRoutes(app: App, deps: UserAdminDeps): void {
     config: { access: 'user', turn: false, beforePasswordChange: true },
     schema: { summary: 'Read your account', response: { 200: UserEnvelope } },
     // The guard has already read the record with the token.
-    handler: async (request, reply) => {
+    handler: (request, reply) => {
       const { principal, graph } = userCallerOf(request);
       sendEtag(reply, principal.record.version);
-      return { data: toUser(principal.record, graph), message: 'Your account.' };
+      const text = userText(principal.record, graph, (data) =>
+        serialized(reply, { data, message: 'Your account.' }),
+      );
+      sendSerialized(reply, text);
     },
   });
 

@@ -21,12 +21,13 @@ export function acceptJsonOnly(app: FastifyInstance): void {
     } else done(new AppError('malformed_json'));
   });
   // Decompression would let a small body become a large one.
-  app.addHook('preParsing', async (request) => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
     const coding = request.headers['content-encoding'];
     if (coding !== undefined && coding.toLowerCase() !== 'identity')
       throw new AppError('unsupported_media_type', {
         detail: 'Content-Encoding is not supported. Send the body without it.',
         headers: { 'accept-encoding': 'identity' },
       });
+    done();
   });
 }

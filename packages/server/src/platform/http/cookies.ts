@@ -2,16 +2,22 @@
 // may have set either.
 import cookie from '@fastify/cookie';
 import type { FastifyRequest } from 'fastify';
+import { hook } from './hooks.ts';
 import type { App } from './server.ts';
 
 /** Adds `request.cookies`. A cookie in `unique` that comes twice with different values counts as missing. */
 export async function addCookies(app: App, unique: readonly string[]): Promise<void> {
   await app.register(cookie);
-  app.addHook('onRequest', async (request) => {
-    for (const name of unique)
-      if (request.cookies[name] !== undefined && valuesOf(request.headers.cookie ?? '', name).size > 1)
-        delete request.cookies[name];
-  });
+  app.addHook(
+    'onRequest',
+    hook((request) => {
+      const { cookie: header } = request.headers;
+      if (header === undefined) return;
+      for (const name of unique)
+        if (request.cookies[name] !== undefined && valuesOf(header, name).size > 1)
+          delete request.cookies[name];
+    }),
+  );
 }
 
 const valuesOf = (header: string, name: string): Set<string> =>

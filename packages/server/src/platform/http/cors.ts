@@ -15,19 +15,19 @@ export function addCors(
 ): void {
   const allowed = new Set(options.origins);
   if (allowed.size === 0) return;
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('vary', 'origin');
     const { origin } = request.headers;
-    if (origin === undefined || !allowed.has(origin)) return;
+    if (origin === undefined || !allowed.has(origin)) return done();
     reply.header('access-control-allow-origin', origin);
     reply.header('access-control-allow-credentials', 'true');
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
       reply.header('access-control-expose-headers', EXPOSED_HEADERS);
-      return;
+      return done();
     }
     reply.header('access-control-allow-methods', METHODS);
     reply.header('access-control-allow-headers', options.requestHeaders.join(', '));
     reply.header('access-control-max-age', String(MAX_AGE_SECONDS));
-    return reply.code(204).send();
+    reply.code(204).send();
   });
 }

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import type { Csrf } from '../security/csrf.ts';
 import { cookieValues } from './cookies.ts';
+import { hook } from './hooks.ts';
 import type { App } from './server.ts';
 
 export const CSRF_COOKIE = 'csrf_token';
@@ -19,16 +20,24 @@ type CsrfOptions = {
 
 /** Adds the check to every route. On a public route no credential exempts from it. */
 export function addCsrfProtection(app: App, csrf: Csrf, { isExempt, onRefused }: CsrfOptions): void {
-  app.addHook('onRequest', async (request) => {
-    if (safeMethods.has(request.method) || request.is404 || request.routeOptions.config.csrf === false)
-      return;
-    if (request.routeOptions.config.access !== 'public' && isExempt(request)) return;
-    const header = request.headers[CSRF_HEADER];
-    const token = typeof header === 'string' ? header : undefined;
-    if (signedCookies(csrf, request).some(({ browserId }) => csrf.verifyToken(browserId, token))) return;
+  const refuse = async (request: FastifyRequest): Promise<never> => {
     await onRefused(request);
     throw new AppError('csrf_invalid');
-  });
+  };
+  app.addHook(
+    'onRequest',
+    hook((request) => {
+      if (safeMethods.has(request.method) || request.is404 || request.routeOptions.config.csrf === false)
+        return undefined;
+      if (request.routeOptions.config.access !== 'public' && isExempt(request)) return undefined;
+      const header = request.headers[CSRF_HEADER];
+      const token = typeof header === 'string' ? header : undefined;
+      const isValid = signedCookies(csrf, request).some(({ browserId }) =>
+        csrf.verifyToken(browserId, token),
+      );
+      return isValid ? undefined : refuse(request);
+    }),
+  );
 }
 
 /**

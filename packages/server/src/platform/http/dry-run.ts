@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { isObject } from '../unknown-values.ts';
+import { hook } from './hooks.ts';
 import type { App } from './server.ts';
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -26,14 +27,17 @@ export const namedSubjectsIn = (request: FastifyRequest): number | null =>
  * relies on it that nothing changes.
  */
 export function refuseUnknownDryRun(app: App): void {
-  app.addHook('preValidation', async (request) => {
-    const { method, query, is404, routeOptions } = request;
-    if (is404 || safeMethods.has(method) || routeOptions.config.readOnly) return;
-    if (!isObject(query) || !('dry_run' in query) || hasPreview(request)) return;
-    const message = 'is not supported by this operation, which has no preview';
-    throw new AppError(routeOptions.config.invalidInput ?? 'validation_failed', {
-      detail: `query.dry_run ${message}. Nothing was changed.`,
-      errors: [{ field: 'query.dry_run', code: 'not_supported', message }],
-    });
-  });
+  app.addHook(
+    'preValidation',
+    hook((request) => {
+      const { method, query, is404, routeOptions } = request;
+      if (is404 || safeMethods.has(method) || routeOptions.config.readOnly) return;
+      if (!isObject(query) || !('dry_run' in query) || hasPreview(request)) return;
+      const message = 'is not supported by this operation, which has no preview';
+      throw new AppError(routeOptions.config.invalidInput ?? 'validation_failed', {
+        detail: `query.dry_run ${message}. Nothing was changed.`,
+        errors: [{ field: 'query.dry_run', code: 'not_supported', message }],
+      });
+    }),
+  );
 }

@@ -15,8 +15,8 @@ export function closeWithGrace(app: FastifyInstance, isStopping: () => boolean =
   });
   app.addHook('onSend', (request, reply, payload, done) => {
     // Node drops requests that were pipelined after such a response, so only the last response gets the header.
-    const isLast = exchangesOf(request.raw.socket).at(-1)?.request === request.raw;
-    if ((closing || isStopping()) && isLast) reply.header('connection', 'close');
+    const isLast = (): boolean => exchangesOf(request.raw.socket).at(-1)?.request === request.raw;
+    if ((closing || isStopping()) && isLast()) reply.header('connection', 'close');
     done(null, payload);
   });
 }

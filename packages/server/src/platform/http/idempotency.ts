@@ -7,6 +7,7 @@ import { type QueryExecutorProvider, sql } from 'kysely';
 import type { Pool } from 'pg';
 import { AppError } from '../errors.ts';
 import { isDryRun } from './dry-run.ts';
+import { hook } from './hooks.ts';
 import { etagOf, sendEtag } from './record-version.ts';
 import type { App } from './server.ts';
 
@@ -64,11 +65,8 @@ export function addIdempotency(app: App, deps: IdempotencyDeps): void {
 
   app.decorateRequest('idempotency', null);
 
-  app.addHook('preHandler', async (request, reply) => {
-    // A preview creates nothing.
-    if (request.routeOptions.config.idempotent !== true || isDryRun(request)) return;
+  const takeOrReplay = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const key = request.headers['idempotency-key'];
-    if (key === undefined) return;
     if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
       throw new AppError('malformed_request', {
         detail: 'Idempotency-Key must be 1 to 255 visible ASCII characters.',
@@ -81,7 +79,7 @@ export function addIdempotency(app: App, deps: IdempotencyDeps): void {
     });
     if (rows[0]) {
       request.idempotency = { principalId, key, takenAt: rows[0].taken_at };
-      return;
+      return undefined;
     }
     const kept = (await deps.pool.query<Kept>({ ...find, values: [principalId, key] })).rows[0];
     if (kept && !kept.request_hash.equals(hash)) throw new AppError('idempotency_key_reused');
@@ -90,18 +88,34 @@ export function addIdempotency(app: App, deps: IdempotencyDeps): void {
     if (kept.etag !== null) reply.header('etag', kept.etag);
     reply.header('idempotency-replayed', 'true').code(kept.status).type('application/json; charset=utf-8');
     return reply.serializer(String).send(kept.body ?? '');
-  });
+  };
+  app.addHook(
+    'preHandler',
+    hook((request, reply) => {
+      const isCreation = request.routeOptions.config.idempotent === true;
+      // A preview creates nothing.
+      if (!isCreation || request.headers['idempotency-key'] === undefined || isDryRun(request))
+        return undefined;
+      return takeOrReplay(request, reply);
+    }),
+  );
 
   // A refused request created nothing, so the key is released: a retry may succeed. A stored response stays, even if
   // something failed after the commit.
-  app.addHook('onSend', async (request, reply) => {
-    if (!request.idempotency || reply.statusCode < 400) return;
+  const releaseKey = async (request: FastifyRequest): Promise<void> => {
+    if (!request.idempotency) return;
     const { principalId, key, takenAt } = request.idempotency;
     try {
       await deps.pool.query({ ...release, values: [principalId, key, takenAt] });
     } catch (error) {
       request.log.error({ err: error }, 'an Idempotency-Key could not be released');
     }
+  };
+  app.addHook('onSend', (request, reply, payload, done) => {
+    // Fastify waits for a promise, or for `done`.
+    if (request.idempotency && reply.statusCode >= 400) return releaseKey(request).then(() => payload);
+    done(null, payload);
+    return undefined;
   });
 }
 

@@ -37,12 +37,15 @@ export function trackRequests(server: Server): void {
     const exchange = { request, response };
     open.add(exchange);
     const settle = (): void => {
-      if (!request.complete || !response.closed) return;
+      if (!request.complete) return;
       open.delete(exchange);
       if (connection.stopped) resume(socket, connection, begin);
     };
-    response.once('close', settle);
-    request.once('close', settle);
+    // Usually the request is complete by then; one that is refused before its body came is read to its end.
+    response.on('close', () => {
+      if (request.complete) settle();
+      else request.once('close', settle);
+    });
     if (open.size >= MAX_OPEN) stop(socket, connection);
     if (open.size > MAX_OPEN) held.push(exchange);
     else begin(exchange);

@@ -1,8 +1,14 @@
 // Counts requests of limited routes per client address, before their body is read, and refuses those over the limit.
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
-import { type RateLimiter, type RateLimitResult, rateLimitHeaders } from '../limits/rate-limit.ts';
+import {
+  type RateLimiter,
+  type RateLimitResult,
+  type RateLimitRule,
+  rateLimitHeaders,
+} from '../limits/rate-limit.ts';
 import { rateLimitAddress } from '../security/client-address.ts';
+import { hook } from './hooks.ts';
 import type { App } from './server.ts';
 
 /** Returns the refusal for a limit that is not counted per route. */
@@ -18,16 +24,24 @@ export function addRateLimits(
   limiter: RateLimiter,
   onRefused: (request: FastifyRequest) => Promise<void>,
 ): void {
-  app.addHook('onRequest', async (request, reply) => {
-    const limit = request.routeOptions.config.limit;
-    if (!limit?.rule || request.is404) return;
-    const result = await limiter.hit(
-      `${limit.name}|ip:${rateLimitAddress(request.client.address)}`,
-      limit.rule,
-    );
+  const count = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    name: string,
+    rule: RateLimitRule,
+  ): Promise<void> => {
+    const result = await limiter.hit(`${name}|ip:${rateLimitAddress(request.client.address)}`, rule);
     reply.headers(rateLimitHeaders(result));
     if (result.allowed) return;
     await onRefused(request);
     throw new AppError('rate_limited', { retryAfterSeconds: result.resetSeconds });
-  });
+  };
+  app.addHook(
+    'onRequest',
+    hook((request, reply) => {
+      const { limit } = request.routeOptions.config;
+      if (limit?.rule && !request.is404) return count(request, reply, limit.name, limit.rule);
+      return undefined;
+    }),
+  );
 }

@@ -16,17 +16,20 @@ import { newId } from '../ids.ts';
 import { GateFullError } from '../limits/gate.ts';
 import type { Logger } from '../log.ts';
 import { clientAddress, type TrustedProxies } from '../security/client-address.ts';
+import { createAccessLog } from './access-log.ts';
 import { publicBody, signedInBody } from './body-limits.ts';
 import { acceptJsonOnly } from './body-parsing.ts';
 import { answerBrokenRequest, refuseTunnel } from './broken-requests.ts';
-import { cleanUserAgent, isSaneRequestId } from './client.ts';
+import { type Client, cleanUserAgent, isSaneRequestId } from './client.ts';
 import { createErrorHandler } from './error-answers.ts';
 import { goneSignal } from './gone.ts';
 import { closeWithGrace } from './graceful-close.ts';
 import { holdBack } from './hold-back.ts';
+import { hook } from './hooks.ts';
 import { createMethodTable, decodedPath } from './method-table.ts';
 import { refuseOddMessage } from './odd-messages.ts';
 import { trackRequests } from './pipelining.ts';
+import { LazyChild } from './request-log.ts';
 import type { DeclaredRoute } from './route-config.ts';
 import { securityHeaders } from './security-headers.ts';
 import { compileSerializer } from './serialization.ts';
@@ -60,11 +63,11 @@ export type App = ReturnType<typeof createServer>;
 
 export function createServer(options: ServerOptions) {
   const handleError = createErrorHandler(options);
-  // No field of the access log can be a secret, and redaction costs more than writing the line (bench/README.md).
-  const accessLog = options.log.child({}, { redact: [] });
+  const logAnswer = createAccessLog(options.log);
   const app = Fastify<Server, IncomingMessage, ServerResponse, FastifyBaseLogger>({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    childLoggerFactory: (log, bindings, extra) => new LazyChild(log, bindings, extra),
     bodyLimit: publicBody.bytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: SEND_TIMEOUT_MS,
@@ -85,7 +88,7 @@ export function createServer(options: ServerOptions) {
       addHeaders(request, reply);
       handleError(error, request, reply);
       // No hook runs if the path cannot be decoded.
-      logAnswer(accessLog, request, reply);
+      logAnswer(request, reply);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -101,28 +104,25 @@ export function createServer(options: ServerOptions) {
   });
   app.decorateRequest('client');
   app.decorateRequest('refusal', null);
-  app.addHook('onRequest', async (request, reply) => {
-    addHeaders(request, reply);
-    request.client = {
-      requestId: request.id,
-      address: clientAddress(request.raw.socket.remoteAddress, forwardingOf(request), options.trustedProxies),
-      userAgent: cleanUserAgent(request.headers['user-agent']),
-      acceptLanguage: request.headers['accept-language'] ?? null,
-      secure: cameOverHttps(request, options.trustedProxies),
-      get gone() {
-        return goneSignal(reply.raw);
-      },
-    };
-    // Node drops requests that were pipelined after a refused Upgrade. Closing tells the client not to wait for them.
-    if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
-    refuseOddMessage(request.raw);
-  });
-  app.addHook('preValidation', async (request) => {
-    // The query may contain many ids, so it gets the larger limit.
-    refuseHostileText(request.query, signedInBody.values);
-    refuseHostileText(request.params);
-    refuseHostileText(request.body, request.routeOptions.config.body?.values);
-  });
+  app.addHook(
+    'onRequest',
+    hook((request, reply) => {
+      addHeaders(request, reply);
+      request.client = new HttpClient(request, reply.raw, options.trustedProxies);
+      // Node drops requests that were pipelined after a refused Upgrade. Closing tells the client not to wait for them.
+      if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
+      refuseOddMessage(request.raw);
+    }),
+  );
+  app.addHook(
+    'preValidation',
+    hook((request) => {
+      // The query may contain many ids, so it gets the larger limit.
+      refuseHostileText(request.query, signedInBody.values);
+      refuseHostileText(request.params);
+      refuseHostileText(request.body, request.routeOptions.config.body?.values);
+    }),
+  );
   app.setErrorHandler(async (thrown, request, reply) => {
     const invalidInput = request.routeOptions.config.invalidInput ?? 'validation_failed';
     const error = thrown instanceof ShapeError ? shapeRefusal(thrown, invalidInput) : thrown;
@@ -154,12 +154,13 @@ export function createServer(options: ServerOptions) {
       : new AppError('route_not_found');
   };
   // Before the body is parsed: the body must not change the response.
-  app.addHook('preParsing', async (request) => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
     if (request.is404) throw notFound(request);
+    done();
   });
   acceptJsonOnly(app);
   app.setNotFoundHandler((request, reply) => handleError(notFound(request), request, reply));
-  app.addHook('onResponse', async (request, reply) => logAnswer(accessLog, request, reply));
+  app.addHook('onResponse', hook(logAnswer));
   return app;
 }
 
@@ -168,23 +169,34 @@ const forwardingOf = ({ headers }: FastifyRequest) => ({
   'x-real-ip': headers['x-real-ip'],
 });
 
+/** The client of a request. A class, because an object with a getter of its own costs a microsecond. */
+class HttpClient implements Client {
+  readonly requestId: string;
+  readonly address: string;
+  readonly userAgent: string | null;
+  readonly acceptLanguage: string | null;
+  readonly secure: boolean;
+  readonly #response: ServerResponse;
+
+  constructor(request: FastifyRequest, response: ServerResponse, trusted: TrustedProxies) {
+    const { headers } = request;
+    this.requestId = request.id;
+    this.address = clientAddress(request.raw.socket.remoteAddress, forwardingOf(request), trusted);
+    this.userAgent = cleanUserAgent(headers['user-agent']);
+    this.acceptLanguage = headers['accept-language'] ?? null;
+    this.secure = cameOverHttps(request, trusted);
+    this.#response = response;
+  }
+
+  get gone(): AbortSignal {
+    return goneSignal(this.#response);
+  }
+}
+
 function cameOverHttps(request: FastifyRequest, trusted: TrustedProxies): boolean {
   const { socket } = request.raw;
   if ('encrypted' in socket && socket.encrypted === true) return true;
-  return trusted.matches(socket.remoteAddress ?? '') && request.headers['x-forwarded-proto'] === 'https';
-}
-
-function logAnswer(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
-  log.info({
-    request_id: request.id,
-    method: request.method,
-    // The pattern, not the path: paths may contain what people typed.
-    route: request.routeOptions.url ?? null,
-    status: reply.statusCode,
-    ...(request.refusal ? { code: request.refusal } : {}),
-    duration_ms: Math.round(reply.elapsedTime * 10) / 10,
-    address: request.client?.address,
-  });
+  return request.headers['x-forwarded-proto'] === 'https' && trusted.matches(socket.remoteAddress ?? '');
 }
 
 function addHeaders(request: FastifyRequest, reply: FastifyReply): void {

@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Gate, Leave } from '../limits/gate.ts';
 import { ClientGoneError, isGone } from './gone.ts';
+import { hook } from './hooks.ts';
 import type { App } from './server.ts';
 
 declare module 'fastify' {
@@ -27,18 +28,24 @@ export type TurnOptions = {
 export function addTurns(app: App, { changes, reads, keyOf }: TurnOptions): void {
   app.decorateRequest('leaveTurn', null);
   app.decorateRequest('waitedForTurn', false);
-  app.addHook('preHandler', async (request, reply) => {
-    if (isGone(reply.raw)) throw new ClientGoneError();
-    const { turn: takesTurn = true, readOnly = false } = request.routeOptions.config;
-    const key = takesTurn ? keyOf(request) : null;
-    if (key === null) return;
-    const gate = readOnly || request.method === 'GET' || request.method === 'HEAD' ? reads : changes;
-    const turn = gate.enter(key, request.client);
-    if (turn instanceof Promise) {
-      request.leaveTurn = await turn;
-      request.waitedForTurn = true;
-    } else request.leaveTurn = turn;
-  });
+  const wait = async (request: FastifyRequest, turn: Promise<Leave>): Promise<void> => {
+    request.leaveTurn = await turn;
+    request.waitedForTurn = true;
+  };
+  app.addHook(
+    'preHandler',
+    hook((request, reply) => {
+      if (isGone(reply.raw)) throw new ClientGoneError();
+      const { turn: takesTurn = true, readOnly = false } = request.routeOptions.config;
+      const key = takesTurn ? keyOf(request) : null;
+      if (key === null) return undefined;
+      const gate = readOnly || request.method === 'GET' || request.method === 'HEAD' ? reads : changes;
+      const turn = gate.enter(key, request.client);
+      if (turn instanceof Promise) return wait(request, turn);
+      request.leaveTurn = turn;
+      return undefined;
+    }),
+  );
   // Runs for every response, also when the client has disconnected: the work is done by then. A stream continues with
   // short statements after this; its reader may take a minute and must not delay the user's other requests.
   app.addHook('onSend', (request, _reply, payload, done) => {

@@ -197,3 +197,18 @@ describe('bounds', () => {
     assert.ok(await createPasswordHasher().hash('a'));
   });
 });
+
+test('a reserved place counts against the bounds until a call takes it or it is freed', async () => {
+  const hasher = createPasswordHasher({ concurrency: 1, maxQueue: 1 });
+  const place = hasher.reserve();
+  const other = hasher.reserve();
+  assert.throws(() => hasher.reserve(), HasherBusyError);
+  other.free();
+  other.free();
+  const running = hasher.verify(null, 'a');
+  await assert.rejects(hasher.verify(null, 'b'), HasherBusyError);
+  assert.equal(await hasher.verify(null, 'c', { place }), false);
+  await running;
+  assert.equal(hasher.stats().queued, 0);
+  for (const free of [hasher.reserve(), hasher.reserve()]) free.free();
+});

@@ -48,7 +48,12 @@ export type HashTurn = {
   key?: string;
   /** If it aborts before the turn, the call throws its reason and does no work. */
   signal?: AbortSignal;
+  /** The place that this call takes. */
+  place?: HashPlace;
 };
+
+/** A place in the queue for a call that will follow. Free it in any case: `free` does nothing for a used place. */
+export type HashPlace = { free(): void };
 
 export type PasswordHasher = {
   /**
@@ -62,6 +67,11 @@ export type PasswordHasher = {
    * as `hash` does.
    */
   verify(phc: string | null, password: string, turn?: HashTurn): Promise<boolean>;
+  /**
+   * Keeps a place in the queue, so that the work before a call is not done in vain. Throws HasherBusyError if the queue has
+   * none.
+   */
+  reserve(): HashPlace;
   /** Whether `hash` would create another kind of hash today (other parameters, or this one is unreadable). */
   needsRehash(phc: string): boolean;
   /** Returns the finished calls since the start, and the number of calls that wait and run now. */
@@ -118,6 +128,19 @@ function createQueue({ concurrency, maxQueue, maxQueuePerKey, waitMs }: Bounds) 
   const busy = () => new HasherBusyError(Math.max(1, Math.ceil(waitMs / 1_000)));
   let queued = 0;
   let running = 0;
+  let reserved = 0;
+
+  function reserve(): HashPlace {
+    if (running + queued + reserved >= concurrency + maxQueue) throw busy();
+    reserved += 1;
+    let isFree = false;
+    return {
+      free() {
+        if (!isFree) reserved -= 1;
+        isFree = true;
+      },
+    };
+  }
 
   /** Waits for a turn. Returns whether it came later than `waitMs`. */
   async function enter(key: string): Promise<{ late: boolean }> {
@@ -126,7 +149,7 @@ function createQueue({ concurrency, maxQueue, maxQueuePerKey, waitMs }: Bounds) 
       return { late: false };
     }
     const own = waiting.get(key) ?? [];
-    if (queued >= maxQueue || own.length >= maxQueuePerKey) throw busy();
+    if (queued + reserved >= maxQueue || own.length >= maxQueuePerKey) throw busy();
     const arrival = performance.now();
     await new Promise<void>((begin) => {
       own.push(begin);
@@ -151,8 +174,10 @@ function createQueue({ concurrency, maxQueue, maxQueuePerKey, waitMs }: Bounds) 
     begin?.();
   }
 
-  async function run<T>(task: () => Promise<T>, { key = '', signal }: HashTurn = {}): Promise<T> {
+  async function run<T>(task: () => Promise<T>, { key = '', signal, place }: HashTurn = {}): Promise<T> {
     signal?.throwIfAborted();
+    // The call enters in the same tick, so that no other one gets the place.
+    place?.free();
     const { late } = await enter(key);
     try {
       signal?.throwIfAborted();
@@ -163,7 +188,7 @@ function createQueue({ concurrency, maxQueue, maxQueuePerKey, waitMs }: Bounds) 
     }
   }
 
-  return { run, queued: () => queued, running: () => running };
+  return { run, reserve, queued: () => queued, running: () => running };
 }
 
 export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
@@ -193,6 +218,8 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
         verifications += 1;
         return answer;
       }, turn),
+
+    reserve: queue.reserve,
 
     needsRehash: (phc) => !phc.startsWith(prefix) || phc.length !== dummyPhc.length || !isReadable(phc),
 

@@ -1,0 +1,128 @@
+// Measures what a change of one role costs everybody else: `GET /api/v1/users/me` with 10,000 roles of 20 permissions,
+// quiet and while roles change. `node bench/role-changes.ts`, about a minute. Loopback only.
+import { setTimeout as pause } from 'node:timers/promises';
+import { createAccounts, openSessions, signIn } from './accounts.ts';
+import { createPlace, type Place, query } from './place.ts';
+import { cpuMicroseconds, pssMebibytes } from './processes.ts';
+import { closedLoop } from './raw-load.ts';
+import { startService } from './service.ts';
+import { format, markdown, median, percentile, summary } from './table.ts';
+
+const rounds = Number(process.env.BENCH_ROUNDS || 5);
+const secondsEach = Number(process.env.BENCH_SECONDS || 2);
+const roleCount = 10_000;
+const permissionsOfRole = 20;
+const connections = 64;
+const changesPerSecond = 5;
+const singleChanges = 40;
+const me = '/api/v1/users/me';
+
+/** Creates the roles and makes the first account a superuser. Returns the ids of the roles. */
+async function fill(place: Place): Promise<string[]> {
+  const connection = await place.connection();
+  await createAccounts(place);
+  await query(connection, "update users set is_superuser = true where email = 'bench-0@example.com'");
+  await query(
+    connection,
+    `with made as (
+       insert into permissions (id, name, group_id)
+       select gen_random_uuid(), 'bench.' || n, (select id from permission_groups where name = 'users')
+       from generate_series(1, 1000) n returning id
+     ), numbered as (select id, row_number() over () as n from made),
+     roles as (
+       insert into roles (id, name) select gen_random_uuid(), 'bench ' || n
+       from generate_series(1, ${roleCount}) n returning id, name
+     )
+     insert into role_permissions (role_id, permission_id)
+     select roles.id, numbered.id from roles cross join generate_series(1, ${permissionsOfRole}) k
+     join numbered on numbered.n = 1 + (substr(roles.name, 7)::integer * 7 + k * 31) % 1000`,
+  );
+  await query(connection, 'analyze');
+  return (await query(connection, "select id from roles where name like 'bench %'")).map(({ id }) =>
+    String(id),
+  );
+}
+
+async function measure(): Promise<string> {
+  const place = await createPlace();
+  try {
+    const service = await startService({ ...place.environment, RATE_LIMIT_USER: 'off' });
+    const ids = await fill(place);
+    const admin = await signIn(service.url, 0);
+    const callers = (await openSessions(service.url, me)).slice(1).map(({ headers }) => headers ?? {});
+    const timed = async (path: string, init: RequestInit): Promise<number> => {
+      const begin = performance.now();
+      const answer = await fetch(`${service.url}${path}`, init);
+      await answer.arrayBuffer();
+      if (!answer.ok) throw new Error(`answered ${answer.status}: ${path}`);
+      return performance.now() - begin;
+    };
+    let changes = 0;
+    const put = (): Promise<number> => {
+      changes += 1;
+      return timed(`/api/v1/roles/${ids[changes % ids.length]}`, {
+        method: 'PUT',
+        headers: { ...admin.headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ description: `change ${changes}` }),
+      });
+    };
+    const get = (): Promise<number> => timed(me, { headers: callers[0] ?? {} });
+
+    await closedLoop(service.url, me, callers, connections, 2);
+    const single: Record<'put' | 'next' | 'later', number[]> = { put: [], next: [], later: [] };
+    for (let count = 0; count < singleChanges; count += 1) {
+      single.put.push(await put());
+      single.next.push(await get());
+      single.later.push(await get());
+    }
+    const rates: Record<'quiet' | 'changing', number[]> = { quiet: [], changing: [] };
+    const cpu: Record<'quiet' | 'changing', number[]> = { quiet: [], changing: [] };
+    const run = async (kind: 'quiet' | 'changing'): Promise<void> => {
+      let isOver = false;
+      const changing = (async () => {
+        while (kind === 'changing' && !isOver) await Promise.all([put(), pause(1_000 / changesPerSecond)]);
+      })();
+      const before = cpuMicroseconds([service.pid]);
+      const done = await closedLoop(service.url, me, callers, connections, secondsEach);
+      cpu[kind].push((cpuMicroseconds([service.pid]) - before) / done.answers);
+      isOver = true;
+      await changing;
+      rates[kind].push(done.answers / done.seconds);
+    };
+    for (let round = 0; round < rounds; round += 1)
+      for (const kind of ['quiet', 'changing'] as const) await run(kind);
+    const memory = pssMebibytes([service.pid]);
+    await service.stop();
+    const times = (values: number[]): string[] => [format(median(values)), format(percentile(values, 0.95))];
+    return [
+      markdown(
+        ['One change after another', 'p50, ms', 'p95, ms'],
+        [
+          ['PUT of the role', ...times(single.put)],
+          ['the next request', ...times(single.next)],
+          ['the request after it', ...times(single.later)],
+        ],
+      ),
+      markdown(
+        [`GET ${me}, ${connections} connections`, 'requests/s', 'of quiet', 'CPU of the service, µs each'],
+        [
+          ['quiet', summary(rates.quiet), '1', summary(cpu.quiet)],
+          [
+            `${changesPerSecond} changes/s`,
+            summary(rates.changing),
+            format(median(rates.changing) / median(rates.quiet)),
+            summary(cpu.changing),
+          ],
+        ],
+      ),
+      `Memory of the service after ${changes} changes: ${format(memory)} MiB.`,
+    ].join('\n\n');
+  } finally {
+    await place.remove();
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+process.stdout.write(
+  `${roleCount} roles × ${permissionsOfRole} permissions. Medians of ${rounds} rounds (lowest–highest).\n\n${await measure()}\n`,
+);
