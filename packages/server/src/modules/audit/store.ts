@@ -6,6 +6,7 @@ import type { AuditLogEntry } from '@castellan/contract/audit';
 import { sql } from 'kysely';
 import type { PageKey } from '../../platform/cursors.ts';
 import { isoTime, keyTime } from '../../platform/db/sql.ts';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db, Row } from '../../schema/database.ts';
 
 export type NewEntry = Pick<
@@ -130,7 +131,7 @@ export async function findEntries(
     filter.to === null ? null : sql`"timestamp" < ${filter.to}::timestamptz`,
     after === null ? null : sql`("timestamp", id) < (${after.time}::timestamptz, ${after.id}::uuid)`,
   ].filter((condition) => condition !== null);
-  const { rows } = await sql<{ entry: AuditLogEntry; key: string }>`
+  const { rows } = await sql<{ entry: AuditLogEntry; key: string }>`${plannedForValues}
     select ${keyTime('timestamp')} as key,
       json_build_object('id', id, 'actor_id', actor_id,
         'actor_type', case when actor_id is not null then coalesce(actor_type, 'user') end,

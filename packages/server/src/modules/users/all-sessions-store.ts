@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { PageKey } from '../../platform/cursors.ts';
 import { keyTime } from '../../platform/db/sql.ts';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { searchCondition } from './search.ts';
 
@@ -76,7 +77,7 @@ export async function findSessionPage(
   const size = sql`${limit}::bigint`;
   const isAfter =
     after === null ? sql`true` : sql`(s.created_at, s.id) < (${after.time}::timestamptz, ${after.id}::uuid)`;
-  const { rows } = await sql<SessionOfUser & { total: string; key_time: string }>`
+  const { rows } = await sql<SessionOfUser & { total: string; key_time: string }>`${plannedForValues}
     with collected as materialized (
       select s.id, s.created_at from ${matching(filter)} limit ${few}),
     matching as materialized (
@@ -112,7 +113,7 @@ export async function findMatchingSessions(
   filter: SessionFilter,
   limit: number,
 ): Promise<{ id: string; user_id: string }[]> {
-  const { rows } = await sql<{ id: string; user_id: string }>`
+  const { rows } = await sql<{ id: string; user_id: string }>`${plannedForValues}
     select s.id, s.user_id from ${matching(filter)} limit ${limit}`.execute(tx);
   return rows;
 }
