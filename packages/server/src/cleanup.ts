@@ -11,6 +11,7 @@ import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-row
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
 import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
 import { refreshLifetimeSeconds } from './modules/sessions/tokens.ts';
+import { renewUserMarks } from './modules/users/marks.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
 import { deleteOldIdempotencyKeys } from './platform/http/idempotency.ts';
 import { deleteExpiredLimits } from './platform/limits/rate-limit.ts';
@@ -71,4 +72,11 @@ export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number })
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
+}
+
+const USER_MARKS_BUDGET_MS = 3_000;
+
+/** Keeps pages in the middle of many users fast. A separate job, because it follows every bulk import. */
+export async function renewPositions({ db }: Deps): Promise<void> {
+  await renewUserMarks(db, USER_MARKS_BUDGET_MS);
 }
