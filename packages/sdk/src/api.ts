@@ -141,6 +141,7 @@ export type AuditLogEntry = {
 
 export type AuditLogPage = {
   data: AuditLogEntry[];
+  /** The start of the next page; null on the last one. Filters that rarely match together are searched 5,000 entries at a time: then a page may be shorter than `size`, or empty, and not be the last. */
   next_cursor: string | null;
   message: string;
 };
