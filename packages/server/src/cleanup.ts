@@ -10,6 +10,7 @@ import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
 import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
+import { addUpLiveSessions, recountLiveSessions } from './modules/sessions/live-count-store.ts';
 import { refreshLifetimeSeconds } from './modules/sessions/tokens.ts';
 import { renewUserMarks } from './modules/users/marks.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
@@ -33,6 +34,7 @@ export async function cleanUp(deps: Deps): Promise<void> {
   const parts: Record<string, () => Promise<unknown>> = {
     unverified_accounts: () => removeUnverifiedAccounts(deps, settings.unverifiedAccountHours),
     sessions: () => deleteOldSessions(db, ENDED_SESSION_DAYS),
+    live_sessions: () => recountLiveSessions(db),
     one_time_tokens: () => deleteExpiredOneTimeTokens(db),
     login_attempts: () => deleteIdleAttempts(db, IDLE_ATTEMPT_HOURS),
     sessions_of_revoked_keys: async () => (await endSessionsOfRevokedKeys(db)).ended,
@@ -72,6 +74,7 @@ export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number })
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
+  await addUpLiveSessions(db);
 }
 
 const USER_MARKS_BUDGET_MS = 3_000;

@@ -94,6 +94,10 @@ export type Tables = {
     user_id: string;
     logged_in_at: Timestamp;
   };
+  live_session_changes: {
+    expires_in: Timestamp;
+    change: Int8;
+  };
   login_attempts: {
     email: string;
     failures: Defaulted<number>;
