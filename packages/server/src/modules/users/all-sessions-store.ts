@@ -4,6 +4,7 @@ import type { PageKey } from '../../platform/cursors.ts';
 import { keyTime } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import { liveSessionCount } from '../../schema/live-sessions.ts';
 import { searchCondition } from './search.ts';
 
 /** A missing condition is not applied. */
@@ -53,6 +54,12 @@ const addressCondition = (address: string): RawBuilder<unknown> =>
     ? sql`case when s.origin_address ~ '^[0-9a-f:.]+$' then s.origin_address::inet <<= ${address}::inet end`
     : sql`s.origin_address = ${address}`;
 
+const countOf = (filter: SessionFilter): RawBuilder<unknown> =>
+  Object.keys(filter).length === 0
+    ? liveSessionCount
+    : sql`(select count(*) from sessions s join users u on u.id = s.user_id
+        where ${sessionCondition(filter)} and ${userCondition(filter)})`;
+
 // Fewer matches than this are collected and sorted. With more, a scan of the index soon finds a page.
 const FEW = 20_000;
 type SessionOfUser = Pick<
@@ -81,9 +88,7 @@ export async function findSessionPage(
     with collected as materialized (
       select s.id, s.created_at from ${matching(filter)} limit ${few}),
     matching as materialized (
-      select are_few, case when are_few then found else (
-        select count(*) from sessions s join users u on u.id = s.user_id
-        where ${sessionCondition(filter)} and ${userCondition(filter)}) end as total
+      select are_few, case when are_few then found else ${countOf(filter)} end as total
       from (select count(*) as found, count(*) < ${few} as are_few from collected) c),
     page as (
       (select s.id from collected s where ${isAfter} order by s.created_at desc, s.id desc
