@@ -18,7 +18,7 @@ type Plan = {
 };
 
 /** One step of a plan. */
-export type Step = {
+type Step = {
   node: string;
   table: string | undefined;
   index: string | undefined;

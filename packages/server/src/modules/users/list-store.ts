@@ -45,7 +45,7 @@ function conditionOf(filter: UserFilter, rarity?: { isFrequent: boolean }): RawB
 }
 
 /** Up to this many matches are counted exactly, collected and sorted. A search shows no more. */
-export const MAX_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
 type Sort = { order: UserOrder; isDescending: boolean };
 export type UserPage = { total: number; isEstimate: boolean; users: VersionedUser[] };

@@ -5,9 +5,6 @@ import { type RawBuilder, sql } from 'kysely';
 export const userOrders = ['created_at', 'email', 'last_name'] as const;
 export type UserOrder = (typeof userOrders)[number];
 
-/** Where a page begins: a user of the order, and how many users of the kind to skip from there. */
-export type Start = { id: string; skip: number };
-
 /** The column of each order, in `users u`. */
 export const userKeys: Readonly<Record<UserOrder, RawBuilder<unknown>>> = {
   created_at: sql`u.created_at`,
