@@ -221,11 +221,14 @@ export const AuditLogQuery = Type.Object({
 });
 export type AuditLogQuery = Type.Static<typeof AuditLogQuery>;
 
-/** Newest first. `next_cursor` is null on the last page. */
+/** Newest first. `next_cursor` is null on the last page. A page may be shorter than `size`, or empty, and not be the last. */
 export const AuditLogPage = Type.Object(
   {
     data: Type.Array(AuditLogEntry),
-    next_cursor: Type.Union([Type.String(), Type.Null()]),
+    next_cursor: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'The start of the next page; null on the last one. Filters that rarely match together are searched 5,000 entries at a time: then a page may be shorter than `size`, or empty, and not be the last.',
+    }),
     message: Type.String(),
   },
   { title: 'AuditLogPage' },

@@ -94,7 +94,16 @@ export const UserListEnvelope = DataEnvelope(
   Type.Object(
     {
       items: Type.Array(ListedUser),
-      total: Type.Integer(),
+      total: Type.Integer({
+        description:
+          'How many users match. Exact, except that with a search, a role or another filter than `is_active` and `verified` it is exact only up to 10,000: see `total_is_estimate`.',
+      }),
+      total_is_estimate: Type.Optional(
+        Type.Boolean({
+          description:
+            'True if more than 10,000 users match. `total` and `pages` then say how many there are at least. A search shows only the first 10,000; narrow it to see the others.',
+        }),
+      ),
       page: Type.Integer(),
       size: Type.Integer(),
       pages: Type.Integer(),

@@ -143,6 +143,7 @@ export type AuditLogEntry = {
 
 export type AuditLogPage = {
   data: AuditLogEntry[];
+  /** The start of the next page; null on the last one. Filters that rarely match together are searched 5,000 entries at a time: then a page may be shorter than `size`, or empty, and not be the last. */
   next_cursor: string | null;
   message: string;
 };
@@ -1186,7 +1187,10 @@ export type UserActivity = {
 
 export type UserPage = {
   items: ListedUser[];
+  /** How many users match. Exact, except that with a search, a role or another filter than `is_active` and `verified` it is exact only up to 10,000: see `total_is_estimate`. */
   total: number;
+  /** True if more than 10,000 users match. `total` and `pages` then say how many there are at least. A search shows only the first 10,000; narrow it to see the others. */
+  total_is_estimate?: boolean;
   page: number;
   size: number;
   pages: number;

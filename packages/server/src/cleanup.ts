@@ -10,7 +10,9 @@ import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
 import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
+import { addUpLiveSessions, recountLiveSessions } from './modules/sessions/live-count-store.ts';
 import { refreshLifetimeSeconds } from './modules/sessions/tokens.ts';
+import { renewUserMarks } from './modules/users/marks.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
 import { deleteOldIdempotencyKeys } from './platform/http/idempotency.ts';
 import { deleteExpiredLimits } from './platform/limits/rate-limit.ts';
@@ -32,6 +34,7 @@ export async function cleanUp(deps: Deps): Promise<void> {
   const parts: Record<string, () => Promise<unknown>> = {
     unverified_accounts: () => removeUnverifiedAccounts(deps, settings.unverifiedAccountHours),
     sessions: () => deleteOldSessions(db, ENDED_SESSION_DAYS),
+    live_sessions: () => recountLiveSessions(db),
     one_time_tokens: () => deleteExpiredOneTimeTokens(db),
     login_attempts: () => deleteIdleAttempts(db, IDLE_ATTEMPT_HOURS),
     sessions_of_revoked_keys: async () => (await endSessionsOfRevokedKeys(db)).ended,
@@ -71,4 +74,12 @@ export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number })
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
+  await addUpLiveSessions(db);
+}
+
+const USER_MARKS_BUDGET_MS = 3_000;
+
+/** Keeps pages in the middle of many users fast. A separate job, because it follows every bulk import. */
+export async function renewPositions({ db }: Deps): Promise<void> {
+  await renewUserMarks(db, USER_MARKS_BUDGET_MS);
 }

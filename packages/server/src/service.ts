@@ -3,7 +3,7 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { buildApp } from './app.ts';
-import { cleanUp, removeSessionRows, sessionRowsMinutes } from './cleanup.ts';
+import { cleanUp, removeSessionRows, renewPositions, sessionRowsMinutes } from './cleanup.ts';
 import type { Deps } from './deps.ts';
 import { reloadKeys } from './modules/sessions/key-reload.ts';
 import { isAssignableRole } from './modules/users/service.ts';
@@ -85,6 +85,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   const scheduler = createScheduler({ pool: deps.pool, log });
   scheduler.every('clean-up', settings.cleanupIntervalMinutes * 60_000, () => cleanUp(deps));
   scheduler.every('session-rows', sessionRowsMinutes(settings) * 60_000, () => removeSessionRows(deps));
+  scheduler.every('user-marks', sessionRowsMinutes(settings) * 60_000, () => renewPositions(deps));
   const app = await buildApp(deps);
   const stopping = new AbortController();
   let keyReload: ReturnType<typeof reloadKeys> | undefined;

@@ -11,7 +11,9 @@ export type PageKey = { time: string; id: string };
 const KEY_TIME = /\.\d{6}Z$/;
 const KEY_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-const writeCursor = (key: PageKey): string => Buffer.from(`${key.time}|${key.id}`).toString('base64url');
+/** Returns the cursor of the page after this key. */
+export const writeCursor = (key: PageKey): string =>
+  Buffer.from(`${key.time}|${key.id}`).toString('base64url');
 
 /** Returns the key of the query parameter `cursor`; null if there is none. Throws `validation_failed`. */
 export function readCursor(cursor: string | undefined): PageKey | null {

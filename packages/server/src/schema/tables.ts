@@ -94,6 +94,10 @@ export type Tables = {
     user_id: string;
     logged_in_at: Timestamp;
   };
+  live_session_changes: {
+    expires_in: Timestamp;
+    change: Int8;
+  };
   login_attempts: {
     email: string;
     failures: Defaulted<number>;
@@ -261,10 +265,30 @@ export type Tables = {
     created_at: Defaulted<Timestamp>;
     signs_from: Defaulted<Timestamp>;
   };
+  user_changes: {
+    id: string;
+    created_at: Timestamp;
+    email: string;
+    last_name: string;
+    is_active: boolean;
+    verified: boolean;
+    change: number;
+  };
   user_counts: {
     slot: number;
     total: Defaulted<Int8>;
     active: Defaulted<Int8>;
+  };
+  user_marks: {
+    order: string;
+    id: string;
+    created_at: Timestamp | null;
+    email: string | null;
+    last_name: string | null;
+    active_verified: Int8;
+    active_unverified: Int8;
+    inactive_verified: Int8;
+    inactive_unverified: Int8;
   };
   user_roles: {
     user_id: string;

@@ -5,6 +5,7 @@ import type { TestClient } from '@castellan/testing/client';
 import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { addPerson, addRole, isSignedIn, roleNamed, signedInWith } from '@castellan/testing/users/people';
+import { addUpLiveSessions, recountLiveSessions } from '../../src/modules/sessions/live-count-store.ts';
 
 const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
 const twin = await service.another();
@@ -296,4 +297,31 @@ test('system_users_summary: the 10 newest users, with roles, status and last log
     { name: seen.get(many.id)?.name, email: seen.get(many.id)?.email },
     { name: 'Ada Lovelace', email: many.email },
   );
+});
+
+test('the numbers of live sessions stay the same when many changes are added up and when all are counted again', async () => {
+  const { db } = service.service.deps;
+  const person = await addPerson(service);
+  await service.sql(
+    `insert into sessions (id, user_id, expires_at)
+     select gen_random_uuid(), $1, now() + make_interval(mins => n) from generate_series(-60, 3000) n`,
+    [person.id],
+  );
+  await service.sql(`update sessions set revoked_at = now() where user_id = $1 and random() < 0.2`, [
+    person.id,
+  ]);
+  await service.sql(`update sessions set expires_at = expires_at + interval '1 hour' where user_id = $1`, [
+    person.id,
+  ]);
+  const expected = (await counted())?.active_sessions;
+  assert.equal(await liveSessions(), expected);
+  const rows = async () => (await service.sql('select from live_session_changes')).length;
+  assert.ok((await rows()) > 2_000);
+  await addUpLiveSessions(db);
+  assert.ok((await rows()) < 1_000);
+  assert.equal(await liveSessions(), expected);
+  await Promise.all([addUpLiveSessions(db), recountLiveSessions(db), signIn(service, person)]);
+  assert.equal(await liveSessions(), Number(expected) + 1);
+  assert.equal((await admin.delete(`/api/v1/users/${person.id}/sessions`)).status, 200);
+  assert.equal(await liveSessions(), (await counted())?.active_sessions);
 });

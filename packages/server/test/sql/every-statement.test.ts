@@ -50,3 +50,25 @@ for (const [file, statements] of byFile)
       found.push(...(await mistakesOf(client, catalog, sources.checker, statement)));
     assert.deepEqual([...new Set(found)], []);
   });
+
+// Their limits are constants, or they read the rows of one user.
+const alwaysTheSame = [
+  'packages/server/src/modules/dashboard/store.ts',
+  'packages/server/src/modules/sessions/ended-rows.ts',
+  'packages/server/src/modules/sessions/key-store.ts',
+  'packages/server/src/modules/sessions/store.ts',
+];
+
+test('every list and every search is planned for its values', () => {
+  const named = sources.statements.filter(
+    ({ text }) =>
+      /^\s*(select|with)\b/i.test(text) &&
+      /\b(limit|offset|like lower\()\s*\(?\$\d/i.test(text) &&
+      !/\bfor (no key )?update\b|\b(delete from|insert into|update) /i.test(text),
+  );
+  const files = named.map(({ at }) => at.replace(/:\d+$/, ''));
+  assert.deepEqual(
+    [...new Set(files)].filter((file) => !alwaysTheSame.includes(file)),
+    [],
+  );
+});

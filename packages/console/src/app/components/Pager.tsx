@@ -20,17 +20,20 @@ type Props = {
   page: number;
   size: number;
   total: number;
+  /** There may be more than `total`. Default: false. */
+  isAtLeast?: boolean;
   onPage: (page: number) => void;
   onSize: (size: number) => void;
 };
 
 /** Announces the number of results whenever it changes. */
-export function Pager({ page, size, total, onPage, onSize }: Props): ReactElement {
+export function Pager({ page, size, total, isAtLeast = false, onPage, onSize }: Props): ReactElement {
   const pages = Math.max(1, Math.ceil(total / size));
-  useEffect(() => announce(t.common.list.results(total)), [total]);
+  const results = isAtLeast ? t.common.list.resultsAtLeast(total) : t.common.list.results(total);
+  useEffect(() => announce(results), [results]);
   return (
     <nav className="pager" aria-label={t.common.list.page(formatNumber(page), formatNumber(pages))}>
-      <span className="muted">{t.common.list.results(total)}</span>
+      <span className="muted">{results}</span>
       <NativeSelect
         size="xs"
         aria-label={t.common.list.pageSize}

@@ -15,6 +15,18 @@ export const newestEntry = (filter: Pick<AuditFilter, 'actor_id' | 'resource_id'
   select: ({ data }: { data: AuditLogEntry[] }): AuditLogEntry | undefined => data[0],
 });
 
+// Filters that rarely match together are searched step by step: a page may be empty and not the last.
+const MAX_STEPS = 20;
+
+async function readPage(filter: AuditFilter, from: string, signal: AbortSignal) {
+  const read = (cursor: string) =>
+    call('GET /api/v1/audit-logs', { query: { ...filter, ...(cursor === '' ? {} : { cursor }) }, signal });
+  let page = await read(from);
+  for (let step = 1; step < MAX_STEPS && page.data.length === 0 && page.next_cursor !== null; step += 1)
+    page = await read(page.next_cursor);
+  return page;
+}
+
 /**
  * Reads the entries that match. While `isLive`, the newest are read again every five seconds, but not in a hidden tab and not
  * while older pages show.
@@ -23,11 +35,7 @@ export function useAuditLog(filter: AuditFilter, isLive: boolean) {
   const mayRead = useCan('audit_log.read');
   const query = useInfiniteQuery({
     queryKey: ['GET /api/v1/audit-logs', filter, 'pages'],
-    queryFn: ({ pageParam, signal }) =>
-      call('GET /api/v1/audit-logs', {
-        query: { ...filter, ...(pageParam === '' ? {} : { cursor: pageParam }) },
-        signal,
-      }),
+    queryFn: ({ pageParam, signal }) => readPage(filter, pageParam, signal),
     initialPageParam: '',
     getNextPageParam: ({ next_cursor }) => next_cursor,
     enabled: mayRead,

@@ -2,6 +2,7 @@
 import type { Holder } from '@castellan/contract/holders';
 import { type RawBuilder, sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db } from '../../schema/database.ts';
 
 /** What is held. */
@@ -42,7 +43,7 @@ export async function exists(db: Db, held: Held): Promise<boolean> {
 
 /** Returns the number of holders; undefined if the permission or the role does not exist. */
 export async function countHolders(db: Db, held: Held): Promise<number | undefined> {
-  const result = await sql<{ is_known: boolean; total: string }>`
+  const result = await sql<{ is_known: boolean; total: string }>`${plannedForValues}
     select ${isKnown(held)} as is_known,
       (select count(distinct user_id) from user_roles where role_id in (${rolesTo(held)}))
       + (select count(distinct service_account_id) from service_account_roles where role_id in (${rolesTo(held)}))
@@ -110,7 +111,7 @@ export async function findHolders(
   after: HolderKey | null,
   limit: number,
 ): Promise<HolderRow[]> {
-  const { rows } = await sql<HolderRow>`
+  const { rows } = await sql<HolderRow>`${plannedForValues}
     with ${pageOf(held, after ?? beforeAll, limit)}
     select page.type, page.id, s.name, s.email, s.is_active, s.is_superuser as superuser,
       coalesce((

@@ -2,6 +2,7 @@
 // Inactive users and service accounts are never in a page: a decision about them is a deny.
 import { type RawBuilder, sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db } from '../../schema/database.ts';
 
 export type HolderSearch = {
@@ -63,7 +64,7 @@ export function findHoldingUsers(db: Db, { permissionId, after, limit }: HolderS
   const start = after ?? FIRST_ID;
   const reach = limit + 1;
   return readPage(
-    sql<PageRow>`
+    sql<PageRow>`${plannedForValues}
       with through as materialized (select role_id from role_permissions where permission_id = ${permissionId}),
       width as materialized (select count(*) > ${MANY_ROLES} as is_wide from through),
       near as materialized (
@@ -110,7 +111,7 @@ export function findHoldingAccounts(
 ): Promise<HolderPage> {
   const isFound = sql`held.service_account_id is distinct from ${without}::uuid and ${isActiveAccount}`;
   return readPage(
-    sql<PageRow>`
+    sql<PageRow>`${plannedForValues}
       with through as materialized (select role_id from role_permissions where permission_id = ${permissionId}),
       candidates as materialized (
         select distinct holder.service_account_id as id, true as is_found from through cross join lateral (
@@ -135,7 +136,7 @@ export function findHoldingAccounts(
 /** Returns at most `limit` roles with the permission, sorted by id. */
 export function findHoldingRoles(db: Db, { permissionId, after, limit }: HolderSearch): Promise<HolderPage> {
   return readPage(
-    sql<PageRow>`
+    sql<PageRow>`${plannedForValues}
       with candidates as materialized (
         select role_id as id, true as is_found from role_permissions
         where permission_id = ${permissionId} and role_id > ${after ?? FIRST_ID}

@@ -1,11 +1,8 @@
-// SQL of audit_logs.
+// SQL that writes and removes rows of audit_logs. reading-store.ts reads them.
 // `resource_name` is stored with the entry, as `actor_email` is, not read at each list: an auditor needs the name at that
 // time, and deleted or renamed records no longer have it. Roles, groups and permissions are named by whoever records the
 // event, so that this statement, which also writes failed sign-ins, depends on no other table than users.
-import type { AuditLogEntry } from '@castellan/contract/audit';
 import { sql } from 'kysely';
-import type { PageKey } from '../../platform/cursors.ts';
-import { isoTime, keyTime } from '../../platform/db/sql.ts';
 import type { Db, Row } from '../../schema/database.ts';
 
 export type NewEntry = Pick<
@@ -93,58 +90,6 @@ export const commitEntries = (
       throw error;
     }
   });
-
-/** A null condition is not applied. Times are ISO 8601. */
-export type EntryFilter = {
-  actorId: string | null;
-  resourceType: string | null;
-  resourceId: string | null;
-  actions: readonly string[] | null;
-  address: string | null;
-  failed: boolean | null;
-  failureActions: readonly string[];
-  from: string | null;
-  to: string | null;
-};
-
-// Entries of earlier versions have only what their details tell.
-const resourceName = sql`
-  coalesce(resource_name, case when resource_id <> '' then coalesce(
-    details #>> '{after,name}', details #>> '{before,name}', details #>> '{after,email}', details #>> '{before,email}',
-    details ->> 'email') end)`;
-
-export async function findEntries(
-  db: Db,
-  filter: EntryFilter,
-  after: PageKey | null,
-  limit: number,
-): Promise<{ entry: AuditLogEntry; key: PageKey }[]> {
-  const conditions = [
-    filter.actorId === null ? null : sql`actor_id = ${filter.actorId}`,
-    filter.resourceType === null ? null : sql`resource_type = ${filter.resourceType}`,
-    filter.resourceId === null ? null : sql`resource_id = ${filter.resourceId}`,
-    filter.actions === null ? null : sql`action = any(${filter.actions}::text[])`,
-    filter.address === null ? null : sql`details ->> 'address' = ${filter.address}`,
-    filter.failed === null ? null : resultIs(filter.failed, filter.failureActions),
-    filter.from === null ? null : sql`"timestamp" >= ${filter.from}::timestamptz`,
-    filter.to === null ? null : sql`"timestamp" < ${filter.to}::timestamptz`,
-    after === null ? null : sql`("timestamp", id) < (${after.time}::timestamptz, ${after.id}::uuid)`,
-  ].filter((condition) => condition !== null);
-  const { rows } = await sql<{ entry: AuditLogEntry; key: string }>`
-    select ${keyTime('timestamp')} as key,
-      json_build_object('id', id, 'actor_id', actor_id,
-        'actor_type', case when actor_id is not null then coalesce(actor_type, 'user') end,
-        'actor_name', actor_name, 'actor_email', actor_email, 'action', action,
-        'resource_type', resource_type, 'resource_id', resource_id, 'resource_name', ${resourceName},
-        'details', details, 'timestamp', ${isoTime('timestamp')}) as entry
-    from audit_logs ${conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``}
-    order by "timestamp" desc, id desc limit ${limit}`.execute(db);
-  return rows.map(({ entry, key }) => ({ entry, key: { time: key, id: entry.id } }));
-}
-
-// Written so that PostgreSQL finds rare failures with the index on actions.
-const resultIs = (failed: boolean, failureActions: readonly string[]) =>
-  failed ? sql`action = any(${failureActions}::text[])` : sql`action <> all(${failureActions}::text[])`;
 
 /** Deletes entries older than `days`, in batches. Returns their number. */
 export async function deleteOldEntries(db: Db, days: number): Promise<number> {

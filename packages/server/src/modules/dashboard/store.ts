@@ -9,6 +9,7 @@ import {
   isWithoutPermissions,
 } from '../../schema/attention.ts';
 import type { Db } from '../../schema/database.ts';
+import { liveSessionCount } from '../../schema/live-sessions.ts';
 import { isLockedUser, userStatus } from '../../schema/user-status.ts';
 
 export async function countAllUsers(db: Db): Promise<number> {
@@ -24,10 +25,7 @@ export async function readStats(db: Db): Promise<Required<Dashboard['stats']>> {
            (select sum(active)::integer from user_counts) as active_users,
            (select count(*)::integer from roles) as total_roles,
            (select count(*)::integer from permissions) as total_permissions,
-           (select count(*)::integer from sessions s join users u on u.id = s.user_id
-            where is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)) as active_sessions`.execute(
-    db,
-  );
+           ${liveSessionCount}::integer as active_sessions`.execute(db);
   const [stats] = rows;
   if (!stats) throw new Error('the statement returned no row');
   return stats;

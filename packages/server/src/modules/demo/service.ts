@@ -6,6 +6,7 @@ import type { Db, Tx } from '../../schema/database.ts';
 import { insertPast } from '../audit/service.ts';
 import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import { seededNames } from '../seed/service.ts';
+import { renewUserMarks } from '../users/marks.ts';
 import { permissionGroups, permissions, roleGroups, roles, serviceAccounts } from './company.ts';
 import { type Event, type Made, makeAttack, makePeople, type Plan } from './people.ts';
 import { createRandom } from './random.ts';
@@ -92,6 +93,7 @@ export async function fillDemo(deps: DemoDeps, options: DemoOptions): Promise<De
     await requireEmptyService(tx);
     return fill(tx, deps, options);
   });
+  await renewUserMarks(deps.db);
   await analyzeFilled(deps.db);
   return result;
 }

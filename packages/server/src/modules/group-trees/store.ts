@@ -1,6 +1,7 @@
 // SQL that role groups and permission groups share.
 import type { PageQuery } from '@castellan/contract/common';
 import { sql } from 'kysely';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import type { Entitled } from '../authz/change.ts';
@@ -27,7 +28,7 @@ export async function countRoots(db: Db, table: TreeTable): Promise<number> {
 
 /** Returns the ids of one page of root groups, sorted by name. */
 export async function listRootIds(db: Db, table: TreeTable, page: PageQuery): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await sql<{ id: string }>`${plannedForValues}
     select id from ${sql.table(table)} where parent_id is null order by lower(name), id
     limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows.map((row) => row.id);

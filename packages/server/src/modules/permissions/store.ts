@@ -2,6 +2,7 @@
 import type { PageQuery } from '@castellan/contract/common';
 import type { Permission } from '@castellan/contract/permission-records';
 import { type RawBuilder, sql } from 'kysely';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import { isInNoRole } from '../../schema/attention.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
@@ -35,7 +36,7 @@ function matching({ groupId, inNoRole, isBuiltin }: PermissionFilter): RawBuilde
 }
 
 export async function countPermissions(db: Db, filter: PermissionFilter): Promise<number> {
-  const { rows } = await sql<{ total: number }>`
+  const { rows } = await sql<{ total: number }>`${plannedForValues}
     select count(*)::integer as total from permissions p where ${matching(filter)}`.execute(db);
   return rows[0]?.total ?? 0;
 }
@@ -45,7 +46,7 @@ export async function listPermissions(
   filter: PermissionFilter,
   page: PageQuery,
 ): Promise<Permission[]> {
-  const { rows } = await sql<{ permission: Permission }>`
+  const { rows } = await sql<{ permission: Permission }>`${plannedForValues}
     select ${permissionJson} as permission from ${source} where ${matching(filter)}
     order by lower(p.name), p.id limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows.map((row) => row.permission);

@@ -3,6 +3,7 @@ import type { PageQuery } from '@castellan/contract/common';
 import type { Role } from '@castellan/contract/roles';
 import { type RawBuilder, sql } from 'kysely';
 import { isoTime, lockUntilCommit } from '../../platform/db/sql.ts';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import { isWithoutHolders, isWithoutPermissions } from '../../schema/attention.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
@@ -63,13 +64,13 @@ function matching({ likePattern, withoutHolders, withoutPermissions }: RoleFilte
 }
 
 export async function countRoles(db: Db, filter: RoleFilter): Promise<number> {
-  const { rows } = await sql<{ total: number }>`
+  const { rows } = await sql<{ total: number }>`${plannedForValues}
     select count(*)::integer as total from roles r where ${matching(filter)}`.execute(db);
   return rows[0]?.total ?? 0;
 }
 
 export async function listRoles(db: Db, filter: RoleFilter, page: PageQuery | null): Promise<RoleRecord[]> {
-  const { rows } = await sql<RoleRecord>`
+  const { rows } = await sql<RoleRecord>`${plannedForValues}
     select ${roleColumns} from roles r where ${matching(filter)} order by lower(r.name), r.id
     ${page === null ? sql`` : sql`limit ${page.size} offset ${offsetOf(page)}`}`.execute(db);
   return rows;

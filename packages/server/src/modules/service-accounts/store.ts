@@ -2,6 +2,7 @@
 import type { PageQuery } from '@castellan/contract/common';
 import { type RawBuilder, sql } from 'kysely';
 import { escapeLike } from '../../platform/db/sql.ts';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import type { Entitled } from '../authz/change.ts';
@@ -52,14 +53,14 @@ const matching = (search: string | null): RawBuilder<unknown> =>
   search === null ? sql`true` : sql`lower(a.name) like lower(${`%${escapeLike(search)}%`})`;
 
 export async function countAccounts(db: Db, search: string | null): Promise<number> {
-  const { rows } = await sql<{ total: number }>`
+  const { rows } = await sql<{ total: number }>`${plannedForValues}
     select count(*)::integer as total from service_accounts a where ${matching(search)}`.execute(db);
   return rows[0]?.total ?? 0;
 }
 
 /** Returns one page of accounts, sorted by name. */
 export async function listAccounts(db: Db, search: string | null, page: PageQuery): Promise<AccountRow[]> {
-  const { rows } = await sql<AccountRow>`
+  const { rows } = await sql<AccountRow>`${plannedForValues}
     select ${accountColumns} from service_accounts a where ${matching(search)}
     order by lower(a.name), a.id limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows;

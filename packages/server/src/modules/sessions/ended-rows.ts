@@ -181,13 +181,14 @@ async function removeRows(tx: Tx, table: string, which: RawBuilder<unknown>, lim
 /** Deletes sessions that ended more than `keepDays` ago; until then they help to investigate. Returns their number. */
 export async function deleteOldSessions(db: Db, keepDays: number): Promise<number> {
   let total = 0;
-  for (let deleted = BATCH; deleted === BATCH; total += deleted) {
+  for (let deleted = BATCH; deleted >= BATCH; total += deleted) {
+    // Two conditions joined by `or` may be answered by reading every session.
     const result = await sql`
-      delete from sessions where id in (
-        select id from sessions
-        where expires_at < now() - make_interval(days => ${keepDays})
-           or revoked_at < now() - make_interval(days => ${keepDays})
-        limit ${BATCH} for update skip locked)`.execute(db);
+      delete from sessions where id = any(
+        array(select id from sessions where expires_at < now() - make_interval(days => ${keepDays})
+              order by expires_at limit ${BATCH} for update skip locked)
+        || array(select id from sessions where revoked_at < now() - make_interval(days => ${keepDays})
+                 order by revoked_at limit ${BATCH} for update skip locked))`.execute(db);
     deleted = Number(result.numAffectedRows ?? 0);
   }
   return total;

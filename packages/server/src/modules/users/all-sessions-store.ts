@@ -2,7 +2,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { PageKey } from '../../platform/cursors.ts';
 import { keyTime } from '../../platform/db/sql.ts';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import { liveSessionCount } from '../../schema/live-sessions.ts';
 import { searchCondition } from './search.ts';
 
 /** A missing condition is not applied. */
@@ -52,6 +54,12 @@ const addressCondition = (address: string): RawBuilder<unknown> =>
     ? sql`case when s.origin_address ~ '^[0-9a-f:.]+$' then s.origin_address::inet <<= ${address}::inet end`
     : sql`s.origin_address = ${address}`;
 
+const countOf = (filter: SessionFilter): RawBuilder<unknown> =>
+  Object.keys(filter).length === 0
+    ? liveSessionCount
+    : sql`(select count(*) from sessions s join users u on u.id = s.user_id
+        where ${sessionCondition(filter)} and ${userCondition(filter)})`;
+
 // Fewer matches than this are collected and sorted. With more, a scan of the index soon finds a page.
 const FEW = 20_000;
 type SessionOfUser = Pick<
@@ -85,13 +93,11 @@ export async function findSessionPage(
   const size = sql`${limit}::bigint`;
   const isAfter =
     after === null ? sql`true` : sql`(s.created_at, s.id) < (${after.time}::timestamptz, ${after.id}::uuid)`;
-  const { rows } = await sql<SessionOfUser & { total: string; key_time: string }>`
+  const { rows } = await sql<SessionOfUser & { total: string; key_time: string }>`${plannedForValues}
     with collected as materialized (
       select s.id, s.created_at from ${matching(filter)} limit ${few}),
     matching as materialized (
-      select are_few, case when are_few then found else (
-        select count(*) from sessions s join users u on u.id = s.user_id
-        where ${sessionCondition(filter)} and ${userCondition(filter)}) end as total
+      select are_few, case when are_few then found else ${countOf(filter)} end as total
       from (select count(*) as found, count(*) < ${few} as are_few from collected) c),
     page as (
       (select s.id from collected s where ${isAfter} order by s.created_at desc, s.id desc
@@ -122,7 +128,7 @@ export async function findMatchingSessions(
   filter: SessionFilter,
   limit: number,
 ): Promise<{ id: string; user_id: string }[]> {
-  const { rows } = await sql<{ id: string; user_id: string }>`
+  const { rows } = await sql<{ id: string; user_id: string }>`${plannedForValues}
     select s.id, s.user_id from ${matching(filter)} limit ${limit}`.execute(tx);
   return rows;
 }

@@ -1,14 +1,18 @@
-// SQL of the lists of users, with exact totals.
+// SQL of the lists of users.
 import type { PageQuery } from '@castellan/contract/common';
 import type { UserSortOrder, UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
+import { onlyRow } from '../../platform/db/sql.ts';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
+import { inSnapshot } from '../../platform/db/transaction.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import { isRemovedAfter, isWithoutRoles } from '../../schema/attention.ts';
 import type { Db, Row } from '../../schema/database.ts';
 import { userColumns } from '../../schema/user-record.ts';
 import { hasStatus, userStatus } from '../../schema/user-status.ts';
 import type { VersionedUser } from './presentation.ts';
-import { searchCondition } from './search.ts';
+import { isShort, searchCondition } from './search.ts';
+import { changeKeys, markKeys, type UserOrder, userKeys, userOrders } from './user-orders.ts';
 
 export type UserFilter = {
   /** Canonical email; null matches no user. */
@@ -25,19 +29,11 @@ export type UserFilter = {
   verified?: boolean;
 };
 
-// Each order is total and has an index: the index ends with the id, or the column is unique.
-const orders: Record<string, RawBuilder<unknown>> = {
-  created_at: sql`u.created_at`,
-  email: sql`u.email`,
-  last_name: sql`lower(u.last_name)`,
-  id: sql`u.id`,
-};
-
-function conditionOf(filter: UserFilter): RawBuilder<unknown> {
+function conditionOf(filter: UserFilter, rarity?: { isFrequent: boolean }): RawBuilder<unknown> {
   const conditions: RawBuilder<unknown>[] = [sql`true`];
   if (filter.email === null) conditions.push(sql`false`);
   else if (filter.email !== undefined) conditions.push(sql`u.email = ${filter.email}`);
-  if (filter.search !== undefined) conditions.push(searchCondition(filter.search));
+  if (filter.search !== undefined) conditions.push(searchCondition(filter.search, rarity));
   if (filter.status !== undefined) conditions.push(hasStatus[filter.status]);
   if (filter.withoutRoles) conditions.push(isWithoutRoles);
   if (filter.removedAfterHours !== undefined) conditions.push(isRemovedAfter(filter.removedAfterHours));
@@ -51,54 +47,181 @@ function conditionOf(filter: UserFilter): RawBuilder<unknown> {
   return sql.join(conditions, sql` and `);
 }
 
-// Up to this many matches are collected and sorted, which takes about 20 ms. With more matches, a scan of the order's
-// index soon finds a page; with few, it would read most of the index.
-const FEW = 20_000;
-// Tells the planner the maximum page size (contract: size, at most 100).
-const LARGEST_PAGE = sql.lit(100);
+/** Up to this many matches are counted exactly, collected and sorted. A search shows no more. */
+const MAX_COUNTED = 10_000;
+
+// By id, a list is read to its end while users come and go: no user is left out or named twice.
+const sortKeys = { ...userKeys, id: sql`u.id` };
+
+type Sort = { order: UserOrder | 'id'; isDescending: boolean };
+export type UserPage = { total: number; isEstimate: boolean; users: VersionedUser[] };
+
+function readSort(sort: UserSortOrder): Sort {
+  const name = sort.replace(/^-/, '');
+  const order = name === 'id' ? name : userOrders.find((one) => one === name);
+  if (!order) throw new Error(`unknown order: ${sort}`);
+  return { order, isDescending: sort.startsWith('-') };
+}
 
 /**
- * Returns one page of users and the exact total, from one snapshot. The page comes from one of three subqueries:
- * collected matches, a scan from the start of the order, or a scan from its end, so that last pages are as fast as
- * first ones. The other two have a limit of 0 or a false condition and do not run. The subqueries select ids only, so
- * that without a filter an index-only scan is enough.
+ * Returns one page of users and how many match, from one snapshot. The number is exact for all users and for those of a
+ * kind, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate.
  */
-export async function findUserPage(
+export function findUserPage(
   db: Db,
   filter: UserFilter,
   sort: UserSortOrder,
   query: PageQuery,
-): Promise<{ total: number; users: VersionedUser[] }> {
-  const key = orders[sort.replace(/^-/, '')];
-  if (!key) throw new Error(`unknown order: ${sort}`);
-  const [forwards, backwards] = sort.startsWith('-') ? [sql`desc`, sql`asc`] : [sql`asc`, sql`desc`];
-  const condition = conditionOf(filter);
-  const few = sql.lit(Object.keys(filter).length > 0 ? FEW : 0);
-  const offset = sql`${offsetOf(query)}::bigint`;
-  const size = sql`${query.size}::bigint`;
-  const { rows } = await sql<VersionedUser & { total: string; user_id: string | null }>`
-    with matching as materialized (select count(*) as total from users u where ${condition}),
-    collected as materialized (
-      select u.id, ${key} as key from users u where ${condition} and (select total from matching) <= ${few}),
-    page as (
-      (select id from collected order by key ${forwards}, id ${forwards} limit ${size} offset ${offset})
-      union all
-      (select u.id from users u where ${condition} order by ${key} ${forwards}, u.id ${forwards}
-       limit (select case when total > ${few} and ${offset} * 2 <= total then ${size} else 0 end from matching)
-       offset ${offset})
-      union all
-      (select u.id from users u where ${condition} order by ${key} ${backwards}, u.id ${backwards}
-       limit (select case when total > ${few} and ${offset} * 2 > total
-                          then greatest(least(${size}, total - ${offset}), 0) else 0 end from matching)
-       offset (select greatest(total - ${offset} - ${size}, 0) from matching)))
-    select m.total, ${sql.raw(userColumns)}
-    from matching m
-    left join ((select id from page limit ${LARGEST_PAGE}) p join users u on u.id = p.id) on true
-    order by ${key} ${forwards}, u.id ${forwards}`.execute(db);
-  return {
-    total: Number(rows[0]?.total ?? 0),
-    users: rows.filter((row) => row.user_id !== null),
+): Promise<UserPage> {
+  const { isActive, verified, ...others } = filter;
+  const kind = {
+    ...(isActive === undefined ? {} : { isActive }),
+    ...(verified === undefined ? {} : { verified }),
   };
+  const { order, isDescending } = readSort(sort);
+  return inSnapshot(db, (tx) =>
+    Object.keys(others).length === 0 && order !== 'id'
+      ? findPageOfKind(tx, kind, { order, isDescending }, query)
+      : findMatchingPage(tx, filter, { order, isDescending }, query),
+  );
+}
+
+/** Begins at a mark near the page, always in ascending order. */
+async function findPageOfKind(
+  db: Db,
+  kind: Kind,
+  { order, isDescending }: Sort & { order: UserOrder },
+  query: PageQuery,
+): Promise<UserPage> {
+  const total = await countKind(db, kind);
+  const offset = offsetOf(query);
+  const size = Math.max(0, Math.min(query.size, total - offset));
+  if (size === 0) return { total, isEstimate: false, users: [] };
+  const position = isDescending ? total - offset - size : offset;
+  const start = await findStart(db, kind, order, position);
+  const users = await readUsers(
+    db,
+    conditionOf(kind),
+    { order, isDescending: false },
+    {
+      size,
+      offset: start ? start.skip : position,
+      start: start ? { order, id: start.id } : null,
+    },
+  );
+  return { total, isEstimate: false, users: isDescending ? users.reverse() : users };
+}
+
+/** The users whose numbers are kept. A missing condition is not applied. */
+type Kind = { isActive?: boolean; verified?: boolean };
+
+const includes = (condition: boolean | undefined, value: boolean): boolean =>
+  condition === undefined || condition === value;
+
+/** The number of users of the kind, from the columns of `user_marks m`. */
+function countOf({ isActive, verified }: Kind): RawBuilder<unknown> {
+  const weight = (active: boolean, isVerified: boolean): number =>
+    includes(isActive, active) && includes(verified, isVerified) ? 1 : 0;
+  return sql`(m.active_verified * ${weight(true, true)}::integer + m.active_unverified * ${weight(true, false)}::integer
+    + m.inactive_verified * ${weight(false, true)}::integer + m.inactive_unverified * ${weight(false, false)}::integer)`;
+}
+
+const isOfKind = ({ isActive, verified }: Kind): RawBuilder<unknown> => sql`
+  (${isActive ?? null}::boolean is null or c.is_active = ${isActive ?? null})
+  and (${verified ?? null}::boolean is null or c.verified = ${verified ?? null})`;
+
+/** Returns how many users of the kind there are. */
+async function countKind(db: Db, kind: Kind): Promise<number> {
+  const result = await sql<{ total: string }>`
+    select ${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)}) as total
+    from user_marks m where m."order" = 'end'`.execute(db);
+  return Number(onlyRow(result).total);
+}
+
+/** A user of the order, and how many users of the kind to skip from there. */
+type Start = { id: string; skip: number };
+
+/** Returns a mark at or before the user of the kind at this position of the order; undefined if none is near. */
+async function findStart(db: Db, kind: Kind, order: UserOrder, position: number): Promise<Start | undefined> {
+  const mark = markKeys[order];
+  // No correction is larger than the number of changes.
+  const { rows } = await sql<{ id: string; before: string }>`
+    select m.id, ${countOf(kind)} + (
+      select coalesce(sum(c.change), 0) from user_changes c
+      where ${isOfKind(kind)} and (${changeKeys[order]}, c.id) < (${mark}, m.id)) as before
+    from user_marks m
+    where m."order" = ${order} and ${countOf(kind)} <= ${position}::bigint - (select count(*) from user_changes)
+    order by ${countOf(kind)} desc, ${mark} desc, m.id desc limit 1`.execute(db);
+  const [found] = rows;
+  return found && { id: found.id, skip: position - Number(found.before) };
+}
+
+async function findMatchingPage(db: Db, filter: UserFilter, sort: Sort, query: PageQuery): Promise<UserPage> {
+  const offset = offsetOf(query);
+  const isFrequent =
+    filter.search !== undefined && isShort(filter.search) && (await isInMany(db, filter.search));
+  const condition = conditionOf(filter, { isFrequent });
+  const key = sortKeys[sort.order];
+  const direction = sort.isDescending ? sql`desc` : sql`asc`;
+  const { rows } = await sql<VersionedUser & { total: string; user_id: string | null }>`${plannedForValues}
+    with matching as materialized (
+      select u.id, ${key} as key from users u where ${condition} limit ${MAX_COUNTED + 1}),
+    counted as (select count(*) as total from matching),
+    page as (
+      select id from matching where (select total from counted) <= ${MAX_COUNTED}
+      order by key ${direction}, id ${direction} limit ${query.size} offset ${offset}::bigint)
+    select c.total, ${sql.raw(userColumns)} from counted c left join (page p join users u on u.id = p.id) on true
+    order by ${key} ${direction}, u.id ${direction}`.execute(db);
+  const counted = Number(rows[0]?.total ?? 0);
+  if (counted <= MAX_COUNTED)
+    return { total: counted, isEstimate: false, users: rows.filter((row) => row.user_id !== null) };
+  const isBeyond = filter.search !== undefined && offset >= MAX_COUNTED;
+  const users = isBeyond
+    ? []
+    : await readUsers(db, condition, sort, { size: query.size, offset, start: null });
+  const reached = users.length === 0 ? 0 : offset + users.length;
+  return { total: Math.max(MAX_COUNTED, reached), isEstimate: true, users };
+}
+
+// One in twenty of the newest users.
+const SAMPLE = sql.lit(2_000);
+const FREQUENT = 100;
+
+/** Returns whether so many users contain the text that the first of them are soon found without an index. */
+async function isInMany(db: Db, text: string): Promise<boolean> {
+  const { rows } = await sql<{ hits: string }>`${plannedForValues}
+    select count(*) as hits
+    from (select id, search_text from users order by created_at desc, id desc limit ${SAMPLE}) u
+    where ${searchCondition(text, { isFrequent: true })}`.execute(db);
+  return Number(rows[0]?.hits ?? 0) >= FREQUENT;
+}
+
+type Stretch = {
+  size: number;
+  offset: number;
+  /** The mark to count from; null for the first user. */
+  start: { order: UserOrder; id: string } | null;
+};
+
+async function readUsers(
+  db: Db,
+  condition: RawBuilder<unknown>,
+  { order, isDescending }: Sort,
+  { size, offset, start }: Stretch,
+): Promise<VersionedUser[]> {
+  const direction = isDescending ? sql`desc` : sql`asc`;
+  const key = sortKeys[order];
+  const isAfter =
+    start === null
+      ? sql`true`
+      : sql`(${key}, u.id) >= ((select ${markKeys[start.order]} from user_marks m where m."order" = ${start.order} and m.id = ${start.id}), ${start.id}::uuid)`;
+  const { rows } = await sql<VersionedUser>`${plannedForValues}
+    with page as materialized (
+      select u.id from users u where ${condition} and ${isAfter}
+      order by ${key} ${direction}, u.id ${direction} limit ${size} offset ${offset}::bigint)
+    select ${sql.raw(userColumns)} from page p join users u on u.id = p.id
+    order by ${key} ${direction}, u.id ${direction}`.execute(db);
+  return rows;
 }
 
 export type ActivityRow = {

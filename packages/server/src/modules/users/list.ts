@@ -9,15 +9,25 @@ import type { UserDeps } from './service.ts';
 
 type ListDeps = UserDeps & { settings: { unverifiedAccountHours: number } };
 
-type UserPage = { items: ListedUser[]; total: number; page: number; size: number; pages: number };
+type UserPage = {
+  items: ListedUser[];
+  total: number;
+  total_is_estimate?: true;
+  page: number;
+  size: number;
+  pages: number;
+};
 
 /**
  * Returns one page of users, by default sorted by creation, on request with their activity. A page beyond the end is
- * empty and has the correct total.
+ * empty and has the same total.
  */
 export async function listUsers(deps: ListDeps, query: UserListQuery): Promise<UserPage> {
   const { page, size, sort = 'created_at', include } = query;
-  const { total, users } = await findUserPage(deps.db, filterOf(deps, query), sort, { page, size });
+  const { total, isEstimate, users } = await findUserPage(deps.db, filterOf(deps, query), sort, {
+    page,
+    size,
+  });
   const graph = users[0] && (await deps.graphSource.at(users[0].authz_stamp));
   const activities = include === 'activity' ? await findActivities(deps, users) : null;
   const activityOf = ({ user_id }: VersionedUser) =>
@@ -25,6 +35,7 @@ export async function listUsers(deps: ListDeps, query: UserListQuery): Promise<U
   return {
     items: graph ? users.map((user) => ({ ...toUser(user, graph), ...activityOf(user) })) : [],
     total,
+    ...(isEstimate ? { total_is_estimate: true } : {}),
     page,
     size,
     pages: pagesOf(total, size),

@@ -56,6 +56,10 @@ export async function inTransaction<D, R>(
   }
 }
 
+/** Runs the function in a transaction whose statements all see the same snapshot. No retry. */
+export const inSnapshot = <D, R>(db: Kysely<D>, run: (tx: Transaction<D>) => Promise<R>): Promise<R> =>
+  db.transaction().setIsolationLevel('repeatable read').execute(run);
+
 /** Returns the database that the transaction was opened on; undefined unless `inTransaction` opened it. */
 export const databaseOf = <D>(tx: Transaction<D>): Kysely<D> | undefined =>
   origins.get(tx)?.db as Kysely<D> | undefined;

@@ -68,6 +68,7 @@ export const common: Messages['common'] = {
     loading: 'Wird geladen…',
     noMatch: 'Nichts passt zu diesen Filtern.',
     results: (count) => plural(count, { one: '# Treffer', other: '# Treffer' }),
+    resultsAtLeast: (count) => plural(count, { one: '#+ Treffer', other: '#+ Treffer' }),
     page: (page, pages) => `Seite ${page} von ${pages}`,
     pageSize: 'Zeilen pro Seite',
     select: (name) => `${name} auswählen`,

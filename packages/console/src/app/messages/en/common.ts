@@ -72,6 +72,7 @@ export const common = {
     loading: 'Loading…',
     noMatch: 'Nothing matches these filters.',
     results: (count: number) => plural(count, { one: '# result', other: '# results' }),
+    resultsAtLeast: (count: number) => plural(count, { one: '#+ result', other: '#+ results' }),
     page: (page: string, pages: string) => `Page ${page} of ${pages}`,
     pageSize: 'Rows per page',
     select: (name: string) => `Select ${name}`,

@@ -96,7 +96,7 @@ export function Users(): ReactElement {
     <>
       <PageHeader
         title={t.users.title}
-        note={kept ? t.users.count(total, hasFilters(search)) : undefined}
+        note={kept && !kept.data.total_is_estimate ? t.users.count(total, hasFilters(search)) : undefined}
         actions={
           <HeaderActions onExport={() => setDialog('exportAll')} onImport={() => setDialog('import')} />
         }
@@ -141,6 +141,7 @@ export function Users(): ReactElement {
           page={query.page}
           size={query.size}
           total={total}
+          isAtLeast={kept?.data.total_is_estimate === true}
           onPage={(page) => go({ page })}
           onSize={(size) => filter({ size })}
         />

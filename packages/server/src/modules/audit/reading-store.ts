@@ -1,0 +1,180 @@
+// SQL that reads audit_logs, newest first. Every single filter has an index in this order. Filters that rarely match
+// together are searched step by step, so that no request reads more than a few thousand entries.
+import type { AuditLogEntry } from '@castellan/contract/audit';
+import { type RawBuilder, sql } from 'kysely';
+import type { PageKey } from '../../platform/cursors.ts';
+import { isoTime, keyTime } from '../../platform/db/sql.ts';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
+import type { Db } from '../../schema/database.ts';
+
+/** A null condition is not applied. Times are ISO 8601. */
+export type EntryFilter = {
+  actorId: string | null;
+  resourceType: string | null;
+  resourceId: string | null;
+  /** Any of these actions. */
+  actions: readonly string[] | null;
+  /** None of these actions. */
+  exceptActions: readonly string[] | null;
+  address: string | null;
+  from: string | null;
+  to: string | null;
+};
+
+export type FoundEntry = { entry: AuditLogEntry; key: PageKey };
+
+/** `next`: the last entry that was read if older ones may match; null at the end. */
+export type EntryPage = { entries: FoundEntry[]; next: PageKey | null };
+
+// Entries of earlier versions have only what their details tell.
+const resourceName = sql`
+  coalesce(resource_name, case when resource_id <> '' then coalesce(
+    details #>> '{after,name}', details #>> '{before,name}', details #>> '{after,email}', details #>> '{before,email}',
+    details ->> 'email') end)`;
+
+/** Almost every entry has this type, so the index on types leaves it out. */
+const USUAL_TYPE = 'security_event';
+
+/** An index to read entries from, and the values of its column. `all`: the index on times. */
+type Source = { name: SourceName; values: readonly string[] };
+type SourceName = 'all' | 'resourceId' | 'actorId' | 'address' | 'actions' | 'resourceType';
+
+// Of `audit_logs e`. The value is compared as a range and the order begins with the column, so that only the index of the
+// column fits: PostgreSQL would otherwise expect frequent values to be near the newest entries.
+function isOf(name: SourceName, value: string): RawBuilder<unknown> {
+  const ofSource: Readonly<Record<SourceName, RawBuilder<unknown>>> = {
+    all: sql`true`,
+    resourceId: sql`e.resource_id >= ${value} and e.resource_id <= ${value}`,
+    actorId: sql`e.actor_id >= ${value}::uuid and e.actor_id <= ${value}::uuid`,
+    address: sql`e.details ->> 'address' >= ${value} and e.details ->> 'address' <= ${value}`,
+    actions: sql`e.action >= ${value} and e.action <= ${value}`,
+    resourceType: sql`
+      e.resource_type >= ${value} and e.resource_type <= ${value} and e.resource_type <> 'security_event'`,
+  };
+  return ofSource[name];
+}
+const newestFirst: Readonly<Record<SourceName, RawBuilder<unknown>>> = {
+  all: sql`e."timestamp" desc, e.id desc`,
+  resourceId: sql`e.resource_id, e."timestamp" desc, e.id desc`,
+  actorId: sql`e.actor_id, e."timestamp" desc, e.id desc`,
+  address: sql`e.details ->> 'address', e."timestamp" desc, e.id desc`,
+  actions: sql`e.action, e."timestamp" desc, e.id desc`,
+  resourceType: sql`e.resource_type, e."timestamp" desc, e.id desc`,
+};
+
+function sourcesOf({ resourceId, actorId, address, actions, resourceType }: EntryFilter): Source[] {
+  const sources: { name: SourceName; values: readonly string[] | null }[] = [
+    { name: 'resourceId', values: resourceId === null ? null : [resourceId] },
+    { name: 'actorId', values: actorId === null ? null : [actorId] },
+    { name: 'address', values: address === null ? null : [address] },
+    { name: 'actions', values: actions },
+    {
+      name: 'resourceType',
+      values: resourceType === null || resourceType === USUAL_TYPE ? null : [resourceType],
+    },
+  ];
+  return sources.flatMap(({ name, values }) => (values === null ? [] : [{ name, values }]));
+}
+
+const isInRange = ({ from, to }: EntryFilter, after: PageKey | null): RawBuilder<unknown> => {
+  const conditions = [
+    sql`true`,
+    from === null ? null : sql`e."timestamp" >= ${from}::timestamptz`,
+    to === null ? null : sql`e."timestamp" < ${to}::timestamptz`,
+    after === null ? null : sql`(e."timestamp", e.id) < (${after.time}::timestamptz, ${after.id}::uuid)`,
+  ].filter((condition) => condition !== null);
+  return sql.join(conditions, sql` and `);
+};
+
+function isMatch(filter: EntryFilter): RawBuilder<unknown> {
+  const conditions = [
+    sql`true`,
+    filter.actorId === null ? null : sql`e.actor_id = ${filter.actorId}`,
+    filter.resourceType === null ? null : sql`e.resource_type = ${filter.resourceType}`,
+    filter.resourceId === null ? null : sql`e.resource_id = ${filter.resourceId}`,
+    filter.actions === null ? null : sql`e.action = any(${filter.actions}::text[])`,
+    filter.exceptActions === null ? null : sql`e.action <> all(${filter.exceptActions}::text[])`,
+    filter.address === null ? null : sql`e.details ->> 'address' = ${filter.address}`,
+  ].filter((condition) => condition !== null);
+  return sql.join(conditions, sql` and `);
+}
+
+const countConditions = ({ from, to, ...filter }: EntryFilter): number =>
+  Object.values(filter).filter((value) => value !== null).length;
+
+// How far back this many entries of a filter reach tells which filter has the fewest.
+const PROBED = 500;
+
+/** Returns the source with the fewest entries for its time. */
+async function findRarest(db: Db, filter: EntryFilter, after: PageKey | null): Promise<Source> {
+  const sources = sourcesOf(filter);
+  const [only] = sources;
+  if (sources.length < 2) return only ?? { name: 'all', values: [''] };
+  let rarest: { source: Source; since: number } | undefined;
+  for (const source of sources) {
+    const depth = Math.ceil(PROBED / source.values.length);
+    const newest: RawBuilder<unknown>[] = [];
+    for (const value of source.values)
+      newest.push(sql`
+        (select e."timestamp" from audit_logs e where ${isOf(source.name, value)} and ${isInRange(filter, after)}
+         order by ${newestFirst[source.name]} limit ${depth})`);
+    const { rows } = await sql<{ since: Date }>`${plannedForValues}
+      select "timestamp" as since from (${sql.join(newest, sql` union all `)}) probed
+      order by "timestamp" desc offset ${PROBED - 1} limit 1`.execute(db);
+    const since = rows[0]?.since.getTime() ?? Number.NEGATIVE_INFINITY;
+    if (rarest === undefined || since < rarest.since) rarest = { source, since };
+  }
+  if (!rarest) throw new Error('no filter was probed');
+  return rarest.source;
+}
+
+/** Maximum entries that one call reads to find those that match several filters: about 20 ms. */
+const MAX_READ = 5_000;
+
+type Row = { last: string | null; last_id: string | null; key: string | null; entry: AuditLogEntry | null };
+
+/** Returns up to `limit` matching entries after the key, newest first. Fewer are not the end: see `next`. */
+export async function findEntries(
+  db: Db,
+  filter: EntryFilter,
+  after: PageKey | null,
+  limit: number,
+): Promise<EntryPage> {
+  if (filter.actions?.length === 0) return { entries: [], next: null };
+  const source = await findRarest(db, filter, after);
+  const isExact = countConditions(filter) === (source.name === 'all' ? 0 : 1);
+  // Of each value. The entries since the end of the shortest reach are all that were read completely.
+  const reach = isExact ? limit : Math.ceil(MAX_READ / source.values.length);
+  const parts: RawBuilder<unknown>[] = [];
+  for (const value of source.values)
+    parts.push(sql`
+      (select e.id, e."timestamp", ${isMatch(filter)} as is_match, row_number() over () as place from (
+        select * from audit_logs e where ${isOf(source.name, value)} and ${isInRange(filter, after)}
+        order by ${newestFirst[source.name]} limit ${reach}) e)`);
+  const { rows } = await sql<Row>`${plannedForValues}
+    with read as materialized (${sql.join(parts, sql` union all `)}),
+    reached as materialized (
+      select "timestamp", id from read where place = ${reach} order by "timestamp" desc, id desc limit 1),
+    found as (
+      select id, "timestamp" from read
+      where is_match and coalesce(("timestamp", id) >= ((select "timestamp" from reached), (select id from reached)), true)
+      order by "timestamp" desc, id desc limit ${limit})
+    select ${keyTime('reached.timestamp')} as last, reached.id as last_id, shown.key,
+      shown.entry
+    from (select) one left join reached on true left join lateral (
+      select e."timestamp", e.id, ${keyTime('e.timestamp')} as key,
+        json_build_object('id', e.id, 'actor_id', actor_id,
+          'actor_type', case when actor_id is not null then coalesce(actor_type, 'user') end,
+          'actor_name', actor_name, 'actor_email', actor_email, 'action', action,
+          'resource_type', resource_type, 'resource_id', resource_id, 'resource_name', ${resourceName},
+          'details', details, 'timestamp', ${isoTime('e.timestamp')}) as entry
+      from found f join audit_logs e on e.id = f.id) shown on true
+    order by shown."timestamp" desc, shown.id desc`.execute(db);
+  const entries = rows.flatMap(({ entry, key }) =>
+    entry && key !== null ? [{ entry, key: { time: key, id: entry.id } }] : [],
+  );
+  const [first] = rows;
+  if (!first || first.last === null || first.last_id === null || entries.length === limit)
+    return { entries, next: null };
+  return { entries, next: { time: first.last, id: first.last_id } };
+}

@@ -1,0 +1,25 @@
+// The orders of the list of users. Each is total, because it ends with the id, and has an index.
+// It must not contain a whole statement.
+import { type RawBuilder, sql } from 'kysely';
+
+export const userOrders = ['created_at', 'email', 'last_name'] as const;
+export type UserOrder = (typeof userOrders)[number];
+
+/** The column of each order, in `users u`. */
+export const userKeys: Readonly<Record<UserOrder, RawBuilder<unknown>>> = {
+  created_at: sql`u.created_at`,
+  email: sql`u.email`,
+  last_name: sql`lower(u.last_name)`,
+};
+/** The same in `user_marks m`. */
+export const markKeys: Readonly<Record<UserOrder, RawBuilder<unknown>>> = {
+  created_at: sql`m.created_at`,
+  email: sql`m.email`,
+  last_name: sql`m.last_name`,
+};
+/** The same in `user_changes c`. */
+export const changeKeys: Readonly<Record<UserOrder, RawBuilder<unknown>>> = {
+  created_at: sql`c.created_at`,
+  email: sql`c.email`,
+  last_name: sql`c.last_name`,
+};

@@ -1,0 +1,157 @@
+// The list of users with 40,000 of them: what a page reads does not depend on where it is, and nothing is lost on the way.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
+import { type Explained, plansOf } from '@castellan/testing/plans';
+import { renewUserMarks } from '../../src/modules/users/marks.ts';
+
+const USERS = 40_000;
+const service = await startTestService({ after });
+const admin = await signIn(service, ADMIN);
+
+const insertUsers = (prefix: string, count: number): Promise<unknown> =>
+  service.sql(
+    `insert into users (id, email, first_name, last_name, is_active, verified, created_at)
+     select gen_random_uuid(), $1 || md5(n::text) || '@example.com', 'Many' || n % 7, md5(n::text || 'x'), n % 20 > 0,
+       n % 30 > 0, now() - make_interval(secs => n / 3) from generate_series(1, $2::integer) n`,
+    [prefix, count],
+  );
+
+before(async () => {
+  await insertUsers('m', USERS);
+  await renewUserMarks(service.service.deps.db);
+  await service.sql('vacuum analyze users');
+  await service.sql('analyze user_marks, user_changes');
+});
+
+const pathOf = (query: Record<string, string | number | boolean>): string =>
+  `/api/v1/users/list?${new URLSearchParams(Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]))}`;
+
+type Page = { items: { id: string }[]; total: number; pages: number; total_is_estimate?: boolean };
+async function pageOf(query: Record<string, string | number | boolean>): Promise<Page> {
+  const answer = await admin.get(pathOf(query));
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body.data;
+}
+
+const orders = {
+  created_at: 'created_at, id',
+  '-created_at': 'created_at desc, id desc',
+  email: 'email, id',
+  '-last_name': 'lower(last_name) desc, id desc',
+};
+const kinds: readonly [Record<string, boolean>, string][] = [
+  [{}, 'true'],
+  [{ is_active: true }, 'is_active'],
+  [{ is_active: false }, 'not is_active'],
+  [{ verified: false }, 'not verified'],
+  [{ is_active: true, verified: false }, 'is_active and not verified'],
+];
+
+/** Compares pages at many places of every order with what a plain statement returns. */
+async function assertPages(): Promise<void> {
+  for (const [query, condition] of kinds)
+    for (const [sort, order] of Object.entries(orders)) {
+      const all = await service.sql<{ id: string }>(
+        `select id from users where ${condition} order by ${order}`,
+      );
+      const pages = Math.ceil(all.length / 10);
+      for (const page of [1, 2, Math.ceil(pages / 3), Math.ceil(pages / 2), pages - 1, pages, pages + 1]) {
+        const found = await pageOf({ ...query, sort, page, size: 10 });
+        const where = `${condition}, ${sort}, page ${page} of ${pages}`;
+        assert.deepEqual(
+          [found.total, found.pages, found.total_is_estimate],
+          [all.length, pages, undefined],
+          where,
+        );
+        assert.deepEqual(
+          found.items.map(({ id }) => id),
+          all.slice((page - 1) * 10, page * 10).map(({ id }) => id),
+          where,
+        );
+      }
+    }
+}
+
+test('pages and totals are exact, with recent marks, with changes since, and after these were added', async () => {
+  await assertPages();
+  // Some of them are marked users.
+  await service.sql(`delete from users where email like 'm0%'`);
+  await service.sql(`update users set is_active = not is_active where email like 'm1%'`);
+  await service.sql(`update users set verified = not verified, last_name = 'Moved' where email like 'm2%'`);
+  await service.sql(`update users set email = 'a' || email where email like 'm3%'`);
+  await insertUsers('n', 3_000);
+  await assertPages();
+  assert.equal(await renewUserMarks(service.service.deps.db), true);
+  const [left] = await service.sql<{ count: string }>('select count(*) from user_changes');
+  assert.equal(left?.count, '0');
+  await assertPages();
+});
+
+test('parallel changes and renewals lose no user', async () => {
+  const { db } = service.service.deps;
+  await Promise.all([
+    ...Array.from({ length: 8 }, (_, index) => insertUsers(`p${index}`, 300)),
+    ...Array.from({ length: 4 }, () => renewUserMarks(db).catch(() => false)),
+    service.sql(`update users set is_active = false where email like 'm4%'`),
+    service.sql(`delete from users where email like 'm5%'`),
+  ]);
+  await assertPages();
+  await renewUserMarks(db);
+  await assertPages();
+});
+
+const rowsOf = (explained: Explained[]): number =>
+  Math.max(...explained.flatMap(({ steps }) => steps.map(({ rows }) => rows)));
+
+describe('what a page reads', () => {
+  for (const sort of Object.keys(orders))
+    for (const kind of [{}, { is_active: true }])
+      test(`${sort} ${JSON.stringify(kind)}: a few thousand rows, wherever the page is`, async () => {
+        const { pages } = await pageOf({ ...kind, sort });
+        for (const page of [1, Math.ceil(pages / 2), pages]) {
+          const rows = rowsOf(await plansOf(service, () => admin.get(pathOf({ ...kind, sort, page }))));
+          assert.ok(rows <= 6_000, `page ${page} of ${pages} reads ${rows} rows`);
+        }
+      });
+});
+
+describe('a search', () => {
+  test('counts exactly up to 10,000 matches, and then says that there are more', async () => {
+    const [exact] = await service.sql<{ count: number }>(
+      `select count(*)::integer from users where search_text like '%many3%'`,
+    );
+    const few = await pageOf({ search: 'MANY3' });
+    assert.deepEqual([few.total, few.total_is_estimate], [exact?.count, undefined]);
+    for (const search of ['many', 'example.com', 'e', 'an']) {
+      const many = await pageOf({ search });
+      assert.deepEqual(
+        [many.total, many.pages, many.total_is_estimate, many.items.length],
+        [10_000, 200, true, 50],
+      );
+      assert.equal((await pageOf({ search, page: 200 })).items.length, 50);
+      assert.equal((await pageOf({ search, page: 201 })).items.length, 0);
+    }
+  });
+
+  test('beyond a role or a status the total grows with the page, so that walking on finds everybody', async () => {
+    const first = await pageOf({ status: 'active', size: 100 });
+    assert.deepEqual([first.total, first.total_is_estimate], [10_000, true]);
+    const later = await pageOf({ status: 'active', size: 100, page: 150 });
+    assert.deepEqual([later.items.length, later.total], [100, 15_000]);
+  });
+
+  test('for two characters that nobody has reads an index, not everybody', async () => {
+    for (const search of ['qz', '王', '王伟', '%']) {
+      const explained = await plansOf(service, () => admin.get(pathOf({ search })));
+      const list = explained.filter(({ text }) => text.includes('short_parts'));
+      assert.equal(list.length, 1);
+      assert.ok(rowsOf(list) <= 200, `${search}: ${rowsOf(list)} rows`);
+    }
+  });
+
+  test('for what everybody matches stops at the bound', async () => {
+    for (const search of ['e', 'example.com', 'many'])
+      assert.ok(rowsOf(await plansOf(service, () => admin.get(pathOf({ search })))) <= 15_000, search);
+  });
+});
