@@ -78,7 +78,7 @@ export const modules: Modules = {
   console: { uses: [] },
   settings: { uses: [] },
   seed: { uses: ['audit', 'sessions/key-ring.ts'] },
-  demo: { uses: ['audit', 'passwords', 'seed'] },
+  demo: { uses: ['audit', 'passwords', 'seed', 'users/marks.ts'] },
 };
 
 /** The folders of platform/, from the bottom up, and the folders that each may use. */

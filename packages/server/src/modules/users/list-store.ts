@@ -12,7 +12,14 @@ import { userColumns } from '../../schema/user-record.ts';
 import { hasStatus, userStatus } from '../../schema/user-status.ts';
 import type { VersionedUser } from './presentation.ts';
 import { isShort, searchCondition } from './search.ts';
-import { changeKeys, markKeys, type UserOrder, userKeys, userOrders } from './user-orders.ts';
+import {
+  changeKeys,
+  markKeys,
+  type UserOrder,
+  type UserSortKey,
+  userKeys,
+  userOrders,
+} from './user-orders.ts';
 
 export type UserFilter = {
   /** Canonical email; null matches no user. */
@@ -50,10 +57,7 @@ function conditionOf(filter: UserFilter, rarity?: { isFrequent: boolean }): RawB
 /** Up to this many matches are counted exactly, collected and sorted. A search shows no more. */
 const MAX_COUNTED = 10_000;
 
-// By id, a list is read to its end while users come and go: no user is left out or named twice.
-const sortKeys = { ...userKeys, id: sql`u.id` };
-
-type Sort = { order: UserOrder | 'id'; isDescending: boolean };
+type Sort = { order: UserSortKey; isDescending: boolean };
 export type UserPage = { total: number; isEstimate: boolean; users: VersionedUser[] };
 
 function readSort(sort: UserSortOrder): Sort {
@@ -106,7 +110,7 @@ async function findPageOfKind(
     {
       size,
       offset: start ? start.skip : position,
-      start: start ? { order, id: start.id } : null,
+      start: start?.id ?? null,
     },
   );
   return { total, isEstimate: false, users: isDescending ? users.reverse() : users };
@@ -161,7 +165,7 @@ async function findMatchingPage(db: Db, filter: UserFilter, sort: Sort, query: P
   const isFrequent =
     filter.search !== undefined && isShort(filter.search) && (await isInMany(db, filter.search));
   const condition = conditionOf(filter, { isFrequent });
-  const key = sortKeys[sort.order];
+  const key = userKeys[sort.order];
   const direction = sort.isDescending ? sql`desc` : sql`asc`;
   const { rows } = await sql<VersionedUser & { total: string; user_id: string | null }>`${plannedForValues}
     with matching as materialized (
@@ -199,8 +203,8 @@ async function isInMany(db: Db, text: string): Promise<boolean> {
 type Stretch = {
   size: number;
   offset: number;
-  /** The mark to count from; null for the first user. */
-  start: { order: UserOrder; id: string } | null;
+  /** Id of the mark to count from; null for the first user. */
+  start: string | null;
 };
 
 async function readUsers(
@@ -210,11 +214,11 @@ async function readUsers(
   { size, offset, start }: Stretch,
 ): Promise<VersionedUser[]> {
   const direction = isDescending ? sql`desc` : sql`asc`;
-  const key = sortKeys[order];
+  const key = userKeys[order];
   const isAfter =
     start === null
       ? sql`true`
-      : sql`(${key}, u.id) >= ((select ${markKeys[start.order]} from user_marks m where m."order" = ${start.order} and m.id = ${start.id}), ${start.id}::uuid)`;
+      : sql`(${key}, u.id) >= ((select ${markKeys[order]} from user_marks m where m."order" = ${order} and m.id = ${start}), ${start}::uuid)`;
   const { rows } = await sql<VersionedUser>`${plannedForValues}
     with page as materialized (
       select u.id from users u where ${condition} and ${isAfter}

@@ -4,18 +4,22 @@ import { type RawBuilder, sql } from 'kysely';
 
 export const userOrders = ['created_at', 'email', 'last_name'] as const;
 export type UserOrder = (typeof userOrders)[number];
+/** By id, a list is read to its end while users come and go: none is left out or named twice. It has no marks. */
+export type UserSortKey = UserOrder | 'id';
 
 /** The column of each order, in `users u`. */
-export const userKeys: Readonly<Record<UserOrder, RawBuilder<unknown>>> = {
+export const userKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
   created_at: sql`u.created_at`,
   email: sql`u.email`,
   last_name: sql`lower(u.last_name)`,
+  id: sql`u.id`,
 };
 /** The same in `user_marks m`. */
-export const markKeys: Readonly<Record<UserOrder, RawBuilder<unknown>>> = {
+export const markKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
   created_at: sql`m.created_at`,
   email: sql`m.email`,
   last_name: sql`m.last_name`,
+  id: sql`m.id`,
 };
 /** The same in `user_changes c`. */
 export const changeKeys: Readonly<Record<UserOrder, RawBuilder<unknown>>> = {
