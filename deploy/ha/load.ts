@@ -8,7 +8,7 @@ type Answer = { status: number; body: unknown };
 /** The status of an answer, or `none` without one. */
 type Counts = Record<string, number>;
 
-export type Period = {
+type Period = {
   reads: Counts;
   writes: Counts;
   /** The longest time between two acknowledged writes, in seconds. */

@@ -81,8 +81,8 @@ function ReviewDialog({ changes, list, onStale, onClose }: ReviewProps): ReactEl
     remove_permission_ids: remove,
     version: roleById.get(roleId)?.version ?? 0,
   }));
-  const preview = usePreview(['roles', items], (signal) =>
-    client.post('/api/v1/access/changes', { query: { dry_run: true }, body: { changes: items }, signal }),
+  const preview = usePreview(['roles', items], (signal, query) =>
+    client.post('/api/v1/access/changes', { query, body: { changes: items }, signal }),
   );
   const saving = useMutation({
     // The old values must not show again before the new ones are read.

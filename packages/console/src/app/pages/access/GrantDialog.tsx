@@ -4,7 +4,7 @@ import { Radio, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { usePreview } from '../../components/impact.tsx';
+import { type PreviewQuery, usePreview } from '../../components/impact.tsx';
 import { notifyUndo } from '../../components/notify.tsx';
 import { call, readAgain, useWrite } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';
@@ -24,9 +24,13 @@ const granting = (userId: string, roleId: string) => ({
   changes: [{ user_id: userId, add_role_ids: [roleId] }],
 });
 
-async function ask(userId: string, roleId: string, signal: AbortSignal): Promise<{ data: AccessPreview }> {
-  const body = granting(userId, roleId);
-  const input = { query: { dry_run: true as const }, body, signal };
+async function ask(
+  userId: string,
+  roleId: string,
+  signal: AbortSignal,
+  query: PreviewQuery,
+): Promise<{ data: AccessPreview }> {
+  const input = { query, body: granting(userId, roleId), signal };
   return (await acrossSessions(() => client.request('POST /api/v1/access/changes', input), signal)).result;
 }
 
@@ -36,7 +40,9 @@ export function GrantDialog({ explanation, first, isMe, onClose }: Props): React
   const [roleId, setRoleId] = useState(first);
   const name = subject.name ?? subject.id;
   const role = nearest.find((one) => one.role.id === roleId)?.role;
-  const preview = usePreview(['grant', subject.id, roleId], (signal) => ask(subject.id, roleId, signal));
+  const preview = usePreview(['grant', subject.id, roleId], (signal, query) =>
+    ask(subject.id, roleId, signal, query),
+  );
   const write = useWrite(
     () => call('POST /api/v1/access/changes', { body: granting(subject.id, roleId) }),
     () => {

@@ -13,9 +13,9 @@ type Props = { role: CountedRole; wanted: Wanted; onClose: () => void };
 
 export function HolderChangeDialog({ role, wanted, onClose }: Props): ReactElement {
   const { subject, isGiven } = wanted;
-  const preview = usePreview(['holder', role.id, wanted], (signal) =>
+  const preview = usePreview(['holder', role.id, wanted], (signal, query) =>
     client.post('/api/v1/access/changes', {
-      query: { dry_run: true },
+      query,
       body: { changes: [changeOf(wanted, role.id)] },
       signal,
     }),
