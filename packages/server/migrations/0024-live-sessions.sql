@@ -8,6 +8,12 @@ create table live_session_changes (
 );
 create index live_session_changes_expires_in_idx on live_session_changes (expires_in) include (change);
 
+-- A row says that the numbers are wrong until the job has counted again: a user with very many sessions lost them all, and
+-- nobody who ends sessions waits for counting them.
+create table live_session_recounts (
+  asked_at timestamptz not null default now()
+);
+
 create function ten_minutes(at timestamptz) returns timestamptz language sql immutable parallel safe
   return to_timestamp(floor(extract(epoch from at) / 600) * 600);
 
@@ -40,7 +46,19 @@ create trigger sessions_count_live_updated after update of expires_at, revoked_a
 
 -- Ending all sessions of a user is one write to the user's row; deactivating and deleting users are others.
 create function count_live_sessions_of_user() returns trigger language plpgsql as $$
+declare
+  most constant integer := 1000;
+  found integer;
 begin
+  select count(*) into found from (
+    select from sessions s
+    where s.user_id = old.id and s.revoked_at is null and s.epoch = any(array[old.session_epoch, new.session_epoch])
+      and s.expires_at > now()
+    limit most + 1) s;
+  if found > most then
+    insert into live_session_recounts default values;
+    return null;
+  end if;
   if old.is_active then
     insert into live_session_changes (expires_in, change)
     select ten_minutes(s.expires_at), -count(*) from sessions s
@@ -64,6 +82,7 @@ create trigger users_count_deleted_sessions after delete on users
 create function forget_live_sessions() returns trigger language plpgsql as $$
 begin
   delete from live_session_changes;
+  delete from live_session_recounts;
   return null;
 end $$;
 create trigger users_forget_live_sessions after truncate on users

@@ -10,7 +10,7 @@ import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
 import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
-import { addUpLiveSessions, recountLiveSessions } from './modules/sessions/live-count-store.ts';
+import { recountLiveSessions, renewLiveSessions } from './modules/sessions/live-count-store.ts';
 import { refreshLifetimeSeconds } from './modules/sessions/tokens.ts';
 import { renewUserMarks } from './modules/users/marks.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
@@ -74,7 +74,7 @@ export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number })
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
-  await addUpLiveSessions(db);
+  await renewLiveSessions(db);
 }
 
 const USER_MARKS_BUDGET_MS = 3_000;

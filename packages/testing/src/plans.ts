@@ -55,15 +55,19 @@ export async function plansOf(
   return explained;
 }
 
-const stepsOf = (plan: Plan): Step[] => [
-  {
-    node: plan['Node Type'],
-    table: plan['Relation Name'],
-    index: plan['Index Name'],
-    rows: (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'],
-  },
-  ...(plan.Plans ?? []).flatMap(stepsOf),
-];
+/** Without the steps that did not run. */
+const stepsOf = (plan: Plan): Step[] =>
+  plan['Actual Loops'] === 0
+    ? []
+    : [
+        {
+          node: plan['Node Type'],
+          table: plan['Relation Name'],
+          index: plan['Index Name'],
+          rows: (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'],
+        },
+        ...(plan.Plans ?? []).flatMap(stepsOf),
+      ];
 
 async function sentBy({ service }: TestService, request: () => Promise<{ status: number }>): Promise<Sent[]> {
   const { pool } = service.deps;

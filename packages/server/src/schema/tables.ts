@@ -98,6 +98,9 @@ export type Tables = {
     expires_in: Timestamp;
     change: Int8;
   };
+  live_session_recounts: {
+    asked_at: Defaulted<Timestamp>;
+  };
   login_attempts: {
     email: string;
     failures: Defaulted<number>;

@@ -5,7 +5,7 @@ import type { TestClient } from '@castellan/testing/client';
 import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { addPerson, addRole, isSignedIn, roleNamed, signedInWith } from '@castellan/testing/users/people';
-import { addUpLiveSessions, recountLiveSessions } from '../../src/modules/sessions/live-count-store.ts';
+import { recountLiveSessions, renewLiveSessions } from '../../src/modules/sessions/live-count-store.ts';
 
 const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
 const twin = await service.another();
@@ -317,11 +317,37 @@ test('the numbers of live sessions stay the same when many changes are added up 
   assert.equal(await liveSessions(), expected);
   const rows = async () => (await service.sql('select from live_session_changes')).length;
   assert.ok((await rows()) > 2_000);
-  await addUpLiveSessions(db);
+  await renewLiveSessions(db);
   assert.ok((await rows()) < 1_000);
   assert.equal(await liveSessions(), expected);
-  await Promise.all([addUpLiveSessions(db), recountLiveSessions(db), signIn(service, person)]);
+  await Promise.all([renewLiveSessions(db), recountLiveSessions(db), signIn(service, person)]);
   assert.equal(await liveSessions(), Number(expected) + 1);
   assert.equal((await admin.delete(`/api/v1/users/${person.id}/sessions`)).status, 200);
   assert.equal(await liveSessions(), (await counted())?.active_sessions);
+});
+
+test('ending very many sessions of one user counts none of them, and the number stays exact', async () => {
+  const person = await addPerson(service);
+  const open = () => service.sql('select from live_session_recounts');
+  const add = (count: number) =>
+    service.sql(
+      `insert into sessions (id, user_id, expires_at, epoch)
+       select gen_random_uuid(), id, now() + interval '1 day', session_epoch
+       from users cross join generate_series(1, $2::integer) where id = $1`,
+      [person.id, count],
+    );
+  await renewLiveSessions(service.service.deps.db);
+  const before = await liveSessions();
+  await add(900);
+  await admin.delete(`/api/v1/users/${person.id}/sessions`);
+  assert.equal((await open()).length, 0);
+  assert.equal(await liveSessions(), before);
+  await add(1_001);
+  assert.equal(await liveSessions(), before + 1_001);
+  await admin.delete(`/api/v1/users/${person.id}/sessions`);
+  assert.equal((await open()).length, 1);
+  assert.equal(await liveSessions(), before);
+  await renewLiveSessions(service.service.deps.db);
+  assert.equal((await open()).length, 0);
+  assert.equal(await liveSessions(), before);
 });

@@ -8,8 +8,14 @@ const LOCK = 'live_session_changes';
 // A sum of as many rows takes less than a millisecond.
 const FEW = sql.lit(2_000);
 
-/** Adds the changes up, if there are many. */
-export const addUpLiveSessions = (db: Db): Promise<void> =>
+/** Counts again if the numbers are wrong; otherwise adds the changes up, if there are many. */
+export async function renewLiveSessions(db: Db): Promise<void> {
+  const { rows } = await sql<{ asked: boolean }>`
+    select exists (select from live_session_recounts) as asked`.execute(db);
+  await (rows[0]?.asked ? recountLiveSessions(db) : addUpLiveSessions(db));
+}
+
+const addUpLiveSessions = (db: Db): Promise<void> =>
   inTransaction(db, async (tx) => {
     await lockUntilCommit(LOCK).execute(tx);
     await sql`
@@ -29,7 +35,7 @@ export const recountLiveSessions = (db: Db): Promise<void> =>
   inTransaction(db, async (tx) => {
     await lockUntilCommit(LOCK).execute(tx);
     await sql`
-      with gone as (delete from live_session_changes)
+      with gone as (delete from live_session_changes), done as (delete from live_session_recounts)
       insert into live_session_changes (expires_in, change)
       select ten_minutes(s.expires_at), count(*) from sessions s join users u on u.id = s.user_id
       where is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)

@@ -22,8 +22,9 @@ export const markKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
   id: sql`m.id`,
 };
 /** The same in `user_changes c`. */
-export const changeKeys: Readonly<Record<UserOrder, RawBuilder<unknown>>> = {
+export const changeKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
   created_at: sql`c.created_at`,
   email: sql`c.email`,
   last_name: sql`c.last_name`,
+  id: sql`c.id`,
 };

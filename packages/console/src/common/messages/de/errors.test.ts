@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { errorCatalogue } from '@castellan/contract/errors';
@@ -16,10 +17,10 @@ const passwordCodes = new Set(['repeated_run', 'reused', 'sequential_run', 'too_
 
 /** No list has the codes of field errors: the sources name each as a literal, except those of the formats of input. */
 async function fieldCodesOfService(): Promise<Set<string>> {
-  const server = fileURLToPath(new URL('../../../../../server/src/', import.meta.url));
-  const contract = fileURLToPath(new URL('../../../../../contract/src/', import.meta.url));
+  const contract = dirname(fileURLToPath(import.meta.resolve('@castellan/contract/errors')));
+  const server = join(dirname(fileURLToPath(import.meta.resolve('@castellan/server/start'))), 'src');
   const codes = new Set<string>();
-  for await (const file of glob([`${server}**/*.ts`, `${contract}**/*.ts`])) {
+  for await (const file of glob([`${server}/**/*.ts`, `${contract}/**/*.ts`])) {
     if (file.endsWith('.test.ts')) continue;
     const source = readFileSync(file, 'utf8');
     for (const [, code = ''] of source.matchAll(/\bcode: '([a-z_]+)'/g)) codes.add(code);
