@@ -20,7 +20,8 @@ export const DryRunQuery = Type.Object({
       minimum: 1,
       maximum: MAX_NAMED_SUBJECTS,
       default: NAMED_SUBJECTS,
-      description: 'With `dry_run`: how many of the gaining and losing subjects the preview names.',
+      description:
+        'With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most.',
     }),
   ),
 });

@@ -1584,7 +1584,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     body: UpdateUser;
@@ -1608,7 +1608,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     result:
@@ -1628,7 +1628,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     body: BulkUpdateUsers;
@@ -1652,7 +1652,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     body: UserRoles;
@@ -1677,7 +1677,7 @@ export type Operations = {
       role_ids?: string[];
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     body?: OptionalUserRoles;
@@ -1779,7 +1779,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     body: UpdateServiceAccount;
@@ -1803,7 +1803,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     result:
@@ -1931,7 +1931,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     body: CreateRole;
@@ -1978,7 +1978,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     body: UpdateRole;
@@ -2002,7 +2002,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     result:
@@ -2021,7 +2021,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     body: PermissionIds;
@@ -2046,7 +2046,7 @@ export type Operations = {
       permission_ids?: string[];
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     body?: OptionalPermissionIds;
@@ -2071,7 +2071,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     result:
@@ -2417,7 +2417,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
       subjects?: number;
     };
     body: ChangeAccess;

@@ -158,6 +158,15 @@ test('the first hundred subjects are listed by name, whatever their type', async
     await addServiceAccount(service, { name, roles: [role] });
   const impact = await impactOf(setPermissions(role, ['read']));
   assert.deepEqual([impact.subjects.length, impact.more, impact.gaining], [100, 10, 110]);
+
+  const path = `/api/v1/roles/${role}/permissions?dry_run=true&subjects=110`;
+  const namedTo = async (permissions: string[]): Promise<number> => {
+    const person = await addPerson(service, { roles: [await addRole(service, ...permissions)] });
+    const { body } = await (await signIn(service, person)).post(path, [idOf('ship')]);
+    return body.data.impact.subjects.length;
+  };
+  assert.equal(await namedTo(['role.update', SHIP]), 100);
+  assert.equal(await namedTo(['role.update', SHIP, 'access.explain']), 110);
 });
 
 test('a preview names as many subjects as it is asked for, and counts the others', async () => {

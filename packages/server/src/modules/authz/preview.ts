@@ -1,6 +1,10 @@
 // Previews a change of access: the refusal that it would get, or who would gain and lose what.
 // It must not hold a lock while it computes the impact, and it writes nothing but one audit entry.
-import type { AccessPreview, AccessPreviewEnvelope } from '@castellan/contract/access-changes';
+import {
+  type AccessPreview,
+  type AccessPreviewEnvelope,
+  NAMED_SUBJECTS,
+} from '@castellan/contract/access-changes';
 import { brokenConstraint } from '../../platform/db/failures.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Gate } from '../../platform/limits/gate.ts';
@@ -8,6 +12,7 @@ import { constraintCodes } from '../../schema/constraints.ts';
 import { recordEvent } from '../audit/service.ts';
 import { actorOf, type Caller } from './caller.ts';
 import { type ChangeDeps, type Entry, type Run, rehearseChange } from './change.ts';
+import { mayDo } from './effective.ts';
 import { type AccessDelta, findImpact } from './impact.ts';
 
 /** `previewGate` limits the impacts that are computed at once in this process: with 100,000 holders one takes a second. */
@@ -25,7 +30,7 @@ export async function preview(
 ): Promise<AccessPreviewEnvelope> {
   const { refusal, delta } = await rehearsed(deps, caller, run);
   const impact = delta
-    ? await deps.previewGate.run('all', caller.client, () => findImpact(deps.db, delta, caller.namedSubjects))
+    ? await deps.previewGate.run('all', caller.client, () => findImpact(deps.db, delta, namedTo(caller)))
     : null;
   await recordEvent(deps, caller.client, {
     action: 'access_previewed',
@@ -44,6 +49,10 @@ export async function preview(
       : 'Nothing was changed: this is what the change would do.',
   };
 }
+
+/** More names than a preview has by default are a list of holders, which requires `access.explain`. */
+const namedTo = ({ graph, principal, namedSubjects }: Caller): number =>
+  mayDo(graph, principal.subject, 'access.explain') ? namedSubjects : Math.min(namedSubjects, NAMED_SUBJECTS);
 
 type Rehearsed =
   | { refusal: NonNullable<AccessPreview['would_be_refused']>; delta: null }
