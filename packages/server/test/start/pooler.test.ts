@@ -23,10 +23,11 @@ async function startBouncer(t: TestContext, database: string, lines: readonly st
   const server = new URL(adminUrl);
   const file = join(folder, 'pgbouncer.ini');
   const host = server.hostname;
+  const password = server.password === '' ? '' : ` password=${decodeURIComponent(server.password)}`;
   writeFileSync(
     file,
     `[databases]
-* = host=${decodeURIComponent(host)} port=${server.port || 5432} user=${decodeURIComponent(server.username)}
+* = host=${decodeURIComponent(host)} port=${server.port || 5432} user=${decodeURIComponent(server.username)}${password}
 [pgbouncer]
 listen_addr =
 unix_socket_dir = ${folder}
