@@ -1,7 +1,7 @@
 // The failover drill: two instances of the service on three PostgreSQL nodes under Patroni, etcd and HAProxy, while nodes
 // crash, are cut off and hand over. Prints a Markdown table, and ends with 1 if an acknowledged write was lost, an ended
 // session lived again, or the service did not come back by itself.
-// `sudo npm run drill`, about six minutes, on a Debian with: patroni etcd-server python3-etcd haproxy postgresql.
+// `sudo npm run drill`, about three minutes, on a Debian with: patroni etcd-server python3-etcd haproxy postgresql.
 // It uses no network but its own: `unshare` gives it one that nothing else can reach.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
