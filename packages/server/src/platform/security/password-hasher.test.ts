@@ -10,6 +10,7 @@ const output = 'A'.repeat(43);
 const phcOf = (memory: number, passes: number, lanes: number) =>
   `$argon2id$v=19$m=${memory},t=${passes},p=${lanes}$${salt}$${output}`;
 
+/** The least of five: everything else that the process does only adds to it. */
 async function cpuMs(work: () => Promise<unknown>): Promise<number> {
   const samples: number[] = [];
   for (let i = 0; i < 5; i += 1) {
@@ -18,7 +19,7 @@ async function cpuMs(work: () => Promise<unknown>): Promise<number> {
     const used = process.cpuUsage(before);
     samples.push((used.user + used.system) / 1_000);
   }
-  return samples.sort((a, b) => a - b)[2]!;
+  return Math.min(...samples);
 }
 
 describe('hash and verify', () => {
