@@ -77,6 +77,29 @@ test('three instances run each slot once, and slots stay on their grid', async (
   }
 });
 
+test('an instance that waited for the slot of another one does not run it again', async () => {
+  await pool.query("insert into job_schedule (name, next_at) values ('waited', now())");
+  const other = await pool.connect();
+  await other.query("begin; select from job_schedule where name = 'waited' for update");
+  let runs = 0;
+  const scheduler = newScheduler(pools[1]);
+  scheduler.every('waited', 100, async () => {
+    runs += 1;
+  });
+  scheduler.start();
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and clock_timestamp() > query_start + interval '50 ms'`;
+  await until(async () => (await pool.query(waiting)).rowCount === 1, 'the instance waits');
+  // The slot of an instance that took it just now: the next one is an interval ahead.
+  await other.query(
+    "update job_schedule set next_at = clock_timestamp() + interval '100 ms' where name = 'waited'; commit",
+  );
+  other.release();
+  await until(() => runs > 0, 'the next slot');
+  for (const { previous, next } of await slotsOf('waited'))
+    assert.ok(next > previous, 'a slot was moved back');
+});
+
 test('a job that never ran runs right after the start', async () => {
   let runs = 0;
   const scheduler = newScheduler();

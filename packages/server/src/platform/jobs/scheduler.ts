@@ -34,18 +34,19 @@ const MAX_RETRY_MS = 30_000; // between attempts while the database does not ans
 // If the interval is shorter than at the last start, the first slot must not wait for the end of the longer one.
 const registerSql = `
 insert into job_schedule as job (name, next_at) values ($1, statement_timestamp())
-on conflict (name) do update set next_at = excluded.next_at + $2::float8 * interval '1 millisecond'
-where job.next_at > excluded.next_at + $2::float8 * interval '1 millisecond'`;
+on conflict (name) do update set next_at = clock_timestamp() + $2::float8 * interval '1 millisecond'
+where job.next_at > clock_timestamp() + $2::float8 * interval '1 millisecond'`;
 
 // One instance moves next_at past now, by whole intervals; the others then find it in the future. If next_at is more
 // than an interval ahead, it was set while the clock was ahead: the job is due, and next_at is moved back. The
-// tolerance of a tenth keeps small steps of the clock from running a slot twice.
+// tolerance of a tenth keeps small steps of the clock from running a slot twice; clock_timestamp(), so that a statement that
+// waited for another instance's slot does not take it for one set while the clock was ahead.
 const takeSql = `
 with taken as (
   update job_schedule set next_at = next_at + $2::float8 * interval '1 millisecond'
     * (1 + floor(extract(epoch from statement_timestamp() - next_at) * 1000 / $2::numeric)::float8)
   where name = $1 and (next_at <= statement_timestamp()
-    or next_at > statement_timestamp() + 1.1 * $2::float8 * interval '1 millisecond')
+    or next_at > clock_timestamp() + 1.1 * $2::float8 * interval '1 millisecond')
   returning next_at
 )
 select slot.taken, greatest(0, extract(epoch from slot.next_at - statement_timestamp()) * 1000)::float8 as wait_ms
