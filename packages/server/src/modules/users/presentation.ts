@@ -16,16 +16,17 @@ type Fields = Shown<Pick<UserRow, (typeof userFieldNames)[number]>>;
 
 // By row: the token lookup returns the same immutable object while nothing in the row has changed. Converting and
 // serializing the record again took 3 µs of each `GET /users/me`.
-const texts = new WeakMap<object, { graph: Graph; text: string }>();
+// The stamp stands for the graph: texts of users who come rarely must not keep old graphs in memory.
+const texts = new WeakMap<object, { stamp: string; text: string }>();
 // Larger ones, such as a superuser's with thousands of permissions, are not kept: memory has a bound (row-memo.ts).
 const MAX_KEPT_LENGTH = 4_096;
 
 /** Returns what `write` makes of the record, and keeps it for the next call with the same row and the same graph. */
 export function userText(record: UserRecord, graph: Graph, write: (user: User) => string): string {
   const kept = texts.get(record);
-  if (kept?.graph === graph) return kept.text;
+  if (kept?.stamp === graph.stamp) return kept.text;
   const text = write(toUser(record, graph));
-  if (text.length <= MAX_KEPT_LENGTH) texts.set(record, { graph, text });
+  if (text.length <= MAX_KEPT_LENGTH) texts.set(record, { stamp: graph.stamp, text });
   return text;
 }
 
