@@ -48,14 +48,14 @@ create trigger sessions_count_live_updated after update of expires_at, revoked_a
 create function count_live_sessions_of_user() returns trigger language plpgsql as $$
 declare
   most constant integer := 1000;
-  found integer;
+  open_sessions integer;
 begin
-  select count(*) into found from (
+  select count(*) into open_sessions from (
     select from sessions s
     where s.user_id = old.id and s.revoked_at is null and s.epoch = any(array[old.session_epoch, new.session_epoch])
       and s.expires_at > now()
     limit most + 1) s;
-  if found > most then
+  if open_sessions > most then
     insert into live_session_recounts default values;
     return null;
   end if;
