@@ -178,8 +178,9 @@ export async function findSessionIdByRefreshToken(
 ): Promise<string | undefined> {
   const { rows } = await sql<{ session_id: string }>`
     select t.session_id
-    from session_tokens t join sessions s on s.id = t.session_id join users u on u.id = s.user_id
-    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and t.kind = 'refresh' and t.expires_at > now()
+    from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
+    join users u on u.id = t.user_id
+    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and s.user_id = t.user_id and t.kind = 'refresh' and t.expires_at > now()
       and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)`.execute(db);
   return rows[0]?.session_id;
 }
@@ -192,8 +193,9 @@ export async function findLiveToken(
 ): Promise<Pick<Row<'session_tokens'>, 'kind' | 'session_id'> | undefined> {
   const { rows } = await sql<Pick<Row<'session_tokens'>, 'kind' | 'session_id'>>`
     select t.kind, t.session_id
-    from session_tokens t join sessions s on s.id = t.session_id join users u on u.id = s.user_id
-    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and t.expires_at > now()
+    from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
+    join users u on u.id = t.user_id
+    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and s.user_id = t.user_id and t.expires_at > now()
       and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${sql.raw(isOfTrustedKey)}`.execute(
     db,
   );
