@@ -24,10 +24,10 @@ export async function main(): Promise<void> {
   }
 }
 
-async function runCommand([name, ...rest]: string[]): Promise<void> {
+/** Without a command, `castellan` runs the service: `npx castellan` in an empty folder is all that it takes. */
+async function runCommand([name = 'serve', ...rest]: string[]): Promise<void> {
   if (name === '--version') return print(`castellan ${version()}`);
   if (name === 'help' || name === '--help' || name === '-h') return print(helpOn(rest[0]));
-  if (name === undefined) throw new UsageError(`no command given.\n${overview()}`);
   const command = find(name);
   const { help, ...values } = parse(name, command, rest);
   if (help) return print(helpOn(name));
@@ -69,7 +69,9 @@ const overview = (): string => {
     '--version': 'Show the version.',
   };
   return [
-    'Usage: castellan <command> [options]',
+    'Usage: castellan [<command> [options]]',
+    '',
+    'Without a command, castellan runs the service.',
     '',
     ...names.map((name) => {
       const summary = commands[name]?.summary ?? summaries[name];

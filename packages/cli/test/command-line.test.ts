@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { settingDefinitions } from '@castellan/server/settings';
-import { castellan } from './castellan.ts';
+import { castellan, program } from './castellan.ts';
 
 test('help lists every command, and help for a command shows its options', async () => {
   const all = await castellan(['help']);
@@ -22,6 +23,26 @@ test('help lists every command, and help for a command shows its options', async
   assert.deepEqual(await castellan(['help', 'rotate-keys']), one);
 });
 
+test('a Node that is too old hands over to the installed one, and ends as it ends', () => {
+  const old = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } });`;
+  const asOld = (...args: string[]) =>
+    spawnSync(
+      process.execPath,
+      [`--import=data:text/javascript,${encodeURIComponent(old)}`, program, ...args],
+      { encoding: 'utf8', env: { PATH: process.env.PATH } },
+    );
+  const version = asOld('--version');
+  assert.deepEqual([version.status, version.stderr], [0, '']);
+  assert.match(version.stdout, /^castellan \d+\.\d+\.\d+\n$/);
+  assert.equal(asOld('bogus').status, 2);
+});
+
+test('without a command, the service is run', async () => {
+  const { code, err } = await castellan([], { PORT: 'none' });
+  assert.equal(code, 1);
+  assert.match(err, /Castellan cannot start\. A setting is wrong:\\n {2}PORT is /);
+});
+
 test('--version prints the version', async () => {
   const { code, out } = await castellan(['--version']);
   assert.equal(code, 0);
@@ -29,7 +50,6 @@ test('--version prints the version', async () => {
 });
 
 for (const [args, message] of [
-  [[], /^castellan: no command given\.\nUsage:/],
   [['bogus'], /^castellan: there is no command "bogus"\. .+\n$/],
   [['toString'], /^castellan: there is no command "toString"\. .+\n$/],
   [['help', 'bogus'], /^castellan: there is no command "bogus"\. .+\n$/],
