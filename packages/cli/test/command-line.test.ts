@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryFolder } from '@castellan/embedded-postgres/testing';
 import { settingDefinitions } from '@castellan/server/settings';
 import { castellan, program } from './castellan.ts';
 
@@ -103,6 +106,15 @@ test('check-config shows every setting with its value or default, and no secret'
   assert.equal(lines.DATABASE_URL, 'postgres://db.example.com:5432/accounts (login and options not shown)');
   assert.equal(lines.SECRET_KEY, '(set, not shown)');
   for (const secret of secrets) assert.ok(!out.includes(secret), secret);
+});
+
+test('check-config names the file of a secret, and shows nothing of it', async (t) => {
+  const file = join(temporaryFolder(t), 'key');
+  writeFileSync(file, 'kettle-key-that-has-32-bytes-or-more\n', { mode: 0o600 });
+  const { code, out } = await castellan(['check-config'], { SECRET_KEY_FILE: file });
+  assert.equal(code, 0);
+  assert.match(out, /^SECRET_KEY +\(from .+\/key, not shown\)$/m);
+  assert.ok(!out.includes('kettle'));
 });
 
 test('check-config shows no part of a URL whose password is not percent-encoded', async () => {
