@@ -10,7 +10,7 @@ type Host = Pick<Call, 'environment' | 'print'>;
 /** Returns the program. `names` are the top-level commands to declare with arguments and options. */
 async function createProgram(host: Host, names: readonly string[]): Promise<Program> {
   const program = quiet(new CommanderCommand('castellan'), host)
-    .usage('<command> [options]')
+    .usage('[<command> [options]]')
     .enablePositionalOptions()
     .option('--version', 'Show the version.')
     .addHelpText('after', `\n${overview}`);
@@ -22,6 +22,7 @@ async function createProgram(host: Host, names: readonly string[]): Promise<Prog
 }
 
 const overview = [
+  'Without a command, castellan runs the service.',
   '`castellan help <command>` explains a command.',
   'Settings of the service are environment variables: docs/configuration.md.',
 ].join('\n');
@@ -87,13 +88,16 @@ function inputOf(target: Program): Pick<Call, 'values' | 'arguments'> {
   };
 }
 
-/** Runs the command on the command line. Rejects with a UsageError if it is wrong. */
-export async function run(host: Host, words: readonly string[], version: string): Promise<void> {
+/** `npx castellan` in an empty folder is all that it takes to run the service. */
+const byDefault = ['serve'];
+
+/** Runs the command on the command line, `serve` if there is none. Rejects with a UsageError if it is wrong. */
+export async function run(host: Host, given: readonly string[], version: string): Promise<void> {
+  const words = given.length === 0 ? byDefault : given;
   const isHelp = words[0] === 'help';
   const names = isHelp ? words.slice(1) : words;
   if (names[0] === '--version') return host.print(`castellan ${version}`);
   const program = await createProgram(host, names.slice(0, 1));
-  if (words.length === 0) throw nothingGiven(program);
   const { command, path, isUnknown } = locate(program, names);
   try {
     await program.parseAsync(isHelp && !isUnknown ? [...path, '--help'] : [...names], { from: 'user' });

@@ -1017,8 +1017,8 @@ export type Setting = {
   value: string | null;
   /** What counts if the variable is not set. */
   default: string;
-  /** `environment`: the variable is set. `generated`: it is not set, and the service generates a value when it needs one. */
-  source: 'environment' | 'default' | 'generated';
+  /** `environment`: the variable is set. `file`: a file contains the value, which `<name>_FILE` or a systemd credential names. `generated`: it is not set, and the service generates a value when it needs one. */
+  source: 'environment' | 'file' | 'default' | 'generated';
   /** True if the setting is a secret or may contain one. */
   is_secret: boolean;
   description: string;

@@ -22,6 +22,7 @@ import { languages } from './platform/languages.ts';
 import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit.ts';
 import { parseLink, parseLinkTemplate } from './platform/mail/link-template.ts';
 import { addressOfSender, parseSmtpUrl } from './platform/mail/transport.ts';
+import { fileVariable, readSecretFiles } from './platform/secret-files.ts';
 import { parseTrustedProxies, type TrustedProxies } from './platform/security/client-address.ts';
 import { canonicalEmail } from './platform/security/email.ts';
 import { cleanText } from './platform/security/text.ts';
@@ -373,26 +374,34 @@ export type Settings = Omit<Read, 'publicUrl'> & {
   publicUrl: string;
   /** Every setting as people may see it, without secrets. */
   inForce: readonly SettingInForce[];
+  /** Setting → path of the file that its value comes from. */
+  secretFiles: ReadonlyMap<string, string>;
   /** Warnings about settings that are probably a mistake: sentences for the operator. */
   warnings: string[];
 };
 
-/** Throws one SettingsError that lists every wrong setting with its fix. */
-export function loadSettings(environment: Record<string, string | undefined>): Settings {
-  const read = readSettings(settingDefinitions, environment);
+/**
+ * Reads the settings from the environment, and secret ones from the files that it names. Throws one SettingsError that
+ * lists every wrong setting with its fix.
+ */
+export function loadSettings(given: Readonly<Record<string, string | undefined>>): Settings {
+  const definitions = Object.values(settingDefinitions);
+  const secrets = readSecretFiles(definitions, given);
+  const { environment } = secrets;
+  const read = readSettings(settingDefinitions, environment, secrets);
   const settings = {
     ...read,
     publicUrl: (read.publicUrl ?? `http://localhost:${read.port}`).replace(/\/+$/, ''),
   };
-  const definitions = Object.values(settingDefinitions);
-  const names = definitions.map(({ name }) => name);
+  const resolve = (shown: string): string =>
+    shown
+      .replace(settingDefinitions.publicUrl.defaultShown, settings.publicUrl)
+      .replace(/^PUBLIC_URL\b/, settings.publicUrl);
+  const names = definitions.flatMap(({ name, secret }) => (secret ? [name, fileVariable(name)] : [name]));
   return {
     ...settings,
-    inForce: settingsInForce(definitions, environment, (shown) =>
-      shown
-        .replace(settingDefinitions.publicUrl.defaultShown, settings.publicUrl)
-        .replace(/^PUBLIC_URL\b/, settings.publicUrl),
-    ),
-    warnings: settingWarnings(settings, environment, names),
+    secretFiles: secrets.files,
+    inForce: settingsInForce(definitions, environment, resolve, secrets),
+    warnings: [...secrets.warnings, ...settingWarnings(settings, given, names)],
   };
 }
