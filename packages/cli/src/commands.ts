@@ -4,10 +4,12 @@ import type { Command } from './command.ts';
 export const commands: Readonly<Record<string, Command>> = {
   serve: {
     summary: 'Run the service, as `npm start` does.',
-    usage: '',
-    details: [],
-    options: {},
-    run: async () => (await import('./serve.ts')).serveUntilStopped(),
+    usage: '[--workers <number>]',
+    details: [
+      '--workers <number>   Number of processes that serve requests, instead of the setting WORKERS.',
+    ],
+    options: { workers: { type: 'string' } },
+    run: async (call) => (await import('./serve.ts')).serveUntilStopped(call),
   },
   migrate: {
     summary: 'Prepare the database: schema, seed, signing key. Then exit.',
