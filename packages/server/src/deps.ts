@@ -26,7 +26,7 @@ import type { Logo } from './platform/logo.ts';
 import { createOutboxWorker, type OutboxWorker } from './platform/mail/outbox.ts';
 import type { MailTransport } from './platform/mail/transport.ts';
 import { type Csrf, createCsrf } from './platform/security/csrf.ts';
-import { createPasswordHasher, type PasswordHasher } from './platform/security/password-hasher.ts';
+import type { PasswordHasher } from './platform/security/password-hasher.ts';
 import { deriveKey } from './platform/security/signing-keys.ts';
 import type { Db } from './schema/database.ts';
 import type { Tables } from './schema/tables.ts';
@@ -113,8 +113,7 @@ export type Parts = {
   log: Logger;
   secretKey: Buffer;
   transport: MailTransport;
-  /** Default: a new one of full cost. */
-  hasher?: PasswordHasher;
+  hasher: PasswordHasher;
   /** Default: a new one. */
   strengthMeter?: StrengthMeter;
   mailTemplates: MailTemplates;
@@ -193,7 +192,7 @@ export function createDeps(parts: Parts): Deps {
       limit: createLocalLimit(clientTokenRule),
       gate: createGate({ running: Math.min(CHANGES_RUNNING, share), waiting: clientTokenRule.limit }),
     },
-    hasher: hasher ?? createPasswordHasher(),
+    hasher,
     strengthMeter: parts.strengthMeter ?? createStrengthMeter(),
     idempotencyKey: deriveKey(secretKey, 'idempotency'),
     searchTokenKey: deriveKey(secretKey, 'search-token'),

@@ -27,6 +27,7 @@ import { parseTrustedProxies, type TrustedProxies } from './platform/security/cl
 import { canonicalEmail } from './platform/security/email.ts';
 import { cleanText } from './platform/security/text.ts';
 import { settingWarnings } from './start/setting-warnings.ts';
+import { MAX_WORKERS, sharesOf } from './start/shares.ts';
 
 const rateLimit = (value: string): RateLimitRule | null => parseRateLimit(value);
 const email = (value: string): string => {
@@ -92,11 +93,17 @@ export const settingDefinitions = {
     'PostgreSQL 15 or later, `postgres://user:password@host:port/database`; TLS with `?sslmode=verify-full`. If it is not set, the service runs a private PostgreSQL in `DATA_DIR`.',
     { shown: 'embedded', secret: 'login' },
   ),
+  workers: setting(
+    'WORKERS',
+    optional(integer(1, MAX_WORKERS)),
+    'Number of processes that serve requests. They share the port, the connections and the log of the instance. Several need Linux.',
+    { shown: 'with `DATABASE_URL` the number of cores, at most 8; otherwise 1' },
+  ),
   databasePoolSize: setting(
     'DATABASE_POOL_SIZE',
-    integer(2, 500),
-    'Maximum number of PostgreSQL connections of one instance. A fifth of them, 1 to 3, is reserved for token lookups and probes.',
-    { default: '20' },
+    optional(integer(2, 500)),
+    'Maximum number of PostgreSQL connections of one instance. Its workers share them equally. A fifth of them, 1 to 3 of each worker, is reserved for token lookups and probes.',
+    { shown: '20, or 6 per worker if that is more' },
   ),
   secretKey: setting(
     'SECRET_KEY',
@@ -308,13 +315,13 @@ export const settingDefinitions = {
   rateLimitUser: setting(
     'RATE_LIMIT_USER',
     rateLimit,
-    'All requests of one signed-in user, except those that list or end their sessions or change their password (60/minute per session). Each instance counts separately.',
+    'All requests of one signed-in user, except those that list or end their sessions or change their password (60/minute per session). Each worker of each instance counts separately.',
     { default: '1200/minute' },
   ),
   rateLimitAccess: setting(
     'RATE_LIMIT_ACCESS',
     rateLimit,
-    'Decisions, searches, explanations and introspections per caller, a user or a service account. A request with many evaluations counts once. Each instance counts separately.',
+    'Decisions, searches, explanations and introspections per caller, a user or a service account. A request with many evaluations counts once. Each worker of each instance counts separately.',
     { default: 'off' },
   ),
   rateLimitLinkCheck: setting(
@@ -369,9 +376,12 @@ export const settingDefinitions = {
 
 type Definitions = typeof settingDefinitions;
 type Read = { [K in keyof Definitions]: ReturnType<Definitions[K]['read']> };
-export type Settings = Omit<Read, 'publicUrl'> & {
+export type Settings = Omit<Read, 'publicUrl' | 'workers' | 'databasePoolSize'> & {
   /** Without a trailing slash. */
   publicUrl: string;
+  workers: number;
+  /** Of all workers together: at least two for each. */
+  databasePoolSize: number;
   /** Every setting as people may see it, without secrets. */
   inForce: readonly SettingInForce[];
   /** Setting → path of the file that its value comes from. */
@@ -391,13 +401,18 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
   const read = readSettings(settingDefinitions, environment, secrets);
   const settings = {
     ...read,
+    ...sharesOf(read),
     publicUrl: (read.publicUrl ?? `http://localhost:${read.port}`).replace(/\/+$/, ''),
   };
-  const resolve = (shown: string): string =>
-    shown
+  const names = definitions.flatMap(({ name, secret }) => (secret ? [name, fileVariable(name)] : [name]));
+  const chosen: Readonly<Record<string, number>> = {
+    [settingDefinitions.workers.name]: settings.workers,
+    [settingDefinitions.databasePoolSize.name]: settings.databasePoolSize,
+  };
+  const resolve = ({ name, shown }: { name: string; shown: string }): string =>
+    String(chosen[name] ?? shown)
       .replace(settingDefinitions.publicUrl.defaultShown, settings.publicUrl)
       .replace(/^PUBLIC_URL\b/, settings.publicUrl);
-  const names = definitions.flatMap(({ name, secret }) => (secret ? [name, fileVariable(name)] : [name]));
   return {
     ...settings,
     secretFiles: secrets.files,

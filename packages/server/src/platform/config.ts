@@ -184,7 +184,7 @@ export type SettingInForce = {
 export const settingsInForce = (
   definitions: readonly Setting<unknown>[],
   environment: Readonly<Record<string, string | undefined>>,
-  resolve: (shown: string) => string,
+  resolve: (setting: { name: string; shown: string }) => string,
   { files }: FromFiles = noFiles,
 ): SettingInForce[] =>
   definitions.map((definition) => {
@@ -196,7 +196,7 @@ export const settingsInForce = (
     if (given !== undefined) return { ...about, value: withoutSecrets(given, secret), source };
     return generated
       ? { ...about, value: null, source: 'generated' }
-      : { ...about, value: withoutSecrets(resolve(defaultShown), null), source: 'default' };
+      : { ...about, value: withoutSecrets(resolve({ name, shown: defaultShown }), null), source: 'default' };
   });
 
 /** Hides a login in any URL, so that a password in a setting that is not secret is not shown either. */

@@ -12,7 +12,7 @@ import { createPool, type PoolSettings, reservedConnections } from '../platform/
 import type { Logger } from '../platform/log.ts';
 import { loadLogo } from '../platform/logo.ts';
 import { createMailTransport } from '../platform/mail/transport.ts';
-import type { PasswordHasher } from '../platform/security/password-hasher.ts';
+import { createPasswordHasher, type PasswordHasher } from '../platform/security/password-hasher.ts';
 import { loadSecretKey } from '../platform/security/secret-key.ts';
 import { mayHoldPassword } from '../platform/shown-url.ts';
 import type { Settings } from '../settings.ts';
@@ -39,6 +39,8 @@ export type FoundationOptions = {
   strengthMeter?: StrengthMeter;
   /** Whether `print` writes to a terminal. Default: false. */
   isTerminal?: boolean;
+  /** Number of processes that share the connections and the cores of this instance. Default: 1. */
+  workers?: number;
   /** Create nothing: reject if the secret key or the embedded database does not exist. Default: false. */
   existing?: boolean;
   /** Create a missing secret key even with `existing`: for replacing the signing keys. Default: false. */
@@ -73,8 +75,10 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const server =
     settings.databaseUrl === undefined ? await startEmbedded(settings, log) : serverAt(settings.databaseUrl);
   const { connection } = server;
-  const reserved = reservedConnections(settings.databasePoolSize);
-  const pool = createPool({ connection, maxConnections: settings.databasePoolSize - reserved }, log);
+  const { workers = 1 } = options;
+  const connections = Math.floor(settings.databasePoolSize / workers);
+  const reserved = reservedConnections(connections);
+  const pool = createPool({ connection, maxConnections: connections - reserved }, log);
   const reservedPool = createPool({ connection, maxConnections: reserved }, log);
   const deps = createDeps({
     settings,
@@ -85,7 +89,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     transport,
     mailTemplates,
     logo,
-    ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
+    hasher: options.hasher ?? createPasswordHasher({ processes: workers }),
     ...(options.strengthMeter === undefined ? {} : { strengthMeter: options.strengthMeter }),
   });
   return {

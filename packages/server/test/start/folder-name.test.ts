@@ -20,6 +20,7 @@ test('the service starts from a folder whose name has a space and a non-ASCII le
   const child = spawn(process.execPath, [join(server, 'start.mjs')], {
     env: {
       PORT: '0',
+      WORKERS: '1',
       // Nothing listens there: the service listens before it reaches its database.
       DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
       SECRET_KEY: TEST_SECRET_KEY,

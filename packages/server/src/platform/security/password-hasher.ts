@@ -32,7 +32,12 @@ const DEFAULT_MAX_QUEUE_PER_KEY = 64;
 export type PasswordHasherOptions = {
   /** Cost of one hash; memory in KiB. Default: OWASP's. Tests lower it; no setting reaches it. */
   work?: { memoryCost: number; timeCost: number; parallelism: number };
-  /** Concurrent hashes. Default: the cores minus one, at least 1. Each takes 19 MiB and a thread of libuv's pool. */
+  /** Processes of this machine that share its cores. Default: 1. */
+  processes?: number;
+  /**
+   * Concurrent hashes. Default: this process's share of the cores minus one, at least 1. Each takes 19 MiB and a thread of
+   * libuv's pool.
+   */
   concurrency?: number;
   /** Number of calls that may wait. Default: as many as `concurrency` cores finish within `waitMs`. */
   maxQueue?: number;
@@ -196,7 +201,8 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   const prefix = `$argon2id$v=19$m=${work.memoryCost},t=${work.timeCost},p=${work.parallelism}$`;
   // Costs as much as a real hash. No password is known to have its all-zero output, and the result is ignored anyway.
   const dummyPhc = `${prefix}${'A'.repeat(22)}$${'A'.repeat(43)}`;
-  const concurrency = options.concurrency ?? Math.max(1, availableParallelism() - 1);
+  const share = Math.floor((availableParallelism() - 1) / (options.processes ?? 1));
+  const concurrency = options.concurrency ?? Math.max(1, share);
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
   const maxQueue = options.maxQueue ?? Math.ceil((concurrency * HASHES_PER_CORE_PER_SECOND * waitMs) / 1_000);
   const maxQueuePerKey = options.maxQueuePerKey ?? DEFAULT_MAX_QUEUE_PER_KEY;
