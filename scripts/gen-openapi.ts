@@ -30,6 +30,7 @@ export async function generateOpenApi(): Promise<string> {
     transport,
     mailTemplates: loadMailTemplates(undefined, settings.language),
     logo: undefined,
+    tallies: null,
   });
   const app = await buildApp(deps);
   try {

@@ -90,6 +90,7 @@ export const platform: Record<string, string[]> = {
   mail: ['.'],
   db: ['.'],
   http: ['.', 'limits', 'security', 'db'],
+  metrics: ['.', 'db', 'http'],
   'http/reference': ['.', 'limits', 'http'],
 };
 

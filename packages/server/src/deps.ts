@@ -1,6 +1,7 @@
 // The composition root: creates every long-lived component of the service from the settings.
 // It must not open connections: foundation.ts opens the database, and prepare-database.ts prepares it.
 import type { Pool } from 'pg';
+import type { Tallies } from './metrics/definition.ts';
 import { type ApiKeys, createApiKeys } from './modules/api-keys/service.ts';
 import { openAuditLog } from './modules/audit/service.ts';
 import { countMail } from './modules/auth/abuse.ts';
@@ -48,6 +49,8 @@ export type Deps = {
   db: Db;
   /** For what every request needs: token lookups, the graph, keys. Work that may wait for a lock must not use it. */
   reservedPool: Pool;
+  /** Kysely on `reservedPool`. */
+  reservedDb: Db;
 
   /** The signing keys, as last read. */
   keyRing: KeyRing;
@@ -93,6 +96,9 @@ export type Deps = {
   outbox: OutboxWorker;
   transport: MailTransport;
 
+  /** What is counted for /metrics. Null if METRICS_ADDRESS is not set. */
+  tallies: Tallies | null;
+
   /** The operator's logo, checked. Undefined if LOGO_FILE is not set. */
   logo: Logo | undefined;
 };
@@ -119,6 +125,7 @@ export type Parts = {
   strengthMeter?: StrengthMeter;
   mailTemplates: MailTemplates;
   logo: Logo | undefined;
+  tallies: Tallies | null;
 };
 
 // Changes of one user wait for each other at row locks, each on a connection. The limit leaves most connections to
@@ -170,6 +177,8 @@ export function createDeps(parts: Parts): Deps {
     ...sessionDeps,
     pool,
     reservedPool,
+    reservedDb,
+    tallies: parts.tallies,
     outbox,
     transport,
     logo: parts.logo,

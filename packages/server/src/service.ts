@@ -5,10 +5,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { buildApp } from './app.ts';
 import { cleanUp, removeSessionRows, renewPositions, sessionRowsMinutes } from './cleanup.ts';
 import type { Deps } from './deps.ts';
+import { startMetrics } from './metrics/start.ts';
 import { reloadKeys } from './modules/sessions/key-reload.ts';
 import { isAssignableRole } from './modules/users/service.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
 import { createScheduler } from './platform/jobs/scheduler.ts';
+import type { MetricsServer } from './platform/metrics/server.ts';
 import { errorCode } from './platform/unknown-values.ts';
 import { explainWait } from './start/failure.ts';
 import { type Foundation, type FoundationOptions, openFoundation, prepare } from './start/foundation.ts';
@@ -89,13 +91,16 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   const app = await buildApp(deps);
   const stopping = new AbortController();
   let keyReload: ReturnType<typeof reloadKeys> | undefined;
+  let metrics: MetricsServer | null = null;
 
   const release = async (): Promise<void> => {
     keyReload?.stop();
+    await metrics?.close();
     await scheduler.stop();
     await foundation.close();
   };
   try {
+    metrics = await startMetrics({ deps, scheduler, server: app.server });
     await app.listen({ host: settings.host, port: settings.port });
   } catch (error) {
     await release();

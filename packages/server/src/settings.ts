@@ -22,6 +22,7 @@ import { languages } from './platform/languages.ts';
 import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit.ts';
 import { parseLink, parseLinkTemplate } from './platform/mail/link-template.ts';
 import { addressOfSender, parseSmtpUrl } from './platform/mail/transport.ts';
+import { parseMetricsAddress } from './platform/metrics/address.ts';
 import { parseTrustedProxies, type TrustedProxies } from './platform/security/client-address.ts';
 import { canonicalEmail } from './platform/security/email.ts';
 import { cleanText } from './platform/security/text.ts';
@@ -357,6 +358,12 @@ export const settingDefinitions = {
     optional(integer(0, 600)),
     'How long an instance that shuts down keeps answering requests after `/health/ready` starts to fail, in seconds. Set it longer than the load balancer takes to notice.',
     { shown: '0 at a terminal, otherwise 5' },
+  ),
+  metricsAddress: setting(
+    'METRICS_ADDRESS',
+    optional(parseMetricsAddress),
+    'Where `GET /metrics` is served for Prometheus: `127.0.0.1:9464`, `:9464` for every interface, or `unix:/path/of/socket`. It asks for no credentials: only the scraper should reach it. See docs/operate/monitor.md.',
+    { shown: 'off' },
   ),
   logLevel: setting(
     'LOG_LEVEL',

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { hasEmbeddedPostgres, startEmbeddedPostgres } from '@castellan/embedded-postgres';
 import { makeFolder } from '@castellan/embedded-postgres/folders';
 import { createDeps, type Deps } from '../deps.ts';
+import { createTallies } from '../metrics/tallies.ts';
 import { closeAuditLog } from '../modules/audit/service.ts';
 import { loadMailTemplates } from '../modules/auth/mail-templates.ts';
 import type { StrengthMeter } from '../modules/passwords/strength.ts';
@@ -74,8 +75,10 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     settings.databaseUrl === undefined ? await startEmbedded(settings, log) : serverAt(settings.databaseUrl);
   const { connection } = server;
   const reserved = reservedConnections(settings.databasePoolSize);
-  const pool = createPool({ connection, maxConnections: settings.databasePoolSize - reserved }, log);
-  const reservedPool = createPool({ connection, maxConnections: reserved }, log);
+  const tallies = settings.metricsAddress === undefined ? null : createTallies();
+  const shared = { connection, watch: tallies?.statements.watch };
+  const pool = createPool({ ...shared, maxConnections: settings.databasePoolSize - reserved }, log);
+  const reservedPool = createPool({ ...shared, maxConnections: reserved }, log);
   const deps = createDeps({
     settings,
     pool,
@@ -85,6 +88,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     transport,
     mailTemplates,
     logo,
+    tallies,
     ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
     ...(options.strengthMeter === undefined ? {} : { strengthMeter: options.strengthMeter }),
   });

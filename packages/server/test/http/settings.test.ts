@@ -53,6 +53,7 @@ const wrong: Record<string, [value: string, fix: RegExp]> = {
   COOKIE_SECURE: ['2', /write true or false/],
   CORS_ORIGINS: ['https://app.example, *', /not an origin; write scheme and host/],
   SHUTDOWN_GRACE_SECONDS: ['5s', /whole number from 0 to 600/],
+  METRICS_ADDRESS: ['9464', /write an IP address and a port/],
   LOG_LEVEL: ['loud', /write one of fatal, error/],
 };
 const wrongEnvironment = Object.fromEntries(Object.entries(wrong).map(([name, [value]]) => [name, value]));

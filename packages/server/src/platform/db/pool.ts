@@ -12,6 +12,7 @@ import type { Logger } from '../log.ts';
 import { errorCode } from '../unknown-values.ts';
 import { isConnectionLost, NotReplicatedError } from './failures.ts';
 import { statementName } from './statement-names.ts';
+import { type StatementWatch, watchStatements } from './watched-statements.ts';
 
 export type PoolSettings = {
   connection: string | { host: string; port: number; user: string; database: string };
@@ -19,6 +20,8 @@ export type PoolSettings = {
   applicationName?: string;
   /** No statement timeout: for migrations, which may take long. The lock timeout stays. */
   unbounded?: boolean;
+  /** Told of every statement. Without it, statements cost nothing more. */
+  watch?: StatementWatch | undefined;
 };
 
 // A statement must not block a request longer than clients wait (10 s), a lock half of that. 15 s end a transaction
@@ -64,6 +67,7 @@ export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
   // the connection, with the whole client object in it, so only the latter is logged.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
+    if (settings.watch) watchStatements(client, settings.watch);
     client.on('error', (error) => {
       // Connections close shortly after the pool has ended. If the server stops in between, the error does not matter.
       if (!pool.ending) log.warn({ err: error }, 'database connection lost');

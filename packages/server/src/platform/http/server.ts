@@ -43,6 +43,8 @@ export type ServerOptions = {
   constraintCodes: Readonly<Record<string, ErrorCode>>;
   /** While it returns true, responses end their keep-alive connections. */
   isStopping?: () => boolean;
+  /** Runs after each answer was sent, and must not throw. */
+  onAnswered?: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Runs before a refusal is sent, after its transaction, if any, was rolled back. */
   onRefused: (error: AppError, request: FastifyRequest) => Promise<void>;
 };
@@ -63,7 +65,7 @@ export type App = ReturnType<typeof createServer>;
 
 export function createServer(options: ServerOptions) {
   const handleError = createErrorHandler(options);
-  const logAnswer = createAccessLog(options.log);
+  const answered = eachOf(createAccessLog(options.log), options.onAnswered);
   const app = Fastify<Server, IncomingMessage, ServerResponse, FastifyBaseLogger>({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -88,7 +90,7 @@ export function createServer(options: ServerOptions) {
       addHeaders(request, reply);
       handleError(error, request, reply);
       // No hook runs if the path cannot be decoded.
-      logAnswer(request, reply);
+      answered(request, reply);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -160,9 +162,19 @@ export function createServer(options: ServerOptions) {
   });
   acceptJsonOnly(app);
   app.setNotFoundHandler((request, reply) => handleError(notFound(request), request, reply));
-  app.addHook('onResponse', hook(logAnswer));
+  app.addHook('onResponse', hook(answered));
   return app;
 }
+
+type Answered = (request: FastifyRequest, reply: FastifyReply) => void;
+
+const eachOf = (first: Answered, second: Answered | undefined): Answered =>
+  second === undefined
+    ? first
+    : (request, reply) => {
+        first(request, reply);
+        second(request, reply);
+      };
 
 const forwardingOf = ({ headers }: FastifyRequest) => ({
   'x-forwarded-for': headers['x-forwarded-for'],
