@@ -1,7 +1,7 @@
 // /metrics of a running service: every metric is there, and no label comes from a request.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -109,6 +109,25 @@ test('every metric of the definitions has the samples that it promises, and prom
     said.filter((one) => one !== ''),
     [],
   );
+});
+
+test('the dashboard and the alerts use only metrics that are served', async () => {
+  const { types } = await scrape();
+  const served = new Set(
+    [...types].flatMap(([name, type]) => (type === 'histogram' ? [`${name}_bucket`] : [name])),
+  );
+  for (const file of ['grafana/castellan.json', 'prometheus/alerts.yml', 'prometheus/alerts.test.yml']) {
+    const text = await readFile(new URL(`../../../../deploy/${file}`, import.meta.url), 'utf8');
+    const used = new Set(
+      [...text.matchAll(/\b(?:castellan|nodejs|process)_[a-z0-9_]+/g)].map(([name]) => name),
+    );
+    assert.ok(used.size > 10, file);
+    assert.deepEqual(
+      [...used].filter((name) => !served.has(name)),
+      [],
+      file,
+    );
+  }
 });
 
 test('the address of metrics answers nothing else, and the service has no such route', async () => {
