@@ -31,6 +31,7 @@ export async function generateOpenApi(): Promise<string> {
     mailTemplates: loadMailTemplates(undefined, settings.language),
     logo: undefined,
     tallies: null,
+    tracing: null,
   });
   const app = await buildApp(deps);
   try {

@@ -89,7 +89,8 @@ export const platform: Record<string, string[]> = {
   security: ['.'],
   mail: ['.'],
   db: ['.'],
-  http: ['.', 'limits', 'security', 'db'],
+  tracing: ['.', 'db'],
+  http: ['.', 'limits', 'security', 'db', 'tracing'],
   metrics: ['.', 'db', 'http'],
   'http/reference': ['.', 'limits', 'http'],
 };

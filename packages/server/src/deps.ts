@@ -29,9 +29,11 @@ import type { MailTransport } from './platform/mail/transport.ts';
 import { type Csrf, createCsrf } from './platform/security/csrf.ts';
 import { createPasswordHasher, type PasswordHasher } from './platform/security/password-hasher.ts';
 import { deriveKey } from './platform/security/signing-keys.ts';
+import type { Tracing } from './platform/tracing/tracing.ts';
 import type { Db } from './schema/database.ts';
 import type { Tables } from './schema/tables.ts';
 import type { Settings } from './settings.ts';
+import { traceHashes, traceMails } from './traced.ts';
 
 /**
  * Every long-lived component of an instance. A module declares the few that it uses as a type of its own (`UserDeps`,
@@ -96,6 +98,8 @@ export type Deps = {
   outbox: OutboxWorker;
   transport: MailTransport;
 
+  /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
+  tracing: Tracing | null;
   /** What is counted for /metrics. Null if METRICS_ADDRESS is not set. */
   tallies: Tallies | null;
 
@@ -126,6 +130,7 @@ export type Parts = {
   mailTemplates: MailTemplates;
   logo: Logo | undefined;
   tallies: Tallies | null;
+  tracing: Tracing | null;
 };
 
 // Changes of one user wait for each other at row locks, each on a connection. The limit leaves most connections to
@@ -149,7 +154,8 @@ const PREVIEWS_RUNNING = 2;
 const PREVIEWS_WAITING = 64;
 
 export function createDeps(parts: Parts): Deps {
-  const { settings, pool, reservedPool, log, secretKey, transport, hasher, mailTemplates } = parts;
+  const { settings, pool, reservedPool, log, secretKey, transport, mailTemplates, tracing } = parts;
+  const hasher = parts.hasher ?? createPasswordHasher();
   const clock = systemClock;
   const db: Db = createKysely<Tables>(pool);
   const reservedDb: Db = createKysely<Tables>(reservedPool);
@@ -158,7 +164,7 @@ export function createDeps(parts: Parts): Deps {
   openAuditLog({ db, log, limiter });
   const outbox = createOutboxWorker({
     pool,
-    transport,
+    transport: tracing ? traceMails(transport, tracing) : transport,
     log,
     compose: createMailComposer({ db, settings, mailTemplates }),
   });
@@ -179,6 +185,7 @@ export function createDeps(parts: Parts): Deps {
     reservedPool,
     reservedDb,
     tallies: parts.tallies,
+    tracing,
     outbox,
     transport,
     logo: parts.logo,
@@ -202,7 +209,7 @@ export function createDeps(parts: Parts): Deps {
       limit: createLocalLimit(clientTokenRule),
       gate: createGate({ running: Math.min(CHANGES_RUNNING, share), waiting: clientTokenRule.limit }),
     },
-    hasher: hasher ?? createPasswordHasher(),
+    hasher: tracing ? traceHashes(hasher, tracing) : hasher,
     strengthMeter: parts.strengthMeter ?? createStrengthMeter(),
     idempotencyKey: deriveKey(secretKey, 'idempotency'),
     searchTokenKey: deriveKey(secretKey, 'search-token'),

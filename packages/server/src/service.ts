@@ -16,6 +16,7 @@ import { explainWait } from './start/failure.ts';
 import { type Foundation, type FoundationOptions, openFoundation, prepare } from './start/foundation.ts';
 import { StartLockHeldError } from './start/lock.ts';
 import type { Prepared } from './start/prepare-database.ts';
+import { traceJob } from './traced.ts';
 
 export type Service = {
   deps: Deps;
@@ -85,9 +86,11 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   const foundation = await openFoundation(options);
   const { deps } = foundation;
   const scheduler = createScheduler({ pool: deps.pool, log });
-  scheduler.every('clean-up', settings.cleanupIntervalMinutes * 60_000, () => cleanUp(deps));
-  scheduler.every('session-rows', sessionRowsMinutes(settings) * 60_000, () => removeSessionRows(deps));
-  scheduler.every('user-marks', sessionRowsMinutes(settings) * 60_000, () => renewPositions(deps));
+  const every = (name: string, minutes: number, run: () => Promise<void>): void =>
+    scheduler.every(name, minutes * 60_000, traceJob(name, run, deps.tracing));
+  every('clean-up', settings.cleanupIntervalMinutes, () => cleanUp(deps));
+  every('session-rows', sessionRowsMinutes(settings), () => removeSessionRows(deps));
+  every('user-marks', sessionRowsMinutes(settings), () => renewPositions(deps));
   const app = await buildApp(deps);
   const stopping = new AbortController();
   let keyReload: ReturnType<typeof reloadKeys> | undefined;

@@ -16,6 +16,7 @@ import { newId } from '../ids.ts';
 import { GateFullError } from '../limits/gate.ts';
 import type { Logger } from '../log.ts';
 import { clientAddress, type TrustedProxies } from '../security/client-address.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { createAccessLog } from './access-log.ts';
 import { publicBody, signedInBody } from './body-limits.ts';
 import { acceptJsonOnly } from './body-parsing.ts';
@@ -33,6 +34,7 @@ import { LazyChild } from './request-log.ts';
 import type { DeclaredRoute } from './route-config.ts';
 import { securityHeaders } from './security-headers.ts';
 import { compileSerializer } from './serialization.ts';
+import { addTracing } from './tracing-hooks.ts';
 import { compileSchema, refuseHostileText, ShapeError, shapeRefusal } from './validation.ts';
 import './route-config.ts';
 
@@ -43,6 +45,8 @@ export type ServerOptions = {
   constraintCodes: Readonly<Record<string, ErrorCode>>;
   /** While it returns true, responses end their keep-alive connections. */
   isStopping?: () => boolean;
+  /** Makes each request a trace. */
+  tracing?: Tracing;
   /** Runs after each answer was sent, and must not throw. */
   onAnswered?: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Runs before a refusal is sent, after its transaction, if any, was rolled back. */
@@ -105,6 +109,8 @@ export function createServer(options: ServerOptions) {
     else socket.destroy();
   });
   app.decorateRequest('client');
+  app.decorateRequest('trace', null);
+  if (options.tracing) addTracing(app, options.tracing, options.trustedProxies);
   app.decorateRequest('refusal', null);
   app.addHook(
     'onRequest',
