@@ -17,8 +17,15 @@ const servedCore = '0';
 const otherCore = '1';
 const me = '/api/v1/users/me';
 
+/** Returns the value of an option, `--name=value`. */
+const option = (name: string): string | undefined =>
+  process.argv.find((one) => one.startsWith(`--${name}=`))?.slice(name.length + 3);
+
 /** The start.mjs of another checkout, measured beside this one. */
-const earlier = process.argv.find((one) => one.startsWith('--earlier='))?.slice('--earlier='.length);
+const earlier = option('earlier');
+
+/** A setting, `NAME=value`, with which another instance is measured beside this one. */
+const extra = option('with')?.split(/=(.*)/s);
 
 /** Moves processes with all their threads to a core. */
 function pin(core: string, ...pids: number[]): void {
@@ -52,9 +59,11 @@ async function measure(): Promise<string> {
     const settings = { ...place.environment, RATE_LIMIT_USER: 'off' };
     const service = await startService(settings);
     const before = earlier === undefined ? null : await startService(settings, earlier);
+    const [name = '', value = ''] = extra ?? [];
+    const other = extra ? await startService({ ...settings, [name]: value }) : null;
     await createAccounts(place);
     const callers = (await openSessions(service.url, me)).map(({ headers }) => headers ?? {});
-    pin(servedCore, bare.pid, service.pid, ...(before ? [before.pid] : []));
+    pin(servedCore, bare.pid, service.pid, ...[before, other].flatMap((one) => one?.pid ?? []));
     pin(otherCore, process.pid, ...(await place.databasePids()));
     const row = (name: string, server: Row['server'], path: string): Row => ({
       name,
@@ -70,6 +79,9 @@ async function measure(): Promise<string> {
         row('GET /health/live', service, '/health/live'),
         row(`GET ${me}`, service, me),
         ...(before ? [row(`GET ${me}, earlier`, before, me)] : []),
+        ...(other
+          ? [row(`GET /health/live, ${name}`, other, '/health/live'), row(`GET ${me}, ${name}`, other, me)]
+          : []),
       ];
       const run = async ({ server, path }: Row, seconds: number) => {
         const begin = cpuMicroseconds([server.pid]);
@@ -89,6 +101,7 @@ async function measure(): Promise<string> {
       tables.push(tableOf(rows, connections));
     }
     await before?.stop();
+    await other?.stop();
     await service.stop();
     return tables.join('\n\n');
   } finally {

@@ -1,7 +1,9 @@
-// Writes docs/errors.md and docs/audit-actions.md from the contract. With --check it only reports stale pages.
+// Writes docs/errors.md and docs/audit-actions.md from the contract, and docs/metrics.md from the definitions of metrics.
+// With --check it only reports stale pages.
 import { readFile, writeFile } from 'node:fs/promises';
 import { auditActionCatalogue, boundedActions, failureActions } from '../packages/contract/src/audit.ts';
 import { errorCatalogue } from '../packages/contract/src/errors.ts';
+import { definitions } from '../packages/server/src/metrics/definitions.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
@@ -15,6 +17,11 @@ const bounded: ReadonlySet<string> = new Set(boundedActions);
 const auditRows = Object.entries(auditActionCatalogue).map(
   ([action, { text }]) =>
     `| \`${action}\` | ${failures.has(action) ? 'failure' : 'success'} | ${bounded.has(action) ? '60/minute' : 'all'} | ${cell(text)} |`,
+);
+
+const metricRows = definitions.map(
+  ({ name, type, labels = [], help }) =>
+    `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${cell(help)} |`,
 );
 
 const pages: Record<string, string> = {
@@ -51,6 +58,28 @@ Generated from \`packages/contract/src/audit.ts\` by \`npm run gen\`.
 | Action | \`result\` | Written | Meaning |
 |---|---|---|---|
 ${auditRows.join('\n')}
+`,
+  'docs/metrics.md': `# Metrics
+
+\`\`\`sh
+METRICS_ADDRESS=127.0.0.1:9464 npm start
+curl -s http://127.0.0.1:9464/metrics
+\`\`\`
+
+[Monitor and restart](operate/monitor.md#scrape-metrics) describes how to scrape them, and the dashboard and the alerts that
+come with them. Names of units end with \`_seconds\`, those of counters with \`_total\`. No label contains anything that a
+client sent. Besides these, there are the metrics of the process that
+[prom-client](https://github.com/siimon/prom-client#default-metrics) adds: processor time, memory, file descriptors, garbage
+collection, and the delay of the event loop (\`nodejs_eventloop_lag_p99_seconds\`).
+
+Each instance counts for itself since its start. Those of the whole database are the same in each instance: use \`max\`, not
+\`sum\`, for \`castellan_users\`, \`castellan_sessions_live\` and \`castellan_mails_waiting\`.
+
+Generated from \`packages/server/src/metrics\` by \`npm run gen\`.
+
+| Metric | Type | Labels | Meaning |
+|---|---|---|---|
+${metricRows.join('\n')}
 `,
 };
 

@@ -32,6 +32,8 @@ export async function generateOpenApi(): Promise<string> {
     transport,
     mailTemplates: loadMailTemplates(undefined, settings.language),
     logo: undefined,
+    tallies: null,
+    tracing: null,
   });
   const app = await buildApp(deps);
   try {

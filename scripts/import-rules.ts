@@ -90,7 +90,9 @@ export const platform: Record<string, string[]> = {
   security: ['.', 'security/password-hashes'],
   mail: ['.'],
   db: ['.'],
-  http: ['.', 'limits', 'security', 'db'],
+  tracing: ['.', 'db'],
+  http: ['.', 'limits', 'security', 'db', 'tracing'],
+  metrics: ['.', 'db', 'http'],
   'http/reference': ['.', 'limits', 'http'],
 };
 

@@ -43,7 +43,7 @@ const sameOnEveryServer = [
   'packages/cli/test/embedded.test.ts',
   'packages/console/test/**/*.test.ts',
   'packages/sdk/test/e2e/*.test.ts',
-  'packages/server/test/{e2e,http,settings}/*.test.ts',
+  'packages/server/test/{e2e,http,metrics,settings}/*.test.ts',
   'packages/server/test/start/{folder-name,rolling-restart,shutdown,start,unexpected}.test.ts',
   'packages/server/test/{access-tutorial,openapi,tutorial}.test.ts',
   'scripts/*.test.ts',

@@ -64,6 +64,8 @@ export async function buildApp(deps: Deps): Promise<App> {
     trustedProxies: settings.trustedProxies,
     constraintCodes,
     isStopping: () => deps.readiness.stopping,
+    ...(deps.tracing ? { tracing: deps.tracing } : {}),
+    ...(deps.tallies ? { onAnswered: deps.tallies.requests.add } : {}),
     onRefused: async ({ code, extras }, request) => {
       const { caller } = request;
       if (code === 'invalid_text' && request.routeOptions.url === LOGIN_URL)

@@ -28,7 +28,7 @@ const IDLE_ATTEMPT_HOURS = 24;
 /** For sent and given-up mails, as rows and as files. */
 const OLD_MAIL_DAYS = 7;
 
-/** Runs all parts and logs what they removed. Never rejects. */
+/** Runs all parts and logs what they removed. Rejects at the end if some failed. */
 export async function cleanUp(deps: Deps): Promise<void> {
   const { db, pool, settings, log } = deps;
   const parts: Record<string, () => Promise<unknown>> = {
@@ -49,14 +49,17 @@ export async function cleanUp(deps: Deps): Promise<void> {
     outbox_files: () => deleteOldOutboxFiles(join(settings.dataDir, 'outbox'), OLD_MAIL_DAYS),
   };
   const removed: Record<string, unknown> = {};
+  const failed: string[] = [];
   for (const [name, run] of Object.entries(parts)) {
     try {
       removed[name] = await run();
     } catch (error) {
+      failed.push(name);
       log.error({ err: error, part: name }, 'clean-up failed and will be retried at its next run');
     }
   }
   log.info({ removed }, 'clean-up done');
+  if (failed.length > 0) throw new Error(`these parts of the clean-up failed: ${failed.join(', ')}`);
 }
 
 // Together shorter than a stop waits for running jobs (scheduler.ts), and at most a tenth of one connection's time.

@@ -1,6 +1,7 @@
 // The composition root: creates every long-lived component of the service from the settings.
 // It must not open connections: foundation.ts opens the database, and prepare-database.ts prepares it.
 import type { Pool } from 'pg';
+import type { Tallies } from './metrics/definition.ts';
 import { type ApiKeys, createApiKeys } from './modules/api-keys/service.ts';
 import { openAuditLog } from './modules/audit/service.ts';
 import { countMail } from './modules/auth/abuse.ts';
@@ -28,9 +29,11 @@ import type { MailTransport } from './platform/mail/transport.ts';
 import { type Csrf, createCsrf } from './platform/security/csrf.ts';
 import type { PasswordHasher } from './platform/security/password-hasher.ts';
 import { deriveKey } from './platform/security/signing-keys.ts';
+import type { Tracing } from './platform/tracing/tracing.ts';
 import type { Db } from './schema/database.ts';
 import type { Tables } from './schema/tables.ts';
 import type { Settings } from './settings.ts';
+import { traceHashes, traceMails } from './traced.ts';
 
 /**
  * Every long-lived component of an instance. A module declares the few that it uses as a type of its own (`UserDeps`,
@@ -48,6 +51,8 @@ export type Deps = {
   db: Db;
   /** For what every request needs: token lookups, the graph, keys. Work that may wait for a lock must not use it. */
   reservedPool: Pool;
+  /** Kysely on `reservedPool`. */
+  reservedDb: Db;
 
   /** The signing keys, as last read. */
   keyRing: KeyRing;
@@ -93,6 +98,11 @@ export type Deps = {
   outbox: OutboxWorker;
   transport: MailTransport;
 
+  /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
+  tracing: Tracing | null;
+  /** What is counted for /metrics. Null if METRICS_ADDRESS is not set. */
+  tallies: Tallies | null;
+
   /** The operator's logo, checked. Undefined if LOGO_FILE is not set. */
   logo: Logo | undefined;
 };
@@ -118,6 +128,8 @@ export type Parts = {
   strengthMeter?: StrengthMeter;
   mailTemplates: MailTemplates;
   logo: Logo | undefined;
+  tallies: Tallies | null;
+  tracing: Tracing | null;
 };
 
 // Changes of one user wait for each other at row locks, each on a connection. The limit leaves most connections to
@@ -141,7 +153,7 @@ const PREVIEWS_RUNNING = 2;
 const PREVIEWS_WAITING = 64;
 
 export function createDeps(parts: Parts): Deps {
-  const { settings, pool, reservedPool, log, secretKey, transport, hasher, mailTemplates } = parts;
+  const { settings, pool, reservedPool, log, secretKey, transport, mailTemplates, hasher, tracing } = parts;
   const clock = systemClock;
   const db: Db = createKysely<Tables>(pool);
   const reservedDb: Db = createKysely<Tables>(reservedPool);
@@ -150,7 +162,7 @@ export function createDeps(parts: Parts): Deps {
   openAuditLog({ db, log, limiter });
   const outbox = createOutboxWorker({
     pool,
-    transport,
+    transport: tracing ? traceMails(transport, tracing) : transport,
     log,
     compose: createMailComposer({ db, settings, mailTemplates }),
   });
@@ -169,6 +181,9 @@ export function createDeps(parts: Parts): Deps {
     ...sessionDeps,
     pool,
     reservedPool,
+    reservedDb,
+    tallies: parts.tallies,
+    tracing,
     outbox,
     transport,
     logo: parts.logo,
@@ -192,7 +207,7 @@ export function createDeps(parts: Parts): Deps {
       limit: createLocalLimit(clientTokenRule),
       gate: createGate({ running: Math.min(CHANGES_RUNNING, share), waiting: clientTokenRule.limit }),
     },
-    hasher,
+    hasher: tracing ? traceHashes(hasher, tracing) : hasher,
     strengthMeter: parts.strengthMeter ?? createStrengthMeter(),
     idempotencyKey: deriveKey(secretKey, 'idempotency'),
     searchTokenKey: deriveKey(secretKey, 'search-token'),

@@ -5,15 +5,18 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { buildApp } from './app.ts';
 import { cleanUp, removeSessionRows, renewPositions, sessionRowsMinutes } from './cleanup.ts';
 import type { Deps } from './deps.ts';
+import { startMetrics } from './metrics/start.ts';
 import { reloadKeys } from './modules/sessions/key-reload.ts';
 import { isAssignableRole } from './modules/users/service.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
 import { createScheduler } from './platform/jobs/scheduler.ts';
+import type { MetricsServer } from './platform/metrics/server.ts';
 import { errorCode } from './platform/unknown-values.ts';
 import { explainWait } from './start/failure.ts';
 import { type Foundation, type FoundationOptions, openFoundation, prepare } from './start/foundation.ts';
 import { StartLockHeldError } from './start/lock.ts';
 import type { Prepared } from './start/prepare-database.ts';
+import { traceJob } from './traced.ts';
 
 export type Service = {
   deps: Deps;
@@ -87,15 +90,19 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   const foundation = await openFoundation(options);
   const { deps } = foundation;
   const scheduler = createScheduler({ pool: deps.pool, log });
-  scheduler.every('clean-up', settings.cleanupIntervalMinutes * 60_000, () => cleanUp(deps));
-  scheduler.every('session-rows', sessionRowsMinutes(settings) * 60_000, () => removeSessionRows(deps));
-  scheduler.every('user-marks', sessionRowsMinutes(settings) * 60_000, () => renewPositions(deps));
+  const every = (name: string, minutes: number, run: () => Promise<void>): void =>
+    scheduler.every(name, minutes * 60_000, traceJob(name, run, deps.tracing));
+  every('clean-up', settings.cleanupIntervalMinutes, () => cleanUp(deps));
+  every('session-rows', sessionRowsMinutes(settings), () => removeSessionRows(deps));
+  every('user-marks', sessionRowsMinutes(settings), () => renewPositions(deps));
   const app = await buildApp(deps);
   const stopping = new AbortController();
   let keyReload: ReturnType<typeof reloadKeys> | undefined;
+  let metrics: MetricsServer | null = null;
 
   const release = async (): Promise<void> => {
     keyReload?.stop();
+    await metrics?.close();
     await scheduler.stop();
     await foundation.close();
   };
@@ -103,6 +110,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   const listen = () =>
     app.listen({ host: settings.host, port: settings.port, ...(sharesPort ? { reusePort: true } : {}) });
   try {
+    metrics = await startMetrics({ deps, scheduler, server: app.server });
     if (!options.listensWhenReady) {
       // Otherwise another instance on this port would get a part of the connections.
       if (sharesPort) await probePort(settings.host, settings.port);

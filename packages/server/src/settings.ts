@@ -23,9 +23,11 @@ import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit
 import { parseLink, parseLinkTemplate } from './platform/mail/link-template.ts';
 import { addressOfSender, parseSmtpUrl } from './platform/mail/transport.ts';
 import { fileVariable, readSecretFiles } from './platform/secret-files.ts';
+import { parseMetricsAddress } from './platform/metrics/address.ts';
 import { parseTrustedProxies, type TrustedProxies } from './platform/security/client-address.ts';
 import { canonicalEmail } from './platform/security/email.ts';
 import { cleanText } from './platform/security/text.ts';
+import { parseHeaders, samplers } from './platform/tracing/settings.ts';
 import { settingWarnings } from './start/setting-warnings.ts';
 import { MAX_WORKERS, sharesOf } from './start/shares.ts';
 
@@ -366,6 +368,42 @@ export const settingDefinitions = {
     'How long an instance that shuts down keeps answering requests after `/health/ready` starts to fail, in seconds. Set it longer than the load balancer takes to notice.',
     { shown: '0 at a terminal, otherwise 5' },
   ),
+  metricsAddress: setting(
+    'METRICS_ADDRESS',
+    optional(parseMetricsAddress),
+    'Where `GET /metrics` is served for Prometheus: `127.0.0.1:9464`, `:9464` for every interface, or `unix:/path/of/socket`. It asks for no credentials: only the scraper should reach it. See docs/operate/monitor.md.',
+    { shown: 'off' },
+  ),
+  otelEndpoint: setting(
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    optional(url(['http:', 'https:'])),
+    'Collector of OpenTelemetry for traces, by OTLP over HTTP: `http://127.0.0.1:4318`. `/v1/traces` is added. See docs/operate/tracing.md.',
+    { shown: 'off', secret: 'login' },
+  ),
+  otelHeaders: setting(
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    parseHeaders,
+    'Headers for the collector, such as its key: `name=value`, comma-separated, values percent-encoded.',
+    { default: '', shown: 'none', secret: 'value' },
+  ),
+  otelServiceName: setting('OTEL_SERVICE_NAME', text, 'Name of the service in traces.', {
+    default: 'castellan',
+  }),
+  otelSampler: setting(
+    'OTEL_TRACES_SAMPLER',
+    choice(...samplers),
+    'Which traces are kept: `always_on`, `always_off` or `traceidratio`; with `parentbased_` before it, a proxy of `TRUSTED_PROXIES` decides by its `traceparent`.',
+    { default: 'parentbased_always_on' },
+  ),
+  otelSamplerArg: setting(
+    'OTEL_TRACES_SAMPLER_ARG',
+    number(0, 1),
+    'Share of the traces that `traceidratio` keeps, 0 to 1.',
+    { default: '1' },
+  ),
+  otelDisabled: setting('OTEL_SDK_DISABLED', flag, 'Turns traces off, whatever the other settings say.', {
+    default: 'false',
+  }),
   logLevel: setting(
     'LOG_LEVEL',
     choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),

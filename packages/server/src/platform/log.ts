@@ -1,6 +1,7 @@
 // Structured logs on standard output, one JSON object a line.
 // It must never be given a secret. The redaction below is only a safety net.
 import pino, { type Logger } from 'pino';
+import { currentTrace } from './current-trace.ts';
 import { type LogOutput, openOutput } from './log-output.ts';
 
 export type { Logger } from 'pino';
@@ -43,6 +44,11 @@ function outputOfProcess(): LogOutput {
   return output;
 }
 
+function traceOfLine(): object {
+  const traceId = currentTrace()?.traceId;
+  return traceId === undefined ? {} : { trace_id: traceId };
+}
+
 const outputs = new WeakMap<Logger, pino.DestinationStream>();
 
 /** Returns where a log that `createLog` created writes its lines. */
@@ -60,6 +66,7 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     serializers: { err: describeError },
+    mixin: traceOfLine,
     redact: { paths: secretPaths, censor: '[redacted]' },
   };
   const output = destination ?? outputOfProcess();

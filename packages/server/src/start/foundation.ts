@@ -5,16 +5,19 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { hasEmbeddedPostgres, startEmbeddedPostgres } from '@castellan/embedded-postgres';
 import { makeFolder } from '@castellan/embedded-postgres/folders';
 import { createDeps, type Deps } from '../deps.ts';
+import { createTallies } from '../metrics/tallies.ts';
 import { closeAuditLog } from '../modules/audit/service.ts';
 import { loadMailTemplates } from '../modules/auth/mail-templates.ts';
 import type { StrengthMeter } from '../modules/passwords/strength.ts';
 import { createPool, type PoolSettings, reservedConnections } from '../platform/db/pool.ts';
+import type { StatementWatch } from '../platform/db/watched-statements.ts';
 import type { Logger } from '../platform/log.ts';
 import { loadLogo } from '../platform/logo.ts';
 import { createMailTransport } from '../platform/mail/transport.ts';
 import { createPasswordHasher, type PasswordHasher } from '../platform/security/password-hasher.ts';
 import { loadSecretKey } from '../platform/security/secret-key.ts';
 import { mayHoldPassword } from '../platform/shown-url.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Settings } from '../settings.ts';
 import { requireOwnConnections } from './pooler.ts';
 import { type Prepared, type PrepareOptions, prepareDatabase } from './prepare-database.ts';
@@ -78,8 +81,15 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const { workers = 1 } = options;
   const connections = Math.floor(settings.databasePoolSize / workers);
   const reserved = reservedConnections(connections);
-  const pool = createPool({ connection, maxConnections: connections - reserved }, log);
-  const reservedPool = createPool({ connection, maxConnections: reserved }, log);
+  const tallies = settings.metricsAddress === undefined ? null : createTallies();
+  const tracing = await startTracing(settings, log);
+  const shared = {
+    connection,
+    watch: both(tallies?.statements.watch, tracing?.watch),
+    keepsContext: tracing !== null,
+  };
+  const pool = createPool({ ...shared, maxConnections: connections - reserved }, log);
+  const reservedPool = createPool({ ...shared, maxConnections: reserved }, log);
   const deps = createDeps({
     settings,
     pool,
@@ -90,6 +100,8 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     mailTemplates,
     logo,
     hasher: options.hasher ?? createPasswordHasher({ processes: workers }),
+    tallies,
+    tracing,
     ...(options.strengthMeter === undefined ? {} : { strengthMeter: options.strengthMeter }),
   });
   return {
@@ -104,6 +116,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
       const ended = Promise.all([pool.end(), reservedPool.end()]);
       await Promise.race([ended, wait(POOL_GRACE_MS, undefined, { ref: false })]);
       await server.stop();
+      await tracing?.stop();
     },
   };
 }
@@ -132,6 +145,36 @@ export async function prepare(
   } finally {
     await pool.end();
   }
+}
+
+/** Loads OpenTelemetry only if there is a collector: that takes a fifth of a second. */
+async function startTracing(settings: Settings, log: Logger): Promise<Tracing | null> {
+  const { otelEndpoint: endpoint, otelDisabled } = settings;
+  if (endpoint === undefined || otelDisabled) return null;
+  const { createTracing } = await import('../platform/tracing/tracing.ts');
+  return createTracing(
+    {
+      endpoint,
+      headers: settings.otelHeaders,
+      serviceName: settings.otelServiceName,
+      sampler: settings.otelSampler,
+      ratio: settings.otelSamplerArg,
+    },
+    log,
+  );
+}
+
+function both(
+  first: StatementWatch | undefined,
+  second: StatementWatch | undefined,
+): StatementWatch | undefined {
+  if (!first || !second) return first ?? second;
+  return (label) => {
+    const ends = [first(label), second(label)];
+    return (error) => {
+      for (const end of ends) end(error);
+    };
+  };
 }
 
 async function loadKey(settings: Settings, log: Logger, existing: boolean): Promise<Buffer> {

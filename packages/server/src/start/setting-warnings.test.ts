@@ -107,3 +107,17 @@ test('correct settings give no warning', () => {
   ])
     assert.deepEqual(warningsOf(environment), [], JSON.stringify(environment));
 });
+
+test('metrics that other machines can read give a warning', () => {
+  for (const [address, isWarned] of [
+    ['127.0.0.1:9464', false],
+    ['unix:/run/castellan/metrics.sock', false],
+    [':9464', true],
+    ['192.0.2.7:9464', true],
+  ] as const) {
+    const warnings = warningsOf({ METRICS_ADDRESS: address });
+    assert.equal(warnings.length, isWarned ? 1 : 0, address);
+    if (isWarned)
+      assert.match(warnings[0] ?? '', /reached from other machines.*or set it to 127\.0\.0\.1:9464/);
+  }
+});

@@ -3,6 +3,7 @@
 import ipaddr from 'ipaddr.js';
 import { accentStyle } from '../platform/http/accent-color.ts';
 import { addressOfSender } from '../platform/mail/transport.ts';
+import { describeAddress, isReachedLocally, type MetricsAddress } from '../platform/metrics/address.ts';
 import { guessingBits } from './key-guessability.ts';
 import { unencryptedConnections } from './unencrypted-connections.ts';
 
@@ -14,6 +15,7 @@ type Judged = {
   accentColor: string;
   secretKey?: string | undefined;
   databaseUrl?: string | undefined;
+  metricsAddress?: MetricsAddress | undefined;
 };
 
 /** Returns the warnings. `names`: the environment variables that are settings. */
@@ -29,6 +31,7 @@ export function settingWarnings(
     ...accentWarnings(settings),
     ...keyWarnings(settings),
     ...databaseUrlWarnings(settings),
+    ...metricsWarnings(settings),
     ...unencryptedConnections(settings),
   ];
 }
@@ -107,6 +110,13 @@ const keyWarnings = ({ secretKey }: Judged): string[] =>
         'SECRET_KEY looks guessable. Anyone who guesses it can decrypt the signing keys in the database. Generate one with: openssl rand -base64 48 (a new key ends every session; see castellan reset-keys).',
       ]
     : [];
+
+const metricsWarnings = ({ metricsAddress }: Judged): string[] =>
+  metricsAddress === undefined || isReachedLocally(metricsAddress)
+    ? []
+    : [
+        `METRICS_ADDRESS ${describeAddress(metricsAddress)} can be reached from other machines, and metrics need no credentials. Let a firewall admit only the scraper, or set it to 127.0.0.1:${'port' in metricsAddress ? metricsAddress.port : ''} or to a socket.`,
+      ];
 
 /** Warns of characters that the driver and the URL standard read differently, or that lead to another host. */
 function databaseUrlWarnings({ databaseUrl }: Judged): string[] {

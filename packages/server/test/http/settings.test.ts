@@ -54,6 +54,12 @@ const wrong: Record<string, [value: string, fix: RegExp]> = {
   COOKIE_SECURE: ['2', /write true or false/],
   CORS_ORIGINS: ['https://app.example, *', /not an origin; write scheme and host/],
   SHUTDOWN_GRACE_SECONDS: ['5s', /whole number from 0 to 600/],
+  OTEL_EXPORTER_OTLP_ENDPOINT: ['127.0.0.1:4318', /not a URL of the form http:/],
+  OTEL_EXPORTER_OTLP_HEADERS: ['Hidden4Secret', /write name=value/],
+  OTEL_TRACES_SAMPLER: ['jaeger_remote', /write one of parentbased_always_on/],
+  OTEL_TRACES_SAMPLER_ARG: ['2', /write a number from 0 to 1/],
+  OTEL_SDK_DISABLED: ['2', /write true or false/],
+  METRICS_ADDRESS: ['9464', /write an IP address and a port/],
   LOG_LEVEL: ['loud', /write one of fatal, error/],
 };
 const wrongEnvironment = Object.fromEntries(Object.entries(wrong).map(([name, [value]]) => [name, value]));

@@ -12,6 +12,8 @@ export type Lane = 'events' | 'refusals';
 export type EventWriter = {
   /** True while the log cannot be written and entries are kept in memory. */
   readonly isHeldUp: boolean;
+  /** Returns the entries that wait in memory, and those that were lost since the start. */
+  stats(): { waiting: number; lost: number };
   /** Tells the writer that the log cannot be written. The writer tries again with the next entry. */
   holdUp(cause: unknown, action: string): void;
   /**
@@ -52,9 +54,11 @@ export function createEventWriter(db: Db, log: Logger): EventWriter {
   let isHeldUp = false;
   let hasGivenUp = false;
   let lost = 0;
+  let lostInAll = 0;
 
   const lose = ({ action, details }: NewEntry, error: unknown, isInDoubt = false): void => {
     lost += 1;
+    lostInAll += 1;
     const doubt = isInDoubt ? { may_be_written: true } : {};
     log.error({ err: error, action, request_id: requestIdOf(details), ...doubt }, 'audit entry lost');
   };
@@ -176,6 +180,10 @@ export function createEventWriter(db: Db, log: Logger): EventWriter {
     get isHeldUp() {
       return isHeldUp;
     },
+    stats: () => ({
+      waiting: inFlight.size + lanes.events.length + lanes.refusals.length,
+      lost: lostInAll,
+    }),
     holdUp,
     async write(entry, lane) {
       if (hasGivenUp) {

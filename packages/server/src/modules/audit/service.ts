@@ -65,6 +65,10 @@ export function openAuditLog({ db, log, limiter }: AuditDeps & { limiter: RateLi
 const auditLogOf = ({ db, log }: AuditDeps): AuditLog =>
   logs.get(db) ?? openAuditLog({ db, log, limiter: null });
 
+/** Returns the entries that wait in memory, and those that were lost since the start. */
+export const auditStats = (deps: AuditDeps): ReturnType<EventWriter['stats']> =>
+  auditLogOf(deps).writer.stats();
+
 /** Writes the counts of events left out, and the waiting entries. Call it before the pool ends. */
 export async function closeAuditLog(db: Db): Promise<void> {
   const opened = logs.get(db);

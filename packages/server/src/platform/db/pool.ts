@@ -1,5 +1,6 @@
 // Creates connection pools to PostgreSQL, and a Kysely on a pool that prepares its statements by name.
 // It must not know a table.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   Kysely,
   type PostgresCursor,
@@ -12,6 +13,7 @@ import type { Logger } from '../log.ts';
 import { errorCode } from '../unknown-values.ts';
 import { isConnectionLost, NotReplicatedError } from './failures.ts';
 import { statementName } from './statement-names.ts';
+import { type StatementWatch, watchStatements } from './watched-statements.ts';
 
 export type PoolSettings = {
   connection: string | { host: string; port: number; user: string; database: string };
@@ -19,6 +21,10 @@ export type PoolSettings = {
   applicationName?: string;
   /** No statement timeout: for migrations, which may take long. The lock timeout stays. */
   unbounded?: boolean;
+  /** Told of every statement. Without it, statements cost nothing more. */
+  watch?: StatementWatch | undefined;
+  /** Whether a statement that waited for a connection is sent in the asynchronous context of its caller. Default: false. */
+  keepsContext?: boolean;
 };
 
 // A statement must not block a request longer than clients wait (10 s), a lock half of that. 15 s end a transaction
@@ -60,10 +66,12 @@ export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
           idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
         }),
   });
+  if (settings.keepsContext) keepContext(pool);
   // Without these two listeners, a lost connection ends the process (node-postgres 2762). The pool repeats the error of
   // the connection, with the whole client object in it, so only the latter is logged.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
+    if (settings.watch) watchStatements(client, settings.watch);
     client.on('error', (error) => {
       // Connections close shortly after the pool has ended. If the server stops in between, the error does not matter.
       if (!pool.ending) log.warn({ err: error }, 'database connection lost');
@@ -73,6 +81,14 @@ export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
     });
   });
   return pool;
+}
+
+/** Otherwise, the pool calls back in the context of whoever released the connection. */
+function keepContext(pool: pg.Pool): void {
+  const connect = pool.connect.bind(pool) as (callback?: (...given: unknown[]) => void) => unknown;
+  const bound = (callback?: (...given: unknown[]) => void): unknown =>
+    callback === undefined ? connect() : connect(AsyncLocalStorage.bind(callback));
+  pool.connect = bound as typeof pool.connect;
 }
 
 // A server that did not answer in time will not answer the next statement either, such as a rollback. No further

@@ -13,6 +13,7 @@ export const plannedForValues = sql.raw(MARK);
 // texts get no name, so that they do not fill the server's memory.
 const MAX_NAMES = 1_000;
 const names = new Map<string, string>();
+const generated = new Set<string>();
 
 /** Returns the name of a statement; undefined if PostgreSQL is to plan it at each run. */
 export function statementName(text: string, values: readonly unknown[]): string | undefined {
@@ -21,6 +22,10 @@ export function statementName(text: string, values: readonly unknown[]): string 
   if (name === undefined && names.size < MAX_NAMES) {
     name = createHash('sha256').update(text).digest('base64url').slice(0, 22);
     names.set(text, name);
+    generated.add(name);
   }
   return name;
 }
+
+/** Returns whether `statementName` made the name, so that it says nothing to people. */
+export const isGeneratedName = (name: string): boolean => generated.has(name);

@@ -20,14 +20,16 @@ export function createAccessLog(log: Logger): AccessLog {
 
   return (request, reply) => {
     if (!log.isLevelEnabled('info')) return;
-    // Ids are generated or checked to need no escape (client.ts); methods are those of Node's parser; codes and
+    // Ids are generated or checked to need no escape (client.ts, tracing.ts); methods are those of Node's parser; codes and
     // addresses are ours.
     const code = request.refusal ? `,"code":"${request.refusal}"` : '';
     const address = request.client ? `,"address":"${request.client.address}"` : '';
+    const traceId = request.trace?.traceId;
+    const trace = traceId === undefined ? '' : `,"trace_id":"${traceId}"`;
     const route = textOf(request.routeOptions.url);
     output.write(
       `{"level":"info","time":"${time()}","request_id":"${request.id}","method":"${request.method}","route":${route}` +
-        `,"status":${reply.statusCode}${code},"duration_ms":${Math.round(reply.elapsedTime * 10) / 10}${address}}\n`,
+        `,"status":${reply.statusCode}${code},"duration_ms":${Math.round(reply.elapsedTime * 10) / 10}${address}${trace}}\n`,
     );
   };
 }

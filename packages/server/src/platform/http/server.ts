@@ -16,6 +16,7 @@ import { newId } from '../ids.ts';
 import { GateFullError } from '../limits/gate.ts';
 import type { Logger } from '../log.ts';
 import { clientAddress, type TrustedProxies } from '../security/client-address.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { createAccessLog } from './access-log.ts';
 import { publicBody, signedInBody } from './body-limits.ts';
 import { acceptJsonOnly } from './body-parsing.ts';
@@ -33,6 +34,7 @@ import { LazyChild } from './request-log.ts';
 import type { DeclaredRoute } from './route-config.ts';
 import { securityHeaders } from './security-headers.ts';
 import { compileSerializer } from './serialization.ts';
+import { addTracing } from './tracing-hooks.ts';
 import { compileSchema, refuseHostileText, ShapeError, shapeRefusal } from './validation.ts';
 import './route-config.ts';
 
@@ -43,6 +45,10 @@ export type ServerOptions = {
   constraintCodes: Readonly<Record<string, ErrorCode>>;
   /** While it returns true, responses end their keep-alive connections. */
   isStopping?: () => boolean;
+  /** Makes each request a trace. */
+  tracing?: Tracing;
+  /** Runs after each answer was sent, and must not throw. */
+  onAnswered?: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Runs before a refusal is sent, after its transaction, if any, was rolled back. */
   onRefused: (error: AppError, request: FastifyRequest) => Promise<void>;
 };
@@ -63,7 +69,7 @@ export type App = ReturnType<typeof createServer>;
 
 export function createServer(options: ServerOptions) {
   const handleError = createErrorHandler(options);
-  const logAnswer = createAccessLog(options.log);
+  const answered = eachOf(createAccessLog(options.log), options.onAnswered);
   const app = Fastify<Server, IncomingMessage, ServerResponse, FastifyBaseLogger>({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -88,7 +94,7 @@ export function createServer(options: ServerOptions) {
       addHeaders(request, reply);
       handleError(error, request, reply);
       // No hook runs if the path cannot be decoded.
-      logAnswer(request, reply);
+      answered(request, reply);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -103,6 +109,8 @@ export function createServer(options: ServerOptions) {
     else socket.destroy();
   });
   app.decorateRequest('client');
+  app.decorateRequest('trace', null);
+  if (options.tracing) addTracing(app, options.tracing, options.trustedProxies);
   app.decorateRequest('refusal', null);
   app.addHook(
     'onRequest',
@@ -160,9 +168,19 @@ export function createServer(options: ServerOptions) {
   });
   acceptJsonOnly(app);
   app.setNotFoundHandler((request, reply) => handleError(notFound(request), request, reply));
-  app.addHook('onResponse', hook(logAnswer));
+  app.addHook('onResponse', hook(answered));
   return app;
 }
+
+type Answered = (request: FastifyRequest, reply: FastifyReply) => void;
+
+const eachOf = (first: Answered, second: Answered | undefined): Answered =>
+  second === undefined
+    ? first
+    : (request, reply) => {
+        first(request, reply);
+        second(request, reply);
+      };
 
 const forwardingOf = ({ headers }: FastifyRequest) => ({
   'x-forwarded-for': headers['x-forwarded-for'],

@@ -19,9 +19,19 @@ export type Scheduler = {
    * Takes no more slots and waits for running jobs, at most `timeoutMs`. Further calls return the first call's promise.
    */
   stop(timeoutMs?: number): Promise<void>;
+  /** Returns what the runs in this process came to, of every job. */
+  stats(): JobStats[];
 };
 
-type Job = { name: string; intervalMs: number; run: () => Promise<void> };
+export type JobStats = {
+  name: string;
+  succeeded: number;
+  failed: number;
+  /** Seconds since the epoch by the clock of this process; null before the first success. */
+  lastSuccessAt: number | null;
+};
+
+type Job = { name: string; intervalMs: number; run: () => Promise<void>; stats: JobStats };
 
 // Shorter than the stop timeouts of common supervisors (systemd 90 s, Kubernetes 30 s, Docker 10 s).
 const DEFAULT_STOP_TIMEOUT_MS = 8_000;
@@ -85,9 +95,14 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
     if (!slot) return (await register([job])).get(job.name) ?? 0;
     if (!slot.taken) return slot.wait_ms;
     const startedAt = performance.now();
-    await job
-      .run()
-      .catch((error: unknown) => log.error({ err: error, job: job.name }, 'periodic job failed'));
+    try {
+      await job.run();
+      job.stats.succeeded += 1;
+      job.stats.lastSuccessAt = Date.now() / 1_000;
+    } catch (error) {
+      job.stats.failed += 1;
+      log.error({ err: error, job: job.name }, 'periodic job failed');
+    }
     return slot.wait_ms - (performance.now() - startedAt);
   }
 
@@ -131,7 +146,8 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
       if (jobs.has(name)) throw new Error(`job "${name}" is declared twice`);
       if (!(intervalMs >= MIN_INTERVAL_MS))
         throw new RangeError(`job "${name}" needs ${MIN_INTERVAL_MS} ms or more`);
-      jobs.set(name, { name, intervalMs, run: async () => run() });
+      const stats: JobStats = { name, succeeded: 0, failed: 0, lastSuccessAt: null };
+      jobs.set(name, { name, intervalMs, run: async () => run(), stats });
     },
     start() {
       if (started) throw new Error('the scheduler runs already');
@@ -155,5 +171,6 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
       stopped ??= waitForJobs(timeoutMs);
       return stopped;
     },
+    stats: () => [...jobs.values()].map((job) => ({ ...job.stats })),
   };
 }

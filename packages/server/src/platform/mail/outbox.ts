@@ -32,6 +32,8 @@ export type OutboxWorker = {
   stop(timeoutMs?: number): Promise<void>;
   /** Sends due mails without `start`, until none is due. Returns how many mails were sent. */
   drain(): Promise<number>;
+  /** Returns how the attempts of this process ended. */
+  stats(): { sent: number; retried: number; givenUp: number };
 };
 
 type WorkerDeps = {
@@ -88,6 +90,7 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
   let round: Promise<void> | undefined;
   let moreMayBeDue = false;
   let unreachable = false;
+  const attempts = { sent: 0, retried: 0, givenUp: 0 };
   let stopped: Promise<void> | undefined;
 
   async function claim(count: number): Promise<OutboxRow[]> {
@@ -112,9 +115,11 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
     const reason = describeFailure(error);
     const about = { outboxId: row.id, kind: row.kind, attempts: row.attempts, reason };
     if (error instanceof MailRefusedError || row.attempts >= maxAttempts) {
+      attempts.givenUp += 1;
       log.error(about, 'mail given up');
       await settle(row, outcome.failed(row, reason));
     } else {
+      attempts.retried += 1;
       log.warn(about, 'mail not sent; it will be retried');
       await settle(row, outcome.retry(row, reason));
     }
@@ -137,6 +142,7 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
       await settleFailure(row, error);
       return false;
     }
+    attempts.sent += 1;
     await settle(row, outcome.sent(row));
     return true;
   }
@@ -209,6 +215,7 @@ export function createOutboxWorker(deps: WorkerDeps): OutboxWorker {
         sent += results.filter(Boolean).length;
       }
     },
+    stats: () => ({ ...attempts }),
   };
 }
 

@@ -78,6 +78,8 @@ export type PasswordHasher = {
   needsRehash(phc: string): boolean;
   /** Returns the finished calls since the start, and the number of calls that wait and run now. */
   stats(): { hashes: number; verifications: number; queued: number; running: number };
+  /** Returns since the start: the calls that were refused, and how long the others waited and were worked on. */
+  totals(): { refused: number; waitSeconds: number; workSeconds: number };
 };
 
 /** The queue is full, or the turn came too late. Answer 503 with `Retry-After: retryAfterSeconds`. */
@@ -116,7 +118,11 @@ type Bounds = { concurrency: number; maxQueue: number; maxQueuePerKey: number; w
 function createQueue({ concurrency, maxQueue, maxQueuePerKey, waitMs }: Bounds) {
   // The key at the front has the next turn; then it goes to the back.
   const waiting = new Map<string, (() => void)[]>();
-  const busy = () => new HasherBusyError(Math.max(1, Math.ceil(waitMs / 1_000)));
+  const totals = { refused: 0, waitSeconds: 0, workSeconds: 0 };
+  const busy = (): HasherBusyError => {
+    totals.refused += 1;
+    return new HasherBusyError(Math.max(1, Math.ceil(waitMs / 1_000)));
+  };
   let queued = 0;
   let running = 0;
   let reserved = 0;
@@ -147,7 +153,9 @@ function createQueue({ concurrency, maxQueue, maxQueuePerKey, waitMs }: Bounds) 
       waiting.set(key, own);
       queued += 1;
     });
-    return { late: performance.now() - arrival > waitMs };
+    const waited = performance.now() - arrival;
+    totals.waitSeconds += waited / 1_000;
+    return { late: waited > waitMs };
   }
 
   // The turn is passed on, so that no later call overtakes the waiting ones.
@@ -173,13 +181,18 @@ function createQueue({ concurrency, maxQueue, maxQueuePerKey, waitMs }: Bounds) 
     try {
       signal?.throwIfAborted();
       if (late) throw busy();
-      return await task();
+      const begin = performance.now();
+      try {
+        return await task();
+      } finally {
+        totals.workSeconds += (performance.now() - begin) / 1_000;
+      }
     } finally {
       leave();
     }
   }
 
-  return { run, reserve, queued: () => queued, running: () => running };
+  return { run, reserve, queued: () => queued, running: () => running, totals: () => ({ ...totals }) };
 }
 
 export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
@@ -233,5 +246,7 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
       queued: queue.queued(),
       running: queue.running(),
     }),
+
+    totals: queue.totals,
   };
 }

@@ -1,0 +1,102 @@
+// Metrics of statements and connections, and the figures that only the database knows.
+import type { Pool } from 'pg';
+import { type Definition, labelled, type Snapshot, single } from './definition.ts';
+
+const poolsOf = ({ deps }: Snapshot): [name: string, pool: Pool][] => [
+  ['requests', deps.pool],
+  ['reserved', deps.reservedPool],
+];
+
+const ofPools =
+  (read: (pool: Pool) => number) =>
+  (snapshot: Snapshot): Record<string, number> =>
+    Object.fromEntries(poolsOf(snapshot).map(([name, pool]) => [name, read(pool)]));
+
+const ofStatements =
+  (field: 'count' | 'failures' | 'seconds') =>
+  ({ tallies }: Snapshot): Record<string, number> =>
+    Object.fromEntries([...tallies.statements.byLabel].map(([label, tally]) => [label, tally[field]]));
+
+export const databaseMetrics: readonly Definition[] = [
+  single(
+    'gauge',
+    'castellan_database_up',
+    '1 if the database answered this scrape. While it is 0, the metrics of sessions, users and waiting mails are absent.',
+    ({ figures }) => (figures ? 1 : 0),
+  ),
+  labelled(
+    'counter',
+    'castellan_database_statements_total',
+    'SQL statements by their name, or their verb and table. Lookups that arrive together share one.',
+    'statement',
+    ofStatements('count'),
+  ),
+  labelled(
+    'counter',
+    'castellan_database_statement_failures_total',
+    'SQL statements that failed.',
+    'statement',
+    ofStatements('failures'),
+  ),
+  labelled(
+    'counter',
+    'castellan_database_statement_seconds_total',
+    'Time from sending SQL statements until their answers had come.',
+    'statement',
+    ofStatements('seconds'),
+  ),
+  {
+    name: 'castellan_database_statement_duration_seconds',
+    type: 'histogram',
+    help: 'Time from sending an SQL statement until its answer had come, of all statements.',
+    read: ({ tallies }) => [{ labels: {}, histogram: tallies.statements.durations }],
+  },
+  {
+    name: 'castellan_database_connections',
+    type: 'gauge',
+    help: 'Connections to the database. The pool `reserved` is for token lookups, the graph and probes.',
+    labels: ['pool', 'state'],
+    read: (snapshot) =>
+      poolsOf(snapshot).flatMap(([pool, { totalCount, idleCount }]) => [
+        { labels: { pool, state: 'used' }, value: totalCount - idleCount },
+        { labels: { pool, state: 'idle' }, value: idleCount },
+      ]),
+  },
+  labelled(
+    'gauge',
+    'castellan_database_connections_max',
+    'Connections that the pool may open.',
+    'pool',
+    ofPools((pool) => pool.options.max),
+  ),
+  labelled(
+    'gauge',
+    'castellan_database_connection_waiters',
+    'Statements and transactions that wait for a connection.',
+    'pool',
+    ofPools((pool) => pool.waitingCount),
+  ),
+  single(
+    'gauge',
+    'castellan_sessions_live',
+    'Live sessions of the database. Absent while the count is being corrected, for up to a minute.',
+    ({ figures }) => figures?.liveSessions,
+  ),
+  labelled('gauge', 'castellan_users', 'Users of the database.', 'state', ({ figures }) =>
+    figures
+      ? { active: figures.activeUsers, inactive: Math.max(0, figures.users - figures.activeUsers) }
+      : {},
+  ),
+  single(
+    'gauge',
+    'castellan_mails_waiting',
+    'Mails in the outbox that were neither sent nor given up. 10,000 stands for that many or more.',
+    ({ figures }) => figures?.waitingMails,
+  ),
+  single(
+    'gauge',
+    'castellan_mails_waiting_oldest_seconds',
+    'Age of the oldest waiting mail; 0 if none waits.',
+    ({ figures }) => figures?.oldestMailSeconds,
+  ),
+];

@@ -1,0 +1,41 @@
+// The figures of /metrics that only the database knows, in one cheap statement. It must not count a table that grows with
+// the number of users.
+import { sql } from 'kysely';
+import { onlyRow } from '../platform/db/sql.ts';
+import type { Db } from '../schema/database.ts';
+import { cheapLiveSessionCount } from '../schema/live-sessions.ts';
+
+export type DatabaseFigures = {
+  users: number;
+  activeUsers: number;
+  /** Null while the kept numbers are being corrected. */
+  liveSessions: number | null;
+  /** Mails that wait, at most `MOST_MAILS`. */
+  waitingMails: number;
+  /** Since the oldest of them was caused; 0 if none waits. */
+  oldestMailSeconds: number;
+};
+
+/** Counting more would cost more than a millisecond or two. */
+const MOST_MAILS = 10_000;
+
+export async function readFigures(db: Db): Promise<DatabaseFigures> {
+  const row = onlyRow(
+    await sql<Record<keyof DatabaseFigures, number | null>>`
+    select counted.users::float8 as users, counted.active::float8 as "activeUsers",
+      ${cheapLiveSessionCount}::float8 as "liveSessions", mails.waiting::float8 as "waitingMails",
+      coalesce(greatest(0, extract(epoch from now() - mails.oldest)), 0)::float8 as "oldestMailSeconds"
+    from (select sum(total) as users, sum(active) as active from user_counts) counted,
+      (select count(*) as waiting, min(created_at) as oldest from (
+        select created_at from outbox where sent_at is null and failed_at is null order by run_at limit ${sql.lit(MOST_MAILS)}) due) mails`.execute(
+      db,
+    ),
+  );
+  return {
+    users: row.users ?? 0,
+    activeUsers: row.activeUsers ?? 0,
+    liveSessions: row.liveSessions,
+    waitingMails: row.waitingMails ?? 0,
+    oldestMailSeconds: row.oldestMailSeconds ?? 0,
+  };
+}

@@ -1,0 +1,127 @@
+// Metrics of what an instance does besides answering: hashing, the graph, mails, jobs, the audit log.
+import { createHash } from 'node:crypto';
+import { auditStats } from '../modules/audit/service.ts';
+import { type Definition, labelled, single } from './definition.ts';
+
+// 48 bits, which a float64 holds exactly.
+const numberOf = (stamp: string): number => createHash('sha256').update(stamp).digest().readUIntBE(0, 6);
+
+export const workMetrics: readonly Definition[] = [
+  single(
+    'gauge',
+    'castellan_ready',
+    '1 if the instance serves requests: database, schema and keys are in place.',
+    ({ deps }) => (deps.readiness.ready && !deps.readiness.stopping ? 1 : 0),
+  ),
+  labelled(
+    'counter',
+    'castellan_password_hashes_total',
+    'Finished password hashes.',
+    'operation',
+    ({ deps }) => {
+      const { hashes, verifications } = deps.hasher.stats();
+      return { hash: hashes, verify: verifications };
+    },
+  ),
+  single(
+    'gauge',
+    'castellan_password_hashes_waiting',
+    'Calls that wait for their turn to hash.',
+    ({ deps }) => deps.hasher.stats().queued,
+  ),
+  single(
+    'gauge',
+    'castellan_password_hashes_running',
+    'Hashes that are being computed.',
+    ({ deps }) => deps.hasher.stats().running,
+  ),
+  single(
+    'counter',
+    'castellan_password_hash_refusals_total',
+    'Calls refused because the queue was full or their turn came too late.',
+    ({ deps }) => deps.hasher.totals().refused,
+  ),
+  single(
+    'counter',
+    'castellan_password_hash_wait_seconds_total',
+    'Time that calls waited for their turn to hash.',
+    ({ deps }) => deps.hasher.totals().waitSeconds,
+  ),
+  single(
+    'counter',
+    'castellan_password_hash_seconds_total',
+    'Time in which hashes were computed.',
+    ({ deps }) => deps.hasher.totals().workSeconds,
+  ),
+  single(
+    'gauge',
+    'castellan_graph_version',
+    'A number that stands for the state of the graph of roles and permissions in memory. It has no order: instances with the same number have the same graph.',
+    ({ deps }) => {
+      const { graph } = deps.graphSource.stats();
+      return graph && numberOf(graph.stamp);
+    },
+  ),
+  single(
+    'gauge',
+    'castellan_graph_roles',
+    'Roles in memory.',
+    ({ deps }) => deps.graphSource.stats().graph?.roles.size,
+  ),
+  labelled(
+    'counter',
+    'castellan_graph_renewals_total',
+    'Reads of the graph after a change: of everything (`all`), of what changed (`changed`), or `failed`.',
+    'extent',
+    ({ deps }) => deps.graphSource.stats().renewals,
+  ),
+  single(
+    'counter',
+    'castellan_graph_renewal_seconds_total',
+    'Time in which the graph was read.',
+    ({ deps }) => deps.graphSource.stats().seconds,
+  ),
+  labelled(
+    'counter',
+    'castellan_mail_attempts_total',
+    'Attempts of this instance to send a mail, by their end.',
+    'result',
+    ({ deps }) => {
+      const { sent, retried, givenUp } = deps.outbox.stats();
+      return { sent, retried, given_up: givenUp };
+    },
+  ),
+  {
+    name: 'castellan_job_runs_total',
+    type: 'counter',
+    help: 'Runs of periodic jobs in this instance. Each slot runs in one instance.',
+    labels: ['job_name', 'result'],
+    read: ({ jobs }) =>
+      jobs.flatMap(({ name, succeeded, failed }) => [
+        { labels: { job_name: name, result: 'succeeded' }, value: succeeded },
+        { labels: { job_name: name, result: 'failed' }, value: failed },
+      ]),
+  },
+  labelled(
+    'gauge',
+    'castellan_job_last_success_timestamp_seconds',
+    'When a periodic job last succeeded in this instance. Ask for the maximum over all instances.',
+    'job_name',
+    ({ jobs }) =>
+      Object.fromEntries(
+        jobs.flatMap(({ name, lastSuccessAt }) => (lastSuccessAt === null ? [] : [[name, lastSuccessAt]])),
+      ),
+  ),
+  single(
+    'gauge',
+    'castellan_audit_entries_waiting',
+    'Audit entries in memory that are not written yet.',
+    ({ deps }) => auditStats(deps).waiting,
+  ),
+  single(
+    'counter',
+    'castellan_audit_entries_lost_total',
+    'Audit entries that could not be written. The log names each.',
+    ({ deps }) => auditStats(deps).lost,
+  ),
+];
