@@ -1453,9 +1453,13 @@ export type Operations = {
   };
   /** List your live sessions */
   'GET /api/v1/auth/sessions': {
+    query?: {
+      page?: number;
+      size?: number;
+    };
     result: {
       data: Session[];
-      /** A sentence for people. */
+      pagination: Pagination;
       message: string;
     };
   };
@@ -1719,9 +1723,13 @@ export type Operations = {
     path: {
       user_id: string;
     };
+    query?: {
+      page?: number;
+      size?: number;
+    };
     result: {
       data: Session[];
-      /** A sentence for people. */
+      pagination: Pagination;
       message: string;
     };
   };
