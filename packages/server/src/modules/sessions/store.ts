@@ -1,6 +1,8 @@
 // SQL that starts, ends and lists sessions. Times come from the database; `is_live_session` defines which are live.
 // It must not delete rows: ended-rows.ts does. A transaction that adds a session must hold the user's row lock.
+import type { PageQuery } from '@castellan/contract/common';
 import { sql } from 'kysely';
+import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
@@ -225,12 +227,24 @@ export type LiveSession = Pick<
   | 'expires_at'
 >;
 
-export async function listLiveSessions(db: Db, userId: string): Promise<LiveSession[]> {
+/** The live sessions of a user. The first condition, part of the last one, is that of the index. */
+const liveSessionsOf = (userId: string) => sql`
+  sessions s join users u on u.id = s.user_id
+  where s.revoked_at is null and s.user_id = ${userId}
+    and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)`;
+
+export async function countLiveSessions(db: Db, userId: string): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::integer as total from ${liveSessionsOf(userId)}`.execute(db);
+  return rows[0]?.total ?? 0;
+}
+
+/** Returns one page of the user's live sessions, newest first. */
+export async function listLiveSessions(db: Db, userId: string, page: PageQuery): Promise<LiveSession[]> {
   const { rows } = await sql<LiveSession>`
     select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at
-    from sessions s join users u on u.id = s.user_id
-    where s.user_id = ${userId} and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
-    order by s.created_at desc, s.id desc`.execute(db);
+    from ${liveSessionsOf(userId)}
+    order by s.created_at desc, s.id desc limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows;
 }
 
