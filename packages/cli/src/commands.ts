@@ -115,4 +115,9 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'List, choose and remove what login stored.',
     load: () => import('./commands/profile.ts'),
   },
+  completion: {
+    heading: HERE,
+    summary: 'Print the script that makes bash, zsh or fish complete commands.',
+    load: () => import('./commands/completion.ts'),
+  },
 };
