@@ -160,7 +160,7 @@ export const others: { files: string[]; refused: string[]; message: string }[] =
     message: 'Production code imports nothing that exists for tests.',
   },
   {
-    files: ['packages/cli/src/{main,program,command,commands}.ts', 'packages/cli/src/commands/*.ts'],
+    files: ['packages/cli/src/{main,program,command,commands}.ts', 'packages/cli/src/{api,commands}/**'],
     refused: ['@castellan/server/**', '**/server/**', ...forTests],
     message: 'Help and usage errors must not load the server: import it in the file of the command.',
   },

@@ -27,7 +27,7 @@ type Argument = {
   choices?: readonly string[];
 };
 
-type Command = {
+export type Command = {
   /** One line for the list of commands. */
   summary: string;
   /** Replaces the generated text after the name of the command in its usage. */
@@ -51,4 +51,35 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
+/** A failure with an exit code of its own; other errors exit with 1. */
+export class Failure extends Error {
+  override name = 'Failure';
+  readonly exitCode: number;
+
+  constructor(exitCode: number, message: string) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
 export const yes = { flags: '--yes', help: 'Do not ask for confirmation.' } as const satisfies Option;
+
+/** Returns the value of an option that takes a text. */
+export function optionOf({ values }: Pick<Call, 'values'>, name: string): string | undefined {
+  const value = values[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Returns a required argument. The parser has checked that it is there. */
+export const argumentOf = (call: Pick<Call, 'arguments'>, name: string): string =>
+  String(call.arguments[name]);
+
+/** Returns an argument or an option that may be given several times. */
+export function listOf(call: Pick<Call, 'arguments' | 'values'>, name: string): string[] {
+  const value = call.arguments[name] ?? call.values[name] ?? [];
+  return Array.isArray(value) ? [...value] : [String(value)];
+}
+
+/** Returns the entries that are not undefined. */
+export const given = <T extends object>(entries: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined)) as never;

@@ -11,6 +11,9 @@ export type Entry = {
 
 const LOCAL = 'Run and maintain the service on this machine:';
 
+const API = 'Administer a running service over its API:';
+const HERE = 'Set up the command line:';
+
 export const commands: Readonly<Record<string, Entry>> = {
   serve: {
     heading: LOCAL,
@@ -46,5 +49,75 @@ export const commands: Readonly<Record<string, Entry>> = {
     heading: LOCAL,
     summary: 'Show every setting with its value, or list every wrong setting.',
     load: () => import('./commands/check-config.ts'),
+  },
+  user: {
+    heading: API,
+    summary: 'List, create, invite, change and delete users, their roles and sessions.',
+    load: () => import('./commands/user.ts'),
+  },
+  role: {
+    heading: API,
+    summary: 'List, create, change and delete roles and their permissions.',
+    load: () => import('./commands/role.ts'),
+  },
+  permission: {
+    heading: API,
+    summary: 'List, create and delete permissions; see who holds one.',
+    load: () => import('./commands/permission.ts'),
+  },
+  'role-group': {
+    heading: API,
+    summary: 'Sort roles into a tree.',
+    load: () => import('./commands/role-group.ts'),
+  },
+  'permission-group': {
+    heading: API,
+    summary: 'Sort permissions into a tree.',
+    load: () => import('./commands/permission-group.ts'),
+  },
+  'service-account': {
+    heading: API,
+    summary: 'List, create, change and delete service accounts.',
+    load: () => import('./commands/service-account.ts'),
+  },
+  key: {
+    heading: API,
+    summary: 'List, create, rotate and revoke API keys of service accounts.',
+    load: () => import('./commands/key.ts'),
+  },
+  session: {
+    heading: API,
+    summary: 'List and end live sessions.',
+    load: () => import('./commands/session.ts'),
+  },
+  audit: {
+    heading: API,
+    summary: 'List, follow and export the audit log.',
+    load: () => import('./commands/audit.ts'),
+  },
+  settings: {
+    heading: API,
+    summary: 'List the settings in force.',
+    load: () => import('./commands/settings.ts'),
+  },
+  can: {
+    heading: API,
+    summary: 'Tell whether somebody may do something, and why.',
+    load: () => import('./commands/can.ts'),
+  },
+  login: {
+    heading: HERE,
+    summary: 'Store the URL and an API key of a Castellan.',
+    load: () => import('./commands/login.ts'),
+  },
+  profile: {
+    heading: HERE,
+    summary: 'List, choose and remove what login stored.',
+    load: () => import('./commands/profile.ts'),
+  },
+  completion: {
+    heading: HERE,
+    summary: 'Print the script that makes bash, zsh or fish complete commands.',
+    load: () => import('./commands/completion.ts'),
   },
 };

@@ -1,7 +1,8 @@
 // The command line: runs the command, and prints errors with an exit code.
 // Only this file reads process.env. It must not load the server.
 import { readFileSync } from 'node:fs';
-import { UsageError } from './command.ts';
+import { printableLines } from './api/text.ts';
+import { Failure, UsageError } from './command.ts';
 import { run } from './program.ts';
 
 const print = (text: string): void => {
@@ -17,10 +18,17 @@ export async function main(): Promise<void> {
   try {
     await run({ environment: process.env, print }, process.argv.slice(2), version());
   } catch (error) {
-    process.exitCode = error instanceof UsageError ? 2 : 1;
-    process.stderr.write(`castellan: ${describe(error)}\n`);
+    process.exitCode = exitCodeOf(error);
+    // A command that has printed its answer fails without a message.
+    if (!(error instanceof Failure && error.message === ''))
+      process.stderr.write(`castellan: ${printableLines(describe(error))}\n`);
     if (process.env.LOG_LEVEL === 'debug' && error instanceof Error) process.stderr.write(`${error.stack}\n`);
   }
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError) return 2;
+  return error instanceof Failure ? error.exitCode : 1;
 }
 
 const version = (): string =>

@@ -3,6 +3,7 @@
 import { Argument, Command as CommanderCommand, CommanderError, Option } from 'commander';
 import { type Call, type CommandGroup, type Declaration, UsageError } from './command.ts';
 import { commands, type Entry } from './commands.ts';
+import { COMPLETE, candidates } from './completion.ts';
 
 type Program = CommanderCommand;
 type Host = Pick<Call, 'environment' | 'print'>;
@@ -94,6 +95,7 @@ const byDefault = ['serve'];
 /** Runs the command on the command line, `serve` if there is none. Rejects with a UsageError if it is wrong. */
 export async function run(host: Host, given: readonly string[], version: string): Promise<void> {
   const words = given.length === 0 ? byDefault : given;
+  if (words[0] === COMPLETE) return complete(host, words.slice(1));
   const isHelp = words[0] === 'help';
   const names = isHelp ? words.slice(1) : words;
   if (names[0] === '--version') return host.print(`castellan ${version}`);
@@ -105,6 +107,13 @@ export async function run(host: Host, given: readonly string[], version: string)
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw usageError(error, command, path);
   }
+}
+
+async function complete(host: Host, words: readonly string[]): Promise<void> {
+  const names = words[0] === 'help' ? words.slice(1) : words;
+  const program = await createProgram(host, names.slice(0, 1));
+  const found = await candidates(program, names, host.environment);
+  if (found.length > 0) host.print(found.join('\n'));
 }
 
 /** Finds the command that is named. `isUnknown`: a word follows that is none of its commands. */

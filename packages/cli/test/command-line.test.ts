@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { temporaryFolder } from '@castellan/embedded-postgres/testing';
 import { settingDefinitions } from '@castellan/server/settings';
 import { castellan, program } from './castellan.ts';
@@ -155,4 +159,24 @@ test('an unreachable database server causes one line of output and exit code 1',
   });
   assert.equal(code, 1);
   assert.match(err, /^castellan: connect ECONNREFUSED 127\.0\.0\.1:9\. Start PostgreSQL, .+\n$/);
+});
+
+test('a real bash completes, and runs nothing of what is typed', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'castellan-bash-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const program = fileURLToPath(new URL('../castellan.mjs', import.meta.url));
+  await writeFile(join(folder, 'castellan'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
+    mode: 0o755,
+  });
+  const script = `
+    set -eu
+    source <(castellan completion bash)
+    complete -p castellan
+    press_tab() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _castellan; echo "[\${COMPREPLY[*]-}]"; }
+    press_tab castellan user sess
+    press_tab castellan user get '$(touch ${folder}/ran)' --pro
+    ls ${folder}`;
+  const env = { PATH: `${folder}:${process.env.PATH}` };
+  const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], { env });
+  assert.equal(stdout, 'complete -o default -F _castellan castellan\n[sessions]\n[--profile]\ncastellan\n');
 });

@@ -1,0 +1,197 @@
+// `castellan key …`: the API keys of service accounts. A new key is shown once, or written to a file.
+import { open } from 'node:fs/promises';
+import type { ApiKey, NewApiKey } from '@castellan/sdk';
+import { change, destructiveOptions, dryRun, idempotency, report, retryOption } from '../api/changes.ts';
+import { type Api, apiOptions, overApi } from '../api/connection.ts';
+import { serviceAccountId } from '../api/names.ts';
+import { type Column, tableOf } from '../api/output.ts';
+import { nameArgument } from '../api/standard.ts';
+import { jsonText, printable } from '../api/text.ts';
+import {
+  argumentOf,
+  type CommandGroup,
+  Failure,
+  listOf,
+  type Option,
+  optionOf,
+  UsageError,
+} from '../command.ts';
+
+const account = nameArgument('service account', 'account');
+const key = { name: '<key>', help: 'The id, the prefix or the name of the API key.' };
+const accountOf = (api: Api) => serviceAccountId(api, argumentOf(api.call, 'account'));
+
+const columns: readonly Column<ApiKey>[] = [
+  ['NAME', ({ name }) => name],
+  ['PREFIX', ({ prefix }) => prefix],
+  ['STATE', stateOf],
+  ['EXPIRES', ({ expires_at }) => expires_at],
+  ['LAST USED', ({ last_used_at }) => last_used_at],
+  ['NARROWED TO', ({ permissions }) => permissions],
+  ['ID', ({ id }) => id],
+];
+
+function stateOf({ revoked_at, expires_at }: ApiKey): string {
+  if (revoked_at !== null) return 'revoked';
+  return expires_at !== null && Date.parse(expires_at) <= Date.now() ? 'expired' : 'live';
+}
+
+const fileOption: Option = {
+  flags: '--to <file>',
+  help: 'Write the key to this new file, which only you can read, instead of printing it.',
+};
+const expiryOption: Option = {
+  flags: '--expires <time>',
+  help: 'When it ends, such as 2027-01-01T00:00:00Z.',
+};
+
+/** Reserves the file before the key is made, because the service shows the key only once. */
+async function deliver(api: Api, make: () => Promise<{ result: { data: NewApiKey } } | null>): Promise<void> {
+  const file = optionOf(api.call, 'to');
+  const handle = file === undefined || api.call.values['dry-run'] === true ? undefined : await reserve(file);
+  try {
+    const answer = await make();
+    if (!answer) return;
+    const { key: text, ...shown } = answer.result.data;
+    if (text === undefined)
+      throw new Failure(
+        1,
+        `the key ${shown.prefix} was created by an earlier request, and is shown only once. Rotate it to get another.`,
+      );
+    await handle?.writeFile(`${text}\n`);
+    if (api.call.values.json === true)
+      api.call.print(jsonText({ ...answer.result, data: handle ? shown : answer.result.data }, 2));
+    else api.call.print(handle ? `Key ${shown.prefix} is in ${printable(String(file))}.` : text);
+    if (!handle && api.call.values.json !== true)
+      process.stderr.write('This is the only time that the key is shown. Keep it secret.\n');
+  } finally {
+    await handle?.close();
+  }
+}
+
+async function reserve(file: string) {
+  try {
+    return await open(file, 'wx', 0o600);
+  } catch (error) {
+    throw new UsageError(
+      `--to ${file}: ${Object(error).code === 'EEXIST' ? 'the file exists' : Object(error).code}. No key was created.`,
+    );
+  }
+}
+
+/** Finds a key by id, prefix or name. Only live keys are found by name. */
+async function keyOf(api: Api, service_account_id: string): Promise<ApiKey> {
+  const text = argumentOf(api.call, 'key');
+  const { data } = await api.client.get('/api/v1/service-accounts/{service_account_id}/keys', {
+    path: { service_account_id },
+  });
+  const exact = data.find(({ id, prefix }) => id === text.toLowerCase() || prefix === text);
+  if (exact) return exact;
+  const named = data.filter((one) => one.name === text && stateOf(one) === 'live');
+  const [first, ...others] = named;
+  if (!first) throw new Failure(3, `there is no API key "${text}". Nothing was changed.`);
+  if (others.length > 0)
+    throw new Failure(
+      1,
+      `${named.length} live keys are named "${text}". Nothing was changed. Use the prefix: ${named.map(({ prefix }) => prefix).join(', ')}.`,
+    );
+  return first;
+}
+
+export const declaration: CommandGroup = {
+  commands: {
+    list: {
+      summary: 'List the API keys of a service account.',
+      arguments: [account],
+      options: apiOptions,
+      run: overApi(async (api) => {
+        const body = await api.client.get('/api/v1/service-accounts/{service_account_id}/keys', {
+          path: { service_account_id: await accountOf(api) },
+        });
+        if (api.call.values.json === true) api.call.print(jsonText(body, 2));
+        else tableOf(api, columns)(body.data);
+      }),
+    },
+    create: {
+      summary: 'Create an API key.',
+      arguments: [account, { name: '<name>', help: 'A name for the key, such as the machine that uses it.' }],
+      options: [
+        expiryOption,
+        { flags: '--permission <name>', help: 'Narrow the key to this permission. Repeatable.', list: true },
+        fileOption,
+        retryOption,
+        dryRun,
+        ...apiOptions,
+      ],
+      run: overApi(async (api) => {
+        const { call } = api;
+        const permissions = listOf(call, 'permission');
+        const body = {
+          name: argumentOf(call, 'name'),
+          expires_at: optionOf(call, 'expires') ?? null,
+          permissions: permissions.length === 0 ? null : permissions,
+        };
+        const path = { service_account_id: await accountOf(api) };
+        await deliver(api, () =>
+          change(api, 'POST /api/v1/service-accounts/{service_account_id}/keys', {
+            path,
+            body,
+            ...idempotency(call),
+          }),
+        );
+      }),
+    },
+    rotate: {
+      summary: 'Replace an API key by a new one.',
+      arguments: [account, key],
+      options: [
+        { flags: '--overlap <seconds>', help: 'How long the replaced key is still accepted.' },
+        expiryOption,
+        fileOption,
+        retryOption,
+        dryRun,
+        ...apiOptions,
+      ],
+      run: overApi(async (api) => {
+        const { call } = api;
+        const overlap = optionOf(call, 'overlap');
+        if (overlap !== undefined && !/^\d+$/.test(overlap))
+          throw new UsageError('--overlap must be a number of seconds.');
+        const service_account_id = await accountOf(api);
+        const { id } = await keyOf(api, service_account_id);
+        const expires_at = optionOf(call, 'expires');
+        const body = {
+          ...(overlap === undefined ? {} : { overlap_seconds: Number(overlap) }),
+          ...(expires_at === undefined ? {} : { expires_at }),
+        };
+        await deliver(api, () =>
+          change(api, 'POST /api/v1/service-accounts/{service_account_id}/keys/{key_id}/rotate', {
+            path: { service_account_id, key_id: id },
+            body,
+            ...idempotency(call),
+          }),
+        );
+      }),
+    },
+    revoke: {
+      summary: 'Revoke an API key at once.',
+      arguments: [account, key],
+      options: [...destructiveOptions, ...apiOptions],
+      run: overApi(async (api) => {
+        const service_account_id = await accountOf(api);
+        const { id, name, prefix } = await keyOf(api, service_account_id);
+        const answer = await change(
+          api,
+          'DELETE /api/v1/service-accounts/{service_account_id}/keys/{key_id}',
+          { path: { service_account_id, key_id: id } },
+          {
+            consequences: [
+              `The key ${prefix} (${name}) and its access tokens are refused at once. This cannot be undone.`,
+            ],
+          },
+        );
+        report(api, answer, `Key ${prefix} revoked.`);
+      }),
+    },
+  },
+};

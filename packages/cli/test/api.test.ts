@@ -1,0 +1,378 @@
+// The commands over the API, against one service. They run in this process; only what concerns the process itself (exit
+// codes, standard input, the file of profiles) runs in one of its own.
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { newEmail, PASSWORD, startTestService, type TestService } from '@castellan/testing/harness';
+import { addServiceAccount, type TestServiceAccount } from '@castellan/testing/service-accounts/accounts';
+import { Failure, UsageError } from '../src/command.ts';
+import { run } from '../src/program.ts';
+import { castellan } from './castellan.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+let service: TestService;
+let admin: TestServiceAccount;
+let folder: string;
+let environment: Record<string, string>;
+
+before(async () => {
+  service = await startTestService({ after: (hook) => void cleanups.push(hook) });
+  const [role] = await service.sql<{ id: string }>("select id from roles where name = 'Admin'");
+  admin = await addServiceAccount(service, { name: 'Operator', roles: [role?.id ?? ''] });
+  folder = await mkdtemp(join(tmpdir(), 'castellan-cli-'));
+  environment = {
+    CASTELLAN_URL: service.url,
+    CASTELLAN_API_KEY: admin.key,
+    CASTELLAN_CONFIG: join(folder, 'config.json'),
+  };
+});
+after(async () => {
+  for (const cleanup of cleanups) await cleanup();
+  await rm(folder, { recursive: true, force: true });
+});
+
+type Outcome = { out: string; code: number; error: string };
+
+/** Runs a command in this process. */
+async function cli(words: string[], own: Record<string, string> = {}): Promise<Outcome> {
+  const lines: string[] = [];
+  const host = { environment: { ...environment, ...own }, print: (text: string) => void lines.push(text) };
+  try {
+    await run(host, words, '0.0.0');
+    return { out: lines.join('\n'), code: 0, error: '' };
+  } catch (error) {
+    assert.ok(error instanceof Error);
+    const code = error instanceof UsageError ? 2 : error instanceof Failure ? error.exitCode : 1;
+    return { out: lines.join('\n'), code, error: error.message };
+  }
+}
+
+async function ok(...words: string[]): Promise<string> {
+  const { out, code, error } = await cli(words);
+  assert.deepEqual({ code, error }, { code: 0, error: '' }, words.join(' '));
+  return out;
+}
+
+// The shape of the body is what the test is about.
+const json = async (...words: string[]) => JSON.parse(await ok(...words, '--json'));
+const lines = (text: string) => text.split('\n').map((line) => JSON.parse(line));
+
+async function file(name: string, rows: readonly unknown[]): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))).join('\n'));
+  return path;
+}
+
+const invite = async (email = newEmail()) => {
+  await ok('user', 'invite', '--email', email, '--first-name', 'Ada', '--last-name', 'Byron');
+  return email;
+};
+
+describe('users', () => {
+  test('a user is invited by mail, found, changed, deactivated, activated and deleted', async () => {
+    const email = await invite();
+    const { text } = await service.mailTo(email);
+    assert.match(text, /\/reset#token=/);
+    assert.match(
+      await ok('user', 'list', '--search', email),
+      new RegExp(`^EMAIL +NAME .+\n${email} +Ada Byron +active +- `),
+    );
+    assert.match(await ok('user', 'get', email), /^email: .+\n.+Ada Byron\n[\s\S]*version: +\d+$/);
+    const { data } = await json('user', 'get', email);
+    assert.equal(await ok('user', 'update', data.id.toUpperCase(), '--last-name', ''), 'User changed.');
+    assert.equal((await json('user', 'get', email)).data.last_name, '');
+    assert.equal(await ok('user', 'deactivate', email, '--yes'), 'User deactivated.');
+    const mails = service.mails().length;
+    const refused = await cli(['user', 'reset-password', email]);
+    assert.match(refused.error, /is not active\. No mail was sent/);
+    await ok('user', 'activate', email);
+    await ok('user', 'unlock', email);
+    await ok('user', 'reset-password', email);
+    assert.match((await service.mailTo(email, 1)).text, /\/reset#token=/);
+    assert.equal(service.mails().length, mails + 1);
+    await ok('user', 'delete', email, '--yes');
+    assert.deepEqual(await cli(['user', 'get', email]), {
+      out: '',
+      code: 3,
+      error: `there is no user "${email}". Nothing was changed.`,
+    });
+  });
+
+  test('roles are added and removed one by one, also when somebody else changes the user meanwhile', async () => {
+    const email = await invite();
+    const roles = async () =>
+      (await json('user', 'get', email)).data.roles.map(({ name }: { name: string }) => name).sort();
+    await Promise.all([
+      ok('user', 'roles', 'add', email, 'manager'),
+      ok('user', 'roles', 'add', email, 'User'),
+    ]);
+    assert.deepEqual(await roles(), ['Manager', 'User']);
+    assert.equal(await ok('user', 'roles', 'add', email, 'User'), 'Nothing to change.');
+    await ok('user', 'roles', 'remove', email, 'Manager');
+    assert.deepEqual(await roles(), ['User']);
+    await ok('user', 'roles', 'set', email, 'Manager', 'Service');
+    assert.deepEqual(await roles(), ['Manager', 'Service']);
+    assert.match(
+      await ok('user', 'permissions', email),
+      /^PERMISSION +THROUGH\n[\s\S]*^user\.read +Manager$/m,
+    );
+    assert.match(await ok('can', email, 'user.read'), /^yes: a role gives it\n {2}through the role Manager/);
+    const no = await cli(['can', email, 'users.delete']);
+    assert.deepEqual([no.code, no.error], [1, '']);
+    assert.match(no.out, /^no: no role gives it/);
+  });
+
+  test('--dry-run shows the request and its effect, and changes nothing', async () => {
+    const email = await invite();
+    const before = await json('user', 'get', email);
+    const shown = await ok('user', 'roles', 'add', email, 'Manager', '--dry-run');
+    assert.match(
+      shown,
+      /^Nothing was changed\. .+\n {2}POST \/api\/v1\/users\/[\s\S]+ {2}gain user\.read: 1$/m,
+    );
+    const { request, preview } = await json('user', 'deactivate', email, '--dry-run');
+    assert.deepEqual([request.method, request.body], ['PUT', { is_active: false }]);
+    assert.equal(preview.would_be_refused, null);
+    await ok('user', 'sessions', 'end', email, '--dry-run');
+    const names = ['--email', newEmail(), '--first-name', 'No', '--last-name', 'One'];
+    assert.match(await ok('user', 'create', ...names, '--dry-run'), /"password":"\(not shown\)"/);
+    const refused = await cli(['role', 'delete', 'Admin', '--dry-run']);
+    assert.match(
+      refused.error,
+      /^the change would be refused: .+\(system_role_protected\)$|^the change would be refused: /,
+    );
+    assert.equal(refused.code, 1);
+    assert.deepEqual(await json('user', 'get', email), before);
+    assert.equal((await cli(['user', 'get', names[1] ?? ''])).code, 3);
+  });
+
+  test('bulk: each row gets a verdict, and a wrong one stops no other', async () => {
+    const [good, other] = [newEmail(), newEmail()];
+    const row = { email: good, first_name: 'A', last_name: 'B', password: PASSWORD };
+    const path = await file('users.ndjson', [
+      row,
+      'not JSON',
+      row,
+      { ...row, email: other, roles: ['User'] },
+      { ...row, roles: ['Nobody'] },
+      [],
+      '',
+    ]);
+    const { code, error, out } = await cli(['user', 'create', '--from', path, '--json']);
+    assert.deepEqual(
+      [code, error],
+      [1, '4 of 6 rows were refused and changed nothing: 2, 3, 5, 6. The others were carried out.'],
+    );
+    const verdicts = lines(out);
+    assert.deepEqual(
+      verdicts.map(({ row, ok, code }) => [row, ok, code]),
+      [
+        [1, true, undefined],
+        [2, false, undefined],
+        [3, false, 'email_taken'],
+        [4, true, undefined],
+        [5, false, undefined],
+        [6, false, undefined],
+      ],
+    );
+    assert.ok(!out.includes(PASSWORD));
+    const { data } = await json('user', 'get', other);
+    assert.deepEqual([data.id, data.roles.length], [verdicts[3].id, 1]);
+    const dead = await addServiceAccount(service, { revoked: true });
+    const stopped = await cli(['user', 'invite', '--from', path], { CASTELLAN_API_KEY: dead.key });
+    assert.equal(stopped.code, 4);
+    assert.match(stopped.error, /^stopped at row 1: /);
+    assert.equal((await cli(['user', 'create', '--from', join(folder, 'none')])).code, 2);
+  });
+
+  test('lists are read to the end, each user once', async () => {
+    for (let count = 0; count < 3; count += 1) await invite();
+    const { data } = await json('user', 'list');
+    const ids = lines(await ok('user', 'list', '--all', '--size', '2', '--json')).map(({ id }) => id);
+    assert.equal(new Set(ids).size, data.total);
+    assert.equal(ids.length, data.total);
+    assert.equal((await ok('user', 'list', '--size', '2')).split('\n').length, 3);
+    assert.equal((await cli(['user', 'list', '--size', '0'])).code, 2);
+  });
+
+  test('a name that would drive the terminal is escaped', async () => {
+    const email = await invite();
+    await service.sql("update users set first_name = E'\\x1b]0;owned\\x07\\u202e' where email = $1", [email]);
+    for (const args of [[], ['--json'], ['--all', '--json']]) {
+      const out = await ok('user', 'list', '--search', email, ...args);
+      assert.ok(!/\p{Cc}(?<!\n)|\p{Bidi_Control}/u.test(out));
+      assert.match(out, /\\u001b\]0;owned\\u0007\\u202e/);
+    }
+  });
+});
+
+describe('roles, permissions and groups', () => {
+  test('groups, permissions and roles are created, named, changed and deleted', async () => {
+    await ok('permission-group', 'create', 'Kitchen', '--description', 'Food');
+    await ok('permission-group', 'create', 'Oven', '--parent', 'kitchen');
+    for (const name of ['open', 'close'])
+      assert.equal(
+        await ok('permission', 'create', name, '--group', 'Oven'),
+        `Permission Oven.${name} created.`,
+      );
+    assert.match(await ok('permission', 'list', '--own'), /^NAME +GROUP [\s\S]*^Oven\.open +Oven /m);
+    assert.match(
+      await ok('permission-group', 'get', 'Oven'),
+      /^permissions: +Oven\.(open, Oven\.close|close, Oven\.open)$/m,
+    );
+    await ok('role-group', 'create', 'Staff');
+    await ok('role', 'create', 'Cook', '--permission', 'oven.open', '--role-group', 'Staff');
+    await ok('role', 'permissions', 'add', 'Cook', 'OVEN.CLOSE');
+    assert.match(
+      await ok('role', 'permissions', 'list', 'cook'),
+      /^PERMISSION +GROUP +ID\nOven\.(close[\s\S]+\nOven\.open|open[\s\S]+\nOven\.close)/,
+    );
+    await ok('role', 'permissions', 'remove', 'Cook', 'oven.open');
+    await ok('role-group', 'update', 'Staff', '--name', 'Crew');
+    assert.match(await ok('role-group', 'get', 'Crew'), /^roles: +Cook$/m);
+    const { version } = (await json('role', 'list', '--pattern', 'Cook')).data[0];
+    const outdated = String((version ?? 0) + 1_000);
+    const raced = await cli(['role', 'update', 'Cook', '--description', 'x', '--if-version', outdated]);
+    assert.equal(raced.code, 1);
+    assert.match(raced.error, /\(precondition_failed, request .+\)\nNothing was changed\. Somebody else/);
+    await ok('role', 'update', 'Cook', '--description', 'Cooks');
+    assert.equal((await cli(['role', 'delete', 'Cook', '--yes'])).code, 1);
+    await ok('role', 'permissions', 'remove', 'Cook', 'oven.close');
+    await ok('role-group', 'roles', 'remove', 'Crew', 'Cook');
+    await ok('role-group', 'roles', 'add', 'Crew', 'Cook');
+    assert.match(
+      await ok('permission', 'holders', 'user.read', '--superusers'),
+      /^user +First Administrator +admin@example\.com/m,
+    );
+    assert.match(await ok('role', 'holders', 'Admin'), /^service_account +Operator +- +yes/m);
+    await ok('role', 'delete', 'Cook', '--yes');
+    await ok('role-group', 'delete', 'Crew', '--yes');
+    for (const name of ['oven.open', 'oven.close']) await ok('permission', 'delete', name, '--yes');
+    await ok('permission-group', 'delete', 'Oven', '--yes');
+    await ok('permission-group', 'delete', 'Kitchen', '--yes');
+  });
+
+  test('permissions of many roles are set from rows, each role as a whole or not at all', async () => {
+    for (const name of ['Night', 'Day']) await ok('role', 'create', name, '--permission', 'role.read');
+    const path = await file('roles.ndjson', [
+      { role: 'Night', permissions: ['user.read', 'no.such'] },
+      { role: 'Day', permissions: ['user.read'] },
+      { role: 'Noon', permissions: [] },
+      { role: 'Day' },
+    ]);
+    const { code, out } = await cli(['role', 'permissions', 'set', '--from', path]);
+    assert.equal(code, 1);
+    assert.deepEqual(
+      out.split('\n').map((line) => line.slice(0, 14)),
+      ['row 1: refused', 'row 2: Day: 1 ', 'row 3: refused', 'row 4: refused'],
+    );
+    const names = async (role: string) =>
+      (await json('role', 'get', role)).data.permissions.map(({ name }: { name: string }) => name);
+    assert.deepEqual([await names('Night'), await names('Day')], [['role.read'], ['user.read']]);
+  });
+});
+
+describe('service accounts, keys, sessions, settings and audit', () => {
+  test('a key goes to a file that only its owner reads, works, is rotated and revoked', async () => {
+    await ok('service-account', 'create', 'Shop', '--role', 'Service');
+    const path = join(folder, 'shop.key');
+    assert.match(await ok('key', 'create', 'Shop', 'web-1', '--to', path), /^Key castellan_\w{12} is in /);
+    const key = (await readFile(path, 'utf8')).trim();
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+    const again = await cli(['key', 'create', 'Shop', 'web-2', '--to', path]);
+    assert.deepEqual([again.code, again.error], [2, `--to ${path}: the file exists. No key was created.`]);
+    assert.equal((await json('key', 'list', 'Shop')).data.length, 1);
+    const own = { CASTELLAN_API_KEY: '', CASTELLAN_API_KEY_FILE: path };
+    const denied = await cli(['user', 'list'], own);
+    assert.equal(denied.code, 4);
+    assert.match(denied.error, /request .+\)\nNothing was changed\. .+ needs the permission users\.read\.$/);
+    assert.equal((await cli(['can', 'admin@example.com', 'x.y', '--type', 'user'], own)).code, 4);
+    const rotated = await json('key', 'rotate', 'Shop', 'web-1', '--overlap', '0');
+    assert.notEqual(rotated.data.key, key);
+    assert.equal((await cli(['user', 'list'], own)).code, 4);
+    await ok('key', 'revoke', 'Shop', rotated.data.prefix, '--yes');
+    assert.match(await ok('key', 'list', 'Shop'), /revoked/);
+    await ok('service-account', 'update', 'Shop', '--active', 'no');
+    assert.match(await ok('service-account', 'list', '--search', 'Shop'), /^Shop +no +Service/m);
+    await ok('service-account', 'delete', 'Shop', '--yes');
+  });
+
+  test('sessions are listed and ended', async () => {
+    const email = newEmail();
+    const row = { email, first_name: 'S', last_name: 'T', password: PASSWORD };
+    await ok('user', 'create', '--from', await file('session.ndjson', [row]));
+    for (let count = 0; count < 3; count += 1)
+      assert.equal((await service.client().login({ email, password: PASSWORD })).status, 200);
+    const { data } = await json('session', 'list', '--user', email);
+    assert.equal(data.length, 3);
+    await ok('session', 'end', data[0].id, '--yes');
+    assert.equal((await json('user', 'sessions', 'list', email)).data.length, 2);
+    assert.equal((await cli(['session', 'end', '--yes'])).code, 2);
+    await ok('session', 'end', '--user', email, '--yes');
+    assert.equal(
+      await ok('user', 'sessions', 'list', email),
+      'STARTED  LAST USED  ADDRESS  NETWORK  PROGRAM  ID',
+    );
+  });
+
+  test('settings and the audit log are read', async () => {
+    assert.match(await ok('settings', 'list', '--changed'), /^SECRET_KEY +\(not shown\) +environment$/m);
+    const email = await invite();
+    assert.match(
+      await ok('audit', 'list', '--action', 'user_created'),
+      new RegExp(`user_created +Operator +user ${email}`),
+    );
+    const { code, out } = await castellan(
+      ['audit', 'export', '--action', 'user_created', '--format', 'csv'],
+      environment,
+    );
+    assert.equal(code, 0);
+    assert.match(out, /^id,actor_id,/);
+  });
+});
+
+describe('the connection', () => {
+  test('login stores a live key for its URL alone, in a file that nobody else reads', async () => {
+    const own = { CASTELLAN_CONFIG: join(folder, 'own', 'config.json') };
+    const login = (key: string, ...more: string[]) =>
+      castellan(['login', '--url', service.url, ...more], own, `${key}\n`);
+    const wrong = await login('castellan_wrong');
+    assert.equal(wrong.code, 4);
+    assert.match(wrong.err, /\(api_key_invalid, request /);
+    const { code, out, err } = await login(admin.key, '--profile', 'test');
+    assert.deepEqual([code, err], [0, '']);
+    assert.ok(!out.includes(admin.key));
+    assert.equal((await stat(own.CASTELLAN_CONFIG)).mode & 0o777, 0o600);
+    const stored = { ...own, CASTELLAN_URL: '', CASTELLAN_API_KEY: '' };
+    assert.equal((await cli(['role', 'list'], stored)).code, 0);
+    assert.equal((await cli(['role', 'list', '--profile', 'none'], stored)).code, 2);
+    const other = await cli(['role', 'list', '--url', 'http://127.0.0.1:9'], stored);
+    assert.equal(other.code, 4);
+    assert.match(other.error, /^there is no API key for http:\/\/127\.0\.0\.1:9\. /);
+    assert.equal((await cli(['profile', 'list'], stored)).out, `*  test  ${service.url}`);
+    await writeFile(own.CASTELLAN_CONFIG, await readFile(own.CASTELLAN_CONFIG), { mode: 0o644 });
+    assert.equal((await cli(['profile', 'use', 'none'], stored)).code, 3);
+    assert.equal((await cli(['profile', 'remove', 'test'], stored)).code, 0);
+    assert.equal((await cli(['role', 'list'], stored)).code, 4);
+    await writeFile(join(folder, 'open.json'), '{}', { mode: 0o644 });
+    const open = await cli(['role', 'list'], { ...stored, CASTELLAN_CONFIG: join(folder, 'open.json') });
+    assert.match(open.error, /^other users can read the API keys/);
+  });
+
+  test('no key crosses a network without encryption, unless that is allowed', async () => {
+    const refused = await cli(['role', 'list', '--url', 'http://id.example.com']);
+    assert.equal(refused.code, 2);
+    assert.match(refused.error, /is not encrypted/);
+  });
+
+  test('an unreachable service is exit code 5, a refused key 4, an unknown id 3', async () => {
+    const gone = await cli(['role', 'list'], { CASTELLAN_URL: 'http://127.0.0.1:9' });
+    assert.equal(gone.code, 5);
+    assert.match(gone.error, /\(network_error\)\nhttp:\/\/127\.0\.0\.1:9 gave no answer\./);
+    assert.equal((await cli(['role', 'list'], { CASTELLAN_API_KEY: 'castellan_x' })).code, 4);
+    assert.equal((await cli(['role', 'get', '01234567-89ab-4def-8123-456789abcdef'])).code, 3);
+    assert.equal((await cli(['user', 'delete', 'admin@example.com'])).code, 1);
+  });
+});
