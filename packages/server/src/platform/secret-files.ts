@@ -47,23 +47,30 @@ export function readSecretFiles(
     else {
       filled[name] = read.text;
       files.set(name, path);
-      if (read.isOpen && !source.isCredential)
+      if (read.isOpen && !source.isPrivate)
         warnings.push(`${shown} (${path}) can be read by every user of the machine. Run: chmod o= ${path}`);
     }
   }
   return { environment: filled, files, problems, warnings };
 }
 
-type Source = { shown: string; path?: string; isCredential?: boolean };
+/** `isPrivate`: only this service sees the file, whatever its mode says. */
+type Source = { shown: string; path?: string; isPrivate?: boolean };
+
+/** Docker and Podman mount secrets here, for the container alone, and readable by all of its users. */
+const CONTAINER_SECRETS = '/run/secrets/';
 
 function sourcesOf(name: string, environment: Environment): Source[] {
   const sources: Source[] = [];
   if (environment[name]?.trim()) sources.push({ shown: `the variable ${name}` });
   const path = environment[fileVariable(name)]?.trim();
-  if (path) sources.push({ shown: fileVariable(name), path });
+  if (path) {
+    const isPrivate = path.startsWith(CONTAINER_SECRETS);
+    sources.push({ shown: fileVariable(name), path, isPrivate });
+  }
   const folder = environment.CREDENTIALS_DIRECTORY;
   if (folder && existsSync(join(folder, name)))
-    sources.push({ shown: `the systemd credential ${name}`, path: join(folder, name), isCredential: true });
+    sources.push({ shown: `the systemd credential ${name}`, path: join(folder, name), isPrivate: true });
   return sources;
 }
 
