@@ -45,6 +45,16 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'Fill the database of a new service with a made-up company, to try it out.',
     load: () => import('./commands/demo.ts'),
   },
+  import: {
+    heading: LOCAL,
+    summary: 'Create users, roles and role groups from a file, with the password hashes of other systems.',
+    load: () => import('./commands/import.ts'),
+  },
+  export: {
+    heading: LOCAL,
+    summary: 'Write users, roles and role groups to a file that `import` reads.',
+    load: () => import('./commands/export.ts'),
+  },
   'check-config': {
     heading: LOCAL,
     summary: 'Show every setting with its value, or list every wrong setting.',
