@@ -10,6 +10,7 @@ export const declaration: CommandGroup = {
   commands: {
     users: {
       summary: 'Write all users to a file that `import users` reads.',
+      usage: '--to <file> [options]',
       options: [
         target,
         {
@@ -22,11 +23,13 @@ export const declaration: CommandGroup = {
     },
     roles: {
       summary: 'Write all roles to a file that `import roles` reads.',
+      usage: '--to <file> [options]',
       options: [target],
       run: async (call) => (await import('../import/export.ts')).exportCommand(call, 'roles'),
     },
     groups: {
       summary: 'Write all role groups to a file that `import groups` reads.',
+      usage: '--to <file> [options]',
       options: [target],
       run: async (call) => (await import('../import/export.ts')).exportCommand(call, 'groups'),
     },

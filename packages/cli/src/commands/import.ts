@@ -22,6 +22,7 @@ export const declaration: CommandGroup = {
   commands: {
     users: {
       summary: 'Create users from a file, with the password hashes of the system that they come from.',
+      usage: '--from <file> [options]',
       options: [
         ...source,
         {
@@ -49,6 +50,7 @@ export const declaration: CommandGroup = {
     },
     roles: {
       summary: 'Create roles from a file, with their role groups and permissions by name.',
+      usage: '--from <file> [options]',
       options: [
         ...source,
         {
@@ -61,6 +63,7 @@ export const declaration: CommandGroup = {
     },
     groups: {
       summary: 'Create role groups from a file, with their parents by name, in any order.',
+      usage: '--from <file> [options]',
       options: source,
       details: ['A role group that exists is left alone.'],
       run: async (call) => (await import('../import/import-records.ts')).importRecordsCommand(call, 'groups'),
