@@ -89,6 +89,7 @@ export const platform: Record<string, string[]> = {
   security: ['.'],
   mail: ['.'],
   db: ['.'],
+  sinks: ['.'],
   tracing: ['.', 'db'],
   http: ['.', 'limits', 'security', 'db', 'tracing'],
   metrics: ['.', 'db', 'http'],
