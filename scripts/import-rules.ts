@@ -92,6 +92,7 @@ export const platform: Record<string, string[]> = {
   security: ['.', 'security/password-hashes'],
   mail: ['.'],
   db: ['.'],
+  sinks: ['.'],
   tracing: ['.', 'db'],
   http: ['.', 'limits', 'security', 'db', 'tracing'],
   metrics: ['.', 'db', 'http'],

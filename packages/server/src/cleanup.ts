@@ -2,6 +2,7 @@
 // A failed part must not stop the others.
 import { join } from 'node:path';
 import type { Deps } from './deps.ts';
+import { forgetAbandonedSink } from './modules/audit/sink-store.ts';
 import { deleteOldEntries } from './modules/audit/store.ts';
 import { deleteExpiredOneTimeTokens } from './modules/auth/one-time-tokens.ts';
 import { deleteIdleAttempts } from './modules/lockout/service.ts';
@@ -25,6 +26,8 @@ const ENDED_SESSION_DAYS = 30;
 const ENDED_KEY_DAYS = 30;
 /** Failed attempts are forgotten after a day without another one. The duration of a lock is a setting. */
 const IDLE_ATTEMPT_HOURS = 24;
+/** Without any instance that has AUDIT_SINK, entries are queued for so long. */
+const ABANDONED_SINK_DAYS = 7;
 /** For sent and given-up mails, as rows and as files. */
 const OLD_MAIL_DAYS = 7;
 
@@ -42,6 +45,7 @@ export async function cleanUp(deps: Deps): Promise<void> {
     api_keys: () => deleteEndedKeys(db, ENDED_KEY_DAYS),
     audit_logs: async () =>
       settings.auditRetentionDays === 0 ? 0 : deleteOldEntries(db, settings.auditRetentionDays),
+    audit_sink: async () => settings.auditSink === undefined && forgetAbandonedSink(db, ABANDONED_SINK_DAYS),
     idempotency_keys: () => deleteOldIdempotencyKeys(pool),
     rate_limits: () => deleteExpiredLimits(pool),
     outbox_put_off: () => healOutbox(pool),

@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import type { Tallies } from './metrics/definition.ts';
 import { type ApiKeys, createApiKeys } from './modules/api-keys/service.ts';
 import { openAuditLog } from './modules/audit/service.ts';
+import { createSinkWorker, type SinkWorker } from './modules/audit/sink-worker.ts';
 import { countMail } from './modules/auth/abuse.ts';
 import type { MailTemplates } from './modules/auth/mail-templates.ts';
 import { type AccountMail, createMailComposer, enqueueAccountMail } from './modules/auth/mails.ts';
@@ -29,6 +30,7 @@ import type { MailTransport } from './platform/mail/transport.ts';
 import { type Csrf, createCsrf } from './platform/security/csrf.ts';
 import type { PasswordHasher } from './platform/security/password-hasher.ts';
 import { deriveKey } from './platform/security/signing-keys.ts';
+import { createSink } from './platform/sinks/create-sink.ts';
 import type { Tracing } from './platform/tracing/tracing.ts';
 import type { Db } from './schema/database.ts';
 import type { Tables } from './schema/tables.ts';
@@ -103,6 +105,9 @@ export type Deps = {
   /** What is counted for /metrics. Null if METRICS_ADDRESS is not set. */
   tallies: Tallies | null;
 
+  /** Sends audit entries to AUDIT_SINK. Null if it is not set. */
+  sinkWorker: SinkWorker | null;
+
   /** The operator's logo, checked. Undefined if LOGO_FILE is not set. */
   logo: Logo | undefined;
 };
@@ -166,6 +171,7 @@ export function createDeps(parts: Parts): Deps {
     log,
     compose: createMailComposer({ db, settings, mailTemplates }),
   });
+  const sink = settings.auditSink && createSink(settings.auditSink, settings.auditSinkSecret, log);
   const sessionDeps = {
     settings,
     db,
@@ -187,6 +193,7 @@ export function createDeps(parts: Parts): Deps {
     outbox,
     transport,
     logo: parts.logo,
+    sinkWorker: sink ? createSinkWorker({ db, log, sink }) : null,
     apiKeys: createApiKeys({ reservedPool, pool, db, log }),
     graphSource,
     subjectSource: createSubjectSource({ reservedPool, pool, graphSource }),

@@ -12,6 +12,7 @@ import {
   optional,
   readSettings,
   type SettingInForce,
+  SettingsError,
   setting,
   settingsInForce,
   text,
@@ -27,6 +28,7 @@ import { fileVariable, readSecretFiles } from './platform/secret-files.ts';
 import { parseTrustedProxies, type TrustedProxies } from './platform/security/client-address.ts';
 import { canonicalEmail } from './platform/security/email.ts';
 import { cleanText } from './platform/security/text.ts';
+import { parseSinkAddress, parseSinkSecret } from './platform/sinks/address.ts';
 import { parseHeaders, samplers } from './platform/tracing/settings.ts';
 import { settingWarnings } from './start/setting-warnings.ts';
 import { MAX_WORKERS, sharesOf } from './start/shares.ts';
@@ -281,6 +283,18 @@ export const settingDefinitions = {
     'Age at which audit entries are removed, in days. 0 keeps them.',
     { default: '0' },
   ),
+  auditSink: setting(
+    'AUDIT_SINK',
+    optional(parseSinkAddress),
+    'Where audit entries are also sent: `stdout`, `syslog+tls://host:6514` or `https://…`. See docs/administer/audit-sinks.md.',
+    { shown: 'none', secret: 'login' },
+  ),
+  auditSinkSecret: setting(
+    'AUDIT_SINK_SECRET',
+    list(parseSinkSecret),
+    'Signs what an `https` sink gets: `whsec_` and 32 bytes or more in base64. Two of them, comma-separated, while the receiver changes to the first.',
+    { default: '', shown: 'none', secret: 'value' },
+  ),
   rateLimitLogin: setting(
     'RATE_LIMIT_LOGIN',
     rateLimit,
@@ -437,6 +451,10 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
   const secrets = readSecretFiles(definitions, given);
   const { environment } = secrets;
   const read = readSettings(settingDefinitions, environment, secrets);
+  if (read.auditSink?.kind === 'webhook' && read.auditSinkSecret.length === 0)
+    throw new SettingsError([
+      'AUDIT_SINK_SECRET is not set, so an https sink could not recognize its entries; generate one with: echo "whsec_$(openssl rand -base64 32)"',
+    ]);
   const settings = {
     ...read,
     ...sharesOf(read),

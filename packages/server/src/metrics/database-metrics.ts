@@ -99,4 +99,16 @@ export const databaseMetrics: readonly Definition[] = [
     'Age of the oldest waiting mail; 0 if none waits.',
     ({ figures }) => figures?.oldestMailSeconds,
   ),
+  single(
+    'gauge',
+    'castellan_audit_sink_waiting',
+    'Audit entries that AUDIT_SINK has not accepted yet. 10,000 stands for that many or more. Absent without a sink.',
+    ({ figures }) => figures?.queuedEntries,
+  ),
+  single(
+    'gauge',
+    'castellan_audit_sink_oldest_seconds',
+    'Age of the oldest audit entry that AUDIT_SINK has not accepted yet; 0 if none waits.',
+    ({ figures }) => (figures && figures.queuedEntries !== null ? figures.oldestEntrySeconds : null),
+  ),
 ];

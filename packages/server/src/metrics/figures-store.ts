@@ -10,24 +10,33 @@ export type DatabaseFigures = {
   activeUsers: number;
   /** Null while the kept numbers are being corrected. */
   liveSessions: number | null;
-  /** Mails that wait, at most `MOST_MAILS`. */
+  /** Mails that wait, at most 10,000. */
   waitingMails: number;
   /** Since the oldest of them was caused; 0 if none waits. */
   oldestMailSeconds: number;
+  /** Audit entries that the sink has not accepted yet, at most 10,000; null if there is no sink. */
+  queuedEntries: number | null;
+  /** Age of the oldest of them; 0 if none waits. */
+  oldestEntrySeconds: number;
 };
 
 /** Counting more would cost more than a millisecond or two. */
-const MOST_MAILS = 10_000;
+const MOST_COUNTED = 10_000;
 
 export async function readFigures(db: Db): Promise<DatabaseFigures> {
   const row = onlyRow(
     await sql<Record<keyof DatabaseFigures, number | null>>`
     select counted.users::float8 as users, counted.active::float8 as "activeUsers",
       ${cheapLiveSessionCount}::float8 as "liveSessions", mails.waiting::float8 as "waitingMails",
-      coalesce(greatest(0, extract(epoch from now() - mails.oldest)), 0)::float8 as "oldestMailSeconds"
+      coalesce(greatest(0, extract(epoch from now() - mails.oldest)), 0)::float8 as "oldestMailSeconds",
+      (case when exists (select from audit_sink) then (
+        select count(*) from (select from audit_outbox limit ${sql.lit(MOST_COUNTED)}) queued) end)::float8 as "queuedEntries",
+      coalesce((
+        select greatest(0, extract(epoch from now() - e."timestamp"))
+        from audit_outbox o join audit_logs e on e.id = o.entry_id order by o.position limit 1), 0)::float8 as "oldestEntrySeconds"
     from (select sum(total) as users, sum(active) as active from user_counts) counted,
       (select count(*) as waiting, min(created_at) as oldest from (
-        select created_at from outbox where sent_at is null and failed_at is null order by run_at limit ${sql.lit(MOST_MAILS)}) due) mails`.execute(
+        select created_at from outbox where sent_at is null and failed_at is null order by run_at limit ${sql.lit(MOST_COUNTED)}) due) mails`.execute(
       db,
     ),
   );
@@ -37,5 +46,7 @@ export async function readFigures(db: Db): Promise<DatabaseFigures> {
     liveSessions: row.liveSessions,
     waitingMails: row.waitingMails ?? 0,
     oldestMailSeconds: row.oldestMailSeconds ?? 0,
+    queuedEntries: row.queuedEntries,
+    oldestEntrySeconds: row.oldestEntrySeconds ?? 0,
   };
 }

@@ -124,4 +124,16 @@ export const workMetrics: readonly Definition[] = [
     'Audit entries that could not be written. The log names each.',
     ({ deps }) => auditStats(deps).lost,
   ),
+  single(
+    'counter',
+    'castellan_audit_sink_entries_total',
+    'Audit entries that AUDIT_SINK accepted from this instance. One instance sends at a time.',
+    ({ deps }) => deps.sinkWorker?.stats().sent,
+  ),
+  single(
+    'counter',
+    'castellan_audit_sink_failures_total',
+    'Attempts of this instance that AUDIT_SINK did not accept.',
+    ({ deps }) => deps.sinkWorker?.stats().failures,
+  ),
 ];

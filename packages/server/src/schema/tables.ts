@@ -54,6 +54,16 @@ export type Tables = {
     actor_name: string | null;
     resource_name: string | null;
   };
+  audit_outbox: {
+    position: Computed<Int8>;
+    entry_id: string;
+  };
+  audit_sink: {
+    only_row: Defaulted<boolean>;
+    sender: string | null;
+    locked_until: Timestamp | null;
+    seen_at: Defaulted<Timestamp>;
+  };
   authz_changes: {
     slot: number;
     version: Int8;

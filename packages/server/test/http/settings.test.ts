@@ -59,6 +59,8 @@ const wrong: Record<string, [value: string, fix: RegExp]> = {
   OTEL_TRACES_SAMPLER: ['jaeger_remote', /write one of parentbased_always_on/],
   OTEL_TRACES_SAMPLER_ARG: ['2', /write a number from 0 to 1/],
   OTEL_SDK_DISABLED: ['2', /write true or false/],
+  AUDIT_SINK: ['syslog://Hidden5Secret', /neither stdout nor an address/],
+  AUDIT_SINK_SECRET: ['Hidden6Secret', /must be whsec_ and 32 bytes/],
   METRICS_ADDRESS: ['9464', /write an IP address and a port/],
   LOG_LEVEL: ['loud', /write one of fatal, error/],
 };

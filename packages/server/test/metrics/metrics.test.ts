@@ -15,7 +15,7 @@ const socket = join(folder, 'metrics.sock');
 after(() => rm(folder, { recursive: true, force: true }));
 const service = await startTestService(
   { after },
-  { METRICS_ADDRESS: `unix:${socket}`, RATE_LIMIT_LOGIN: '2/hour' },
+  { METRICS_ADDRESS: `unix:${socket}`, AUDIT_SINK: 'stdout', RATE_LIMIT_LOGIN: '2/hour' },
 );
 
 const scrape = async (): Promise<Scrape> => parseMetrics((await askSocket(socket)).text);
@@ -69,6 +69,18 @@ test('requests, statements and hashes are counted by what the sources name, neve
   assert.doesNotMatch(
     text,
     /in-the-query|by-a-person|of-a-person|broken|PROPFIND|admin@|[0-9a-f]{8}-[0-9a-f]{4}-/,
+  );
+});
+
+test('with AUDIT_SINK=stdout, audit entries are lines of their own kind', async () => {
+  const line = await eventually(
+    () => service.logLines.find((one) => one.includes('"kind":"audit"') && one.includes('login_succeeded')),
+    'a line of an audit entry',
+  );
+  const { level, kind, entry } = JSON.parse(line);
+  assert.deepEqual(
+    [level, kind, entry.action, entry.actor_email],
+    ['info', 'audit', 'login_succeeded', ADMIN.email],
   );
 });
 

@@ -6,6 +6,7 @@ import type { PageKey } from '../../platform/cursors.ts';
 import { isoTime, keyTime } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db } from '../../schema/database.ts';
+import { resourceName } from './resource-name.ts';
 
 /** A null condition is not applied. Times are ISO 8601. */
 export type EntryFilter = {
@@ -25,12 +26,6 @@ export type FoundEntry = { entry: AuditLogEntry; key: PageKey };
 
 /** `next`: the last entry that was read if older ones may match; null at the end. */
 export type EntryPage = { entries: FoundEntry[]; next: PageKey | null };
-
-// Entries of earlier versions have only what their details tell.
-const resourceName = sql`
-  coalesce(resource_name, case when resource_id <> '' then coalesce(
-    details #>> '{after,name}', details #>> '{before,name}', details #>> '{after,email}', details #>> '{before,email}',
-    details ->> 'email') end)`;
 
 /** Almost every entry has this type, so the index on types leaves it out. */
 const USUAL_TYPE = 'security_event';

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer as createHttps } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createServer as createTls, type TLSSocket } from 'node:tls';
+import { portOf } from '@castellan/testing/ports';
+import { parseSinkAddress, parseSinkSecret } from './address.ts';
+import { SinkError, type SinkRecord } from './sink.ts';
+import { createSyslogSink, syslogMessage } from './syslog.ts';
+import { createWebhookSink } from './webhook.ts';
+
+/** A key and a certificate for localhost that only its own CA, itself, vouches for. */
+function makeCertificate(): { key: string; cert: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'castellan-certificate-'));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  execFileSync(
+    'openssl',
+    [
+      ...[
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+      ],
+      ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', cert],
+    ],
+    { stdio: 'ignore' },
+  );
+  try {
+    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const certificate = makeCertificate();
+const ca = certificate.cert;
+
+const record = (id: string, more: Partial<SinkRecord> = {}): SinkRecord => ({
+  id,
+  time: '2026-11-23T08:00:00.000Z',
+  name: 'login_failed',
+  isFailure: true,
+  facts: { id },
+  content: { id, note: 'Zoë\n😀' },
+  ...more,
+});
+
+test('addresses: stdout, syslog over TLS, https, and http to this machine only', () => {
+  assert.deepEqual(parseSinkAddress('stdout'), { kind: 'stdout' });
+  assert.deepEqual(parseSinkAddress('syslog+tls://logs.example.com'), {
+    kind: 'syslog',
+    host: 'logs.example.com',
+    port: 6514,
+  });
+  assert.deepEqual(parseSinkAddress('syslog+tls://[::1]:514'), { kind: 'syslog', host: '::1', port: 514 });
+  for (const url of ['https://siem.example.com/in?tenant=7', 'http://127.0.0.1:9000/', 'http://[::1]/'])
+    assert.deepEqual(parseSinkAddress(url), { kind: 'webhook', url });
+  for (const text of [
+    'stderr',
+    'syslog://logs.example.com',
+    'syslog+tls://',
+    'syslog+tls://u:Hidden@logs',
+    'http://siem.example.com/',
+    'http://127.0.0.1.example.com/',
+    'https://user:Hidden@siem.example.com/',
+    'ftp://siem.example.com',
+  ])
+    assert.throws(
+      () => parseSinkAddress(text),
+      (error: Error) => /neither stdout nor/.test(error.message) && !error.message.includes('Hidden'),
+      text,
+    );
+  for (const text of ['Hidden', `whsec_${Buffer.alloc(31).toString('base64')}`, 'whsec_not base64'])
+    assert.throws(() => parseSinkSecret(text), /must be whsec_ and 32 bytes/);
+  assert.equal(parseSinkSecret(`whsec_${Buffer.alloc(32).toString('base64')}`).length, 32);
+});
+
+test('a syslog message is one line of ASCII, whatever its values contain', () => {
+  const message = syslogMessage(
+    record('1', { facts: { id: '1', resource_id: 'a"b\\c]d\ne\u0000' } }),
+    'host ü\nname',
+  );
+  const json = '{"id":"1","note":"Zo\\u00eb\\n\\ud83d\\ude00"}';
+  assert.equal(
+    message,
+    `<108>1 2026-11-23T08:00:00.000Z hostname castellan ${process.pid} login_failed ` +
+      `[castellan@32473 id="1" resource_id="a\\"b\\\\c\\]d e "] ${json}`,
+  );
+  assert.deepEqual(JSON.parse(json), { id: '1', note: 'Zoë\n😀' });
+  assert.match(
+    syslogMessage(record('1', { isFailure: false, name: '' }), ''),
+    /^<109>1 \S+ - castellan \d+ - /,
+  );
+});
+
+async function startTls(t: TestContext, serve: (socket: TLSSocket) => void): Promise<number> {
+  const server = createTls(certificate, serve).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return portOf(server);
+}
+
+test('syslog: octet-counted messages over a verified connection, which count once the server has read them', async (t) => {
+  let received = '';
+  const port = await startTls(t, (socket) => {
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      received += chunk;
+    });
+  });
+  const records = [record('1'), record('2', { facts: { id: '2', name: 'Zoë' } })];
+  await createSyslogSink({ host: 'localhost', port }, { ca }).send(records);
+  const messages: string[] = [];
+  for (let rest = Buffer.from(received); rest.length > 0; ) {
+    const [, digits = ''] = /^(\d+) /.exec(rest.toString('latin1')) ?? [];
+    const begin = digits.length + 1;
+    messages.push(rest.subarray(begin, begin + Number(digits)).toString());
+    rest = rest.subarray(begin + Number(digits));
+  }
+  assert.deepEqual(
+    messages.map((message) => /id="(\d)"/.exec(message)?.[1]),
+    ['1', '2'],
+  );
+  await assert.rejects(createSyslogSink({ host: 'localhost', port }).send(records), {
+    code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+  });
+  await assert.rejects(createSyslogSink({ host: '127.0.0.1', port }, { ca }).send(records), {
+    code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+  });
+  const cutting = await startTls(t, (socket) => void socket.once('data', () => socket.destroy()));
+  // More than the buffers of a connection hold.
+  const large = [record('3', { content: { text: 'x'.repeat(16_000_000) } })];
+  await assert.rejects(createSyslogSink({ host: 'localhost', port: cutting }, { ca }).send(large));
+});
+
+test('webhook: signed by each secret, a repeated batch with the same id, and no redirect is followed', async (t) => {
+  const asked: { path: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
+  const answers: { status: number; headers?: Record<string, string> }[] = [];
+  const server = createHttps(certificate, (request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => {
+      body += chunk;
+    });
+    request.once('end', () => {
+      asked.push({ path: request.url ?? '', headers: request.headers, body });
+      const { status, headers = {} } = answers.shift() ?? { status: 204 };
+      response.writeHead(status, headers).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  const url = `https://localhost:${portOf(server)}/in`;
+  const secrets = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const sink = createWebhookSink({ url, type: 'audit.entries', secrets, ca });
+  const records = [record('1'), record('2')];
+
+  await sink.send(records);
+  await sink.send(records);
+  await sink.send([record('3')]);
+  const [first, repeated, other] = asked;
+  assert.ok(first && repeated && other);
+  const { type, data } = JSON.parse(first.body) as { type: string; data: { entries: object[] } };
+  assert.equal(type, 'audit.entries');
+  assert.deepEqual(
+    data.entries,
+    records.map(({ content }) => content),
+  );
+  const signed = `${first.headers['webhook-id']}.${first.headers['webhook-timestamp']}.${first.body}`;
+  assert.equal(
+    first.headers['webhook-signature'],
+    secrets.map((secret) => `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`).join(' '),
+  );
+  assert.equal(repeated.headers['webhook-id'], first.headers['webhook-id']);
+  assert.notEqual(other.headers['webhook-id'], first.headers['webhook-id']);
+
+  const failureOf = async (status: number, headers: Record<string, string> = {}): Promise<SinkError> => {
+    answers.push({ status, headers });
+    const error = await sink.send(records).then(
+      () => assert.fail(String(status)),
+      (thrown: unknown) => thrown,
+    );
+    assert.ok(error instanceof SinkError, String(error));
+    return error;
+  };
+  assert.equal((await failureOf(503, { 'retry-after': '7' })).retryAfterMs, 7_000);
+  assert.equal((await failureOf(503, { 'retry-after': '999999' })).retryAfterMs, 3_600_000);
+  assert.equal((await failureOf(503, { 'retry-after': 'Mon, 01 Jan 2001 00:00:00 GMT' })).retryAfterMs, 0);
+  assert.equal((await failureOf(500, { 'retry-after': 'soon' })).retryAfterMs, undefined);
+  assert.equal((await failureOf(413)).isTooLarge, true);
+  assert.match((await failureOf(302, { location: `${url}/elsewhere` })).message, /answered 302/);
+  assert.deepEqual([...new Set(asked.map(({ path }) => path))], ['/in']);
+  await assert.rejects(createWebhookSink({ url, type: 'x', secrets }).send(records), {
+    code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+  });
+});
