@@ -79,6 +79,7 @@ export const modules: Modules = {
   settings: { uses: [] },
   seed: { uses: ['audit', 'sessions/key-ring.ts'] },
   demo: { uses: ['audit', 'passwords', 'seed', 'users/marks.ts'] },
+  backup: { uses: ['audit'] },
 };
 
 /** The folders of platform/, from the bottom up, and the folders that each may use. */

@@ -16,6 +16,8 @@ export type Command = {
   /** Lines that explain the options and what the command does not change. */
   details: readonly string[];
   options: NonNullable<ParseArgsConfig['options']>;
+  /** The key in `values` of an argument that is given without an option. Default: there is none. */
+  operand?: string;
   /** Runs the command. Rejects with an Error whose message is shown to the user. */
   run: (call: Call) => Promise<void>;
 };

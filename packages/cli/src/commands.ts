@@ -1,4 +1,5 @@
 // All commands by name. A command loads the server only when it runs, so that help and usage errors are fast.
+import { backupCommands } from './backup/commands.ts';
 import type { Command } from './command.ts';
 
 export const commands: Readonly<Record<string, Command>> = {
@@ -61,6 +62,7 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { yes: { type: 'boolean', default: false } },
     run: async (call) => (await import('./reset-keys.ts')).resetKeys(call),
   },
+  ...backupCommands,
   demo: {
     summary: 'Fill the database of a new service with a made-up company, to try it out.',
     usage: '[--users <number>] [--seed <text>] [--password-file <path>] [--yes]',

@@ -43,8 +43,12 @@ function find(name: string): Command {
 function parse(name: string, command: Command, args: string[]): Record<string, string | boolean> {
   try {
     const options = { ...command.options, help: { type: 'boolean', short: 'h' } } as const;
-    const { values } = parseArgs({ args, options, allowPositionals: false });
+    const { operand } = command;
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: operand !== undefined });
     const parsed: Record<string, string | boolean> = {};
+    const [given, further] = positionals;
+    if (further !== undefined) throw new Error(`Unexpected argument '${further}'`);
+    if (operand !== undefined && given !== undefined) parsed[operand] = given;
     for (const [name, value] of Object.entries(values))
       if (typeof value === 'string' || typeof value === 'boolean') parsed[name] = value;
     return parsed;

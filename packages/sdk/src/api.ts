@@ -2541,6 +2541,7 @@ export type Operations = {
         | 'signing_key_rotated'
         | 'signing_key_revoked'
         | 'signing_keys_reset'
+        | 'database_restored'
       )[];
       /** Client address. */
       address?: string;
@@ -2627,6 +2628,7 @@ export type Operations = {
         | 'signing_key_rotated'
         | 'signing_key_revoked'
         | 'signing_keys_reset'
+        | 'database_restored'
       )[];
       /** Client address. */
       address?: string;
