@@ -81,6 +81,7 @@ export const modules: Modules = {
   seed: { uses: ['audit', 'sessions/key-ring.ts'] },
   transfer: { uses: ['audit', 'users/marks.ts', 'users/names.ts'] },
   demo: { uses: ['audit', 'passwords', 'seed', 'users/marks.ts'] },
+  backup: { uses: ['audit'] },
 };
 
 /** The folders of platform/, from the bottom up, and the folders that each may use. */

@@ -40,6 +40,21 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'Replace the signing keys after SECRET_KEY was lost. Ends every session.',
     load: () => import('./commands/reset-keys.ts'),
   },
+  backup: {
+    heading: LOCAL,
+    summary: 'Back up the database to a file, while the service runs or not.',
+    load: () => import('./commands/backup.ts'),
+  },
+  restore: {
+    heading: LOCAL,
+    summary: 'Restore a backup into an empty database. Ends every session, unless told otherwise.',
+    load: () => import('./commands/restore.ts'),
+  },
+  'verify-backup': {
+    heading: LOCAL,
+    summary: 'Read a whole backup, check it, and show what is in it.',
+    load: () => import('./commands/verify-backup.ts'),
+  },
   demo: {
     heading: LOCAL,
     summary: 'Fill the database of a new service with a made-up company, to try it out.',

@@ -1,6 +1,5 @@
 // `castellan demo`: fills the database of a new service with a made-up company, to try the service out.
 // It must not fill a database without a confirmation.
-import { readFileSync, statSync } from 'node:fs';
 import {
   type DemoResult,
   fillDemo,
@@ -13,12 +12,11 @@ import type { Foundation } from '@castellan/server/start/foundation';
 import { type Call, UsageError } from './command.ts';
 import { confirm } from './confirmation.ts';
 import { onDatabase } from './database.ts';
+import { readSecretLine } from './secret-file.ts';
 
 const DEFAULT_PEOPLE = 120;
 const MAX_PEOPLE = 1_000_000;
 const DEFAULT_SEED = '1';
-// Far above what the password policy allows. A larger file is a mistake.
-const MAX_PASSWORD_BYTES = 4_096;
 // From here on, a run takes long enough to wonder.
 const PROGRESS_FROM = 50_000;
 
@@ -45,22 +43,10 @@ function peopleOf({ values: { users } }: Call): number {
 }
 
 /** Returns the content of --password-file without its final line end, null without the option. */
-function passwordOf({ values }: Call): string | null {
-  const path = values['password-file'];
-  if (typeof path !== 'string') return null;
-  let password: string;
-  try {
-    const facts = statSync(path);
-    if (!facts.isFile() || facts.size > MAX_PASSWORD_BYTES) throw new Error('it is not a small file');
-    password = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`--password-file cannot be used: ${reason}. Name a file with one password in it.`);
-  }
-  if (password === '' || password.includes('\n'))
-    throw new Error('--password-file must have exactly one line with the password.');
-  return password;
-}
+const passwordOf = ({ values }: Call): string | null =>
+  typeof values['password-file'] === 'string'
+    ? readSecretLine(values['password-file'], '--password-file', 'password')
+    : null;
 
 const consequences = ({ database }: Foundation, people: number): string[] => [
   `Fills ${database} with a made-up company of ${number(people)} people.`,

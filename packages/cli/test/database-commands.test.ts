@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { KEY_DELAY_SECONDS, KEY_SPREAD_SECONDS } from '@castellan/server/modules/sessions/key-ring';
-import { readMigrations } from '@castellan/server/platform/db/migrate';
 import { createClient } from '@castellan/testing/client';
 import {
   ADMIN,
@@ -16,59 +15,21 @@ import {
   TEST_SECRET_KEY,
   type TestService,
 } from '@castellan/testing/harness';
-import { scratchName, urlOfDatabase } from '@castellan/testing/scratch-database';
-import pg from 'pg';
 import { castellan } from './castellan.ts';
+import { createEmptyDatabase, migrateUpTo, run } from './databases.ts';
 
-/** Creates a database without tables. */
-async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
-  const name = scratchName();
-  const url = urlOfDatabase(name);
-  const admin = urlOfDatabase('postgres');
-  await run(admin, `create database ${name}`);
-  return { url, drop: () => run(admin, `drop database if exists ${name}`) };
-}
-
-async function run(url: string, statement: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
-/** Makes an empty database one of the version before this migration, with a user and a signing key of the service. */
+/** Makes an empty database one of the version before this migration, with a signing key of the service. */
 async function makeEarlierVersion(url: string, before: string): Promise<void> {
-  const earlier = (await readMigrations()).filter(({ name }) => name < before);
   const [key] = await service.sql<{ key_id: string; public_jwk: object; private_key_sealed: Buffer }>(
     'select key_id, public_jwk, private_key_sealed from signing_keys',
   );
   assert.ok(key);
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    await client.query(
-      `create table schema_migrations (name varchar(255) primary key, "timestamp" varchar(255) not null);
-       create table schema_checksums (
-         name text constraint schema_checksums_name_pkey primary key, checksum text not null)`,
-    );
-    for (const { name, text, checksum } of earlier) {
-      await client.query(text);
-      await client.query('insert into schema_migrations values ($1, $2)', [name, '2026-11-20T00:00:00.000Z']);
-      await client.query('insert into schema_checksums values ($1, $2)', [name, checksum]);
-    }
-    await client.query(
-      'insert into signing_keys (key_id, public_jwk, private_key_sealed) values ($1, $2, $3)',
-      [key.key_id, key.public_jwk, key.private_key_sealed],
-    );
-    await client.query(
-      `insert into users (id, email, first_name, last_name) values (gen_random_uuid(), 'a@b.example', 'Ada', 'B')`,
-    );
-  } finally {
-    await client.end();
-  }
+  await migrateUpTo(url, before);
+  await run(url, 'insert into signing_keys (key_id, public_jwk, private_key_sealed) values ($1, $2, $3)', [
+    key.key_id,
+    key.public_jwk,
+    key.private_key_sealed,
+  ]);
 }
 
 const cleanups: (() => Promise<void>)[] = [];

@@ -167,6 +167,9 @@ export const auditActionCatalogue = {
   signing_keys_reset: {
     text: 'Every signing key was revoked and a new one was created. details.revoked: their ids.',
   },
+  database_restored: {
+    text: 'The database was restored from a backup. Entries between details.backup_time and this one are lost.',
+  },
 } as const satisfies Record<string, AuditActionEntry>;
 
 export type AuditAction = keyof typeof auditActionCatalogue;

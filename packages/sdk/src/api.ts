@@ -2592,6 +2592,7 @@ export type Operations = {
         | 'signing_key_rotated'
         | 'signing_key_revoked'
         | 'signing_keys_reset'
+        | 'database_restored'
       )[];
       /** Client address. */
       address?: string;
@@ -2680,6 +2681,7 @@ export type Operations = {
         | 'signing_key_rotated'
         | 'signing_key_revoked'
         | 'signing_keys_reset'
+        | 'database_restored'
       )[];
       /** Client address. */
       address?: string;

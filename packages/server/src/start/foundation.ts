@@ -61,10 +61,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const { settings, log, print } = options;
   const mailTemplates = loadMailTemplates(settings.mailTemplatesDir, settings.language);
   const logo = loadLogo(settings.logoFile);
-  if (options.existing && settings.databaseUrl === undefined && !hasEmbeddedPostgres(settings.dataDir))
-    throw new Error(
-      `There is no database in ${settings.dataDir} yet. Set DATA_DIR or DATABASE_URL to the values of the service, or start the service once.`,
-    );
+  if (options.existing) requireDatabase(settings);
   for (const warning of settings.warnings) log.warn(warning);
   const secretKey = await loadKey(settings, log, (options.existing ?? false) && !options.anySecretKey);
   const transport = createMailTransport({
@@ -75,8 +72,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     print: options.isTerminal ? print : undefined,
     onKept: (file) => log.info({ file: resolve(file) }, 'mail kept as a file'),
   });
-  const server =
-    settings.databaseUrl === undefined ? await startEmbedded(settings, log) : serverAt(settings.databaseUrl);
+  const server = await openDatabaseServer(settings, log);
   const { connection } = server;
   const { workers = 1 } = options;
   const connections = Math.floor(settings.databasePoolSize / workers);
@@ -189,12 +185,29 @@ async function loadKey(settings: Settings, log: Logger, existing: boolean): Prom
   return key;
 }
 
-type DatabaseServer = {
+/** Throws an Error for the operator if the settings name the embedded database and it does not exist. */
+export function requireDatabase({ databaseUrl, dataDir }: DatabaseSettings): void {
+  if (databaseUrl === undefined && !hasEmbeddedPostgres(dataDir))
+    throw new Error(
+      `There is no database in ${dataDir} yet. Set DATA_DIR or DATABASE_URL to the values of the service, or start the service once.`,
+    );
+}
+
+type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dataDir'>;
+
+export type DatabaseServer = {
   connection: PoolSettings['connection'];
   /** Without credentials. */
   description: string;
   stop(): Promise<void>;
 };
+
+/**
+ * Starts or joins the embedded PostgreSQL, which is created if it is missing, or names the server of DATABASE_URL without
+ * connecting to it.
+ */
+export const openDatabaseServer = async (settings: DatabaseSettings, log: Logger): Promise<DatabaseServer> =>
+  settings.databaseUrl === undefined ? startEmbedded(settings, log) : serverAt(settings.databaseUrl);
 
 /** A server that is started and stopped by others. */
 const serverAt = (databaseUrl: string): DatabaseServer => ({
@@ -203,7 +216,7 @@ const serverAt = (databaseUrl: string): DatabaseServer => ({
   stop: async () => {},
 });
 
-const startEmbedded = (settings: Settings, log: Logger): Promise<DatabaseServer> =>
+const startEmbedded = (settings: DatabaseSettings, log: Logger): Promise<DatabaseServer> =>
   startEmbeddedPostgres({
     dataDir: settings.dataDir,
     log: (line) => log.debug({ source: 'postgres' }, line),

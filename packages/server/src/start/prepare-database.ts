@@ -92,7 +92,8 @@ export async function prepareDatabase(pool: Pool, options: PrepareOptions): Prom
   }
 }
 
-async function requireServerVersion(connection: PoolClient): Promise<void> {
+/** Throws UnfitDatabaseError if the server is older than the oldest supported version. */
+export async function requireServerVersion(connection: PoolClient): Promise<void> {
   const { rows } = await connection.query<{ server_version_num: string }>('show server_version_num');
   const major = Math.floor(Number(rows[0]?.server_version_num) / 10_000);
   if (major < OLDEST_SERVER)

@@ -46,6 +46,7 @@ const testedElsewhere: readonly AuditAction[] = [
   'signing_key_rotated',
   'signing_key_revoked',
   'signing_keys_reset',
+  'database_restored',
 ];
 
 test('requests cause every other action, and no entry contains a password, hash or token', async () => {

@@ -10,8 +10,15 @@ import { readSources } from './sources.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url)).replace(/\/$/, '');
 
-/** What is not checked: a column of a builder's query, SQL files, and the driver below Kysely. */
+/** What is not checked: a column of a builder's query, SQL files, the driver below Kysely, and tables by any name. */
 const unchecked = [
+  'packages/server/src/modules/backup/catalog-store.ts: the text of escapeIdentifier(name) is not known before it runs',
+  'packages/server/src/modules/backup/load.ts: create is neither a constant nor a parameter',
+  'packages/server/src/modules/backup/load.ts: drop is neither a constant nor a parameter',
+  'packages/server/src/modules/backup/load.ts: the text of escapeIdentifier(name) is not known before it runs',
+  'packages/server/src/modules/backup/load.ts: the text of escapeIdentifier(name) is not known before it runs',
+  'packages/server/src/modules/backup/load.ts: the text of namesOf([...tables.values()]) is not known before it runs',
+  'packages/server/src/modules/backup/write.ts: the text of namesOf(expected) is not known before it runs',
   'packages/server/src/modules/sessions/key-store.ts: no statement uses sql<number>`(extract(epoch from signs_from - clock_timestamp()) * 1000)::float8`',
   'packages/server/src/platform/db/migrate.ts: the text of file.text is not known before it runs',
   'packages/server/src/platform/db/pool.ts: depends on a parameter',

@@ -8,6 +8,15 @@ import { type Migration, Migrator } from 'kysely/migration';
 export type MigrationFile = { name: string; text: string; checksum: string };
 
 const folder = new URL('../../../migrations/', import.meta.url);
+const migrationTableName = 'schema_migrations';
+const migrationLockTableName = 'schema_migrations_lock';
+
+/** The tables that tell which migrations ran. */
+export const bookkeepingTables: readonly string[] = [
+  migrationTableName,
+  migrationLockTableName,
+  'schema_checksums',
+];
 
 /** Returns the migrations of this version, in order. `checksum`: SHA-256 of the file, in hexadecimal. */
 export async function readMigrations(): Promise<MigrationFile[]> {
@@ -57,7 +66,8 @@ export async function compareHistory(
   };
 }
 
-async function appliedMigrations(
+/** Returns the migrations that ran on this database, in order; none if it is empty. */
+export async function appliedMigrations(
   db: QueryExecutorProvider,
 ): Promise<{ name: string; checksum: string | null }[]> {
   const { rows: found } = await sql<{ migrations: boolean; checksums: boolean }>`
@@ -92,8 +102,8 @@ export async function migrate<T>(
     provider: {
       getMigrations: async () => Object.fromEntries(files.map((file) => [file.name, toMigration(file)])),
     },
-    migrationTableName: 'schema_migrations',
-    migrationLockTableName: 'schema_migrations_lock',
+    migrationTableName,
+    migrationLockTableName,
   });
   const { error, results } = await migrator.migrateToLatest();
   if (error) throw error;

@@ -33,6 +33,8 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const LOCK_TIMEOUT_MS = 5_000;
 const IDLE_TRANSACTION_TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** By which PostgreSQL shows the connections of the service and of the command line. */
+export const DEFAULT_APPLICATION_NAME = 'castellan';
 
 /**
  * Returns the number of an instance's connections that are reserved for what every request needs: token lookups, the
@@ -47,7 +49,7 @@ export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
   const pool = new pg.Pool({
     ...target,
     max: settings.maxConnections,
-    application_name: settings.applicationName ?? 'castellan',
+    application_name: settings.applicationName ?? DEFAULT_APPLICATION_NAME,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
@@ -155,14 +157,12 @@ function withNames(client: pg.PoolClient): PostgresPoolClient {
 }
 
 /** Creates a Kysely on the pool. The caller ends the pool; destroying the Kysely does not. */
-export function createKysely<T>(pool: pg.Pool): Kysely<T> {
-  return new Kysely<T>({
-    dialect: new PostgresDialect({
-      pool: {
-        connect: async () => withNames(await pool.connect()),
-        end: async () => {},
-        options: {},
-      },
-    }),
-  });
-}
+export const createKysely = <T>(pool: pg.Pool): Kysely<T> =>
+  kyselyOver(async () => withNames(await pool.connect()));
+
+/** Creates a Kysely on one connection, which the caller may use as well, and releases. Use neither during a statement. */
+export const createKyselyOn = <T>(client: pg.PoolClient): Kysely<T> =>
+  kyselyOver(async () => ({ ...withNames(client), release: () => undefined }));
+
+const kyselyOver = <T>(connect: () => Promise<PostgresPoolClient>): Kysely<T> =>
+  new Kysely<T>({ dialect: new PostgresDialect({ pool: { connect, end: async () => {}, options: {} } }) });

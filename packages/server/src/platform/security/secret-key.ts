@@ -54,6 +54,8 @@ async function readKeyFile(path: string): Promise<SecretKey | undefined> {
   }
 }
 
+const newKey = (): string => randomBytes(NEW_KEY_BYTES).toString('base64');
+
 async function flushDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return; // Windows cannot open a directory
   const handle = await open(directory, 'r');
@@ -68,13 +70,13 @@ async function flushDirectory(directory: string): Promise<void> {
  * Creates the file unless another process was faster. A hard link makes it appear complete and synced; unlike a rename,
  * it never replaces an existing file.
  */
-async function createKeyFile(dataDir: string, path: string): Promise<void> {
+async function createKeyFile(dataDir: string, path: string, text = newKey()): Promise<void> {
   makeFolder(dataDir);
   const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   try {
     const file = await open(temporary, 'wx', 0o600);
     try {
-      await file.writeFile(`${randomBytes(NEW_KEY_BYTES).toString('base64')}\n`);
+      await file.writeFile(`${text}\n`);
       await file.sync();
     } finally {
       await file.close();
@@ -122,4 +124,15 @@ export async function loadSecretKey(options: {
       { cause },
     );
   }
+}
+
+/**
+ * Writes the key to the file of `dataDir` unless there is one. Returns whether the file then has this key. Throws an Error
+ * of the file system, or if the file is not a secret key.
+ */
+export async function putSecretKey(dataDir: string, text: string): Promise<boolean> {
+  const path = join(dataDir, fileName);
+  if (!(await readKeyFile(path))) await createKeyFile(dataDir, path, text);
+  const found = await readKeyFile(path);
+  return found?.key.equals(Buffer.from(text)) ?? false;
 }

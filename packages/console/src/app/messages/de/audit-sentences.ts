@@ -67,4 +67,5 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   signing_key_rotated: 'Ein neuer Signaturschlüssel wurde angelegt',
   signing_key_revoked: 'Ein Signaturschlüssel wurde mit seinen Token widerrufen',
   signing_keys_reset: 'Alle Signaturschlüssel wurden ersetzt',
+  database_restored: 'Die Datenbank wurde aus einer Sicherung wiederhergestellt',
 };

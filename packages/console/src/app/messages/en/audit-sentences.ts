@@ -67,4 +67,5 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   signing_key_rotated: 'A new signing key was created',
   signing_key_revoked: 'A signing key was revoked, with its tokens',
   signing_keys_reset: 'All signing keys were replaced',
+  database_restored: 'The database was restored from a backup',
 };

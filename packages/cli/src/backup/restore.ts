@@ -1,0 +1,107 @@
+// `castellan restore`: restores a backup into an empty database. It must not touch a database before the whole backup has
+// been checked.
+import {
+  type BackupContents,
+  type RestoreChoices,
+  verifyBackup,
+} from '@castellan/server/modules/backup/service';
+import { loadSecretKey, putSecretKey } from '@castellan/server/platform/security/secret-key';
+import {
+  type Restored,
+  requireKnownMigrations,
+  restoreDatabase,
+} from '@castellan/server/start/restore-database';
+import { type Call, UsageError } from '../command.ts';
+import { amount } from './amounts.ts';
+import { decryptorOf } from './encryption.ts';
+import { openBackup } from './input-file.ts';
+import { progressBar } from './progress.ts';
+import { onServer } from './server.ts';
+import { described } from './verify-backup.ts';
+
+export async function restore(call: Call): Promise<void> {
+  const { from } = call.values;
+  if (typeof from !== 'string' || from === '')
+    throw new UsageError('--from is missing. See `castellan help restore`.');
+  const keepsSessions = call.values['keep-sessions'] === true;
+  if (keepsSessions && call.values['end-sessions'] === true)
+    throw new UsageError('--end-sessions and --keep-sessions exclude each other: leave out one.');
+  const file = await openBackup(from, decryptorOf(call), process.stdin);
+  try {
+    const contents = await verifyBackup(file.read());
+    await requireKnownMigrations(contents.header);
+    call.print(described(file, contents));
+
+    await onServer(call, { existing: false }, async ({ settings, log, pool, database, signal }) => {
+      const began = performance.now();
+      const sessions = await sessionsOf(call, settings, contents);
+      const bar = progressBar(process.stderr);
+      try {
+        const restored = await restoreDatabase(pool, file.read(), {
+          log,
+          sessions,
+          revokeApiKeys: call.values['revoke-api-keys'] === true,
+          totalBytes: contents.tables.reduce((sum, { bytes }) => sum + bytes, 0),
+          onProgress: bar.report,
+          signal,
+        });
+        bar.clear();
+        const seconds = (performance.now() - began) / 1_000;
+        report(call, { database, contents, restored, keepsSessions, seconds });
+      } finally {
+        bar.clear();
+      }
+    });
+  } finally {
+    await file.close();
+  }
+}
+
+/** Puts the SECRET_KEY of the backup where it is missing. Returns what becomes of the sessions. */
+async function sessionsOf(
+  call: Call,
+  { secretKey, dataDir }: { secretKey?: string | undefined; dataDir: string },
+  { header }: BackupContents,
+): Promise<RestoreChoices['sessions']> {
+  if (header.secret_key !== undefined && secretKey === undefined) {
+    const isThere = await putSecretKey(dataDir, header.secret_key);
+    call.print(
+      isThere
+        ? `The SECRET_KEY of the backup is in ${dataDir}/secret.key.`
+        : `${dataDir}/secret.key has another SECRET_KEY than the backup. It stays.`,
+    );
+  }
+  if (call.values['keep-sessions'] !== true) return 'end';
+  return { secretKey: (await loadSecretKey({ fromEnv: secretKey, dataDir, existing: true })).key };
+}
+
+type Report = {
+  database: string;
+  contents: BackupContents;
+  restored: Restored;
+  keepsSessions: boolean;
+  seconds: number;
+};
+
+function report({ print }: Call, { database, contents, restored, keepsSessions, seconds }: Report): void {
+  const time = contents.header.created_at;
+  print(
+    `Restored into ${database}: ${amount(restored.tables, 'table')}, ${amount(restored.rows, 'row')}, in ${seconds.toFixed(1)} s.`,
+  );
+  if (restored.skipped.length > 0)
+    print(`Not restored, because they are not tables of Castellan: ${restored.skipped.join(', ')}.`);
+  if (restored.migrated.length > 0) print(`Migrated: ${restored.migrated.join(', ')}.`);
+  print(
+    keepsSessions
+      ? `Sessions, links and signing keys that ended after ${time} are valid again.`
+      : `Ended: ${amount(restored.sessions, 'session')}, ${amount(restored.links, 'mailed link')}, ${amount(restored.mails, 'waiting mail')}. Every signing key is revoked; the next start creates one.`,
+  );
+  if (restored.revokedApiKeys > 0) print(`Revoked: ${amount(restored.revokedApiKeys, 'API key')}.`);
+  if (restored.validApiKeys > 0)
+    print(
+      `Valid: ${amount(restored.validApiKeys, 'API key')}, with any that was revoked after ${time}. Check them, or restore with --revoke-api-keys.`,
+    );
+  print(
+    `Repeat every security change made after ${time}: deactivated accounts, removed roles, changed passwords. Then start the service.`,
+  );
+}

@@ -1,0 +1,272 @@
+// Backups that were restored: on the same kind of database, on the other one and back, with sessions kept and ended.
+// The suite runs on PostgreSQL 18 and 15, so the embedded database is the same version in one run and another in the other.
+import assert from 'node:assert/strict';
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { dataDirWithCluster } from '@castellan/embedded-postgres/testing';
+import { confirmReset, resetLink } from '@castellan/testing/accounts/self-service';
+import { createClient, type TestClient } from '@castellan/testing/client';
+import {
+  ADMIN,
+  createVerifiedUser,
+  eventually,
+  PASSWORD,
+  signIn,
+  startTestService,
+  TEST_SECRET_KEY,
+  type TestService,
+} from '@castellan/testing/harness';
+import { assertSound } from '@castellan/testing/invariants';
+import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
+import { generateX25519Identity, identityToRecipient } from 'age-encryption';
+import { castellan, launch } from './castellan.ts';
+import { createEmptyDatabase, migrateUpTo, run } from './databases.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+let service: TestService;
+let folder: string;
+let client: TestClient;
+let link: string;
+let apiKey: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'castellan-backup-'));
+  await chmod(folder, 0o755);
+  service = await startTestService({ after: (hook) => void cleanups.push(hook) });
+  const user = await createVerifiedUser(service, { email: 'ada@example.com' });
+  // What COPY has to escape.
+  await service.sql('update users set first_name = $1 where id = $2', ['A\tb\\n "c"\nd', user.id]);
+  client = await signIn(service, user);
+  link = await resetLink(service, user.email);
+  await signIn(service, ADMIN);
+  apiKey = (await addServiceAccount(service, { permissions: ['access.check'] })).key;
+  // A row of an identity column, whose sequence has to go on after it.
+  await service.sql(
+    `insert into session_ends (user_id, session_id, reason) values (gen_random_uuid(), gen_random_uuid(), 'test')`,
+  );
+});
+after(async () => {
+  for (const cleanup of cleanups) await cleanup();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const environment = (): Record<string, string> => ({
+  DATABASE_URL: service.databaseUrl,
+  SECRET_KEY: TEST_SECRET_KEY,
+  DATA_DIR: join(folder, 'data'),
+});
+
+async function succeed(args: string[], own: Record<string, string>): Promise<string> {
+  const { code, out, err } = await castellan(args, own);
+  assert.deepEqual([code, err], [0, '']);
+  return out;
+}
+
+/** A digest of the rows of each table, without those of which a restore changes something. */
+async function rowsOf(url: string): Promise<Record<string, string>> {
+  const tables = await run<{ name: string }>(
+    url,
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+       and relname not in ('authz_version', 'authz_changes', 'rate_limits', 'schema_migrations', 'job_schedule')
+     order by 1`,
+  );
+  const digests: Record<string, string> = {};
+  for (const { name } of tables) {
+    const where = name === 'audit_logs' ? `where action <> 'database_restored'` : '';
+    const [row] = await run<{ digest: string }>(
+      url,
+      `select count(*) || ' ' || coalesce(md5(string_agg(t::text, '|' order by t::text)), '') as digest from ${name} t ${where}`,
+    );
+    digests[name] = row?.digest ?? '';
+  }
+  return digests;
+}
+
+/** What holds rows together: constraints, indexes, triggers, sequences. */
+const schemaOf = (url: string): Promise<{ what: string }[]> =>
+  run(
+    url,
+    `select conrelid::regclass || ' ' || conname || ' ' || convalidated || ' ' || pg_get_constraintdef(oid) as what
+       from pg_constraint where connamespace = 'public'::regnamespace and contype <> 'n'
+     union all select indexdef from pg_indexes where schemaname = 'public'
+     union all select tgrelid::regclass || ' ' || tgname || ' ' || tgenabled::text from pg_trigger where not tgisinternal
+     union all select sequencename || ' ' || coalesce(last_value, 0) from pg_sequences where schemaname = 'public'
+     order by 1`,
+  );
+
+test('moved to the embedded database and back, with its sessions, the database is the same', async (t) => {
+  const first = join(folder, 'first.backup');
+  const out = await succeed(['backup', '--to', first], environment());
+  assert.match(out, /^Backed up PostgreSQL at .+ as of \S+Z: \d+ tables, \d+ rows, in .+ s\.\n/);
+  assert.match(out, /first\.backup: .+ kB, not encrypted\. It has the password hashes/);
+  assert.match(out, /It does not have the SECRET_KEY .+ and the rows of: rate_limits\.\n$/);
+  assert.equal((await stat(first)).mode & 0o777, 0o600);
+  assert.deepEqual(
+    (await readdir(folder)).filter((name) => name.includes('partial')),
+    [],
+  );
+  const before = await rowsOf(service.databaseUrl);
+
+  const embedded = { DATA_DIR: await dataDirWithCluster(t), SECRET_KEY: TEST_SECRET_KEY };
+  const moved = await succeed(['restore', '--from', first, '--keep-sessions'], embedded);
+  assert.match(moved, /^Restored into PostgreSQL 18\.\S+, as user .+: \d+ tables, \d+ rows, in .+ s\.$/m);
+  assert.match(moved, /^Sessions, links and signing keys that ended after .+ are valid again\.$/m);
+  const second = join(folder, 'second.backup');
+  await succeed(['backup', '--to', second], embedded);
+
+  const { url, drop } = await createEmptyDatabase();
+  t.after(drop);
+  await succeed(['restore', '--from', second, '--keep-sessions'], { ...environment(), DATABASE_URL: url });
+  assert.deepEqual(await rowsOf(url), before);
+  assert.deepEqual(await schemaOf(url), await schemaOf(service.databaseUrl));
+  const [stamps] = await run<{ differ: boolean; changes: number }>(
+    url,
+    `select stamp <> $1 as differ, (select count(*)::integer from authz_changes) as changes from authz_version`,
+    [(await service.sql<{ stamp: string }>('select stamp from authz_version'))[0]?.stamp],
+  );
+  assert.deepEqual(stamps, { differ: true, changes: 0 });
+
+  // The next session end takes the next number, and triggers count again.
+  const [next] = await run<{ id: string }>(
+    url,
+    `insert into session_ends (user_id, reason) values (gen_random_uuid(), 'test') returning id`,
+  );
+  const [last] = await service.sql<{ id: string }>('select max(id) as id from session_ends');
+  assert.ok(Number(next?.id) > Number(last?.id));
+});
+
+test('restored with the defaults, passwords work, and no session, token or link of before does', async (t) => {
+  const file = join(folder, 'ended.backup');
+  await succeed(['backup', '--to', file], environment());
+  // After the backup, in the original: what must not live again does not depend on it.
+  assert.equal((await client.get('/api/v1/users/me')).status, 200);
+  const { url, drop } = await createEmptyDatabase();
+  t.after(drop);
+  // Another SECRET_KEY: without its sessions, a backup can be restored when the key is lost.
+  const own = {
+    DATABASE_URL: url,
+    SECRET_KEY: 'another secret key, of 32 bytes or more',
+    DATA_DIR: join(folder, 'data'),
+    PUBLIC_URL: 'http://castellan.test',
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    SHUTDOWN_GRACE_SECONDS: '0',
+  };
+  const refused = await castellan(['restore', '--from', file, '--keep-sessions'], own);
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.err,
+    /^castellan: The signing key \S+ in the database cannot be decrypted with this SECRET_KEY\./,
+  );
+  const out = await succeed(['restore', '--from', file], own);
+  assert.match(out, /^Ended: 2 sessions, 1 mailed link, 0 waiting mails\. Every signing key is revoked;/m);
+  assert.match(out, /^Valid: 1 API key, with any that was revoked after .+ --revoke-api-keys\.$/m);
+
+  const restored = {
+    sql: <T>(text: string, values?: unknown[]) => run(url, text, values) as unknown as Promise<T[]>,
+  };
+  await assertSound(restored);
+  assert.deepEqual(
+    await run(
+      url,
+      `select (select sum(total) = (select count(*) from users) from user_counts) as counted,
+         (select coalesce(sum(change), 0) from live_session_changes where expires_in > now()) = 0 as none_live,
+         (select count(*) from session_tokens) + (select count(*) from signing_keys) = 0 as no_keys`,
+    ),
+    [{ counted: true, none_live: true, no_keys: true }],
+  );
+  const [entry] = await run<{ details: Record<string, unknown> }>(
+    url,
+    `select details from audit_logs where action = 'database_restored'`,
+  );
+  assert.deepEqual(Object.keys(entry?.details ?? {}).sort(), [
+    'api_keys_revoked',
+    'backup_time',
+    'sessions_ended',
+    'via',
+  ]);
+
+  const again = launch(['serve'], own);
+  try {
+    const base = await eventually(() => {
+      if (!again.out().includes('"msg":"ready"}\n')) return undefined;
+      return /"url":"([^"]+)","msg":"listening"/.exec(again.out())?.[1];
+    }, 'the service');
+    const old = client.at(base);
+    assert.equal((await old.get('/api/v1/users/me')).status, 401);
+    const refresh = await createClient(base).post('/api/v1/auth/refresh', {
+      refresh_token: client.refreshToken,
+    });
+    assert.equal(refresh.status, 401);
+    assert.ok((await confirmReset(createClient(base), link, 'ReplacementPassword!42')).status >= 400);
+    const anew = createClient(base);
+    assert.equal((await anew.login({ email: 'ada@example.com', password: PASSWORD })).status, 200);
+    assert.equal((await anew.get('/api/v1/users/me')).status, 200);
+    const machine = createClient(base);
+    const asked = await machine.get('/api/v1/users/me', { headers: { authorization: `Bearer ${apiKey}` } });
+    assert.notEqual(asked.status, 401, asked.text);
+
+    // A service that uses the database, even an emptied one, keeps a restore out.
+    const inUse = await castellan(['restore', '--from', file], own);
+    assert.equal(inUse.code, 1);
+    assert.match(
+      inUse.err,
+      /^castellan: Castellan uses this database: it has \d+ other connections?\. Stop every/,
+    );
+  } finally {
+    again.child.kill('SIGTERM');
+  }
+  assert.equal((await again.ended).code, 0);
+});
+
+test('a table that a later migration adds is backed up, and one that no migration made is not restored', async (t) => {
+  const [first, second] = [await createEmptyDatabase(), await createEmptyDatabase()];
+  t.after(() => Promise.all([first.drop(), second.drop()]));
+  await migrateUpTo(first.url, '0012');
+  await run(first.url, `create table notes (id integer primary key, "a ""text""" text)`);
+  await run(first.url, `insert into notes values (1, E'line\\nfeed'), (2, null)`);
+  const file = join(folder, 'notes.backup');
+  await succeed(['backup', '--to', file], { ...environment(), DATABASE_URL: first.url });
+  assert.match(await succeed(['verify-backup', file], {}), /^ {2}notes +2 rows {2}18 bytes$/m);
+  const out = await succeed(['restore', '--from', file, '--revoke-api-keys'], {
+    ...environment(),
+    DATABASE_URL: second.url,
+  });
+  assert.match(out, /^Not restored, because they are not tables of Castellan: notes\.$/m);
+  assert.match(out, /^Migrated: 0012-service-accounts, .+0024-live-sessions.*\.$/m);
+  assert.deepEqual(await run(second.url, 'select email, version, session_epoch from users'), [
+    { email: 'a@b.example', version: 1, session_epoch: 0 },
+  ]);
+});
+
+test('the SECRET_KEY travels only in an encrypted backup, and arrives only where none is', async (t) => {
+  const [identity, passphrase] = [join(folder, 'key.txt'), join(folder, 'passphrase')];
+  const key = await generateX25519Identity();
+  await writeFile(identity, `# a key for tests\n${key}\n`);
+  await writeFile(passphrase, 'the wrong passphrase\n');
+  const recipient = await identityToRecipient(key);
+  const file = join(folder, 'key.backup');
+  assert.equal((await castellan(['backup', '--to', file, '--with-secret-key'], environment())).code, 2);
+  await succeed(['backup', '--to', file, '--with-secret-key', '--recipient', recipient], environment());
+  const shown = await succeed(['verify-backup', file, '--identity', identity], {});
+  assert.match(shown, /encrypted for 1 age key, with the SECRET_KEY\.$/m);
+  assert.ok(!shown.includes(TEST_SECRET_KEY));
+  for (const [args, message] of [
+    [[], /is encrypted for an age key: name the file of the key with --identity\.$/m],
+    [['--passphrase-file', passphrase], /cannot be decrypted with this key or passphrase\.$/m],
+    [['--identity', passphrase], /--identity has no age key that can be read\./],
+  ] as const) {
+    const { code, err } = await castellan(['verify-backup', file, ...args]);
+    assert.equal(code, 1);
+    assert.match(err, message);
+  }
+  const { url, drop } = await createEmptyDatabase();
+  t.after(drop);
+  const dataDir = join(folder, 'data-of-key');
+  const args = ['restore', '--from', file, '--identity', identity, '--keep-sessions'];
+  const out = await succeed(args, { DATABASE_URL: url, DATA_DIR: dataDir });
+  assert.match(out, /^The SECRET_KEY of the backup is in .+secret\.key\.$/m);
+  assert.equal((await stat(join(dataDir, 'secret.key'))).mode & 0o777, 0o600);
+});

@@ -1,0 +1,92 @@
+// Makes a restored database safe to use: what ended after its backup was made must not live again. It runs in the transaction
+// of the restore, on the newest schema. Triggers keep the numbers of live sessions.
+import { sql } from 'kysely';
+import { onlyRow } from '../../platform/db/sql.ts';
+import type { Logger } from '../../platform/log.ts';
+import { openPrivateKey } from '../../platform/security/signing-keys.ts';
+import type { Tx } from '../../schema/database.ts';
+import { recordChange } from '../audit/service.ts';
+
+export type RestoreChoices = {
+  /**
+   * End every session, mailed link, waiting mail and signing key; or keep them, if this key decrypts the signing keys of the
+   * backup.
+   */
+  sessions: 'end' | { secretKey: Buffer };
+  revokeApiKeys: boolean;
+};
+
+export type Ended = {
+  sessions: number;
+  links: number;
+  mails: number;
+  revokedApiKeys: number;
+  validApiKeys: number;
+};
+
+/** Throws an Error for the operator if the sessions cannot be kept. */
+export async function settleRestored(
+  tx: Tx,
+  log: Logger,
+  choices: RestoreChoices,
+  backupTime: string,
+): Promise<Ended> {
+  // An instance that knows the graph of the lost database, or of this one later than the backup, must read it again.
+  await sql`delete from authz_changes`.execute(tx);
+  await sql`update authz_version set version = version + 1, stamp = gen_random_uuid()`.execute(tx);
+  const ended = choices.sessions === 'end' ? await endSignIns(tx) : { sessions: 0, links: 0, mails: 0 };
+  if (choices.sessions !== 'end') await requireKeys(tx, choices.sessions.secretKey);
+  const revokedApiKeys = choices.revokeApiKeys ? await revokeApiKeys(tx) : 0;
+  await recordChange(tx, log, null, {
+    action: 'database_restored',
+    actorId: null,
+    resourceType: 'database',
+    resourceId: '',
+    details: {
+      via: 'command_line',
+      backup_time: backupTime,
+      sessions_ended: choices.sessions === 'end',
+      api_keys_revoked: choices.revokeApiKeys,
+    },
+  });
+  return { ...ended, revokedApiKeys, validApiKeys: await countApiKeys(tx) };
+}
+
+async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'mails'>> {
+  const { numAffectedRows: sessions } = await sql`
+    update sessions set revoked_at = now(), revoked_reason = 'database_restored'
+    where revoked_at is null and expires_at > now()`.execute(tx);
+  await sql`truncate session_tokens, client_tokens`.execute(tx);
+  const { numAffectedRows: links } = await sql`
+    delete from one_time_tokens where used_at is null and expires_at > now()`.execute(tx);
+  // A link is made when its mail is written, so a mail that had been sent would bring a second one.
+  const { numAffectedRows: mails } = await sql`
+    delete from outbox where sent_at is null and failed_at is null`.execute(tx);
+  // A key that was revoked since may be in wrong hands. The next start makes a new one.
+  await sql`
+    insert into revoked_signing_keys (key_id, swept_at) select key_id, now() from signing_keys
+    on conflict do nothing`.execute(tx);
+  await sql`delete from signing_keys`.execute(tx);
+  return { sessions: Number(sessions ?? 0), links: Number(links ?? 0), mails: Number(mails ?? 0) };
+}
+
+async function requireKeys(tx: Tx, secretKey: Buffer): Promise<void> {
+  const { rows } = await sql<{ key_id: string; private_key_sealed: Buffer }>`
+    select key_id, private_key_sealed from signing_keys`.execute(tx);
+  for (const { key_id, private_key_sealed } of rows) openPrivateKey(secretKey, key_id, private_key_sealed);
+}
+
+async function revokeApiKeys(tx: Tx): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update api_keys set revoked_at = now() where revoked_at is null`.execute(tx);
+  return Number(numAffectedRows ?? 0);
+}
+
+async function countApiKeys(tx: Tx): Promise<number> {
+  const { count } = onlyRow(
+    await sql<{ count: number }>`
+      select count(*)::integer as count from api_keys
+      where revoked_at is null and (expires_at is null or expires_at > now())`.execute(tx),
+  );
+  return count;
+}
