@@ -47,6 +47,9 @@ export type FoundationOptions = {
   anySecretKey?: boolean;
 };
 
+// Each worker's, to the standby: four exports and one for lists (deps.ts).
+const REPLICA_CONNECTIONS = 5;
+
 // All users of the database have been waited for already; statements that still run end with the process.
 const POOL_GRACE_MS = 1_000;
 
@@ -80,10 +83,16 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const reserved = reservedConnections(connections);
   const pool = createPool({ connection, maxConnections: connections - reserved }, log);
   const reservedPool = createPool({ connection, maxConnections: reserved }, log);
+  const { databaseReplicaUrl } = settings;
+  const replicaPool =
+    databaseReplicaUrl === undefined
+      ? undefined
+      : createPool({ connection: databaseReplicaUrl, maxConnections: REPLICA_CONNECTIONS }, log);
   const deps = createDeps({
     settings,
     pool,
     reservedPool,
+    ...(replicaPool === undefined ? {} : { replicaPool }),
     log,
     secretKey,
     transport,
@@ -101,7 +110,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
       const meter = options.strengthMeter === undefined ? deps.strengthMeter : undefined;
       await Promise.all([deps.outbox.stop(), meter?.close(), closeAuditLog(deps.db)]);
       transport.close();
-      const ended = Promise.all([pool.end(), reservedPool.end()]);
+      const ended = Promise.all([pool.end(), reservedPool.end(), replicaPool?.end()]);
       await Promise.race([ended, wait(POOL_GRACE_MS, undefined, { ref: false })]);
       await server.stop();
     },

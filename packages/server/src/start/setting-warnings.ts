@@ -14,6 +14,7 @@ type Judged = {
   accentColor: string;
   secretKey?: string | undefined;
   databaseUrl?: string | undefined;
+  databaseReplicaUrl?: string | undefined;
 };
 
 /** Returns the warnings. `names`: the environment variables that are settings. */
@@ -28,7 +29,8 @@ export function settingWarnings(
     ...senderWarnings(settings),
     ...accentWarnings(settings),
     ...keyWarnings(settings),
-    ...databaseUrlWarnings(settings),
+    ...encodingWarnings('DATABASE_URL', settings.databaseUrl),
+    ...encodingWarnings('DATABASE_REPLICA_URL', settings.databaseReplicaUrl),
     ...unencryptedConnections(settings),
   ];
 }
@@ -109,7 +111,7 @@ const keyWarnings = ({ secretKey }: Judged): string[] =>
     : [];
 
 /** Warns of characters that the driver and the URL standard read differently, or that lead to another host. */
-function databaseUrlWarnings({ databaseUrl }: Judged): string[] {
+function encodingWarnings(name: string, databaseUrl: string | undefined): string[] {
   if (databaseUrl === undefined) return [];
   const [, authority = '', rest = ''] = /^[a-z]+:\/\/([^/?#]*)(.*)$/is.exec(databaseUrl) ?? [];
   const login = authority.slice(0, Math.max(0, authority.lastIndexOf('@')));
@@ -118,7 +120,7 @@ function databaseUrlWarnings({ databaseUrl }: Judged): string[] {
   const isRaw = parts.some((part) => /[@:[\]\s]|%(?![0-9a-f]{2})/i.test(part));
   return isRaw || (login === '' && rest.includes('@'))
     ? [
-        'DATABASE_URL contains characters in the user or password that must be percent-encoded: @ is %40, : is %3A, / is %2F, ? is %3F, # is %23, % is %25.',
+        `${name} contains characters in the user or password that must be percent-encoded: @ is %40, : is %3A, / is %2F, ? is %3F, # is %23, % is %25.`,
       ]
     : [];
 }
