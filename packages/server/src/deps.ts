@@ -18,6 +18,7 @@ import { createStrengthMeter, type StrengthMeter } from './modules/passwords/str
 import { createKeyRing, type KeyRing } from './modules/sessions/key-ring.ts';
 import { createTokenLookup, type TokenLookup } from './modules/sessions/token-lookup.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
+import { type AgedReads, createAgedReads, readsOnPrimary } from './platform/db/aged-reads.ts';
 import { createKysely } from './platform/db/pool.ts';
 import type { ExportGates } from './platform/http/export.ts';
 import { createGate, type Gate } from './platform/limits/gate.ts';
@@ -51,6 +52,8 @@ export type Deps = {
   pool: Pool;
   /** Kysely on `pool`. */
   db: Db;
+  /** Reads that may be some seconds old. Never for decisions, sessions and tokens, nor for what a change is based on. */
+  agedReads: AgedReads<Db>;
   /** For what every request needs: token lookups, the graph, keys. Work that may wait for a lock must not use it. */
   reservedPool: Pool;
   /** Kysely on `reservedPool`. */
@@ -125,6 +128,8 @@ export type Parts = {
   settings: Settings;
   pool: Pool;
   reservedPool: Pool;
+  /** Connections to a standby. */
+  replicaPool?: Pool;
   log: Logger;
   secretKey: Buffer;
   transport: MailTransport;
@@ -186,6 +191,15 @@ export function createDeps(parts: Parts): Deps {
   return {
     ...sessionDeps,
     pool,
+    agedReads:
+      parts.replicaPool === undefined
+        ? readsOnPrimary(db)
+        : createAgedReads({
+            primary: { pool, db },
+            replica: { pool: parts.replicaPool, db: createKysely<Tables>(parts.replicaPool) },
+            maxAgeSeconds: settings.databaseReplicaMaxAgeSeconds,
+            log,
+          }),
     reservedPool,
     reservedDb,
     tallies: parts.tallies,

@@ -103,6 +103,18 @@ export const settingDefinitions = {
     'Number of processes that serve requests. They share the port, the connections and the log of the instance. Several need Linux.',
     { shown: 'with `DATABASE_URL` the number of cores, at most 8; otherwise 1' },
   ),
+  databaseReplicaUrl: setting(
+    'DATABASE_REPLICA_URL',
+    optional(url(['postgres:', 'postgresql:'])),
+    'A standby of that database, for reads that may be some seconds old: the audit log and the dashboard. See docs/operate/high-availability.md.',
+    { shown: 'none', secret: 'login' },
+  ),
+  databaseReplicaMaxAgeSeconds: setting(
+    'DATABASE_REPLICA_MAX_AGE',
+    integer(2, 3_600),
+    'How far behind the standby may be, in seconds. While it is further behind or away, everything is read from the primary.',
+    { default: '10' },
+  ),
   databasePoolSize: setting(
     'DATABASE_POOL_SIZE',
     optional(integer(2, 500)),

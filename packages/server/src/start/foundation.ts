@@ -50,6 +50,9 @@ export type FoundationOptions = {
   anySecretKey?: boolean;
 };
 
+// Each worker's, to the standby: four exports and one for lists (deps.ts).
+const REPLICA_CONNECTIONS = 5;
+
 // All users of the database have been waited for already; statements that still run end with the process.
 const POOL_GRACE_MS = 1_000;
 
@@ -86,10 +89,16 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   };
   const pool = createPool({ ...shared, maxConnections: connections - reserved }, log);
   const reservedPool = createPool({ ...shared, maxConnections: reserved }, log);
+  const { databaseReplicaUrl } = settings;
+  const replicaPool =
+    databaseReplicaUrl === undefined
+      ? undefined
+      : createPool({ ...shared, connection: databaseReplicaUrl, maxConnections: REPLICA_CONNECTIONS }, log);
   const deps = createDeps({
     settings,
     pool,
     reservedPool,
+    ...(replicaPool === undefined ? {} : { replicaPool }),
     log,
     secretKey,
     transport,
@@ -109,7 +118,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
       const meter = options.strengthMeter === undefined ? deps.strengthMeter : undefined;
       await Promise.all([deps.outbox.stop(), meter?.close(), closeAuditLog(deps.db)]);
       transport.close();
-      const ended = Promise.all([pool.end(), reservedPool.end()]);
+      const ended = Promise.all([pool.end(), reservedPool.end(), replicaPool?.end()]);
       await Promise.race([ended, wait(POOL_GRACE_MS, undefined, { ref: false })]);
       await server.stop();
       await tracing?.stop();

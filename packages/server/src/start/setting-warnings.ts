@@ -16,6 +16,7 @@ type Judged = {
   secretKey?: string | undefined;
   databaseUrl?: string | undefined;
   metricsAddress?: MetricsAddress | undefined;
+  databaseReplicaUrl?: string | undefined;
 };
 
 /** Returns the warnings. `names`: the environment variables that are settings. */
@@ -30,7 +31,8 @@ export function settingWarnings(
     ...senderWarnings(settings),
     ...accentWarnings(settings),
     ...keyWarnings(settings),
-    ...databaseUrlWarnings(settings),
+    ...encodingWarnings('DATABASE_URL', settings.databaseUrl),
+    ...encodingWarnings('DATABASE_REPLICA_URL', settings.databaseReplicaUrl),
     ...metricsWarnings(settings),
     ...unencryptedConnections(settings),
   ];
@@ -119,7 +121,7 @@ const metricsWarnings = ({ metricsAddress }: Judged): string[] =>
       ];
 
 /** Warns of characters that the driver and the URL standard read differently, or that lead to another host. */
-function databaseUrlWarnings({ databaseUrl }: Judged): string[] {
+function encodingWarnings(name: string, databaseUrl: string | undefined): string[] {
   if (databaseUrl === undefined) return [];
   const [, authority = '', rest = ''] = /^[a-z]+:\/\/([^/?#]*)(.*)$/is.exec(databaseUrl) ?? [];
   const login = authority.slice(0, Math.max(0, authority.lastIndexOf('@')));
@@ -128,7 +130,7 @@ function databaseUrlWarnings({ databaseUrl }: Judged): string[] {
   const isRaw = parts.some((part) => /[@:[\]\s]|%(?![0-9a-f]{2})/i.test(part));
   return isRaw || (login === '' && rest.includes('@'))
     ? [
-        'DATABASE_URL contains characters in the user or password that must be percent-encoded: @ is %40, : is %3A, / is %2F, ? is %3F, # is %23, % is %25.',
+        `${name} contains characters in the user or password that must be percent-encoded: @ is %40, : is %3A, / is %2F, ? is %3F, # is %23, % is %25.`,
       ]
     : [];
 }

@@ -15,6 +15,12 @@ test('a database on another machine without TLS gives a warning, in every form o
   );
 });
 
+test('so does a standby on another machine', () => {
+  const warnings = (databaseReplicaUrl: string) => unencryptedConnections({ databaseReplicaUrl });
+  assert.match(warnings('postgres://u@10.0.0.5/c').join(), /^DATABASE_REPLICA_URL [^@]*$/);
+  assert.deepEqual(warnings('postgres://u@10.0.0.5/c?sslmode=verify-full'), []);
+});
+
 test('TLS, this machine and a socket give no warning', () => {
   for (const mode of ['require', 'verify-ca', 'verify-full'])
     assert.equal(database(`postgres://u@db.example.com/castellan?sslmode=${mode}`), 0, mode);

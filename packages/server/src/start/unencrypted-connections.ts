@@ -3,17 +3,23 @@
 import ipaddr from 'ipaddr.js';
 import pg from 'pg';
 
-type Connections = { databaseUrl?: string | undefined; smtpUrl?: string | undefined };
+type Connections = {
+  databaseUrl?: string | undefined;
+  databaseReplicaUrl?: string | undefined;
+  smtpUrl?: string | undefined;
+};
 
 /** Returns the warnings; empty if every connection is encrypted or stays on this machine. */
-export function unencryptedConnections({ databaseUrl, smtpUrl }: Connections): string[] {
+export function unencryptedConnections({ databaseUrl, databaseReplicaUrl, smtpUrl }: Connections): string[] {
   const warnings: string[] = [];
-  if (databaseUrl !== undefined) {
-    if (isClear(databaseUrl))
-      warnings.push(
-        'DATABASE_URL names another machine without TLS: password hashes and sessions are sent unencrypted. Add ?sslmode=verify-full, unless something else encrypts the connection.',
-      );
-  }
+  if (databaseUrl !== undefined && isClear(databaseUrl))
+    warnings.push(
+      'DATABASE_URL names another machine without TLS: password hashes and sessions are sent unencrypted. Add ?sslmode=verify-full, unless something else encrypts the connection.',
+    );
+  if (databaseReplicaUrl !== undefined && isClear(databaseReplicaUrl))
+    warnings.push(
+      'DATABASE_REPLICA_URL names another machine without TLS: the audit log is sent unencrypted. Add ?sslmode=verify-full, unless something else encrypts the connection.',
+    );
   if (smtpUrl !== undefined) {
     const { protocol, hostname, searchParams } = new URL(smtpUrl);
     if (protocol === 'smtp:' && !isThisMachine(hostname) && searchParams.get('requireTLS') !== 'true')

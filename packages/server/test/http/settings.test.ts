@@ -26,6 +26,8 @@ const wrong: Record<string, [value: string, fix: RegExp]> = {
   PUBLIC_URL: ['example.com', /not a URL of the form http:\/\/… or https:\/\/…/],
   DATABASE_URL: ['mysql://root:Hidden1Secret@h/db', /not a URL of the form postgres:\/\/…/],
   WORKERS: ['all', /whole number from 1 to 64/],
+  DATABASE_REPLICA_URL: ['http://root:Hidden3Secret@h/db', /not a URL of the form postgres:\/\/…/],
+  DATABASE_REPLICA_MAX_AGE: ['1', /whole number from 2 to 3600/],
   DATABASE_POOL_SIZE: ['1', /whole number from 2 to 500/],
   SECRET_KEY: ['Hidden2Secret', /at least 32 bytes.*openssl rand/],
   FIRST_SUPERUSER_PASSWORD: ['Seven7!', /at least 8 characters/],

@@ -23,21 +23,28 @@ export async function listEntries(
   return { data: page.map((row) => row.entry), next_cursor: next === null ? next_cursor : writeCursor(next) };
 }
 
-/** Returns the matching entries for an export, each as it is when the export reads it. Throws for an invalid filter. */
-export function entriesToExport(deps: { db: Db }, query: AuditLogFilter): ExportSource<FoundEntry> {
+/**
+ * Returns the matching entries for an export, each as it is when the export reads it. `run` gives each batch a database.
+ * Throws for an invalid filter.
+ */
+export function entriesToExport(
+  query: AuditLogFilter,
+  run: <T>(read: (db: Db) => Promise<T>) => Promise<T>,
+): ExportSource<FoundEntry> {
   const filter = toFilter(query);
   return {
     batch: EXPORT_BATCH,
-    async read(after) {
-      const found: FoundEntry[] = [];
-      let from: PageKey | null = after?.key ?? null;
-      do {
-        const { entries, next } = await findEntries(deps.db, filter, from, EXPORT_BATCH - found.length);
-        found.push(...entries);
-        from = next;
-      } while (from !== null && found.length < EXPORT_BATCH);
-      return found;
-    },
+    read: (after) =>
+      run(async (db) => {
+        const found: FoundEntry[] = [];
+        let from: PageKey | null = after?.key ?? null;
+        do {
+          const { entries, next } = await findEntries(db, filter, from, EXPORT_BATCH - found.length);
+          found.push(...entries);
+          from = next;
+        } while (from !== null && found.length < EXPORT_BATCH);
+        return found;
+      }),
   };
 }
 

@@ -2,6 +2,8 @@
 import { AuditLogPage, AuditLogQuery } from '@castellan/contract/audit';
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import type { AgedReads } from '../../platform/db/aged-reads.ts';
+import { ageDescription, readAged } from '../../platform/http/aged-reads.ts';
 import {
   type ExportGates,
   exportDescription,
@@ -15,7 +17,7 @@ import { csvOfEntries } from './export-formats.ts';
 import { entriesToExport, listEntries } from './listing.ts';
 
 type AuditRouteDeps = {
-  db: Db;
+  agedReads: AgedReads<Db>;
   exports: ExportGates;
   /** Returns the id of the caller. */
   callerIdOf(request: FastifyRequest): string;
@@ -28,12 +30,12 @@ export function auditRoutes(app: App, deps: AuditRouteDeps): void {
     config: { access: 'audit_log.read' },
     schema: {
       summary: 'Read the audit log',
-      description: 'Newest entries first. `next_cursor` is the start of the next page.',
+      description: `Newest entries first. \`next_cursor\` is the start of the next page. ${ageDescription}`,
       querystring: AuditLogQuery,
       response: { 200: AuditLogPage },
     },
-    handler: async (request) => ({
-      ...(await listEntries(deps, request.query)),
+    handler: async (request, reply) => ({
+      ...(await readAged(deps.agedReads, request, reply, (db) => listEntries({ db }, request.query))),
       message: 'Audit log, newest first.',
     }),
   });
@@ -46,7 +48,7 @@ export function auditRoutes(app: App, deps: AuditRouteDeps): void {
     config: { access: 'audit_log.read', errors: ['overloaded'] },
     schema: {
       summary: 'Export the audit log',
-      description: `Newest entries first, with the same filters as the list. ${exportDescription} In CSV, \`details\` is JSON.`,
+      description: `Newest entries first, with the same filters as the list. ${exportDescription} In CSV, \`details\` is JSON. ${ageDescription}`,
       querystring: Type.Omit(AuditLogQuery, ['size', 'cursor']),
       produces: [...exportTypes],
       response: { 200: exportResponse },
@@ -56,7 +58,7 @@ export function auditRoutes(app: App, deps: AuditRouteDeps): void {
         gates: deps.exports,
         callerId: deps.callerIdOf(request),
         fileName: 'audit-log',
-        source: entriesToExport(deps, request.query),
+        source: entriesToExport(request.query, (read) => readAged(deps.agedReads, request, reply, read)),
         objectOf: ({ entry }) => entry,
         csv: { columns: csvOfEntries.columns, cellsOf: ({ entry }) => csvOfEntries.cellsOf(entry) },
       }),

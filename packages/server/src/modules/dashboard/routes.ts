@@ -5,21 +5,27 @@ import {
   AttentionEnvelope,
   DashboardEnvelope,
 } from '@castellan/contract/dashboard';
+import type { AgedReads } from '../../platform/db/aged-reads.ts';
+import { ageDescription, readAged } from '../../platform/http/aged-reads.ts';
 import type { App } from '../../platform/http/server.ts';
 import type { Db } from '../../schema/database.ts';
 import { callerOf } from '../authz/caller.ts';
 import { readActivityOf, readAttention, readDashboard, readStatistics } from './service.ts';
 
-type DashboardDeps = { db: Db; settings: { unverifiedAccountHours: number } };
+type DashboardDeps = { agedReads: AgedReads<Db>; settings: { unverifiedAccountHours: number } };
 
 export function dashboardRoutes(app: App, deps: DashboardDeps): void {
   app.route({
     method: 'GET',
     url: '',
     config: { access: 'authenticated' },
-    schema: { summary: 'Read the dashboard', response: { 200: DashboardEnvelope } },
-    handler: async (request) => ({
-      data: await readDashboard(deps, callerOf(request)),
+    schema: {
+      summary: 'Read the dashboard',
+      description: ageDescription,
+      response: { 200: DashboardEnvelope },
+    },
+    handler: async (request, reply) => ({
+      data: await readAged(deps.agedReads, request, reply, (db) => readDashboard({ db }, callerOf(request))),
       message: 'The dashboard.',
     }),
   });
@@ -28,9 +34,13 @@ export function dashboardRoutes(app: App, deps: DashboardDeps): void {
     method: 'GET',
     url: '/stats',
     config: { access: 'authenticated', errors: ['admin_required'] },
-    schema: { summary: 'Read the dashboard as an administrator', response: { 200: DashboardEnvelope } },
-    handler: async (request) => ({
-      data: await readStatistics(deps, callerOf(request)),
+    schema: {
+      summary: 'Read the dashboard as an administrator',
+      description: ageDescription,
+      response: { 200: DashboardEnvelope },
+    },
+    handler: async (request, reply) => ({
+      data: await readAged(deps.agedReads, request, reply, (db) => readStatistics({ db }, callerOf(request))),
       message: 'The dashboard.',
     }),
   });
@@ -41,13 +51,14 @@ export function dashboardRoutes(app: App, deps: DashboardDeps): void {
     config: { access: 'authenticated', errors: ['admin_required'] },
     schema: {
       summary: 'Count sign-ins and registrations by day',
-      description:
-        'The latest days of UTC, today last, days without an event included. The numbers are exact, also of days whose audit entries are no longer kept. Events that the audit log only counts are included within a minute.',
+      description: `The latest days of UTC, today last, days without an event included. The numbers are exact, also of days whose audit entries are no longer kept. Events that the audit log only counts are included within a minute. ${ageDescription}`,
       querystring: ActivityQuery,
       response: { 200: ActivityEnvelope },
     },
-    handler: async (request) => ({
-      data: await readActivityOf(deps, callerOf(request), request.query.days),
+    handler: async (request, reply) => ({
+      data: await readAged(deps.agedReads, request, reply, (db) =>
+        readActivityOf({ db }, callerOf(request), request.query.days),
+      ),
       message: 'Activity by day, today last.',
     }),
   });
@@ -58,11 +69,15 @@ export function dashboardRoutes(app: App, deps: DashboardDeps): void {
     config: { access: 'authenticated', errors: ['admin_required'] },
     schema: {
       summary: 'Count what deserves attention',
-      description: 'Each item has the list that shows exactly the counted records.',
+      description: `Each item has the list that shows exactly the counted records. ${ageDescription}`,
       response: { 200: AttentionEnvelope },
     },
-    handler: async (request) => ({
-      data: { items: await readAttention(deps, callerOf(request)) },
+    handler: async (request, reply) => ({
+      data: {
+        items: await readAged(deps.agedReads, request, reply, (db) =>
+          readAttention({ db, settings: deps.settings }, callerOf(request)),
+        ),
+      },
       message: 'What deserves attention.',
     }),
   });
