@@ -75,6 +75,11 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'Show every setting with its value, or list every wrong setting.',
     load: () => import('./commands/check-config.ts'),
   },
+  doctor: {
+    heading: LOCAL,
+    summary: 'Look for what is wrong with settings, database, keys, mail and proxy.',
+    load: () => import('./commands/doctor.ts'),
+  },
   user: {
     heading: API,
     summary: 'List, create, invite, change and delete users, their roles and sessions.',

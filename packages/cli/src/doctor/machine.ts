@@ -1,0 +1,124 @@
+// Looks at this machine: the disk, the console, and whether the service answers where people look for it.
+import { constants } from 'node:fs';
+import { access, readFile, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stateOfBuild } from '@castellan/console/build';
+import type { Settings } from '@castellan/server/settings';
+import { bad, ok, type Report, warn } from './finding.ts';
+
+const MIB = 2 ** 20;
+const LOW_MIB = 1_024;
+const TOO_LOW_MIB = 100;
+
+export async function lookAtDisk({ dataDir, databaseUrl }: Settings): Promise<Report[]> {
+  try {
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = Object(error);
+    const isNeeded = databaseUrl === undefined || code !== 'ENOENT';
+    const text = `DATA_DIR (${dataDir}) ${code === 'ENOENT' ? 'does not exist' : `cannot be used (${code})`}`;
+    return [
+      isNeeded
+        ? bad(text, 'Set DATA_DIR to the folder of the service, and run this as its user.')
+        : ok(`${text}; the service makes it when it needs it`),
+    ];
+  }
+  const { bavail, bsize } = await statfs(dataDir);
+  const free = Math.floor((bavail * bsize) / MIB);
+  const text = `DATA_DIR (${dataDir}) is writable, with ${free} MiB free`;
+  const advice = 'Free space, or move DATA_DIR: a full disk stops the embedded database and the mails.';
+  return [
+    free >= LOW_MIB ? ok(text) : free >= TOO_LOW_MIB ? warn(text, advice) : bad(text, advice),
+    ...(databaseUrl === undefined ? [await versionOfCluster(dataDir)] : []),
+  ];
+}
+
+async function versionOfCluster(dataDir: string): Promise<Report> {
+  const pointer = await readFile(join(dataDir, 'postgres.location'), 'utf8').catch(() => null);
+  const cluster = pointer?.trim() || join(dataDir, 'postgres');
+  const version = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch((error) => Object(error).code);
+  return /^\d+\s*$/.test(version)
+    ? ok(`the embedded database in ${cluster} is of PostgreSQL ${version.trim()}`)
+    : warn(
+        `the version of the embedded database in ${cluster} cannot be read (${version})`,
+        'Run this as the user of the service, or as root.',
+      );
+}
+
+export async function lookAtConsole(): Promise<Report[]> {
+  const state = stateOfBuild();
+  return [
+    state === 'current'
+      ? ok('the console is built')
+      : warn(`the build of the console is ${state}`, 'Run `npm run build`.'),
+  ];
+}
+
+const FETCH_MS = 5_000;
+
+const read = async (url: string): Promise<{ status: number; body: Record<string, unknown> }> => {
+  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(FETCH_MS) });
+  const body = await response.json().catch(() => ({}));
+  return { status: response.status, body: Object(body) };
+};
+
+const reasonOf = (error: unknown): string => {
+  const { cause, message } = Object(error);
+  return String(Object(cause).code ?? message);
+};
+
+/** `keyIds`: the signing keys of the database, by which the service at PUBLIC_URL is recognised; null if unknown. */
+export async function lookAtAddress(
+  { publicUrl, host, port, inForce }: Settings,
+  keyIds: readonly string[] | null,
+): Promise<Report[]> {
+  const local = `http://${['0.0.0.0', '::', ''].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
+  const isRunning = await read(`${local}/health/live`).then(
+    ({ body }) => body.status === 'live',
+    () => false,
+  );
+  const areTrusted = inForce.some(
+    ({ name, source, value }) => name === 'TRUSTED_PROXIES' && source === 'environment' && value !== '',
+  );
+  const proxies = proxyReports(publicUrl, areTrusted);
+  if (!isRunning) return [ok(`the service does not run here (no answer at ${local})`), ...proxies];
+  return [ok(`the service answers at ${local}`), await publicReport(publicUrl, keyIds), ...proxies];
+}
+
+async function publicReport(publicUrl: string, keyIds: readonly string[] | null): Promise<Report> {
+  const advice = 'Correct PUBLIC_URL or the proxy: mailed links and cookies depend on it.';
+  try {
+    const { status, body } = await read(`${publicUrl}/.well-known/jwks.json`);
+    if (status !== 200 || !Array.isArray(body.keys))
+      return bad(`PUBLIC_URL (${publicUrl}) answers with status ${status}, and not as Castellan`, advice);
+    const found: unknown[] = body.keys.map((key) => Object(key).kid);
+    return keyIds === null || found.some((kid) => keyIds.includes(String(kid)))
+      ? ok(`PUBLIC_URL (${publicUrl}) leads to this service`)
+      : bad(`PUBLIC_URL (${publicUrl}) leads to a Castellan with another database`, advice);
+  } catch (error) {
+    return warn(
+      `PUBLIC_URL (${publicUrl}) cannot be reached from here (${reasonOf(error)})`,
+      'Try it from where people are. If it fails there too, correct PUBLIC_URL, DNS or the proxy.',
+    );
+  }
+}
+
+/** The service itself speaks HTTP only, so https means that there is a proxy. */
+function proxyReports(publicUrl: string, isTrusted: boolean): Report[] {
+  const isHttps = publicUrl.startsWith('https:');
+  if (isHttps && !isTrusted)
+    return [
+      warn(
+        'PUBLIC_URL is https and TRUSTED_PROXIES is empty: every client seems to have the address of the proxy, and shares its limits',
+        'Set TRUSTED_PROXIES to the addresses of the proxy.',
+      ),
+    ];
+  if (!isHttps && isTrusted)
+    return [
+      warn(
+        'TRUSTED_PROXIES is set and PUBLIC_URL is not https',
+        'Set PUBLIC_URL to the https URL that people use, or unset TRUSTED_PROXIES.',
+      ),
+    ];
+  return [ok(isTrusted ? 'TRUSTED_PROXIES is set, and PUBLIC_URL is https' : 'no proxy is expected')];
+}

@@ -1,0 +1,144 @@
+// `castellan doctor` against a service that runs, and against what can be wrong.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { startTestService, TEST_SECRET_KEY, type TestService } from '@castellan/testing/harness';
+import { startSmtpSink } from '@castellan/testing/smtp-sink';
+import { Failure } from '../src/command.ts';
+import type { Finding } from '../src/doctor/finding.ts';
+import { bad, ok, probe } from '../src/doctor/finding.ts';
+import { run } from '../src/program.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+let service: TestService;
+
+before(async () => {
+  service = await startTestService({ after: (hook) => void cleanups.push(hook) });
+});
+after(async () => {
+  for (const cleanup of cleanups) await cleanup();
+});
+
+/** Runs it with the settings of the service. */
+async function doctor(own: Record<string, string> = {}, ...words: string[]) {
+  const printed: string[] = [];
+  const environment = {
+    DATABASE_URL: service.databaseUrl,
+    SECRET_KEY: TEST_SECRET_KEY,
+    DATA_DIR: '/nonexistent/castellan',
+    PORT: new URL(service.url).port,
+    PUBLIC_URL: service.url,
+    ...own,
+  };
+  const host = { environment, print: (text: string) => void printed.push(text) };
+  const code = await run(host, ['doctor', '--json', ...words], '').then(
+    () => 0,
+    (error) => (error instanceof Failure ? error.exitCode : assert.fail(error)),
+  );
+  const { ok, findings }: { ok: boolean; findings: Finding[] } = JSON.parse(printed.join('\n'));
+  assert.equal(ok, code === 0);
+  const of = (level: string) => findings.filter((one) => one.level === level);
+  const has = (level: string, text: RegExp) =>
+    assert.ok(
+      of(level).some((one) => text.test(one.text)),
+      `${level} ${text}: ${JSON.stringify(findings, null, 1)}`,
+    );
+  for (const { level, advice } of findings) assert.equal(advice === null, level === 'ok');
+  return { code, findings, of, has, text: printed.join('\n') };
+}
+
+test('a service in order: everything is looked at, and nothing is bad', async () => {
+  const rows = () => service.sql('select count(*)::int as count from audit_logs');
+  const before = await rows();
+  const { code, of, has, findings, text } = await doctor();
+  assert.deepEqual([code, of('bad')], [0, []]);
+  for (const one of [
+    /^every setting can be used$/,
+    /^PostgreSQL \d+/,
+    /^encoding UTF8/,
+    /connections in use/,
+    /may create tables/,
+    /clocks .+ differ by \d+ ms/,
+    /no pooler is in the way/,
+    /schema is that of this version/,
+    /^SECRET_KEY decrypts the signing keys/,
+    /^the service answers at /,
+    /leads to this service$/,
+  ])
+    has('ok', one);
+  has('warn', /SMTP_URL is not set/);
+  assert.deepEqual(
+    [...new Set(findings.map(({ area }) => area))],
+    ['settings', 'disk', 'console', 'database', 'keys', 'mail', 'address'],
+  );
+  assert.ok(!text.includes(TEST_SECRET_KEY));
+  assert.deepEqual(await rows(), before);
+});
+
+test('--send-to sends one mail; without it, the connection is only tried', async (t) => {
+  const sink = await startSmtpSink();
+  t.after(() => sink.close());
+  const own = { SMTP_URL: sink.url(), MAIL_FROM: 'no-reply@example.org' };
+  const { has } = await doctor(own);
+  has('ok', /mail server at .+ accepts the connection/);
+  assert.equal(sink.mails.length, 0);
+  (await doctor(own, '--send-to', 'you@example.org')).has('ok', /a mail to you@example\.org was accepted/);
+  assert.deepEqual(
+    sink.mails.map(({ to }) => to),
+    [['you@example.org']],
+  );
+});
+
+test('another SECRET_KEY, no mail server, another Castellan at PUBLIC_URL: each is bad, exit code 1', async (t) => {
+  const other = createServer((_, response) => response.end('{"keys":[{"kid":"other"}]}'));
+  await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve));
+  t.after(() => other.close());
+  const { code, has } = await doctor({
+    SECRET_KEY: 'b3RoZXItc2VjcmV0LW9mLXRoZS1zYW1lLWxlbmd0aC1ub3Q',
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    PUBLIC_URL: `http://127.0.0.1:${(other.address() as AddressInfo).port}`,
+  });
+  assert.equal(code, 1);
+  has('bad', /cannot be decrypted with this SECRET_KEY/);
+  has('bad', /ECONNREFUSED/);
+  has('bad', /leads to a Castellan with another database/);
+});
+
+test('a database that cannot be reached is one finding, and the rest is looked at', async () => {
+  const { code, of, has } = await doctor({ DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' });
+  assert.equal(code, 1);
+  assert.deepEqual(
+    of('bad').map(({ area }) => area),
+    ['database'],
+  );
+  has('ok', /^the service answers at /);
+});
+
+test('a database user without rights, and wrong settings, are found', async (t) => {
+  const name = `castellan_doctor_${process.pid}`;
+  await service.sql(`create role ${name} login connection limit 9`);
+  t.after(() => service.sql(`drop owned by ${name}; drop role ${name}`));
+  await service.sql(`grant select on all tables in schema public to ${name}`);
+  const url = new URL(service.databaseUrl);
+  url.username = name;
+  const limited = await doctor({ DATABASE_URL: url.href });
+  limited.has('bad', /no rights on .*users/);
+  limited.has('warn', /may not create tables/);
+  limited.has('warn', /may open 9 connections/);
+  const wrong = await doctor({ PORT: 'eighty', LOG_LEVEL: 'loud' });
+  assert.deepEqual(
+    wrong.findings.map(({ area, level }) => `${area} ${level}`),
+    ['settings bad'],
+  );
+});
+
+test('a probe that hangs or fails is a finding', async () => {
+  const never = () => new Promise<never>(() => undefined);
+  assert.deepEqual(await probe('mail', 'wait', never, 1), [
+    { area: 'mail', ...bad('no answer within 0.001 s', 'wait') },
+  ]);
+  const fails = () => Promise.reject(new Error('one\n  two'));
+  assert.deepEqual(await probe('mail', 'mend', fails), [{ area: 'mail', ...bad('one two', 'mend') }]);
+  assert.deepEqual(await probe('mail', '', async () => [ok('x')]), [{ area: 'mail', ...ok('x') }]);
+});
