@@ -20,6 +20,7 @@ export type Service = {
 };
 
 const environment = {
+  WORKERS: '1',
   SECRET_KEY: 'a secret key for benchmarks, 32 bytes or more',
   FIRST_SUPERUSER_PASSWORD: 'Vexing#Quartz82Lime',
   RATE_LIMIT_LOGIN: 'off',

@@ -5,7 +5,7 @@ import { settingDefinitions } from '../packages/server/src/settings.ts';
 
 export const configurationPath = new URL('../docs/configuration.md', import.meta.url);
 
-type Row = { name: string; defaultShown: string; description: string };
+type Row = { name: string; defaultShown: string; description: string; secret?: string | null };
 
 // A vertical bar would end the cell.
 const cell = (text: string): string => text.replaceAll('|', '\\|');
@@ -16,6 +16,12 @@ const defaultCell = ({ defaultShown, defaultText }: Row & { defaultText: string 
     ? `\`${cell(defaultShown)}\``
     : cell(defaultShown);
 
+const secretNames = (definitions: readonly Row[]): string =>
+  definitions
+    .filter(({ secret }) => secret)
+    .map(({ name }) => `\`${name}\``)
+    .join(', ');
+
 export function renderConfiguration(
   definitions: readonly (Row & { defaultText: string | undefined })[],
 ): string {
@@ -25,7 +31,22 @@ export function renderConfiguration(
 npm run castellan -- check-config    # show the values in effect, or every wrong setting
 \`\`\`
 
-Castellan is configured only by environment variables. It reads them once, when it starts. If a value is wrong, it refuses to start and lists every problem. \`GET /api/v1/settings\` returns the values in effect of a running instance, without secrets, to holders of \`settings.read\`.
+Castellan is configured by environment variables, and by files for [secrets](#keep-secrets-in-files). It reads them once, when it starts. If a value is wrong, it refuses to start and lists every problem. \`GET /api/v1/settings\` returns the values in effect of a running instance, without secrets, to holders of \`settings.read\`.
+
+## Keep secrets in files
+
+\`\`\`sh
+SECRET_KEY_FILE=/run/secrets/secret-key npm start
+\`\`\`
+
+These settings are secret: ${secretNames(definitions)}. Instead of the variable, each can be read from a file:
+
+- \`<NAME>_FILE\` is the path of the file. One line end at its end is ignored. The file must be readable by the user of the service, and at most 64 KiB. A file that every user of the machine can read is reported at the start.
+- A systemd credential with the name of the setting is used without any variable: \`LoadCredential=SECRET_KEY:/etc/castellan/secret-key\`.
+
+If a secret has more than one of the three, or its file is missing, empty or not readable, the start is refused.
+
+## Settings
 
 | Setting | Default | Meaning |
 |---|---|---|

@@ -7,6 +7,7 @@ import { createDeps } from '../packages/server/src/deps.ts';
 import { loadMailTemplates } from '../packages/server/src/modules/auth/mail-templates.ts';
 import { createLog } from '../packages/server/src/platform/log.ts';
 import { createMailTransport } from '../packages/server/src/platform/mail/transport.ts';
+import { createPasswordHasher } from '../packages/server/src/platform/security/password-hasher.ts';
 import { loadSettings } from '../packages/server/src/settings.ts';
 
 const file = new URL('../docs/openapi.json', import.meta.url);
@@ -27,6 +28,7 @@ export async function generateOpenApi(): Promise<string> {
     reservedPool: pool,
     log: createLog('silent'),
     secretKey,
+    hasher: createPasswordHasher(),
     transport,
     mailTemplates: loadMailTemplates(undefined, settings.language),
     logo: undefined,

@@ -1,136 +1,23 @@
 // Does what a new user does: clones the project, installs it without scripts or development packages, starts it, stops it
 // with Ctrl-C, starts it again and finds its data. The name of the folder has a space and a non-ASCII letter. The service
 // must use nothing of the checkout but its commits.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { removeSystemHome } from '@castellan/embedded-postgres/testing';
+import { startTwice } from './start-twice.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-// A first start takes 1 to 2 s on an idle machine, a stop takes less.
-const START_MS = 60_000;
-const STOP_MS = 20_000;
-
-type Started = { child: ChildProcess; pid: number; url: string; printed: () => string };
-
-const say = (text: string): void => {
-  process.stdout.write(`smoke: ${text}\n`);
-};
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('the server listened on no TCP port');
-  return address.port;
-}
-
-async function start(folder: string, port: number): Promise<Started> {
-  // In a process group of its own, so that the signal reaches npm and the service, as Ctrl-C does.
-  const child = spawn('npm', ['start'], {
-    cwd: folder,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: {
-      ...process.env,
-      PORT: String(port),
-      DATABASE_URL: '',
-      SECRET_KEY: '',
-      DATA_DIR: '',
-      SHUTDOWN_GRACE_SECONDS: '0',
-    },
-  });
-  const { pid } = child;
-  if (pid === undefined) throw new Error('`npm start` could not be run');
-  let printed = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    printed += text;
-  });
-  const url = `http://127.0.0.1:${port}`;
-  const end = performance.now() + START_MS;
-  while (!(await isReady(url))) {
-    if (child.exitCode !== null) throw new Error(`\`npm start\` ended with ${child.exitCode}:\n${printed}`);
-    if (performance.now() > end) throw new Error(`not ready after ${START_MS} ms:\n${printed}`);
-    await wait(100);
-  }
-  return { child, pid, url, printed: () => printed };
-}
-
-const isReady = (url: string): Promise<boolean> =>
-  fetch(`${url}/health/ready`).then(
-    (answer) => answer.ok,
-    () => false,
-  );
-
-async function interrupt({ child, pid, url }: Started): Promise<void> {
-  process.kill(-pid, 'SIGINT');
-  const end = performance.now() + STOP_MS;
-  while (child.exitCode === null && child.signalCode === null) {
-    if (performance.now() > end) throw new Error(`still running ${STOP_MS} ms after SIGINT`);
-    await wait(50);
-  }
-  if (child.exitCode !== 0) throw new Error(`SIGINT ended it with ${child.exitCode ?? child.signalCode}`);
-  if (await isReady(url)) throw new Error('npm has ended, but the service still answers');
-}
-
-type Answer = { data: { csrf_token: string; access_token: string; user: { email: string } } };
-
-async function login(url: string, password: string): Promise<string> {
-  const first = await fetch(`${url}/api/v1/auth/csrf-token`);
-  const cookie = first.headers
-    .getSetCookie()
-    .map((one) => one.split(';')[0])
-    .join('; ');
-  const { data }: Answer = JSON.parse(await first.text());
-  const answer = await fetch(`${url}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-csrf-token': data.csrf_token, cookie },
-    body: JSON.stringify({ email: 'admin@example.com', password }),
-  });
-  if (answer.status !== 200) throw new Error(`login answered ${answer.status}: ${await answer.text()}`);
-  const signedIn: Answer = JSON.parse(await answer.text());
-  return signedIn.data.access_token;
-}
-
 const folder = await mkdtemp(join(tmpdir(), 'castellan-smoke-'));
 const clone = join(folder, 'my Castéllan');
-const dataDir = join(clone, 'data');
-let running: Started | undefined;
 try {
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', root, clone], { stdio: 'inherit' });
   execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: clone,
     stdio: 'inherit',
   });
-  const port = await freePort();
-
-  running = await start(clone, port);
-  const kept = join(dataDir, 'first-superuser-password');
-  // The service is ready a moment before the file exists.
-  for (let waits = 0; waits < 100 && !running.printed().includes(kept); waits += 1) await wait(100);
-  const password = (await readFile(kept, 'utf8')).trimEnd();
-  if (running.printed().includes(password)) throw new Error('the password was printed');
-  const token = await login(running.url, password);
-  say('first start: ready, the kept password signs in');
-  await interrupt(running);
-  say('SIGINT: clean exit');
-
-  running = await start(clone, port);
-  const me = await fetch(`${running.url}/api/v1/users/me`, { headers: { authorization: `Bearer ${token}` } });
-  if (me.status !== 200) throw new Error(`an earlier session gets status ${me.status} after a restart`);
-  if (running.printed().includes(kept)) throw new Error('the second start created a superuser again');
-  await login(running.url, password);
-  say('second start: the earlier session and the password still work');
-  await interrupt(running);
-  running = undefined;
+  await startTwice(clone, ['npm', 'start']);
 } finally {
-  if (running?.child.exitCode === null && running.child.signalCode === null)
-    process.kill(-running.pid, 'SIGKILL');
-  // Started by root, the service keeps its database outside DATA_DIR.
-  await removeSystemHome(dataDir).finally(() => rm(folder, { recursive: true, force: true }));
+  await rm(folder, { recursive: true, force: true });
 }

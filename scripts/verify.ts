@@ -65,6 +65,7 @@ const steps: [name: string, command: Command][] = [
   ],
   ['generated: hardening', [node, 'scripts/hardening.ts', `--check=${hardeningReport}`]],
   ['clone, install, start, stop, start again', [node, 'scripts/smoke.ts']],
+  ['pack, install, start, stop, start again', [node, 'scripts/smoke-pack.ts']],
 ];
 
 function run([program, ...args]: Command, environment: Record<string, string | undefined>): Promise<Run> {

@@ -3,7 +3,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-const program = fileURLToPath(new URL('../castellan.mjs', import.meta.url));
+export const program = fileURLToPath(new URL('../castellan.mjs', import.meta.url));
 
 export type Outcome = { code: number | null; out: string; err: string };
 export type Running = {

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryFolder } from '@castellan/embedded-postgres/testing';
 import { settingDefinitions } from '@castellan/server/settings';
-import { castellan } from './castellan.ts';
+import { castellan, program } from './castellan.ts';
 
 test('help lists every command, and help for a command shows its options', async () => {
   const all = await castellan(['help']);
@@ -22,6 +26,26 @@ test('help lists every command, and help for a command shows its options', async
   assert.deepEqual(await castellan(['help', 'rotate-keys']), one);
 });
 
+test('a Node that is too old hands over to the installed one, and ends as it ends', () => {
+  const old = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } });`;
+  const asOld = (...args: string[]) =>
+    spawnSync(
+      process.execPath,
+      [`--import=data:text/javascript,${encodeURIComponent(old)}`, program, ...args],
+      { encoding: 'utf8', env: { PATH: process.env.PATH } },
+    );
+  const version = asOld('--version');
+  assert.deepEqual([version.status, version.stderr], [0, '']);
+  assert.match(version.stdout, /^castellan \d+\.\d+\.\d+\n$/);
+  assert.equal(asOld('bogus').status, 2);
+});
+
+test('without a command, the service is run', async () => {
+  const { code, err } = await castellan([], { PORT: 'none' });
+  assert.equal(code, 1);
+  assert.match(err, /Castellan cannot start\. A setting is wrong:\\n {2}PORT is /);
+});
+
 test('--version prints the version', async () => {
   const { code, out } = await castellan(['--version']);
   assert.equal(code, 0);
@@ -29,7 +53,6 @@ test('--version prints the version', async () => {
 });
 
 for (const [args, message] of [
-  [[], /^castellan: no command given\.\nUsage:/],
   [['bogus'], /^castellan: there is no command "bogus"\. .+\n$/],
   [['toString'], /^castellan: there is no command "toString"\. .+\n$/],
   [['help', 'bogus'], /^castellan: there is no command "bogus"\. .+\n$/],
@@ -83,6 +106,15 @@ test('check-config shows every setting with its value or default, and no secret'
   assert.equal(lines.DATABASE_URL, 'postgres://db.example.com:5432/accounts (login and options not shown)');
   assert.equal(lines.SECRET_KEY, '(set, not shown)');
   for (const secret of secrets) assert.ok(!out.includes(secret), secret);
+});
+
+test('check-config names the file of a secret, and shows nothing of it', async (t) => {
+  const file = join(temporaryFolder(t), 'key');
+  writeFileSync(file, 'kettle-key-that-has-32-bytes-or-more\n', { mode: 0o600 });
+  const { code, out } = await castellan(['check-config'], { SECRET_KEY_FILE: file });
+  assert.equal(code, 0);
+  assert.match(out, /^SECRET_KEY +\(from .+\/key, not shown\)$/m);
+  assert.ok(!out.includes('kettle'));
 });
 
 test('check-config shows no part of a URL whose password is not percent-encoded', async () => {

@@ -30,10 +30,33 @@ export const Role = Type.Object(
 );
 export type Role = Type.Static<typeof Role>;
 
+/** A role without the records of its permissions. */
+export const SummarizedRole = Type.Object(
+  {
+    id: Uuid,
+    name: Type.String(),
+    description: Type.String(),
+    role_group_id: Type.Union([Uuid, Type.Null()]),
+    is_system: Type.Boolean({ description: 'Name and permissions of a system role cannot be changed.' }),
+    created_by_id: authorship.created_by_id,
+    version: Type.Integer({ description: 'The number in the ETag of the role, for `POST /access/changes`.' }),
+    permission_count: Type.Integer(),
+    permission_ids: Type.Optional(
+      Type.Array(Uuid, { description: 'In no particular order. Only with `include=permission_ids`.' }),
+    ),
+    holders: Type.Optional(
+      Type.Integer({ description: 'Users and service accounts with the role. Only with `include=holders`.' }),
+    ),
+  },
+  { title: 'SummarizedRole' },
+);
+export type SummarizedRole = Type.Static<typeof SummarizedRole>;
+
 export const RoleEnvelope = DataEnvelope(Role);
 export const RoleListEnvelope = ListEnvelope(Role);
 /** All roles, without pagination. */
 export const AllRolesEnvelope = DataEnvelope(Type.Array(Role));
+export const RoleSummariesEnvelope = ListEnvelope(SummarizedRole);
 export const RolePermissionsEnvelope = DataEnvelope(
   Type.Object(
     { id: Uuid, name: Type.String(), permissions: Type.Array(Permission) },
@@ -77,7 +100,7 @@ const include = Type.Optional(
 );
 export const AllRolesQuery = Type.Object({ include });
 export type AllRolesQuery = Type.Static<typeof AllRolesQuery>;
-export const RoleListQuery = Type.Object({
+const roleFilters = {
   name_pattern: Type.Optional(
     Type.String({
       maxLength: 250,
@@ -88,6 +111,16 @@ export const RoleListQuery = Type.Object({
     Type.Enum(['none'], { description: '`none`: neither a user nor a service account has the role.' }),
   ),
   permissions: Type.Optional(Type.Enum(['none'], { description: '`none`: the role grants nothing.' })),
-  include,
-});
+};
+export const RoleListQuery = Type.Object({ ...roleFilters, include });
 export type RoleListQuery = Type.Static<typeof RoleListQuery>;
+export const RoleSummariesQuery = Type.Object({
+  ...roleFilters,
+  include: Type.Optional(
+    Type.Array(Type.Enum(['permission_ids', 'holders']), {
+      maxItems: 2,
+      description: 'Repeat it for both: `include=permission_ids&include=holders`.',
+    }),
+  ),
+});
+export type RoleSummariesQuery = Type.Static<typeof RoleSummariesQuery>;

@@ -1,7 +1,7 @@
 // Schema of a session for its owner and for administrators.
 // It must never contain a token or the hash of a token.
 import Type from 'typebox';
-import { MAX_IDS, Timestamp, Uuid } from './common.ts';
+import { ListEnvelope, MAX_IDS, Timestamp, Uuid } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
 
 export const Session = Type.Object(
@@ -27,7 +27,7 @@ export const Session = Type.Object(
 );
 export type Session = Type.Static<typeof Session>;
 
-export const SessionListEnvelope = DataEnvelope(Type.Array(Session));
+export const SessionListEnvelope = ListEnvelope(Session);
 export const SessionParams = Type.Object({ session_id: Uuid });
 
 /** A live session of any user, for administrators. */

@@ -53,6 +53,15 @@ export const User = Type.Object(
 );
 export type User = Type.Static<typeof User>;
 
+export const OwnUserQuery = Type.Object({
+  permissions: Type.Optional(
+    Type.Enum(['builtin'], {
+      description:
+        "`builtin`: `permissions` lists only the service's own, not those of your product, which may be thousands.",
+    }),
+  ),
+});
+
 export const UserEnvelope = DataEnvelope(User);
 
 export const UpdateMeBody = Type.Object(

@@ -35,6 +35,9 @@ type AnswerFacts = {
   isVersioned?: boolean;
 };
 
+/** Whether the route answers 304 to a client that has the response already. */
+const mayBeUnchanged = ({ answers }: RouteFacts): boolean => '304' in answers;
+
 /** Returns the headers of one answer of a route, by name. */
 export function headersOf(
   route: RouteFacts,
@@ -51,6 +54,8 @@ export function headersOf(
   const headers: NonNullable<Answer['headers']> = Object.fromEntries(
     names.map((name): [Name, Ref] => [name, { $ref: `#/components/headers/${name}` }]),
   );
+  if (mayBeUnchanged(route) && status < 400 && !headers.ETag)
+    headers.ETag = header('Changes with the response. Send it as If-None-Match with the next request.');
   if (status < 300 && route.cookies.sets.length > 0)
     headers['Set-Cookie'] = header(
       `Sets or clears ${route.cookies.sets.map((one) => `\`${one}\``).join(', ')}.`,
@@ -72,6 +77,13 @@ export function headerParameters(route: RouteFacts): Parameter[] {
       parameter(
         'If-Match',
         'The ETag of the version to change. If the record has another version, the response is 412.',
+      ),
+    );
+  if (mayBeUnchanged(route))
+    parameters.push(
+      parameter(
+        'If-None-Match',
+        'The ETag of an earlier response. If the response would be the same, it is 304 without a body.',
       ),
     );
   if (route.idempotent)

@@ -1017,8 +1017,8 @@ export type Setting = {
   value: string | null;
   /** What counts if the variable is not set. */
   default: string;
-  /** `environment`: the variable is set. `generated`: it is not set, and the service generates a value when it needs one. */
-  source: 'environment' | 'default' | 'generated';
+  /** `environment`: the variable is set. `file`: a file contains the value, which `<name>_FILE` or a systemd credential names. `generated`: it is not set, and the service generates a value when it needs one. */
+  source: 'environment' | 'file' | 'default' | 'generated';
   /** True if the setting is a secret or may contain one. */
   is_secret: boolean;
   description: string;
@@ -1062,6 +1062,23 @@ export type SubjectSearchResult = {
     total?: number;
   };
   results: FoundSubject[];
+};
+
+export type SummarizedRole = {
+  id: string;
+  name: string;
+  description: string;
+  role_group_id: string | null;
+  /** Name and permissions of a system role cannot be changed. */
+  is_system: boolean;
+  created_by_id: string | null;
+  /** The number in the ETag of the role, for `POST /access/changes`. */
+  version: number;
+  permission_count: number;
+  /** In no particular order. Only with `include=permission_ids`. */
+  permission_ids?: string[];
+  /** Users and service accounts with the role. Only with `include=holders`. */
+  holders?: number;
 };
 
 export type SyncResult = {
@@ -1436,9 +1453,13 @@ export type Operations = {
   };
   /** List your live sessions */
   'GET /api/v1/auth/sessions': {
+    query?: {
+      page?: number;
+      size?: number;
+    };
     result: {
       data: Session[];
-      /** A sentence for people. */
+      pagination: Pagination;
       message: string;
     };
   };
@@ -1550,6 +1571,10 @@ export type Operations = {
   };
   /** Read your account */
   'GET /api/v1/users/me': {
+    query?: {
+      /** `builtin`: `permissions` lists only the service's own, not those of your product, which may be thousands. */
+      permissions?: 'builtin';
+    };
     result: {
       data: User;
       /** A sentence for people. */
@@ -1698,9 +1723,13 @@ export type Operations = {
     path: {
       user_id: string;
     };
+    query?: {
+      page?: number;
+      size?: number;
+    };
     result: {
       data: Session[];
-      /** A sentence for people. */
+      pagination: Pagination;
       message: string;
     };
   };
@@ -1956,6 +1985,26 @@ export type Operations = {
     result: {
       data: Role[];
       /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** List summaries of roles */
+  'GET /api/v1/roles/summaries': {
+    query?: {
+      page?: number;
+      size?: number;
+      /** `*` stands for any characters; without one the match is exact. */
+      name_pattern?: string;
+      /** `none`: neither a user nor a service account has the role. */
+      holders?: 'none';
+      /** `none`: the role grants nothing. */
+      permissions?: 'none';
+      /** Repeat it for both: `include=permission_ids&include=holders`. */
+      include?: ('permission_ids' | 'holders')[];
+    };
+    result: {
+      data: SummarizedRole[];
+      pagination: Pagination;
       message: string;
     };
   };

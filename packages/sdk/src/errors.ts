@@ -8,10 +8,16 @@ import type { ErrorCode, FieldError } from './api.ts';
  * - `timeout`: the response was not complete after `timeoutMs`. The request may have been carried out. `status` is 0.
  * - `malformed_response`: the response is not one of Castellan: a redirect, another content type, invalid or cut JSON, or
  *   a page that repeats.
+ * - `not_modified`: the service has the version whose ETag you sent as `if-none-match`. `status` is 304.
  * - `session_changed`: another user signed in while the request ran. It may have been carried out; its result was
  *   dropped. `status` is 0.
  */
-export type ClientErrorCode = 'network_error' | 'timeout' | 'malformed_response' | 'session_changed';
+export type ClientErrorCode =
+  | 'network_error'
+  | 'timeout'
+  | 'malformed_response'
+  | 'not_modified'
+  | 'session_changed';
 
 /** A newer service may send codes that these types do not list. */
 export type CastellanErrorCode = ErrorCode | ClientErrorCode | (string & Record<never, never>);

@@ -10,7 +10,7 @@ import {
 } from 'react';
 import type { User } from './api.ts';
 import type { BrowserClient } from './client.ts';
-import { type Account, AccountStore } from './react/account-store.ts';
+import { type Account, AccountStore, type PermissionChoice } from './react/account-store.ts';
 
 export type { Account } from './react/account-store.ts';
 
@@ -20,6 +20,11 @@ export type CastellanProviderProps = {
   client: BrowserClient;
   /** What to show until it is known whether somebody is signed in, and who. Default: nothing. */
   fallback?: ReactNode;
+  /**
+   * Which permissions `useCan` and `Can` know. Default: `all`. With `builtin`, only those of Castellan itself: the record stays
+   * small where roles have thousands of permissions.
+   */
+  permissions?: PermissionChoice;
   children: ReactNode;
 };
 
@@ -30,11 +35,12 @@ export type CastellanProviderProps = {
 export function CastellanProvider({
   client,
   fallback = null,
+  permissions = 'all',
   children,
 }: CastellanProviderProps): ReactElement {
-  const [store, setStore] = useState(() => new AccountStore(client));
+  const [store, setStore] = useState(() => new AccountStore(client, permissions));
   // While rendering, so that nothing of another client's account is ever shown.
-  if (!store.isOf(client)) setStore(new AccountStore(client));
+  if (!store.isOf(client, permissions)) setStore(new AccountStore(client, permissions));
   useEffect(() => store.start(), [store]);
   const { status } = useSyncExternalStore(store.subscribe, store.read, store.read);
   // React 18 needs the property; in React 19 it is the context itself.

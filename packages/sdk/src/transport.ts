@@ -63,6 +63,11 @@ async function attempt(host: Host, call: Call, init: RequestInit): Promise<Answe
   return withTimeout({ timeoutMs, signal, isStream: call.result === 'stream' }, async (signal) => {
     const response = await fetchOnce(host, call, { ...init, signal });
     const { ok, status, headers } = response;
+    if (status === 304)
+      throw new CastellanError('not_modified', 'The response has not changed since the one with this ETag.', {
+        status,
+        requestId: headers.get('x-request-id'),
+      });
     // Browsers hide what a redirect is. Following it could take a token to another host.
     if (response.type === 'opaqueredirect' || (status >= 300 && status < 400))
       throw malformed(response, 'is a redirect, which is not followed. Check baseUrl');

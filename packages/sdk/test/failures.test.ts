@@ -110,6 +110,18 @@ test('a redirect is an error even if its body is one of the service', async () =
   });
 });
 
+test('304 is not_modified, carries the id of the request and is not repeated', async () => {
+  const service = createService();
+  service.always(ME, () => new Response(null, { status: 304, headers: { 'x-request-id': 'known' } }));
+  const headers = { 'if-none-match': '"1-x"' };
+  await assert.rejects(machine(service).client.get('/api/v1/users/me', { headers }), {
+    code: 'not_modified',
+    status: 304,
+    requestId: 'known',
+  });
+  assert.equal(service.requests.length, 1);
+});
+
 test('the hidden redirect of a browser is malformed_response', async () => {
   const hidden = Object.defineProperty(Response.error(), 'type', { value: 'opaqueredirect' });
   const service = createService();

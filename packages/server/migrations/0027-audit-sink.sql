@@ -1,4 +1,4 @@
--- Sending the audit log to a system outside. A queue and not a cursor: docs/decisions/0015-audit-sink.md.
+-- Sending the audit log to a system outside. A queue and not a cursor: docs/decisions/0016-audit-sink.md.
 
 -- While there is a row, new entries are queued. The first instance with AUDIT_SINK creates it.
 create table audit_sink (

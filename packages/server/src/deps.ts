@@ -28,7 +28,7 @@ import type { Logo } from './platform/logo.ts';
 import { createOutboxWorker, type OutboxWorker } from './platform/mail/outbox.ts';
 import type { MailTransport } from './platform/mail/transport.ts';
 import { type Csrf, createCsrf } from './platform/security/csrf.ts';
-import { createPasswordHasher, type PasswordHasher } from './platform/security/password-hasher.ts';
+import type { PasswordHasher } from './platform/security/password-hasher.ts';
 import { deriveKey } from './platform/security/signing-keys.ts';
 import { createSink } from './platform/sinks/create-sink.ts';
 import type { Tracing } from './platform/tracing/tracing.ts';
@@ -128,8 +128,7 @@ export type Parts = {
   log: Logger;
   secretKey: Buffer;
   transport: MailTransport;
-  /** Default: a new one of full cost. */
-  hasher?: PasswordHasher;
+  hasher: PasswordHasher;
   /** Default: a new one. */
   strengthMeter?: StrengthMeter;
   mailTemplates: MailTemplates;
@@ -159,8 +158,7 @@ const PREVIEWS_RUNNING = 2;
 const PREVIEWS_WAITING = 64;
 
 export function createDeps(parts: Parts): Deps {
-  const { settings, pool, reservedPool, log, secretKey, transport, mailTemplates, tracing } = parts;
-  const hasher = parts.hasher ?? createPasswordHasher();
+  const { settings, pool, reservedPool, log, secretKey, transport, mailTemplates, hasher, tracing } = parts;
   const clock = systemClock;
   const db: Db = createKysely<Tables>(pool);
   const reservedDb: Db = createKysely<Tables>(reservedPool);

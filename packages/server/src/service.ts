@@ -20,8 +20,8 @@ import { traceJob } from './traced.ts';
 
 export type Service = {
   deps: Deps;
-  /** The URL it listens on: `http://127.0.0.1:8000`. */
-  url: string;
+  /** The URL it listens on: `http://127.0.0.1:8000`. Throws while it listens on none. */
+  readonly url: string;
   /** Which database, for people. */
   database: string;
   /** Resolves when the database is prepared; rejects if a retry cannot help. */
@@ -37,6 +37,11 @@ export type Service = {
 export type ServiceOptions = Omit<FoundationOptions, 'existing'> & {
   /** Receives what the operator may have to do while the start waits, as sentences. */
   onWait?: (advice: string) => void;
+  /**
+   * Listen only when the database is prepared, because other workers answer until then. Default: listen at once, so that
+   * probes and clients get an answer.
+   */
+  listensWhenReady?: boolean;
 };
 
 const RETRY_MS = 1_000;
@@ -45,29 +50,28 @@ const MAX_PORT_ATTEMPTS = 5;
 // A stop waits no longer for a preparation, which may itself wait for another instance.
 const PREPARE_GRACE_MS = 2_000;
 
-/** Starts an instance. Resolves when it listens. Rejects with a message for the operator. */
+/** Starts an instance. Resolves when it listens, unless it `listensWhenReady`. Rejects with a message for the operator. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { settings } = options;
-  // Links and the issuer contain the port, so it is chosen before they are used.
-  const choosesPort = settings.port === 0 && settings.publicUrl === 'http://localhost:0';
-  if (!choosesPort) return startOn(options);
+  const { settings, workers = 1 } = options;
+  // Links and the issuer contain the port, so it is chosen before they are used. Workers share a port that has a number.
+  const namesPort = settings.publicUrl === 'http://localhost:0';
+  if (settings.port !== 0 || !(namesPort || workers > 1)) return startOn(options);
   for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort(settings.host);
+    const port = await probePort(settings.host, 0);
+    const publicUrl = namesPort ? `http://localhost:${port}` : settings.publicUrl;
     try {
-      return await startOn({
-        ...options,
-        settings: { ...settings, port, publicUrl: `http://localhost:${port}` },
-      });
+      return await startOn({ ...options, settings: { ...settings, port, publicUrl } });
     } catch (error) {
       if (errorCode(error) !== 'EADDRINUSE' || attempt === MAX_PORT_ATTEMPTS) throw error;
     }
   }
 }
 
-async function freePort(host: string): Promise<number> {
+/** Returns the port if it is free, or a free one for 0. Rejects if it is in use, even by a socket that shares its port. */
+async function probePort(host: string, wanted: number): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve, reject) =>
-    probe.once('error', reject).listen({ host, port: 0 }, resolve),
+    probe.once('error', reject).listen({ host, port: wanted }, resolve),
   );
   const { port } = addressOf(probe);
   await new Promise((resolve) => probe.close(resolve));
@@ -102,9 +106,16 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     await scheduler.stop();
     await foundation.close();
   };
+  const sharesPort = (options.workers ?? 1) > 1;
+  const listen = () =>
+    app.listen({ host: settings.host, port: settings.port, ...(sharesPort ? { reusePort: true } : {}) });
   try {
     metrics = await startMetrics({ deps, scheduler, server: app.server });
-    await app.listen({ host: settings.host, port: settings.port });
+    if (!options.listensWhenReady) {
+      // Otherwise another instance on this port would get a part of the connections.
+      if (sharesPort) await probePort(settings.host, settings.port);
+      await listen();
+    }
   } catch (error) {
     await release();
     throw error;
@@ -115,6 +126,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
       log.warn({ err: error }, 'DEFAULT_ROLE was not checked'),
     );
     deps.readiness.ready = true;
+    if (options.listensWhenReady && !stopping.signal.aborted) await listen();
     if (!stopping.signal.aborted) keyReload = reloadKeys(deps);
     deps.outbox.start();
     deps.sinkWorker?.start();
@@ -134,10 +146,12 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     await Promise.race([prepared.catch(() => {}), wait(PREPARE_GRACE_MS, undefined, { ref: false })]);
     await release();
   };
-  const { address, port, family } = addressOf(app.server);
   return {
     deps,
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    get url() {
+      const { address, port, family } = addressOf(app.server);
+      return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+    },
     database: foundation.database,
     prepared,
     stop: (graceSeconds = 0) => (stopped ??= stop(graceSeconds)),

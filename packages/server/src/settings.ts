@@ -24,12 +24,14 @@ import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit
 import { parseLink, parseLinkTemplate } from './platform/mail/link-template.ts';
 import { addressOfSender, parseSmtpUrl } from './platform/mail/transport.ts';
 import { parseMetricsAddress } from './platform/metrics/address.ts';
+import { fileVariable, readSecretFiles } from './platform/secret-files.ts';
 import { parseTrustedProxies, type TrustedProxies } from './platform/security/client-address.ts';
 import { canonicalEmail } from './platform/security/email.ts';
 import { cleanText } from './platform/security/text.ts';
 import { parseSinkAddress, parseSinkSecret } from './platform/sinks/address.ts';
 import { parseHeaders, samplers } from './platform/tracing/settings.ts';
 import { settingWarnings } from './start/setting-warnings.ts';
+import { MAX_WORKERS, sharesOf } from './start/shares.ts';
 
 const rateLimit = (value: string): RateLimitRule | null => parseRateLimit(value);
 const email = (value: string): string => {
@@ -95,11 +97,17 @@ export const settingDefinitions = {
     'PostgreSQL 15 or later, `postgres://user:password@host:port/database`; TLS with `?sslmode=verify-full`. If it is not set, the service runs a private PostgreSQL in `DATA_DIR`.',
     { shown: 'embedded', secret: 'login' },
   ),
+  workers: setting(
+    'WORKERS',
+    optional(integer(1, MAX_WORKERS)),
+    'Number of processes that serve requests. They share the port, the connections and the log of the instance. Several need Linux.',
+    { shown: 'with `DATABASE_URL` the number of cores, at most 8; otherwise 1' },
+  ),
   databasePoolSize: setting(
     'DATABASE_POOL_SIZE',
-    integer(2, 500),
-    'Maximum number of PostgreSQL connections of one instance. A fifth of them, 1 to 3, is reserved for token lookups and probes.',
-    { default: '20' },
+    optional(integer(2, 500)),
+    'Maximum number of PostgreSQL connections of one instance. Its workers share them equally. A fifth of them, 1 to 3 of each worker, is reserved for token lookups and probes.',
+    { shown: '20, or 6 per worker if that is more' },
   ),
   secretKey: setting(
     'SECRET_KEY',
@@ -323,13 +331,13 @@ export const settingDefinitions = {
   rateLimitUser: setting(
     'RATE_LIMIT_USER',
     rateLimit,
-    'All requests of one signed-in user, except those that list or end their sessions or change their password (60/minute per session). Each instance counts separately.',
+    'All requests of one signed-in user, except those that list or end their sessions or change their password (60/minute per session). Each worker of each instance counts separately.',
     { default: '1200/minute' },
   ),
   rateLimitAccess: setting(
     'RATE_LIMIT_ACCESS',
     rateLimit,
-    'Decisions, searches, explanations and introspections per caller, a user or a service account. A request with many evaluations counts once. Each instance counts separately.',
+    'Decisions, searches, explanations and introspections per caller, a user or a service account. A request with many evaluations counts once. Each worker of each instance counts separately.',
     { default: 'off' },
   ),
   rateLimitLinkCheck: setting(
@@ -420,35 +428,51 @@ export const settingDefinitions = {
 
 type Definitions = typeof settingDefinitions;
 type Read = { [K in keyof Definitions]: ReturnType<Definitions[K]['read']> };
-export type Settings = Omit<Read, 'publicUrl'> & {
+export type Settings = Omit<Read, 'publicUrl' | 'workers' | 'databasePoolSize'> & {
   /** Without a trailing slash. */
   publicUrl: string;
+  workers: number;
+  /** Of all workers together: at least two for each. */
+  databasePoolSize: number;
   /** Every setting as people may see it, without secrets. */
   inForce: readonly SettingInForce[];
+  /** Setting → path of the file that its value comes from. */
+  secretFiles: ReadonlyMap<string, string>;
   /** Warnings about settings that are probably a mistake: sentences for the operator. */
   warnings: string[];
 };
 
-/** Throws one SettingsError that lists every wrong setting with its fix. */
-export function loadSettings(environment: Record<string, string | undefined>): Settings {
-  const read = readSettings(settingDefinitions, environment);
+/**
+ * Reads the settings from the environment, and secret ones from the files that it names. Throws one SettingsError that
+ * lists every wrong setting with its fix.
+ */
+export function loadSettings(given: Readonly<Record<string, string | undefined>>): Settings {
+  const definitions = Object.values(settingDefinitions);
+  const secrets = readSecretFiles(definitions, given);
+  const { environment } = secrets;
+  const read = readSettings(settingDefinitions, environment, secrets);
   if (read.auditSink?.kind === 'webhook' && read.auditSinkSecret.length === 0)
     throw new SettingsError([
       'AUDIT_SINK_SECRET is not set, so an https sink could not recognize its entries; generate one with: echo "whsec_$(openssl rand -base64 32)"',
     ]);
   const settings = {
     ...read,
+    ...sharesOf(read),
     publicUrl: (read.publicUrl ?? `http://localhost:${read.port}`).replace(/\/+$/, ''),
   };
-  const definitions = Object.values(settingDefinitions);
-  const names = definitions.map(({ name }) => name);
+  const names = definitions.flatMap(({ name, secret }) => (secret ? [name, fileVariable(name)] : [name]));
+  const chosen: Readonly<Record<string, number>> = {
+    [settingDefinitions.workers.name]: settings.workers,
+    [settingDefinitions.databasePoolSize.name]: settings.databasePoolSize,
+  };
+  const resolve = ({ name, shown }: { name: string; shown: string }): string =>
+    String(chosen[name] ?? shown)
+      .replace(settingDefinitions.publicUrl.defaultShown, settings.publicUrl)
+      .replace(/^PUBLIC_URL\b/, settings.publicUrl);
   return {
     ...settings,
-    inForce: settingsInForce(definitions, environment, (shown) =>
-      shown
-        .replace(settingDefinitions.publicUrl.defaultShown, settings.publicUrl)
-        .replace(/^PUBLIC_URL\b/, settings.publicUrl),
-    ),
-    warnings: settingWarnings(settings, environment, names),
+    secretFiles: secrets.files,
+    inForce: settingsInForce(definitions, environment, resolve, secrets),
+    warnings: [...secrets.warnings, ...settingWarnings(settings, given, names)],
   };
 }

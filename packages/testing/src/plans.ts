@@ -55,8 +55,8 @@ export async function plansOf(
   return explained;
 }
 
-/** Without the steps that did not run. */
-const stepsOf = (plan: Plan): Step[] =>
+/** Returns the steps of a plan in `explain (analyze, format json)`, without those that did not run. */
+export const stepsOf = (plan: Plan): Step[] =>
   plan['Actual Loops'] === 0
     ? []
     : [

@@ -37,7 +37,7 @@ createRoot(root).render(
         {/* On phones, the bars with what is not saved are at the bottom. */}
         <Notifications position={isPhone ? 'top-center' : 'bottom-right'} zIndex={300} />
         <QueryClientProvider client={queryClient}>
-          <CastellanProvider client={client} fallback={<Boot />}>
+          <CastellanProvider client={client} permissions="builtin" fallback={<Boot />}>
             <Pages />
           </CastellanProvider>
         </QueryClientProvider>

@@ -11,7 +11,7 @@ import { pageSettings } from '../common/page-settings.ts';
 import { NotFound } from './components/NotFound.tsx';
 import { PageError } from './components/PageError.tsx';
 import { queryClient } from './data/api.ts';
-import { allPermissions, allRoles } from './data/catalogue.ts';
+import { allPermissions, allRoles, fullRoles } from './data/catalogue.ts';
 import {
   choiceIn,
   dayIn,
@@ -120,8 +120,9 @@ const matrix = createRoute({
   // The page's data and its file load at the same time.
   loader: ({ cause, context }) => {
     if (cause !== 'enter' || !context.can('role.read')) return;
+    if (!context.can('permission.read')) return void queryClient.prefetchQuery(fullRoles);
     void queryClient.prefetchQuery(allRoles);
-    if (context.can('permission.read')) void queryClient.prefetchQuery(allPermissions());
+    void queryClient.prefetchQuery(allPermissions());
   },
   component: lazyRouteComponent(() => import('./pages/matrix/Matrix.tsx'), 'Matrix'),
 });

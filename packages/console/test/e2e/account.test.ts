@@ -95,6 +95,20 @@ test('all other sessions end with one click, this one stays', async (t) => {
   await service.client().login(as);
   await service.client().login(as);
   const { page } = await openAs(t, site, '/account', { as });
+  // More than the service allows, as an operator without a limit has them.
+  await service.sql(
+    `insert into sessions select (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid()))).*
+     from sessions s, generate_series(1, 60) where s.id = (select id from sessions where user_id = $1 limit 1)`,
+    [as.id],
+  );
+  await page.reload();
+  const ends = page
+    .getByRole('region', { name: 'My sessions' })
+    .getByRole('button', { name: /^End the session/ });
+  await page.getByText('50 of 63').waitFor();
+  assert.equal(await ends.count(), 50);
+  await page.getByRole('button', { name: 'Load more' }).click();
+  await ends.nth(62).waitFor();
   await page.getByRole('button', { name: /^End \d+ other sessions?$/ }).click();
   await page
     .getByRole('dialog', { name: 'End all other sessions?' })

@@ -198,10 +198,10 @@ test('no match offers to clear the filters; a failure to try again', async (t) =
   const { page } = await openAs(t, site, '/matrix?f=no-such-thing', { expected: ['500'] });
   await page.getByRole('button', { name: 'Clear filters' }).click();
   await page.getByRole('grid').waitFor();
-  await page.route('**/api/v1/roles/list**', (route) => route.fulfill({ status: 500, body: '{}' }));
+  await page.route('**/api/v1/roles/summaries**', (route) => route.fulfill({ status: 500, body: '{}' }));
   await page.reload();
   await page.getByRole('alert').waitFor();
-  await page.unroute('**/api/v1/roles/list**');
+  await page.unroute('**/api/v1/roles/summaries**');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('grid').waitFor();
   assert.equal(await heading(page).textContent(), 'Permission matrix');

@@ -44,6 +44,7 @@ async function environmentFor(
   const env = {
     PATH: process.env.PATH,
     PORT: port,
+    WORKERS: '1',
     DATABASE_URL: database.url,
     DATA_DIR: temporaryFolder(t),
     SECRET_KEY: TEST_SECRET_KEY,

@@ -80,6 +80,7 @@ suite('the process', { concurrency: 3 }, () => {
       env: {
         PATH: process.env.PATH,
         PORT: new URL(url).port,
+        WORKERS: '1',
         DATABASE_URL: database.url,
         DATA_DIR: temporaryFolder(t),
         SECRET_KEY: TEST_SECRET_KEY,

@@ -13,12 +13,16 @@ export type Account = {
   reload(): Promise<void>;
 };
 
+/** Which permissions of the user are read: `all`, or those of Castellan itself, which are enough for its own pages. */
+export type PermissionChoice = 'all' | 'builtin';
+
 /** A page that becomes visible reads the user again if the last answer is older than this. */
 const STALE_MS = 30_000;
 
 /** Holds the account of a browser for any number of components, and reads it once per change of the session. */
 export class AccountStore {
   readonly #client: BrowserClient;
+  readonly #permissions: PermissionChoice;
   readonly #listeners = new Set<() => void>();
   readonly #loading: Account;
   #account: Account;
@@ -29,14 +33,15 @@ export class AccountStore {
   /** When the latest read began, as `Date.now()`, which goes on while the computer sleeps. Null: it failed. */
   #askedAt: number | null = null;
 
-  constructor(client: BrowserClient) {
+  constructor(client: BrowserClient, permissions: PermissionChoice = 'all') {
     this.#client = client;
+    this.#permissions = permissions;
     this.#loading = this.#with({ status: 'loading' });
     this.#account = this.#loading;
   }
 
-  isOf(client: BrowserClient): boolean {
-    return this.#client === client;
+  isOf(client: BrowserClient, permissions: PermissionChoice = 'all'): boolean {
+    return this.#client === client && this.#permissions === permissions;
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -89,7 +94,8 @@ export class AccountStore {
   async #readUser(turn: number): Promise<void> {
     this.#askedAt = Date.now();
     try {
-      const { data } = await this.#client.get('/api/v1/users/me');
+      const query = this.#permissions === 'builtin' ? { permissions: this.#permissions } : {};
+      const { data } = await this.#client.get('/api/v1/users/me', { query });
       if (turn === this.#turn) this.#set(this.#with({ status: 'ready', user: data }));
     } catch (error) {
       if (turn !== this.#turn) return;

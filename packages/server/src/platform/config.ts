@@ -126,7 +126,7 @@ export const url =
 /** Returns the text of the variable; undefined if it counts as missing. */
 function textOf(
   { name, emptyCounts }: Setting<unknown>,
-  environment: Record<string, string | undefined>,
+  environment: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
   const given = environment[name]?.trim();
   return given === '' && !emptyCounts ? undefined : given;
@@ -134,18 +134,30 @@ function textOf(
 
 type Values<D extends Record<string, Setting<unknown>>> = { [K in keyof D]: ReturnType<D[K]['read']> };
 
+/** Which settings come from files, and why others, which should, do not. Both are by the name of the setting. */
+type FromFiles = { files: ReadonlyMap<string, string>; problems?: ReadonlyMap<string, string> };
+const noFiles: FromFiles = { files: new Map() };
+
 /** Returns the values by key. Throws one SettingsError that lists every problem. */
 export function readSettings<D extends Record<string, Setting<unknown>>>(
   definitions: D,
-  environment: Record<string, string | undefined>,
+  environment: Readonly<Record<string, string | undefined>>,
+  { files, problems: unread }: FromFiles = noFiles,
 ): Values<D> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [key, definition] of Object.entries(definitions)) {
+    const { name, defaultText = '' } = definition;
+    const problem = unread?.get(name);
+    if (problem !== undefined) {
+      problems.push(problem);
+      continue;
+    }
     try {
-      values[key] = definition.read(textOf(definition, environment) ?? definition.defaultText ?? '');
+      values[key] = definition.read(textOf(definition, environment) ?? defaultText);
     } catch (error) {
-      problems.push(`${definition.name} ${errorMessage(error)}`);
+      const file = files.get(name);
+      problems.push(`${name}${file === undefined ? '' : ` (in ${file})`} ${errorMessage(error)}`);
     }
   }
   if (problems.length > 0) throw new SettingsError(problems);
@@ -160,7 +172,7 @@ export type SettingInForce = {
   value: string | null;
   /** For people. */
   default: string;
-  source: 'environment' | 'default' | 'generated';
+  source: 'environment' | 'file' | 'default' | 'generated';
   is_secret: boolean;
   description: string;
 };
@@ -171,18 +183,20 @@ export type SettingInForce = {
  */
 export const settingsInForce = (
   definitions: readonly Setting<unknown>[],
-  environment: Record<string, string | undefined>,
-  resolve: (shown: string) => string,
+  environment: Readonly<Record<string, string | undefined>>,
+  resolve: (setting: { name: string; shown: string }) => string,
+  { files }: FromFiles = noFiles,
 ): SettingInForce[] =>
   definitions.map((definition) => {
     const { name, description, generated, secret } = definition;
     const given = textOf(definition, environment);
     const defaultShown = definition.defaultShown.replaceAll('`', '');
     const about = { name, default: defaultShown, is_secret: secret !== null, description };
-    if (given !== undefined) return { ...about, value: withoutSecrets(given, secret), source: 'environment' };
+    const source = files.has(name) ? 'file' : 'environment';
+    if (given !== undefined) return { ...about, value: withoutSecrets(given, secret), source };
     return generated
       ? { ...about, value: null, source: 'generated' }
-      : { ...about, value: withoutSecrets(resolve(defaultShown), null), source: 'default' };
+      : { ...about, value: withoutSecrets(resolve({ name, shown: defaultShown }), null), source: 'default' };
   });
 
 /** Hides a login in any URL, so that a password in a setting that is not secret is not shown either. */

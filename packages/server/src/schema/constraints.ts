@@ -34,7 +34,7 @@ export const constraintCodes: Readonly<Record<string, ErrorCode>> = {
   role_permissions_role_id_permission_id_pkey: 'conflict',
   role_group_roles_role_group_id_role_id_pkey: 'conflict',
   password_history_user_id_fkey: 'conflict',
-  session_tokens_user_id_jti_key: 'conflict',
+  session_tokens_jti_user_id_key: 'conflict',
   one_time_tokens_user_id_fkey: 'conflict',
   last_logins_user_id_fkey: 'conflict',
   roles_created_by_id_fkey: 'conflict',

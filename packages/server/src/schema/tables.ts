@@ -77,6 +77,10 @@ export type Tables = {
     version: Defaulted<Int8>;
     stamp: Defaulted<string>;
   };
+  catalogue_version: {
+    only_row: Defaulted<boolean>;
+    stamp: Defaulted<string>;
+  };
   client_tokens: {
     service_account_id: string;
     token_hash: Buffer;

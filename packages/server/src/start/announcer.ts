@@ -9,6 +9,8 @@ type ReadyFacts = {
   database: string;
   /** Where mails go, without credentials. */
   mails: string;
+  /** Number of processes that serve requests, if there are several. */
+  workers?: number;
   /** Email of the first superuser, if this start created it. */
   superuser?: string;
 };
@@ -25,12 +27,13 @@ export type Announcer = {
 export function announceToPeople(print: (text: string) => void): Announcer {
   return {
     listening: (url) => print(`Castellan listens on ${url}`),
-    ready({ url, database, mails, superuser }) {
+    ready({ url, database, mails, workers, superuser }) {
       const lines = [
         `  address    ${url}   reference: ${url}/docs`,
         `  database   ${database}`,
         `  mails      ${mails}`,
       ];
+      if (workers !== undefined) lines.push(`  workers    ${workers}`);
       if (superuser !== undefined) lines.push(`  superuser  ${superuser}, created now`);
       print(`Ready.\n${lines.join('\n')}`);
     },
@@ -46,6 +49,14 @@ export function announceToPeople(print: (text: string) => void): Announcer {
 /** Returns a log whose lines from `info` on are written at every LOG_LEVEL except `silent`. */
 export const unlessSilent = (log: Logger): Logger =>
   log.child({}, { level: log.isLevelEnabled('fatal') ? 'info' : 'silent' });
+
+/** Announces nothing: the first worker has announced the instance. */
+export const announceNothing: Announcer = {
+  listening: () => {},
+  ready: () => {},
+  waiting: () => {},
+  stopping: () => {},
+};
 
 /** Announces in the log, at every LOG_LEVEL except `silent`: these lines say where the service listens. */
 export function announceInLog(log: Logger): Announcer {

@@ -14,7 +14,7 @@ import type { StatementWatch } from '../platform/db/watched-statements.ts';
 import type { Logger } from '../platform/log.ts';
 import { loadLogo } from '../platform/logo.ts';
 import { createMailTransport } from '../platform/mail/transport.ts';
-import type { PasswordHasher } from '../platform/security/password-hasher.ts';
+import { createPasswordHasher, type PasswordHasher } from '../platform/security/password-hasher.ts';
 import { loadSecretKey } from '../platform/security/secret-key.ts';
 import { mayHoldPassword } from '../platform/shown-url.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
@@ -42,6 +42,8 @@ export type FoundationOptions = {
   strengthMeter?: StrengthMeter;
   /** Whether `print` writes to a terminal. Default: false. */
   isTerminal?: boolean;
+  /** Number of processes that share the connections and the cores of this instance. Default: 1. */
+  workers?: number;
   /** Create nothing: reject if the secret key or the embedded database does not exist. Default: false. */
   existing?: boolean;
   /** Create a missing secret key even with `existing`: for replacing the signing keys. Default: false. */
@@ -76,7 +78,9 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const server =
     settings.databaseUrl === undefined ? await startEmbedded(settings, log) : serverAt(settings.databaseUrl);
   const { connection } = server;
-  const reserved = reservedConnections(settings.databasePoolSize);
+  const { workers = 1 } = options;
+  const connections = Math.floor(settings.databasePoolSize / workers);
+  const reserved = reservedConnections(connections);
   const tallies = settings.metricsAddress === undefined ? null : createTallies();
   const tracing = await startTracing(settings, log);
   const shared = {
@@ -84,7 +88,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     watch: both(tallies?.statements.watch, tracing?.watch),
     keepsContext: tracing !== null,
   };
-  const pool = createPool({ ...shared, maxConnections: settings.databasePoolSize - reserved }, log);
+  const pool = createPool({ ...shared, maxConnections: connections - reserved }, log);
   const reservedPool = createPool({ ...shared, maxConnections: reserved }, log);
   const deps = createDeps({
     settings,
@@ -95,9 +99,9 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     transport,
     mailTemplates,
     logo,
+    hasher: options.hasher ?? createPasswordHasher({ processes: workers }),
     tallies,
     tracing,
-    ...(options.hasher === undefined ? {} : { hasher: options.hasher }),
     ...(options.strengthMeter === undefined ? {} : { strengthMeter: options.strengthMeter }),
   });
   return {

@@ -25,6 +25,7 @@ const wrong: Record<string, [value: string, fix: RegExp]> = {
   PORT: ['80a', /whole number from 0 to 65535/],
   PUBLIC_URL: ['example.com', /not a URL of the form http:\/\/… or https:\/\/…/],
   DATABASE_URL: ['mysql://root:Hidden1Secret@h/db', /not a URL of the form postgres:\/\/…/],
+  WORKERS: ['all', /whole number from 1 to 64/],
   DATABASE_POOL_SIZE: ['1', /whole number from 2 to 500/],
   SECRET_KEY: ['Hidden2Secret', /at least 32 bytes.*openssl rand/],
   FIRST_SUPERUSER_PASSWORD: ['Seven7!', /at least 8 characters/],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { TestClient } from '@castellan/testing/client';
-import { signIn, startTestService } from '@castellan/testing/harness';
+import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { addUser, isAccepted, isRefreshable } from '@castellan/testing/sessions/accounts';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
@@ -33,6 +33,31 @@ test('the list contains the live sessions, newest first, and marks the current o
       [idOf(client)],
     );
   }
+});
+
+test('the list comes in pages with the true total, for the owner and for administrators', async () => {
+  const user = await addUser(service);
+  const clients = [await signIn(service, user), await signIn(service, user), await signIn(service, user)];
+  const newestFirst = clients.map(idOf).reverse();
+  const admin = await signIn(service, ADMIN);
+  for (const [client, path] of [
+    [clients[0] as TestClient, PATH],
+    [admin, `/api/v1/users/${user.id}/sessions`],
+  ] as const) {
+    const read = async (query: string) => (await client.get(path + query)).body;
+    const whole = await read('');
+    assert.deepEqual(whole.pagination, { page: 1, limit: 50, total: 3, pages: 1 });
+    const pages = [await read('?size=2'), await read('?size=2&page=2'), await read('?size=2&page=3')];
+    assert.deepEqual(
+      pages.map(({ data }) => data.map(({ id }: { id: string }) => id)),
+      [newestFirst.slice(0, 2), newestFirst.slice(2), []],
+    );
+    for (const [at, { pagination }] of pages.entries())
+      assert.deepEqual(pagination, { page: at + 1, limit: 2, total: 3, pages: 2 });
+    assert.equal((await client.get(`${path}?size=101`)).status, 422);
+  }
+  await end(clients[0] as TestClient, idOf(clients[1] as TestClient));
+  assert.equal((await (clients[0] as TestClient).get(PATH)).body.pagination.total, 2);
 });
 
 test('a session shows address, user agent and times, and nothing that could be used as a token', async () => {

@@ -13,13 +13,14 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 test('the service starts from a folder whose name has a space and a non-ASCII letter', async (t) => {
   const folder = join(temporaryFolder(t), 'my Castéllan');
   const server = join(folder, 'packages/server');
-  for (const part of ['src', 'migrations', 'package.json', 'check-node.mjs', 'start.mjs'])
+  for (const part of ['src', 'migrations', 'package.json', 'check-node.mjs', 'node-version.mjs', 'start.mjs'])
     await cp(join(root, 'packages/server', part), join(server, part), { recursive: true });
   await cp(join(root, 'package.json'), join(folder, 'package.json'));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   const child = spawn(process.execPath, [join(server, 'start.mjs')], {
     env: {
       PORT: '0',
+      WORKERS: '1',
       // Nothing listens there: the service listens before it reaches its database.
       DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
       SECRET_KEY: TEST_SECRET_KEY,

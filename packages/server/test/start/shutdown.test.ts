@@ -111,7 +111,7 @@ suite('a shutdown', { concurrency: 3 }, () => {
     assert.deepEqual(await child.ended, { code: 0, signal: null });
   });
 
-  test('by Ctrl-C at a terminal skips the grace period, and the terminal shows text', async (t) => {
+  test('by Ctrl-C at a terminal skips the grace period, also with several workers, and the terminal shows text', async (t) => {
     const database = await createScratchDatabase({ migrated: true });
     atEnd(t, () => database.drop());
     // `script` of util-linux; Debian has it in an essential package (bsdutils).
@@ -121,6 +121,7 @@ suite('a shutdown', { concurrency: 3 }, () => {
         PATH: process.env.PATH,
         SHELL: '/bin/sh',
         PORT: '0',
+        WORKERS: '2',
         DATABASE_URL: database.url,
         DATA_DIR: temporaryFolder(t),
         SECRET_KEY: TEST_SECRET_KEY,
@@ -137,6 +138,7 @@ suite('a shutdown', { concurrency: 3 }, () => {
       text += chunk.replaceAll('\r', '');
     });
     await until('it welcomes', () => /^Ready\.$/m.test(text));
+    await until('it tells the number of workers', () => /^ {2}workers {4}2$/m.test(text));
     assert.match(text, /^Castellan listens on http:\/\/127\.0\.0\.1:\d+$/m);
     terminal.stdin.write('\u0003');
     assert.equal(await ended, 0);

@@ -9,7 +9,11 @@ import { startChild } from '@castellan/testing/start/child';
 
 const program = fileURLToPath(new URL('../../start.mjs', import.meta.url));
 // Nothing listens there: the service listens before it reaches its database.
-const settings = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', SECRET_KEY: TEST_SECRET_KEY };
+const settings = {
+  DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+  SECRET_KEY: TEST_SECRET_KEY,
+  WORKERS: '1',
+};
 
 /** Returns Node options that run this code on SIGUSR2. */
 const onUsr2 = (what: string): string =>

@@ -27,9 +27,10 @@ export type Child = {
   closeOutput(): void;
 };
 
-/** Turns off limits and grace periods; everything else keeps the default. */
+/** Turns off limits, grace periods and further workers; everything else keeps the default. */
 const environment = {
   PORT: '0',
+  WORKERS: '1',
   SHUTDOWN_GRACE_SECONDS: '0',
   RATE_LIMIT_LOGIN: 'off',
   RATE_LIMIT_REGISTER: 'off',

@@ -1,6 +1,6 @@
 // Chooses roles by typing part of a name. The service searches and pages, so that there may be any number of roles.
 // It must not change anybody's roles: it reports what is chosen.
-import type { Role, RoleGroup } from '@castellan/sdk';
+import type { RoleGroup, SummarizedRole } from '@castellan/sdk';
 import { type ComboboxItem, MultiSelect } from '@mantine/core';
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
@@ -38,8 +38,8 @@ export function RolePicker(props: Props): ReactElement {
   const [searched, search] = useState('');
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useTypedText(searched, search);
-  const found = useRoles(searched.trim(), mayRead);
-  const groups = useGroupNames();
+  const found = useRoles(searched.trim(), mayRead && isOpen);
+  const groups = useGroupNames(isOpen);
   const names = useNames(value, found.roles);
   const offered = found.roles.filter(({ id }) => !exclude.includes(id));
   const known = new Map(offered.map((role) => [role.id, role]));
@@ -80,31 +80,31 @@ export function RolePicker(props: Props): ReactElement {
   );
 }
 
-const RoleOption = ({ role, group }: { role: Role; group: string | undefined }): ReactElement => (
+const RoleOption = ({ role, group }: { role: SummarizedRole; group: string | undefined }): ReactElement => (
   <span className="role-option">
     <span className="role-option-name">{role.name}</span>
     <span className="role-option-facts">
       {[
         ...(group ? [group] : []),
         t.matrix.holders(role.holders ?? 0),
-        t.users.rolePicker.permissions(role.permissions.length),
+        t.users.rolePicker.permissions(role.permission_count),
         ...(role.description ? [role.description] : []),
       ].join(' · ')}
     </span>
   </span>
 );
 
-type FoundRoles = { roles: Role[]; isLoading: boolean; error: unknown; more: () => void };
+type FoundRoles = { roles: SummarizedRole[]; isLoading: boolean; error: unknown; more: () => void };
 
 function useRoles(text: string, enabled: boolean): FoundRoles {
   const query = useInfiniteQuery({
     queryKey: ['roles to pick', text],
     queryFn: ({ pageParam, signal }) =>
-      call('GET /api/v1/roles', {
+      call('GET /api/v1/roles/summaries', {
         query: {
           page: pageParam,
           size: PAGE_SIZE,
-          include: 'holders',
+          include: ['holders'],
           ...(text ? { name_pattern: `*${text}*` } : {}),
         },
         signal,
@@ -126,7 +126,7 @@ function useRoles(text: string, enabled: boolean): FoundRoles {
 }
 
 /** Returns the names of chosen roles. Those that no search has found yet are read one by one. */
-function useNames(ids: readonly string[], found: readonly Role[]): ReadonlyMap<string, string> {
+function useNames(ids: readonly string[], found: readonly SummarizedRole[]): ReadonlyMap<string, string> {
   const mayRead = useCan('role.read');
   const [seen] = useState(() => new Map<string, string>());
   for (const { id, name } of found) seen.set(id, name);
@@ -141,12 +141,12 @@ function useNames(ids: readonly string[], found: readonly Role[]): ReadonlyMap<s
   ]);
 }
 
-/** Returns the paths of the role groups by id, as far as the person may read them. */
-export function useGroupNames(): ReadonlyMap<string, string> {
+/** Returns the paths of the role groups by id, as far as the person may read them; none while they are not needed. */
+export function useGroupNames(isNeeded = true): ReadonlyMap<string, string> {
   const mayRead = useCan('role_group.read');
   const groups = useQuery({
     ...reading('GET /api/v1/role-groups', { query: { size: GROUPS_SIZE } }),
-    enabled: mayRead,
+    enabled: mayRead && isNeeded,
   });
   return new Map((groups.data?.data ?? []).flatMap((group) => pathsOf(group, [])));
 }

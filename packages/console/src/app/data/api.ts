@@ -3,12 +3,14 @@ import type { InputOf, Operation, ResultOf } from '@castellan/sdk';
 import {
   keepPreviousData,
   QueryClient,
+  type QueryFunctionContext,
   type QueryKey,
   type UseQueryOptions,
   useMutation,
 } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../common/client.ts';
+import { isCode } from './errors.ts';
 import { acrossSessions } from './session-loss.ts';
 
 type ReadOperation = Extract<Operation, `GET ${string}`>;
@@ -41,6 +43,33 @@ export async function callVersioned<O extends Operation>(
   return { result, etag: headers.get('etag') };
 }
 
+/** The lists that each query has read, by input. Gone with the query, so no other person's are ever shown. */
+const readLists = new WeakMap<object, Map<string, { result: unknown; etag: string }>>();
+
+/** Like `call`, for the function of a query. A list that has not changed since the query last read it is not sent again. */
+export async function callInQuery<O extends ReadOperation>(
+  { client: queries, queryKey, signal }: QueryFunctionContext,
+  operation: O,
+  input: InputOf<O>,
+): Promise<ResultOf<O>> {
+  const query = queries.getQueryCache().find({ queryKey });
+  const lists = (query && readLists.get(query)) ?? new Map<string, { result: unknown; etag: string }>();
+  if (query) readLists.set(query, lists);
+  const key = JSON.stringify([operation, input]);
+  const last = lists.get(key);
+  const headers = { ...input.headers, ...(last ? { 'if-none-match': last.etag } : {}) };
+  try {
+    const { result, etag } = await callVersioned(operation, { ...input, headers, signal });
+    // Those of records are strong, and are for `if-match`.
+    if (etag?.startsWith('W/')) lists.set(key, { result, etag });
+    return result;
+  } catch (error) {
+    // The input is the same, and with it the type.
+    if (last && isCode(error, 'not_modified')) return last.result as ResultOf<O>;
+    throw error;
+  }
+}
+
 /** The options of a query that reads one operation. Rows of the page before stay while the next page loads. */
 export function reading<O extends ReadOperation>(
   operation: O,
@@ -48,7 +77,7 @@ export function reading<O extends ReadOperation>(
 ): UseQueryOptions<ResultOf<O>, Error, ResultOf<O>, QueryKey> {
   return {
     queryKey: [operation, input],
-    queryFn: ({ signal }) => call(operation, { ...input, signal }),
+    queryFn: (context) => callInQuery(context, operation, input),
   };
 }
 

@@ -1,8 +1,8 @@
 // All roles, permissions and groups, for the pages that show them at once: the matrix, trees, comparisons.
 // It must not be used where a list of pages is enough.
-import type { Permission, PermissionGroup, Role, RoleGroup } from '@castellan/sdk';
+import type { Permission, PermissionGroup, Role, RoleGroup, SummarizedRole } from '@castellan/sdk';
 import { type UseQueryOptions, useQuery } from '@tanstack/react-query';
-import { call, reading } from './api.ts';
+import { callInQuery, reading } from './api.ts';
 import { useCan } from './me.tsx';
 
 const MOST_PER_PAGE = 100;
@@ -20,39 +20,65 @@ async function allPages<T>(
   return [first, ...(await Promise.all(others))].flatMap(({ data }) => data);
 }
 
-/** A role of the list, with what the list adds on request. */
-export type CountedRole = Role & { holders: number; version: number };
+/** A role as the pages about roles show it. */
+export type CountedRole = SummarizedRole & { holders: number; permission_ids: readonly string[] };
 
-const counted = (role: Role): CountedRole => ({
+/** With the records of its permissions. */
+export type FullRole = Role & CountedRole;
+
+export const fullRole = (role: Role): FullRole => ({
   ...role,
   holders: role.holders ?? 0,
   version: role.version ?? 0,
+  permission_ids: role.permissions.map(({ id }) => id),
+  permission_count: role.permissions.length,
 });
 
-export const allRoles = {
-  ...reading('GET /api/v1/roles/list', { query: { include: 'holders' } }),
-  select: ({ data }: { data: Role[] }): CountedRole[] => data.map(counted),
+export const countedRoles = (roles: readonly SummarizedRole[]): CountedRole[] =>
+  roles.map((role) => ({ ...role, holders: role.holders ?? 0, permission_ids: role.permission_ids ?? [] }));
+
+/** All roles with the ids of their permissions, sorted by name. */
+export const allRoles: UseQueryOptions<SummarizedRole[], Error, CountedRole[]> = {
+  queryKey: ['GET /api/v1/roles/summaries', 'counted'],
+  queryFn: (context) =>
+    allPages((page) => {
+      const query = { ...page, include: ['permission_ids' as const, 'holders' as const] };
+      return callInQuery(context, 'GET /api/v1/roles/summaries', { query });
+    }),
+  select: countedRoles,
 };
 
-export const countedRoles = (roles: readonly Role[]): CountedRole[] => roles.map(counted);
+/** All roles by name, without counts of holders. */
+export const allRoleNames: UseQueryOptions<SummarizedRole[]> = {
+  queryKey: ['GET /api/v1/roles/summaries', 'names'],
+  queryFn: (context) =>
+    allPages((page) => callInQuery(context, 'GET /api/v1/roles/summaries', { query: page })),
+};
+
+/** For those who must name permissions that they may not list. Many times larger than `allRoles`. */
+export const fullRoles = {
+  ...reading('GET /api/v1/roles/list', { query: { include: 'holders' } }),
+  select: ({ data }: { data: Role[] }): FullRole[] => data.map(fullRole),
+};
 
 type PermissionFilter = { is_builtin?: boolean; roles?: 'none' };
 
 /** Returns the options of a query for all permissions that match, sorted by name. */
 export const allPermissions = (filter: PermissionFilter = {}): UseQueryOptions<Permission[]> => ({
   queryKey: ['GET /api/v1/permissions', 'all', filter],
-  queryFn: ({ signal }) =>
-    allPages((page) => call('GET /api/v1/permissions', { query: { ...page, ...filter }, signal })),
+  queryFn: (context) =>
+    allPages((page) => callInQuery(context, 'GET /api/v1/permissions', { query: { ...page, ...filter } })),
 });
 
 export const allPermissionGroups: UseQueryOptions<PermissionGroup[]> = {
   queryKey: ['GET /api/v1/permission-groups', 'all'],
-  queryFn: ({ signal }) => allPages((page) => call('GET /api/v1/permission-groups', { query: page, signal })),
+  queryFn: (context) =>
+    allPages((page) => callInQuery(context, 'GET /api/v1/permission-groups', { query: page })),
 };
 
 export const allRoleGroups: UseQueryOptions<RoleGroup[]> = {
   queryKey: ['GET /api/v1/role-groups', 'all'],
-  queryFn: ({ signal }) => allPages((page) => call('GET /api/v1/role-groups', { query: page, signal })),
+  queryFn: (context) => allPages((page) => callInQuery(context, 'GET /api/v1/role-groups', { query: page })),
 };
 
 /** Returns the path of every role group from its root, by id; empty for people who may not read role groups. */

@@ -1,5 +1,5 @@
 // The command palette: what the page offers, people, roles, permissions and pages, found by typing.
-import type { ListedUser, Permission, Role } from '@castellan/sdk';
+import type { ListedUser, Permission } from '@castellan/sdk';
 import { Modal, TextInput } from '@mantine/core';
 import { IconBolt, IconKey, IconSearch, IconShield, IconUser } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -7,7 +7,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactElement, type ReactNode, useId, useState } from 'react';
 import { useTypedText } from '../components/debounce.ts';
 import { keepingRows, reading } from '../data/api.ts';
-import { allPermissions } from '../data/catalogue.ts';
+import { allPermissions, allRoleNames } from '../data/catalogue.ts';
 import { nameOf, useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
 import { mayOpen, navPages } from './nav.ts';
@@ -107,7 +107,7 @@ function useEntries(typed: string, stored: string, onHelp: () => void): Entry[] 
     enabled: isSearching && (me.can('user.read') || me.can('users.read')),
   });
   const roles = useQuery({
-    ...reading('GET /api/v1/roles/list', {}),
+    ...allRoleNames,
     enabled: isSearching && me.can('role.read'),
   });
   const permissions = useQuery({
@@ -144,10 +144,10 @@ function useEntries(typed: string, stored: string, onHelp: () => void): Entry[] 
       icon: <IconUser size={16} aria-hidden />,
       run: () => void navigate({ to: '/users', search: { user: user.id } }),
     })),
-    ...(roles.data?.data ?? [])
-      .filter(({ name }: Role) => matches(name, typed))
+    ...(roles.data ?? [])
+      .filter(({ name }) => matches(name, typed))
       .slice(0, MOST)
-      .map((role: Role) => ({
+      .map((role) => ({
         key: role.id,
         label: role.name,
         note: t.common.nav.roles,

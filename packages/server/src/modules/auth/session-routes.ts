@@ -1,4 +1,5 @@
 // HTTP of the caller's own sessions, under /api/v1/auth/sessions.
+import { PageQuery } from '@castellan/contract/common';
 import { MessageEnvelope } from '@castellan/contract/envelope';
 import { SessionListEnvelope, SessionParams } from '@castellan/contract/sessions';
 import type { App } from '../../platform/http/server.ts';
@@ -10,11 +11,15 @@ export function sessionRoutes(app: App, deps: SessionDeps): void {
     method: 'GET',
     url: '/sessions',
     config: { access: 'user', endsAccess: true },
-    schema: { summary: 'List your live sessions', response: { 200: SessionListEnvelope } },
+    schema: {
+      summary: 'List your live sessions',
+      querystring: PageQuery,
+      response: { 200: SessionListEnvelope },
+    },
     handler: async (request) => {
       const { principal } = userCallerOf(request);
       return {
-        data: await listSessions(deps, principal.id, principal.sessionId),
+        ...(await listSessions(deps, principal.id, principal.sessionId, request.query)),
         message: 'Your live sessions, newest first.',
       };
     },

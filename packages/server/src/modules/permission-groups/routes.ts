@@ -12,6 +12,7 @@ import { creation } from '../../platform/http/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
 import { callerOf } from '../authz/caller.ts';
+import { unlessUnchanged } from '../authz/unchanged-lists.ts';
 import type { GroupDeps } from '../group-trees/service.ts';
 import { permissionGroups, readPermissionGroup } from './service.ts';
 
@@ -26,12 +27,13 @@ export function permissionGroupRoutes(app: App, deps: GroupDeps): void {
       summary: 'List permission groups',
       description: 'Paginates over root groups. Each group includes its descendants.',
       querystring: PageQuery,
-      response: { 200: ListEnvelope(PermissionGroup) },
+      response: { 200: ListEnvelope(PermissionGroup), 304: Type.Null() },
     },
-    handler: async (request) => ({
-      ...(await permissionGroups.list(deps, request.query)),
-      message: 'Permission groups, sorted by name.',
-    }),
+    handler: (request, reply) =>
+      unlessUnchanged(deps.db, request, reply, async () => ({
+        ...(await permissionGroups.list(deps, request.query)),
+        message: 'Permission groups, sorted by name.',
+      })),
   });
 
   app.route({

@@ -8,9 +8,11 @@ import {
   PermissionListQuery,
   PermissionParams,
 } from '@castellan/contract/permission-records';
+import Type from 'typebox';
 import { creation } from '../../platform/http/idempotency.ts';
 import type { App } from '../../platform/http/server.ts';
 import { callerOf } from '../authz/caller.ts';
+import { unlessUnchanged } from '../authz/unchanged-lists.ts';
 import {
   createPermission,
   deletePermission,
@@ -27,12 +29,13 @@ export function permissionRoutes(app: App, deps: PermissionDeps): void {
     schema: {
       summary: 'List permissions',
       querystring: PageQueryWith(PermissionListQuery),
-      response: { 200: PermissionListEnvelope },
+      response: { 200: PermissionListEnvelope, 304: Type.Null() },
     },
-    handler: async (request) => ({
-      ...(await listPermissions(deps, request.query)),
-      message: 'Permissions, sorted by name.',
-    }),
+    handler: (request, reply) =>
+      unlessUnchanged(deps.db, request, reply, async () => ({
+        ...(await listPermissions(deps, request.query)),
+        message: 'Permissions, sorted by name.',
+      })),
   });
 
   app.route({

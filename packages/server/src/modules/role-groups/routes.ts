@@ -14,6 +14,7 @@ import { creation } from '../../platform/http/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
 import { callerOf } from '../authz/caller.ts';
+import { unlessUnchanged } from '../authz/unchanged-lists.ts';
 import type { GroupDeps } from '../group-trees/service.ts';
 import { getRoleGroup, readRoleGroup, roleGroups } from './service.ts';
 
@@ -33,12 +34,13 @@ export function roleGroupRoutes(app: App, deps: GroupDeps): void {
       summary: 'List role groups',
       description: 'Paginates over root groups. Each group includes its descendants.',
       querystring: PageQuery,
-      response: { 200: RoleGroupListEnvelope },
+      response: { 200: RoleGroupListEnvelope, 304: Type.Null() },
     },
-    handler: async (request) => ({
-      ...(await roleGroups.list(deps, request.query)),
-      message: 'Role groups, sorted by name.',
-    }),
+    handler: (request, reply) =>
+      unlessUnchanged(deps.db, request, reply, async () => ({
+        ...(await roleGroups.list(deps, request.query)),
+        message: 'Role groups, sorted by name.',
+      })),
   });
 
   app.route({

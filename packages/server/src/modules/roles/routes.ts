@@ -15,6 +15,8 @@ import {
   RoleParams,
   RolePermissionParams,
   RolePermissionsEnvelope,
+  RoleSummariesEnvelope,
+  RoleSummariesQuery,
   UpdateRoleBody,
 } from '@castellan/contract/roles';
 import Type from 'typebox';
@@ -23,6 +25,7 @@ import { creation } from '../../platform/http/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
 import { callerOf } from '../authz/caller.ts';
+import { unlessUnchanged } from '../authz/unchanged-lists.ts';
 import {
   changePermissions,
   createRole,
@@ -35,11 +38,16 @@ import {
   previewRoleDeletion,
   previewRoleUpdate,
   type RoleDeps,
+  summarizeRoles,
   updateRole,
 } from './service.ts';
 
 const idsOf = (body: { permission_ids?: string[] } | string[] | null): string[] =>
   Array.isArray(body) ? body : (body?.permission_ids ?? []);
+
+type Counted = { id: string; holders?: number };
+/** What a list of roles shows besides roles, permissions and groups. */
+const holdersIn = ({ data }: { data: readonly Counted[] }) => data.map(({ id, holders }) => [id, holders]);
 
 export function roleRoutes(app: App, deps: RoleDeps): void {
   app.route({
@@ -49,23 +57,57 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     schema: {
       summary: 'List roles',
       querystring: PageQueryWith(RoleListQuery.properties),
-      response: { 200: RoleListEnvelope },
+      response: { 200: RoleListEnvelope, 304: Type.Null() },
     },
-    handler: async (request) => ({
-      ...(await listRoles(deps, request.query)),
-      message: 'Roles, sorted by name.',
-    }),
+    handler: async (request, reply) => {
+      const read = async () => ({
+        ...(await listRoles(deps, request.query)),
+        message: 'Roles, sorted by name.',
+      });
+      const { include, holders } = request.query;
+      return unlessUnchanged(deps.db, request, reply, read, (include ?? holders) && holdersIn);
+    },
   });
 
   app.route({
     method: 'GET',
     url: '/list',
     config: { access: 'role.read' },
-    schema: { summary: 'List all roles', querystring: AllRolesQuery, response: { 200: AllRolesEnvelope } },
-    handler: async (request) => ({
-      data: await listAllRoles(deps, request.query),
-      message: 'All roles, sorted by name.',
-    }),
+    schema: {
+      summary: 'List all roles',
+      description: 'Each role contains its permissions. The summaries are many times smaller.',
+      querystring: AllRolesQuery,
+      response: { 200: AllRolesEnvelope, 304: Type.Null() },
+    },
+    handler: async (request, reply) => {
+      const read = async () => ({
+        data: await listAllRoles(deps, request.query),
+        message: 'All roles, sorted by name.',
+      });
+      return unlessUnchanged(deps.db, request, reply, read, request.query.include && holdersIn);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/summaries',
+    config: { access: 'role.read' },
+    schema: {
+      summary: 'List summaries of roles',
+      operationId: 'listRoleSummaries',
+      description: 'Like the list of roles, with the number of their permissions instead of the records.',
+      querystring: PageQueryWith(RoleSummariesQuery.properties),
+      response: { 200: RoleSummariesEnvelope, 304: Type.Null() },
+    },
+    handler: async (request, reply) => {
+      const read = async () => ({
+        ...(await summarizeRoles(deps, request.query)),
+        message: 'Summaries of roles, sorted by name.',
+      });
+      const { include, holders } = request.query;
+      const showsHolders = holders !== undefined || include?.includes('holders');
+      return unlessUnchanged(deps.db, request, reply, read, showsHolders ? holdersIn : undefined);
+    },
   });
 
   app.route({

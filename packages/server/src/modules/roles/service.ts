@@ -2,7 +2,14 @@
 // its groups in group-links.ts.
 import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { PageQuery, Pagination } from '@castellan/contract/common';
-import type { AllRolesQuery, CreateRoleBody, Role, RoleListQuery } from '@castellan/contract/roles';
+import type {
+  AllRolesQuery,
+  CreateRoleBody,
+  Role,
+  RoleListQuery,
+  RoleSummariesQuery,
+  SummarizedRole,
+} from '@castellan/contract/roles';
 import { wildcardToLike } from '../../platform/db/sql.ts';
 import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
@@ -34,6 +41,7 @@ import {
   findRole,
   insertRole,
   listRoles as listRecords,
+  listSummaries,
   type RoleFilter,
   type RoleRecord,
   readRole,
@@ -57,21 +65,48 @@ export async function listRoles(
   deps: RoleDeps,
   query: PageQuery & RoleListQuery,
 ): Promise<{ data: Role[]; pagination: Pagination }> {
-  const { name_pattern, holders, permissions, include } = query;
-  const filter: RoleFilter = {
-    ...(name_pattern === undefined ? {} : { likePattern: wildcardToLike(name_pattern.normalize('NFC')) }),
-    ...(holders === undefined ? {} : { withoutHolders: true }),
-    ...(permissions === undefined ? {} : { withoutPermissions: true }),
-  };
+  const filter = filterOf(query);
   const [total, roles] = await Promise.all([
     countRoles(deps.db, filter),
     listRecords(deps.db, filter, query),
   ]);
-  return { data: await presented(deps, roles, include), pagination: paginationOf(query, total) };
+  return { data: await presented(deps, roles, query.include), pagination: paginationOf(query, total) };
 }
 
 export async function listAllRoles(deps: RoleDeps, { include }: AllRolesQuery): Promise<Role[]> {
   return presented(deps, await listRecords(deps.db, {}, null), include);
+}
+
+/** Like `listRoles`, without the records of permissions. */
+export async function summarizeRoles(
+  deps: RoleDeps,
+  query: PageQuery & RoleSummariesQuery,
+): Promise<{ data: SummarizedRole[]; pagination: Pagination }> {
+  const { include = [] } = query;
+  const filter = filterOf(query);
+  const [total, roles] = await Promise.all([
+    countRoles(deps.db, filter),
+    listSummaries(deps.db, filter, query, include.includes('permission_ids')),
+  ]);
+  const data = include.includes('holders') ? await withHolders(deps, roles) : roles;
+  return { data, pagination: paginationOf(query, total) };
+}
+
+const filterOf = ({ name_pattern, holders, permissions }: Omit<RoleListQuery, 'include'>): RoleFilter => ({
+  ...(name_pattern === undefined ? {} : { likePattern: wildcardToLike(name_pattern.normalize('NFC')) }),
+  ...(holders === undefined ? {} : { withoutHolders: true }),
+  ...(permissions === undefined ? {} : { withoutPermissions: true }),
+});
+
+async function withHolders<R extends { id: string }>(
+  deps: RoleDeps,
+  roles: readonly R[],
+): Promise<(R & { holders: number })[]> {
+  const counts = await countHolders(
+    deps.db,
+    roles.map(({ id }) => id),
+  );
+  return roles.map((role) => ({ ...role, holders: counts.get(role.id) ?? 0 }));
 }
 
 async function presented(
@@ -79,12 +114,7 @@ async function presented(
   roles: readonly RoleRecord[],
   include: AllRolesQuery['include'],
 ): Promise<Role[]> {
-  if (include === undefined) return roles.map(withoutVersion);
-  const counts = await countHolders(
-    deps.db,
-    roles.map(({ id }) => id),
-  );
-  return roles.map((role) => ({ ...role, holders: counts.get(role.id) ?? 0 }));
+  return include === undefined ? roles.map(withoutVersion) : withHolders(deps, roles);
 }
 
 export const createRole = async (

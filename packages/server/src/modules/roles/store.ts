@@ -1,6 +1,6 @@
 // SQL of roles and role_permissions.
 import type { PageQuery } from '@castellan/contract/common';
-import type { Role } from '@castellan/contract/roles';
+import type { Role, SummarizedRole } from '@castellan/contract/roles';
 import { type RawBuilder, sql } from 'kysely';
 import { isoTime, lockUntilCommit } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
@@ -74,6 +74,25 @@ export async function listRoles(db: Db, filter: RoleFilter, page: PageQuery | nu
     select ${roleColumns} from roles r where ${matching(filter)} order by lower(r.name), r.id
     ${page === null ? sql`` : sql`limit ${page.size} offset ${offsetOf(page)}`}`.execute(db);
   return rows;
+}
+
+/** Like `listRoles`, without the records of permissions. Reads their ids only `withIds`. */
+export async function listSummaries(
+  db: Db,
+  filter: RoleFilter,
+  page: PageQuery,
+  withIds: boolean,
+): Promise<Omit<SummarizedRole, 'holders'>[]> {
+  const { rows } = await sql<
+    Omit<SummarizedRole, 'holders' | 'permission_ids'> & { permission_ids: string[] | null }
+  >`${plannedForValues}
+    select r.id, r.name, r.description, r.role_group_id, r.is_system, r.created_by_id, r.version,
+      (select count(*)::integer from role_permissions where role_id = r.id) as permission_count,
+      case when ${withIds}::boolean then array(select permission_id from role_permissions where role_id = r.id) end
+        as permission_ids
+    from roles r where ${matching(filter)} order by lower(r.name), r.id
+    limit ${page.size} offset ${offsetOf(page)}`.execute(db);
+  return rows.map(({ permission_ids, ...role }) => (permission_ids ? { ...role, permission_ids } : role));
 }
 
 export async function insertRole(

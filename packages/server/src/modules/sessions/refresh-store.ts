@@ -30,7 +30,8 @@ export async function findListedToken(
   const { rows } = await sql<ListedToken>`
     select s.id as session_id, s.origin_address, now() as now, t.successor_jti is not null as exchanged,
            coalesce(t.rotated_at <= clock_timestamp() - make_interval(secs => ${reuseSeconds}), false) as reused
-    from session_tokens t join sessions s on s.id = t.session_id join users u on u.id = s.user_id
+    from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
+    join users u on u.id = t.user_id
     where t.user_id = ${userId} and t.token_hash = ${tokenHash} and t.kind = 'refresh' and t.expires_at > now()
       and s.user_id = t.user_id and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${sql.raw(isOfTrustedKey)}`.execute(
     db,
@@ -38,9 +39,11 @@ export async function findListedToken(
   return rows[0];
 }
 
-/** Locks the session's row. Later statements see what the previous lock holder committed. */
-export async function lockSession(tx: Tx, sessionId: string): Promise<void> {
-  await sql`select from sessions where id = ${sessionId} for no key update`.execute(tx);
+/** Locks the row of this user's session. Later statements see what the previous lock holder committed. */
+export async function lockSession(tx: Tx, userId: string, sessionId: string): Promise<void> {
+  await sql`select from sessions where id = ${sessionId} and user_id = ${userId} for no key update`.execute(
+    tx,
+  );
 }
 
 /** Returns the token for which this one was exchanged. */
@@ -76,13 +79,13 @@ export async function markRotated(
 /** Sets time and address of the last use, and the expiry unless `expiresAt` is null. */
 export async function touchSession(
   tx: Tx,
-  sessionId: string,
+  { userId, sessionId }: { userId: string; sessionId: string },
   address: string,
   expiresAt: Date | null,
 ): Promise<void> {
   await sql`
     update sessions set last_used_at = clock_timestamp(), last_address = ${address}, expires_at = coalesce(${expiresAt}, expires_at)
-    where id = ${sessionId}`.execute(tx);
+    where id = ${sessionId} and user_id = ${userId}`.execute(tx);
 }
 
 /**

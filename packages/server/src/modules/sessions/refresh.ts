@@ -135,7 +135,7 @@ async function exchange(
   presented: Exchange,
 ): Promise<Refreshed | Refused | undefined> {
   const { userId, text, hash, sessionId, rotate } = presented;
-  await lockSession(tx, sessionId);
+  await lockSession(tx, userId, sessionId);
   // Read again under the lock: a parallel exchange may have been faster, or the session may have ended.
   const token = await findListed(deps, tx, presented);
   if (!token) return undefined;
@@ -152,13 +152,13 @@ async function exchange(
     await insertTokens(tx, userId, sessionId, [access.row, successor.row]);
     const { refreshReuseSeconds } = deps.settings;
     await markRotated(tx, { userId, tokenHash: hash }, successor.row.jti, refreshReuseSeconds);
-    await touchSession(tx, sessionId, client.address, successor.row.expires_at);
+    await touchSession(tx, presented, client.address, successor.row.expires_at);
     return { ...answer, refreshToken: successor.text };
   }
   const refreshToken = rotate ? await writeSuccessorAgain(tx, deps, { userId, sessionId, hash }) : text;
   if (refreshToken === undefined) return { refused: 'unknown', userId, details: { session_id: sessionId } };
   await insertTokens(tx, userId, sessionId, [access.row]);
-  await touchSession(tx, sessionId, client.address, null);
+  await touchSession(tx, presented, client.address, null);
   return { ...answer, refreshToken };
 }
 

@@ -1,6 +1,7 @@
 // Starts, authenticates, lists and ends sessions. Refreshing is in refresh.ts.
 // A token is valid only while its row is on the allowlist; a valid signature is not enough.
 
+import type { PageQuery, Pagination } from '@castellan/contract/common';
 import type { ErrorCode } from '@castellan/contract/errors';
 import type { Session } from '@castellan/contract/sessions';
 import type { Clock } from '../../platform/clock.ts';
@@ -10,12 +11,14 @@ import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RateLimiter, RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
+import { paginationOf } from '../../platform/pages.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 import { type PeekedClaims, tokenHash, tokenHashText, verify } from '../../platform/security/jwt.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordEvent } from '../audit/service.ts';
 import type { KeyRing } from './key-ring.ts';
 import {
+  countLiveSessions,
   type EndedSessions,
   endEpochs,
   findSessionIdByRefreshToken,
@@ -120,14 +123,20 @@ export function refusalOf(deps: SessionDeps, token: string): ErrorCode {
   return verified.reason === 'expired' ? 'token_expired' : 'token_invalid';
 }
 
-/** Returns the user's live sessions, newest first. Marks the session `currentId` as current. */
+export type SessionList = { data: Session[]; pagination: Pagination };
+
+/** Returns one page of the user's live sessions, newest first. Marks the session `currentId` as current. */
 export async function listSessions(
   deps: SessionDeps,
   userId: string,
   currentId: string | null,
-): Promise<Session[]> {
-  const rows = await listLiveSessions(deps.db, userId);
-  return rows.map((row) => toSession(row, currentId));
+  page: PageQuery,
+): Promise<SessionList> {
+  const [total, rows] = await Promise.all([
+    countLiveSessions(deps.db, userId),
+    listLiveSessions(deps.db, userId, page),
+  ]);
+  return { data: rows.map((row) => toSession(row, currentId)), pagination: paginationOf(page, total) };
 }
 
 /** Converts a row to the session in the API. */

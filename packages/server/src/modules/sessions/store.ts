@@ -1,6 +1,8 @@
 // SQL that starts, ends and lists sessions. Times come from the database; `is_live_session` defines which are live.
 // It must not delete rows: ended-rows.ts does. A transaction that adds a session must hold the user's row lock.
+import type { PageQuery } from '@castellan/contract/common';
 import { sql } from 'kysely';
+import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
@@ -178,8 +180,9 @@ export async function findSessionIdByRefreshToken(
 ): Promise<string | undefined> {
   const { rows } = await sql<{ session_id: string }>`
     select t.session_id
-    from session_tokens t join sessions s on s.id = t.session_id join users u on u.id = s.user_id
-    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and t.kind = 'refresh' and t.expires_at > now()
+    from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
+    join users u on u.id = t.user_id
+    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and s.user_id = t.user_id and t.kind = 'refresh' and t.expires_at > now()
       and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)`.execute(db);
   return rows[0]?.session_id;
 }
@@ -192,8 +195,9 @@ export async function findLiveToken(
 ): Promise<Pick<Row<'session_tokens'>, 'kind' | 'session_id'> | undefined> {
   const { rows } = await sql<Pick<Row<'session_tokens'>, 'kind' | 'session_id'>>`
     select t.kind, t.session_id
-    from session_tokens t join sessions s on s.id = t.session_id join users u on u.id = s.user_id
-    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and t.expires_at > now()
+    from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
+    join users u on u.id = t.user_id
+    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and s.user_id = t.user_id and t.expires_at > now()
       and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${sql.raw(isOfTrustedKey)}`.execute(
     db,
   );
@@ -223,12 +227,24 @@ export type LiveSession = Pick<
   | 'expires_at'
 >;
 
-export async function listLiveSessions(db: Db, userId: string): Promise<LiveSession[]> {
+/** The live sessions of a user. The first condition, part of the last one, is that of the index. */
+const liveSessionsOf = (userId: string) => sql`
+  sessions s join users u on u.id = s.user_id
+  where s.revoked_at is null and s.user_id = ${userId}
+    and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)`;
+
+export async function countLiveSessions(db: Db, userId: string): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::integer as total from ${liveSessionsOf(userId)}`.execute(db);
+  return rows[0]?.total ?? 0;
+}
+
+/** Returns one page of the user's live sessions, newest first. */
+export async function listLiveSessions(db: Db, userId: string, page: PageQuery): Promise<LiveSession[]> {
   const { rows } = await sql<LiveSession>`
     select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at
-    from sessions s join users u on u.id = s.user_id
-    where s.user_id = ${userId} and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
-    order by s.created_at desc, s.id desc`.execute(db);
+    from ${liveSessionsOf(userId)}
+    order by s.created_at desc, s.id desc limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows;
 }
 

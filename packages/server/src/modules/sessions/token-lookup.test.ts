@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, describe, test } from 'node:test';
+import { stepsOf } from '@castellan/testing/plans';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
 import { createTokenLookup } from './token-lookup.ts';
@@ -240,3 +241,59 @@ test('the generic plan of the statement uses indexes with 20,000 users', async (
     client.release();
   }
 });
+
+/** Inserts a user with this many live access tokens of this many sessions. Returns the user and one hash. */
+const insertTokens = async (client: pg.ClientBase, tokens: number, sessions: number) => {
+  const { rows } = await client.query<{ user_id: string; hash: string }>(
+    `with person as (insert into users (id, email, first_name, last_name)
+         select id, id || '@example.com', 'A', 'B' from (select gen_random_uuid() as id) made returning id),
+       opened as (insert into sessions (id, user_id, expires_at)
+         select gen_random_uuid(), id, now() + interval '1 day' from person, generate_series(1, $2) returning id, user_id)
+     insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at)
+     select user_id, sha256((id::text || nr)::bytea), id, 'access', gen_random_uuid(), 'key', now(), now() + interval '1 hour'
+     from opened, generate_series(1, $1 / $2) as nr returning user_id, encode(token_hash, 'hex') as hash`,
+    [tokens, sessions],
+  );
+  assert.equal(rows.length, tokens);
+  return rows[0];
+};
+
+const beginnings: readonly [what: string, prepare: (client: pg.ClientBase) => Promise<unknown>][] = [
+  ['on an empty database, before any statistics', async () => undefined],
+  [
+    'when nearly every user had one token',
+    async (client) => {
+      for (let user = 0; user < 400; user += 1) await insertTokens(client, 1, 1);
+      await client.query('vacuum analyze users, sessions, session_tokens');
+    },
+  ],
+];
+for (const [when, prepare] of beginnings)
+  test(`the generic plan that was made ${when} reads one token of a user who has thousands`, async () => {
+    const { state, lookUp } = createCounted();
+    await lookUp(randomUUID(), randomBytes(32));
+    const fresh = await createScratchDatabase({ migrated: true });
+    const client = new pg.Client(fresh.url);
+    await client.connect();
+    try {
+      await prepare(client);
+      await client.query(
+        `set enable_seqscan = off; set plan_cache_mode = force_generic_plan; prepare kept (uuid[], text[]) as ${state.text}`,
+      );
+      await client.query('explain execute kept (null, null)');
+      const token = await insertTokens(client, 3_000, 30);
+      const { rows } = await client.query(
+        `explain (analyze, timing off, format json) execute kept ('{${token?.user_id}}', '{${token?.hash}}')`,
+      );
+      const read = stepsOf(rows[0]['QUERY PLAN'][0].Plan).filter((step) => step.table !== undefined);
+      for (const table of ['session_tokens', 'sessions', 'users'])
+        assert.deepEqual(
+          read.filter((step) => step.table === table).map((step) => step.rows),
+          [1],
+          `rows read of ${table}`,
+        );
+    } finally {
+      await client.end();
+      await fresh.drop();
+    }
+  });

@@ -12,15 +12,20 @@ export type LiveToken = Readonly<UserRow> & { readonly session_id: string };
 /** `tokenHash`: as `tokenHashText` writes it. The same object as before means that nothing in it has changed. */
 export type TokenLookup = (userId: string, tokenHash: string) => Promise<LiveToken | undefined>;
 
+// `offset 0` makes PostgreSQL look up each token, then its session, then its user, each by its primary key. Left to
+// itself it plans once for all connections' lives, perhaps while the tables are nearly empty, and then reads every token
+// of a user or every session there is.
 const statement = {
   name: 'live-access-tokens',
   text: `
     select k.ordinal, t.session_id, ${userColumns}
     from unnest($1::uuid[], $2::text[]) with ordinality as k (user_id, token_hash, ordinal)
-    join session_tokens t on t.user_id = k.user_id and t.token_hash = decode(k.token_hash, 'hex')
-    join sessions s on s.id = t.session_id
-    join users u on u.id = t.user_id
-    where t.kind = 'access' and t.expires_at > now() and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${isOfTrustedKey}`,
+    cross join lateral (select * from session_tokens t
+      where t.user_id = k.user_id and t.token_hash = decode(k.token_hash, 'hex') offset 0) t
+    cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
+    cross join lateral (select * from users u where u.id = t.user_id offset 0) u
+    where s.user_id = t.user_id and t.kind = 'access' and t.expires_at > now()
+      and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${isOfTrustedKey}`,
 };
 
 export function createTokenLookup(pool: Pool): TokenLookup {

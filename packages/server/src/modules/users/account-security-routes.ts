@@ -1,5 +1,6 @@
 // HTTP of a user's roles, sessions, lock and verification mail, for administrators.
 import { DryRunQuery, OrPreview } from '@castellan/contract/access-changes';
+import { PageQuery } from '@castellan/contract/common';
 import { MessageEnvelope } from '@castellan/contract/envelope';
 import { SessionListEnvelope } from '@castellan/contract/sessions';
 import {
@@ -102,10 +103,11 @@ function sessionRoutes(app: App, deps: UserAdminDeps): void {
     schema: {
       summary: 'List the live sessions of a user',
       params: UserParams,
+      querystring: PageQuery,
       response: { 200: SessionListEnvelope },
     },
     handler: async (request) => ({
-      data: await listSessionsOf(deps, callerOf(request), request.params.user_id),
+      ...(await listSessionsOf(deps, callerOf(request), request.params.user_id, request.query)),
       message: 'Live sessions, newest first.',
     }),
   });

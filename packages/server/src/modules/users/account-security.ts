@@ -1,12 +1,12 @@
 // Administration of another user's access: sessions, lockout, email verification.
-import type { Session } from '@castellan/contract/sessions';
+import type { PageQuery } from '@castellan/contract/common';
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../platform/errors.ts';
 import { overLimit } from '../../platform/http/rate-limits.ts';
 import { type Caller, sessionIdOf } from '../authz/caller.ts';
 import { change, type Done, type Entitled, type Entry, type Locking } from '../authz/change.ts';
 import { endLock } from '../lockout/service.ts';
-import { endAllSessions, listSessions, revokeSession } from '../sessions/service.ts';
+import { endAllSessions, listSessions, revokeSession, type SessionList } from '../sessions/service.ts';
 import type { UserAdminDeps } from './administration.ts';
 import { endPendingLinks } from './change-store.ts';
 import type { VersionedUser } from './presentation.ts';
@@ -14,10 +14,15 @@ import { requireMayActOn } from './protection.ts';
 import { present } from './service.ts';
 import { findUserById } from './store.ts';
 
-/** Returns the live sessions of a user, newest first. Throws `user_not_found`. */
-export async function listSessionsOf(deps: UserAdminDeps, caller: Caller, id: string): Promise<Session[]> {
+/** Returns one page of the live sessions of a user, newest first. Throws `user_not_found`. */
+export async function listSessionsOf(
+  deps: UserAdminDeps,
+  caller: Caller,
+  id: string,
+  page: PageQuery,
+): Promise<SessionList> {
   if (!(await findUserById(deps.db, id))) throw new AppError('user_not_found');
-  return listSessions(deps, id, sessionIdOf(caller.principal));
+  return listSessions(deps, id, sessionIdOf(caller.principal), page);
 }
 
 /** Ends every session and every mailed link of a user. Returns how many sessions were live. Throws 404, 403. */

@@ -1,4 +1,6 @@
 // Converts a user row to the record in the API. It contains only the columns in `userFields` of the contract.
+import { hash } from 'node:crypto';
+import { allPermissions } from '@castellan/contract/permissions';
 import type { User } from '@castellan/contract/users';
 import { type UserRow, userFieldNames } from '../../schema/user-record.ts';
 import { permissionsOf, rolesOf } from '../authz/effective.ts';
@@ -14,23 +16,51 @@ type Shown<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] };
 
 type Fields = Shown<Pick<UserRow, (typeof userFieldNames)[number]>>;
 
+/** Whether a user's record lists all their permissions, or only those that the service itself checks. */
+export type PermissionView = 'all' | 'builtin';
+
+/** A serialized record. The text is computed when it is sent. */
+export type UserText = { tag: string; text: () => string };
+
 // By row: the token lookup returns the same immutable object while nothing in the row has changed. Converting and
 // serializing the record again took 3 µs of each `GET /users/me`.
 // The stamp stands for the graph: texts of users who come rarely must not keep old graphs in memory.
-const texts = new WeakMap<object, { stamp: string; text: string }>();
-// Larger ones, such as a superuser's with thousands of permissions, are not kept: memory has a bound (row-memo.ts).
+const keptTexts: Record<
+  PermissionView,
+  WeakMap<object, { stamp: string; text: string | null; tag: string }>
+> = {
+  all: new WeakMap(),
+  builtin: new WeakMap(),
+};
+// Of larger ones, such as a superuser's with thousands of permissions, only the tag is kept: memory has a bound
+// (row-memo.ts).
 const MAX_KEPT_LENGTH = 4_096;
+const TAG_LENGTH = 22;
 
-/** Returns what `write` makes of the record, and keeps it for the next call with the same row and the same graph. */
-export function userText(record: UserRecord, graph: Graph, write: (user: User) => string): string {
+/**
+ * Returns what `write` makes of the record, with a tag that changes when the text does. Both are kept for the next call with
+ * the same row and the same graph.
+ */
+export function userText(
+  record: UserRecord,
+  graph: Graph,
+  view: PermissionView,
+  write: (user: User) => string,
+): UserText {
+  const texts = keptTexts[view];
   const kept = texts.get(record);
-  if (kept?.stamp === graph.stamp) return kept.text;
-  const text = write(toUser(record, graph));
-  if (text.length <= MAX_KEPT_LENGTH) texts.set(record, { stamp: graph.stamp, text });
-  return text;
+  const compute = (): string => write(toUser(record, graph, view));
+  if (kept?.stamp === graph.stamp) return { tag: kept.tag, text: () => kept.text ?? compute() };
+  const text = compute();
+  const tag = hash('sha256', text, 'base64url').slice(0, TAG_LENGTH);
+  texts.set(record, { stamp: graph.stamp, text: text.length <= MAX_KEPT_LENGTH ? text : null, tag });
+  return { tag, text: () => text };
 }
 
-export function toUser(record: UserRecord, graph: Graph): User {
+const builtIn: ReadonlySet<string> = new Set(allPermissions);
+
+export function toUser(record: UserRecord, graph: Graph, view: PermissionView = 'all'): User {
+  const permissions = permissionsOf(graph, record);
   const fields: Record<string, unknown> = {};
   for (const name of userFieldNames) {
     const value = record[name];
@@ -42,7 +72,8 @@ export function toUser(record: UserRecord, graph: Graph): User {
     id: record.user_id,
     ...own,
     roles: rolesOf(graph, record).map(({ id, name, description }) => ({ id, name, description })),
-    permissions: [...permissionsOf(graph, record)],
+    permissions:
+      view === 'all' ? [...permissions] : permissions.filter((name) => builtIn.has(name.toLowerCase())),
     created_at,
     updated_at,
   };

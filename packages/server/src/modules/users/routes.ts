@@ -3,6 +3,7 @@ import { DryRunQuery, OrPreview } from '@castellan/contract/access-changes';
 import {
   BulkUpdateUsersBody,
   CreateUserBody,
+  OwnUserQuery,
   UpdateMeBody,
   UpdateUserBody,
   type User,
@@ -13,10 +14,11 @@ import {
   UserParams,
   UsersEnvelope,
 } from '@castellan/contract/users';
+import Type from 'typebox';
 import { bulkBody } from '../../platform/http/body-limits.ts';
 import { creation } from '../../platform/http/idempotency.ts';
-import { sendSerialized, serialized } from '../../platform/http/kept-text.ts';
-import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
+import { sendUnlessKnown, serialized } from '../../platform/http/kept-text.ts';
+import { etagOfContent, sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
 import { callerOf, userCallerOf } from '../authz/caller.ts';
 import { accessRoutes } from './account-security-routes.ts';
@@ -87,15 +89,20 @@ function ownRoutes(app: App, deps: UserAdminDeps): void {
     method: 'GET',
     url: '/me',
     config: { access: 'user', turn: false, beforePasswordChange: true },
-    schema: { summary: 'Read your account', response: { 200: UserEnvelope } },
+    schema: {
+      summary: 'Read your account',
+      querystring: OwnUserQuery,
+      response: { 200: UserEnvelope, 304: Type.Null() },
+    },
     // The guard has already read the record with the token.
     handler: (request, reply) => {
       const { principal, graph } = userCallerOf(request);
-      sendEtag(reply, principal.record.version);
-      const text = userText(principal.record, graph, (data) =>
+      const view = request.query.permissions ?? 'all';
+      const { tag, text } = userText(principal.record, graph, view, (data) =>
         serialized(reply, { data, message: 'Your account.' }),
       );
-      sendSerialized(reply, text);
+      // The version alone would not tell that a role has got another permission.
+      sendUnlessKnown(request, reply, etagOfContent(principal.record.version, tag), text);
     },
   });
 

@@ -11,6 +11,9 @@ export function sendEtag(reply: FastifyReply, version: number): void {
   reply.header('etag', etagOf(version));
 }
 
+/** Returns the ETag of a response that shows more than the record, with the version for If-Match and a tag of its content. */
+export const etagOfContent = (version: number, tag: string): string => `"${version}-${tag}"`;
+
 /**
  * Returns the versions in If-Match, one of which must be current; null without the header, or with `*`. Leaves out weak
  * tags, which never match (RFC 9110, 13.1.1).
@@ -18,7 +21,7 @@ export function sendEtag(reply: FastifyReply, version: number): void {
 export function readIfMatch(request: FastifyRequest): readonly number[] | null {
   const header = request.headers['if-match'];
   if (header === undefined || header.trim() === '*') return null;
-  return [...header.matchAll(/(?<![\w/])"(\d{1,10})"/g)].map((match) => Number(match[1]));
+  return [...header.matchAll(/(?<![\w/])"(\d{1,10})(?:-[\w-]+)?"/g)].map((match) => Number(match[1]));
 }
 
 /**

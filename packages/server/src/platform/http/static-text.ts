@@ -23,6 +23,8 @@ export function sendStaticText(request: FastifyRequest, reply: FastifyReply, fil
   return reply.type(file.type).send(file.text);
 }
 
+const withoutWeakness = (etag: string): string => etag.trim().replace(/^W\//, '');
+
 /** Whether If-None-Match has the tag (RFC 9110, 13.1.2). Weak tags match too: proxies that compress make ours weak. */
 export const knowsTag = (ifNoneMatch: string | undefined, etag: string): boolean =>
-  (ifNoneMatch?.split(',') ?? []).some((one) => ['*', etag, `W/${etag}`].includes(one.trim()));
+  (ifNoneMatch?.split(',') ?? []).some((one) => ['*', withoutWeakness(etag)].includes(withoutWeakness(one)));

@@ -25,7 +25,8 @@ before(async () => {
     create table taken (name text, previous timestamptz, next timestamptz, taken_at timestamptz default now());
     create function note_slot() returns trigger language plpgsql as $$ begin
       insert into taken (name, previous, next) values (new.name, old.next_at, new.next_at); return new; end $$;
-    create trigger note_slot after update on job_schedule for each row execute function note_slot();`);
+    create trigger note_slot after update on job_schedule for each row when (old.next_at <> new.next_at)
+      execute function note_slot();`);
 });
 afterEach(async () => {
   await Promise.all(running.splice(0).map((scheduler) => scheduler.stop()));
@@ -100,14 +101,26 @@ test('an instance that waited for the slot of another one does not run it again'
     assert.ok(next > previous, 'a slot was moved back');
 });
 
-test('a job that never ran runs right after the start', async () => {
+test('a job that never ran is due an interval after the first start, whatever starts later', async () => {
   let runs = 0;
   const scheduler = newScheduler();
-  scheduler.every('first', 3_600_000, async () => {
+  scheduler.every('first', 400, async () => {
     runs += 1;
   });
   scheduler.start();
-  await until(() => runs === 1, 'the first run');
+  const due = async () => (await pool.query("select next_at from job_schedule where name = 'first'")).rows[0];
+  await until(async () => (await due()) !== undefined, 'the row');
+  const declared = await due();
+  const later = newScheduler(pools[1]);
+  later.every('first', 400, async () => {
+    runs += 1;
+  });
+  later.start();
+  await until(() => runs > 0, 'the first run');
+  const { rows } = await pool.query(
+    "select previous from taken where name = 'first' order by taken_at limit 1",
+  );
+  assert.deepEqual(rows, [{ previous: declared.next_at }]);
 });
 
 test('a job that ran on another instance waits for its slot', async () => {
@@ -185,6 +198,7 @@ test('stop waits for the running job', async () => {
   const entered = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   let finished = false;
+  await pool.query(`insert into job_schedule values ('slow', now())`);
   const scheduler = newScheduler();
   scheduler.every('slow', 3_600_000, async () => {
     entered.resolve();
@@ -202,6 +216,7 @@ test('stop waits for the running job', async () => {
 test('stop waits at most for its timeout', async () => {
   const entered = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
+  await pool.query(`insert into job_schedule values ('stuck', now())`);
   const scheduler = newScheduler();
   scheduler.every('stuck', 3_600_000, async () => {
     entered.resolve();

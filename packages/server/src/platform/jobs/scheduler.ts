@@ -13,7 +13,7 @@ export type Scheduler = {
    * interval, another instance may start the next one.
    */
   every(name: string, intervalMs: number, run: () => Promise<void>): void;
-  /** Starts to run jobs. A job that never ran is due at once. */
+  /** Starts to run jobs. A job that no instance has run yet is due after its interval. */
   start(): void;
   /**
    * Takes no more slots and waits for running jobs, at most `timeoutMs`. Further calls return the first call's promise.
@@ -42,10 +42,14 @@ const MIN_WAIT_MS = 5; // a timer may fire slightly before the slot is due by th
 const MAX_RETRY_MS = 30_000; // between attempts while the database does not answer
 
 // If the interval is shorter than at the last start, the first slot must not wait for the end of the longer one.
+// clock_timestamp(), so that a statement that waited for another instance's slot does not move the next one back.
 const registerSql = `
-insert into job_schedule as job (name, next_at) values ($1, statement_timestamp())
-on conflict (name) do update set next_at = clock_timestamp() + $2::float8 * interval '1 millisecond'
-where job.next_at > clock_timestamp() + $2::float8 * interval '1 millisecond'`;
+insert into job_schedule as job (name, next_at)
+select name, statement_timestamp() + interval_ms * interval '1 millisecond'
+from unnest($1::text[], $2::float8[]) as declared (name, interval_ms) order by name
+on conflict (name) do update
+set next_at = least(job.next_at, clock_timestamp() + (excluded.next_at - statement_timestamp()))
+returning name, greatest(0, extract(epoch from next_at - clock_timestamp()) * 1000)::float8 as wait_ms`;
 
 // One instance moves next_at past now, by whole intervals; the others then find it in the future. If next_at is more
 // than an interval ahead, it was set while the clock was ahead: the job is due, and next_at is moved back. The
@@ -74,8 +78,13 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
   let started = false;
   let stopped: Promise<void> | undefined;
 
-  const register = (job: Job) =>
-    pool.query({ name: 'job_register', text: registerSql, values: [job.name, job.intervalMs] });
+  /** Returns the milliseconds until the next slot of each job. */
+  async function register(declared: readonly Job[]): Promise<Map<string, number>> {
+    const values = [declared.map((job) => job.name), declared.map((job) => job.intervalMs)];
+    const query = { name: 'job_register', text: registerSql, values };
+    const { rows } = await pool.query<{ name: string; wait_ms: number }>(query);
+    return new Map(rows.map((row) => [row.name, row.wait_ms]));
+  }
 
   /** Runs the job if its slot is due. Returns the milliseconds until the next slot. */
   async function takeSlot(job: Job): Promise<number> {
@@ -83,10 +92,7 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
     const query = { name: 'job_take', text: takeSql, values };
     const { rows } = await pool.query<{ taken: boolean; wait_ms: number }>(query);
     const slot = rows[0];
-    if (!slot) {
-      await register(job);
-      return 0;
-    }
+    if (!slot) return (await register([job])).get(job.name) ?? 0;
     if (!slot.taken) return slot.wait_ms;
     const startedAt = performance.now();
     try {
@@ -146,17 +152,20 @@ export function createScheduler(deps: { pool: Pool; log: Log }): Scheduler {
     start() {
       if (started) throw new Error('the scheduler runs already');
       started = true;
-      for (const job of jobs.values()) {
-        const registered = register(job).then(
-          () => checkAfter(job, 0),
-          (error: unknown) => {
-            log.warn({ err: error, job: job.name }, 'could not register a job');
-            checkAfter(job, Math.min(job.intervalMs, MAX_RETRY_MS));
+      const declared = [...jobs.values()];
+      const turn = register(declared)
+        .then(
+          (waits) => {
+            for (const job of declared) checkAfter(job, waits.get(job.name) ?? 0);
           },
-        );
-        const turn = registered.finally(() => running.delete(turn));
-        running.add(turn);
-      }
+          (error: unknown) => {
+            log.warn({ err: error }, 'could not register the periodic jobs');
+            // Each registers itself when it finds no row.
+            for (const job of declared) checkAfter(job, Math.min(job.intervalMs, MAX_RETRY_MS));
+          },
+        )
+        .finally(() => running.delete(turn));
+      running.add(turn);
     },
     stop(timeoutMs = DEFAULT_STOP_TIMEOUT_MS) {
       stopped ??= waitForJobs(timeoutMs);

@@ -66,15 +66,14 @@ describe('hashes read back', () => {
     'no account': null,
     'an empty string': '',
     'no PHC string': 'password',
-    argon2i: `$argon2i$v=19$m=19456,t=2,p=1$${salt}$${output}`,
-    'an old version': `$argon2id$v=16$m=19456,t=2,p=1$${salt}$${output}`,
-    bcrypt: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy',
+    'an unknown scheme': '$y$j9T$F5Jx5fExrKuPp53xLKQ..1$X3DX6M94c7o.9agCG9G317fhZg9SqC.5i5rd.RhAtQ7',
+    'bcrypt of cost 31': '$2b$31$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy',
     'memory of 1 GiB': phcOf(1_048_576, 2, 1),
-    'memory just over the bound': phcOf(65_537, 2, 1),
+    'memory just over the bound': phcOf(2 ** 18 + 1, 2, 1),
     'memory of 4 TiB': phcOf(4_294_967_295, 2, 1),
-    'too many passes': phcOf(19_456, 11, 1),
+    'too many passes': phcOf(2 ** 18, 5, 1),
     'a million passes': phcOf(19_456, 1_000_000, 1),
-    'too many lanes': phcOf(19_456, 2, 5),
+    'too many lanes': phcOf(19_456, 2, 17),
     'a salt that does not decode': `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(21)}$${output}`,
     'an output of 1 MB': `$argon2id$v=19$m=19456,t=2,p=1$${salt}$${'A'.repeat(1_000_000)}`,
   };
@@ -101,6 +100,38 @@ describe('hashes read back', () => {
     assert.equal(hasher.needsRehash('nonsense'), true);
     assert.equal(hasher.needsRehash(phcOf(19_456, 1, 1)), true);
     assert.equal(hasher.needsRehash(await hasher.hash('password')), false);
+  });
+});
+
+describe('hashes of other systems', () => {
+  const bcrypt = '$2a$05$retX0CBykoCOp2JgLI9Wi.wkbS3WnwaWVrTb9ITUTXF4JuOP8/ekO';
+
+  test('are verified as typed, and need a rehash', async () => {
+    const hasher = createPasswordHasher();
+    assert.equal(await hasher.verify(bcrypt, 'Kestrel-Über-42!'), true);
+    assert.equal(await hasher.verify(bcrypt, 'Kestrel-Uber-42!'), false);
+    assert.equal(hasher.needsRehash(bcrypt), true);
+  });
+
+  test('a decomposed spelling of the password counts too', async () => {
+    const hasher = createPasswordHasher();
+    assert.equal(await hasher.verify(bcrypt, 'Kestrel-U\u0308ber-42!'), true);
+  });
+
+  test('a hash with former parameters is one of the composed password', async () => {
+    const former = createPasswordHasher({ work: { memoryCost: 64, timeCost: 1, parallelism: 1 } });
+    const hasher = createPasswordHasher();
+    const phc = await former.hash('Caf\u00e9');
+    assert.equal(hasher.needsRehash(phc), true);
+    assert.equal(await hasher.verify(phc, 'Cafe\u0301'), true);
+  });
+
+  test('a wrong password costs at least the work of an own hash', async () => {
+    const hasher = createPasswordHasher({ concurrency: 1 });
+    const own = await hasher.hash('x');
+    const ratio =
+      (await cpuMs(() => hasher.verify(bcrypt, 'wrong'))) / (await cpuMs(() => hasher.verify(own, 'wrong')));
+    assert.ok(ratio > 0.6, `CPU time against an own hash: ${ratio.toFixed(2)}`);
   });
 });
 

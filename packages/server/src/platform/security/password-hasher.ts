@@ -1,20 +1,16 @@
-// Hashes passwords to argon2id PHC strings and verifies them, a limited number at a time.
+// Hashes passwords to argon2id PHC strings and verifies them and the hashes of other systems, a limited number at a time.
 // It must not be called while holding a database connection or a lock: a call may wait for seconds.
 
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
+import { readHash } from './password-hashes/read-hash.ts';
 
 // OWASP Password Storage Cheat Sheet, argon2id: 19 MiB (KiB here), 2 passes, 1 lane.
 // The library's algorithm (argon2id), version (19), salt (16 bytes) and output (32 bytes) are its defaults.
 const fullWork = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-// Highest cost of a stored hash: the second recommendation of RFC 9106 (64 MiB, 3 passes, 4 lanes), with room for more
-// passes. The worst case is 17 times the default work, about 0.2 s.
-const bounds = { memoryCost: 65_536, timeCost: 10, parallelism: 4 } as const;
-
-// Salt of 8 to 48 bytes and output of 16 to 64 bytes, unpadded base64.
-const phcPattern =
-  /^\$argon2id\$v=19\$m=([1-9]\d{0,5}),t=([1-9]\d?),p=([1-9])\$[A-Za-z0-9+/]{11,64}\$[A-Za-z0-9+/]{22,86}$/;
+// Salt of 16 bytes and output of 32 bytes in unpadded base64, whose last characters have no bits beyond these bytes.
+const ownEnd = /\$[A-Za-z0-9+/]{21}[AQgw]\$[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]$/;
 
 // In UTF-16 units. Normalizing takes quadratic time on a run of combining marks: measured 6 ms at this length, 4 to 7 s
 // for 100,000 marks. A longer password is hashed in full, without normalizing it.
@@ -32,7 +28,12 @@ const DEFAULT_MAX_QUEUE_PER_KEY = 64;
 export type PasswordHasherOptions = {
   /** Cost of one hash; memory in KiB. Default: OWASP's. Tests lower it; no setting reaches it. */
   work?: { memoryCost: number; timeCost: number; parallelism: number };
-  /** Concurrent hashes. Default: the cores minus one, at least 1. Each takes 19 MiB and a thread of libuv's pool. */
+  /** Processes of this machine that share its cores. Default: 1. */
+  processes?: number;
+  /**
+   * Concurrent hashes. Default: this process's share of the cores minus one, at least 1. Each takes 19 MiB and a thread of
+   * libuv's pool.
+   */
   concurrency?: number;
   /** Number of calls that may wait. Default: as many as `concurrency` cores finish within `waitMs`. */
   maxQueue?: number;
@@ -62,9 +63,10 @@ export type PasswordHasher = {
    */
   hash(password: string, turn?: HashTurn): Promise<string>;
   /**
-   * Whether this is the hash of the password, in NFC. For `null`, an unreadable hash and one that exceeds the bounds,
-   * it does the work of one hash and returns false, so that the time does not reveal whether an account exists. Throws
-   * as `hash` does.
+   * Whether this is the hash of the password. Of a hash that `hash` creates today, in NFC; of any other, as typed or in
+   * NFC. Unless the hash is of the first kind, it also does the work of one hash: a `null`, an unreadable hash and
+   * one beyond the bounds take the same time as a real one, so that it does not reveal whether an account exists. An
+   * imported hash takes its own time besides (docs/decisions/0015-imported-passwords.md). Throws as `hash` does.
    */
   verify(phc: string | null, password: string, turn?: HashTurn): Promise<boolean>;
   /**
@@ -91,31 +93,20 @@ export class HasherBusyError extends Error {
   }
 }
 
-function isReadable(phc: string): boolean {
-  const match = phcPattern.exec(phc);
-  if (match === null) return false;
-  const [, memoryCost, timeCost, parallelism] = match;
-  return (
-    Number(memoryCost) <= bounds.memoryCost &&
-    Number(timeCost) <= bounds.timeCost &&
-    Number(parallelism) <= bounds.parallelism
-  );
-}
-
 function normalized(password: string): string {
   return password.length > MAX_NORMALIZED_LENGTH ? password : password.normalize('NFC');
 }
 
-async function hasHash(phc: string | null, password: string, dummyPhc: string): Promise<boolean> {
-  if (phc !== null && isReadable(phc)) {
-    try {
-      return await verify(phc, password);
-    } catch {
-      // The form is right, but it cannot be decoded: handled below like any unreadable hash.
-    }
-  }
-  await verify(dummyPhc, password);
-  return false;
+/**
+ * Verifies a hash of another kind. Other systems hash the password as typed; our own hashes with former parameters are of
+ * its NFC. Returns false for a hash that cannot be used.
+ */
+async function isForeignHash(stored: string, password: string): Promise<boolean> {
+  const reading = readHash(stored);
+  if ('fault' in reading) return false;
+  if (await reading.verify(password)) return true;
+  const composed = normalized(password);
+  return composed !== password && reading.verify(composed);
 }
 
 type Bounds = { concurrency: number; maxQueue: number; maxQueuePerKey: number; waitMs: number };
@@ -209,7 +200,20 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   const prefix = `$argon2id$v=19$m=${work.memoryCost},t=${work.timeCost},p=${work.parallelism}$`;
   // Costs as much as a real hash. No password is known to have its all-zero output, and the result is ignored anyway.
   const dummyPhc = `${prefix}${'A'.repeat(22)}$${'A'.repeat(43)}`;
-  const concurrency = options.concurrency ?? Math.max(1, availableParallelism() - 1);
+  const isOwn = (stored: string): boolean =>
+    stored.startsWith(prefix) && stored.length === dummyPhc.length && ownEnd.test(stored);
+
+  async function isHashOf(stored: string | null, password: string): Promise<boolean> {
+    if (stored !== null && isOwn(stored)) return verify(stored, normalized(password));
+    try {
+      return stored !== null && (await isForeignHash(stored, password));
+    } finally {
+      await verify(dummyPhc, normalized(password));
+    }
+  }
+
+  const share = Math.floor((availableParallelism() - 1) / (options.processes ?? 1));
+  const concurrency = options.concurrency ?? Math.max(1, share);
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
   const maxQueue = options.maxQueue ?? Math.ceil((concurrency * HASHES_PER_CORE_PER_SECOND * waitMs) / 1_000);
   const maxQueuePerKey = options.maxQueuePerKey ?? DEFAULT_MAX_QUEUE_PER_KEY;
@@ -227,14 +231,14 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
 
     verify: (phc, password, turn) =>
       queue.run(async () => {
-        const answer = await hasHash(phc, normalized(password), dummyPhc);
+        const answer = await isHashOf(phc, password);
         verifications += 1;
         return answer;
       }, turn),
 
     reserve: queue.reserve,
 
-    needsRehash: (phc) => !phc.startsWith(prefix) || phc.length !== dummyPhc.length || !isReadable(phc),
+    needsRehash: (phc) => !isOwn(phc),
 
     stats: () => ({
       hashes,

@@ -15,7 +15,7 @@ export type Cell = { permissionId: string; roleId: string };
 export type Held = ReadonlyMap<string, ReadonlySet<string>>;
 
 export const heldBy = (roles: readonly CountedRole[]): Held =>
-  new Map(roles.map(({ id, permissions }) => [id, new Set(permissions.map((one) => one.id))]));
+  new Map(roles.map(({ id, permission_ids }) => [id, new Set(permission_ids)]));
 
 /** Sets or removes the mark of a cell; null removes it. */
 function mark(pending: Pending, { permissionId, roleId }: Cell, wanted: Mark | null): Pending {

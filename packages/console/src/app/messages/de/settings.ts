@@ -22,7 +22,7 @@ export const settings: Messages['settings'] = {
     upkeep: 'Aufräumen und Audit-Log',
     other: 'Weitere Einstellungen',
   },
-  source: { environment: 'gesetzt', default: 'Standard', generated: 'erzeugt' },
+  source: { environment: 'gesetzt', file: 'aus einer Datei', default: 'Standard', generated: 'erzeugt' },
   secret: 'geheim, nicht angezeigt',
   empty: 'leer',
   defaultIs: 'Standard:',

@@ -21,7 +21,7 @@ export const settings = {
     upkeep: 'Clean-up and audit log',
     other: 'Further settings',
   },
-  source: { environment: 'set', default: 'default', generated: 'generated' },
+  source: { environment: 'set', file: 'from a file', default: 'default', generated: 'generated' },
   secret: 'secret, not shown',
   empty: 'empty',
   defaultIs: 'Default:',

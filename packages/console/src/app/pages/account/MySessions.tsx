@@ -1,16 +1,18 @@
 // One's own live sessions: end one, or all others.
 import type { Session } from '@castellan/sdk';
 import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { notifyDone, notifyFailure } from '../../components/notify.tsx';
 import { SessionList } from '../../components/SessionList.tsx';
+import { MoreSessions, useSessionPages } from '../../components/session-pages.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
-import { call, reading, useWrite } from '../../data/api.ts';
+import { call, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { t } from '../../text.ts';
+
+const MOST_PER_PAGE = 100;
 
 /** A session that has ended by itself meanwhile is as good as ended. */
 async function endSession({ id }: Session): Promise<void> {
@@ -21,22 +23,30 @@ async function endSession({ id }: Session): Promise<void> {
   }
 }
 
+/** Ends all sessions but this one, however many there are. Returns their number. */
+async function endOthers(): Promise<number> {
+  for (let ended = 0; ; ) {
+    const { data } = await call('GET /api/v1/auth/sessions', { query: { size: MOST_PER_PAGE } });
+    const others = data.filter(({ current }) => !current);
+    if (others.length === 0) return ended;
+    for (const session of others) await endSession(session);
+    ended += others.length;
+  }
+}
+
 export function MySessions({ titleId }: { titleId: string }): ReactElement {
   const texts = t.account.sessions;
   const [asked, setAsked] = useState<'this' | 'others' | null>(null);
-  const query = useQuery(reading('GET /api/v1/auth/sessions', {}));
-  const sessions = query.data?.data;
-  const others = (sessions ?? []).filter(({ current }) => !current);
-  const one = useWrite(endSession, () => notifyDone(texts.ended));
-  const all = useWrite(
-    async (ended: readonly Session[]) => {
-      for (const session of ended) await endSession(session);
-    },
-    (_nothing, ended) => {
-      setAsked(null);
-      notifyDone(texts.endedOthers(ended.length));
-    },
+  const { sessions, total, query } = useSessionPages('own', (page, signal) =>
+    call('GET /api/v1/auth/sessions', { query: page, signal }),
   );
+  // One of them is this one.
+  const others = total - 1;
+  const one = useWrite(endSession, () => notifyDone(texts.ended));
+  const all = useWrite(endOthers, (ended) => {
+    setAsked(null);
+    notifyDone(texts.endedOthers(ended));
+  });
   const end = (session: Session): void => {
     if (session.current) setAsked('this');
     else one.run(session);
@@ -47,17 +57,20 @@ export function MySessions({ titleId }: { titleId: string }): ReactElement {
         <h2 className="section-title" id={titleId}>
           {texts.title}
         </h2>
-        {others.length > 0 && (
+        {others > 0 && (
           <Button variant="default" size="xs" onClick={() => setAsked('others')}>
-            {texts.endOthers(others.length)}
+            {texts.endOthers(others)}
           </Button>
         )}
       </div>
-      <p className="muted">{sessions && others.length === 0 ? texts.onlyThis : texts.text}</p>
+      <p className="muted">{sessions && others === 0 ? texts.onlyThis : texts.text}</p>
       {query.error && <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />}
       {one.error && <ErrorAlert error={one.error} />}
       {sessions ? (
-        <SessionList sessions={sessions} onEnd={end} />
+        <>
+          <SessionList sessions={sessions} onEnd={end} />
+          <MoreSessions shown={sessions.length} total={total} query={query} />
+        </>
       ) : (
         !query.error && (
           <div className="skeletons" role="status" aria-busy="true" aria-label={t.common.list.loading}>
@@ -86,7 +99,7 @@ export function MySessions({ titleId }: { titleId: string }): ReactElement {
           isDangerous
           isPending={all.isPending}
           error={all.error}
-          onConfirm={() => all.run(others)}
+          onConfirm={() => all.run(undefined)}
           onClose={() => setAsked(null)}
         >
           <p>{texts.endOthersText}</p>

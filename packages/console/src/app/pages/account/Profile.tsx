@@ -19,7 +19,7 @@ type Names = Pick<User, 'first_name' | 'last_name'>;
 const namesOf = ({ first_name, last_name }: Names): Names => ({ first_name, last_name });
 
 export function Profile(): ReactElement {
-  const query = useQuery(readingVersioned('GET /api/v1/users/me', {}));
+  const query = useQuery(readingVersioned('GET /api/v1/users/me', { query: { permissions: 'builtin' } }));
   if (query.error && !query.data)
     return <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />;
   if (!query.data)

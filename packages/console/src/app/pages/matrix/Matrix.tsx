@@ -11,7 +11,7 @@ import { PageHeader } from '../../components/PageHeader.tsx';
 import { UnsavedChanges } from '../../components/role-changes/review.tsx';
 import { useRoleChanges } from '../../components/role-changes/use-role-changes.ts';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
-import { allPermissions, allRoles, type CountedRole } from '../../data/catalogue.ts';
+import { allPermissions, allRoles, type FullRole, fullRoles } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { type Created, useFocusOnColumn, useFocusOnRow } from './created-focus.ts';
@@ -34,7 +34,7 @@ const PermissionDialog = lazy(() =>
 );
 
 /** Permissions that the person may not list are known from the roles. */
-const permissionsIn = (roles: readonly CountedRole[]): Permission[] =>
+const permissionsIn = (roles: readonly FullRole[]): Permission[] =>
   [...new Map(roles.flatMap(({ permissions }) => permissions).map((one) => [one.id, one])).values()].toSorted(
     (a, b) => a.name.localeCompare(b.name),
   );
@@ -43,14 +43,16 @@ export function Matrix(): ReactElement {
   const { can } = useMe();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const roles = useQuery(allRoles);
   const canList = can('permission.read');
   const listed = useQuery({ ...allPermissions(), enabled: canList });
+  const summaries = useQuery({ ...allRoles, enabled: canList });
+  const full = useQuery({ ...fullRoles, enabled: !canList });
+  const roles = canList ? summaries : full;
   const isLoading = roles.data === undefined || (canList && listed.data === undefined);
   const permissions = useMemo(() => {
     if (isLoading) return noPermissions;
-    return canList ? (listed.data ?? noPermissions) : permissionsIn(roles.data);
-  }, [isLoading, canList, listed.data, roles.data]);
+    return canList ? (listed.data ?? noPermissions) : permissionsIn(full.data ?? []);
+  }, [isLoading, canList, listed.data, full.data]);
   const changes = useRoleChanges(roles.data, permissions);
   const columns = useMemo(
     () => changes.roles.filter((role) => search.roles !== 'custom' || !role.is_system),

@@ -6,6 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { type ReactElement, useState } from 'react';
 import { readPreference, writePreference } from '../../../common/preferences.ts';
 import { reading } from '../../data/api.ts';
+import { allRoleNames } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
@@ -23,7 +24,7 @@ export function Checklist({ users }: { users: number }): ReactElement | null {
     enabled: !isDismissed && can('audit_log.read'),
   });
   const roles = useQuery({
-    ...reading('GET /api/v1/roles/list', {}),
+    ...allRoleNames,
     enabled: !isDismissed && can('role.read'),
   });
   const permissions = useQuery({
@@ -36,7 +37,7 @@ export function Checklist({ users }: { users: number }): ReactElement | null {
     { name: 'password', to: '/account', isDone: changes.data.data.length > 0 },
     { name: 'permissions', to: '/permissions', isDone: permissions.data.pagination.total > 0 },
     // The roles of a new service were created by nobody.
-    { name: 'role', to: '/roles', isDone: roles.data.data.some((role) => role.created_by_id !== null) },
+    { name: 'role', to: '/roles', isDone: roles.data.some((role) => role.created_by_id !== null) },
     { name: 'people', to: '/users/new', isDone: users > 1 },
   ] as const;
   if (steps.every(({ name, isDone }) => isDone || name === 'password')) return null;

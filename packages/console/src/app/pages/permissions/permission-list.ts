@@ -32,7 +32,7 @@ export function usePermissionList(): PermissionList {
     const builtinIds = new Set(builtin.data.map(({ id }) => id));
     const usedBy = new Map<string, CountedRole[]>();
     for (const role of roles.data ?? [])
-      for (const { id } of role.permissions) usedBy.set(id, [...(usedBy.get(id) ?? []), role]);
+      for (const id of role.permission_ids) usedBy.set(id, [...(usedBy.get(id) ?? []), role]);
     return all.data.map((one) => ({
       ...one,
       isBuiltin: builtinIds.has(one.id),

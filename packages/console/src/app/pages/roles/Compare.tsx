@@ -8,7 +8,7 @@ import { formatNumber } from '../../../common/format.ts';
 import { UnsavedChanges } from '../../components/role-changes/review.tsx';
 import { type RoleChanges, useRoleChanges } from '../../components/role-changes/use-role-changes.ts';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
-import { allRoles, type CountedRole } from '../../data/catalogue.ts';
+import { type CountedRole, fullRoles } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
@@ -17,7 +17,7 @@ const route = getRouteApi('/roles');
 export function Compare({ one, other }: { one: string; other: string }): ReactElement | null {
   const { can } = useMe();
   const navigate = route.useNavigate();
-  const all = useQuery(allRoles);
+  const all = useQuery(fullRoles);
   const pair = useMemo(
     () => [one, other].flatMap((id) => all.data?.find((role) => role.id === id) ?? []),
     [all.data, one, other],

@@ -1,5 +1,5 @@
 // Deletes a role. What stands in the way is shown first, and removed in the same request: all of it or nothing.
-import type { AccessChange, Holder, Role } from '@castellan/sdk';
+import type { AccessChange, Holder } from '@castellan/sdk';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
@@ -9,8 +9,9 @@ import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { call, readAgain, readingVersioned } from '../../data/api.ts';
+import { allPermissions, type CountedRole, fullRole } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
-import { useMe } from '../../data/me.tsx';
+import { useCan, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
 /** One request takes up to 1,000 records; one of them is the role. */
@@ -35,7 +36,7 @@ const takeRole = ({ type, id }: Pick<Holder, 'type' | 'id'>, roleId: string): Ac
 });
 
 type Props = {
-  role: Pick<Role, 'id' | 'name' | 'permissions'>;
+  role: Pick<CountedRole, 'id' | 'name' | 'permission_ids'>;
   /** Leaves what shows the role: only then everything is read again. */
   onDeleted: () => void | Promise<void>;
   onClose: () => void;
@@ -68,7 +69,7 @@ export function DeleteRoleDialog(props: Props): ReactElement {
         <p>{t.roles.remove.tooMany(formatNumber(MOST_HOLDERS))}</p>
       </ConfirmDialog>
     );
-  return total + role.permissions.length === 0 || !maySee ? (
+  return total + role.permission_ids.length === 0 || !maySee ? (
     <DeleteFree {...shared} />
   ) : (
     <DeleteUsed {...shared} holders={holders} />
@@ -121,10 +122,16 @@ function useStoredRole(seen: Props['role']) {
     refetchOnMount: 'always',
     retry: false,
   });
-  const stored = read.data?.result.data ?? before;
-  const namesOf = ({ permissions }: Props['role']): string =>
-    permissions
-      .map(({ name }) => name)
+  const full = read.data?.result.data;
+  const stored = full ? fullRole(full) : before;
+  const isGone = before.permission_ids.some((id) => !stored.permission_ids.includes(id));
+  const listed = useQuery({ ...allPermissions(), enabled: useCan('permission.read') && isGone });
+  const names = new Map(
+    [...(listed.data ?? []), ...(full?.permissions ?? [])].map(({ id, name }) => [id, name]),
+  );
+  const namesOf = ({ permission_ids }: Props['role']): string =>
+    permission_ids
+      .map((id) => names.get(id) ?? id)
       .toSorted()
       .join(', ');
   const fields = [
@@ -176,7 +183,7 @@ function DeleteUsed({
 }: SharedProps & { holders: Holder[] }): ReactElement {
   const { can } = useMe();
   const version = versionOf(etag);
-  const permissionIds = role.permissions.map(({ id }) => id);
+  const permissionIds = [...role.permission_ids];
   const changes: AccessChange[] = [
     {
       role_id: role.id,
@@ -219,7 +226,7 @@ function DeleteUsed({
       <p>{t.roles.remove.blocked}</p>
       <ul className="reasons">
         {holders.length > 0 && <li>{t.roles.remove.users(holders.length)}</li>}
-        {role.permissions.length > 0 && <li>{t.roles.remove.permissions(role.permissions.length)}</li>}
+        {permissionIds.length > 0 && <li>{t.roles.remove.permissions(permissionIds.length)}</li>}
       </ul>
       <p>{t.roles.remove.together}</p>
       {missing && <p>{t.common.forbidden.reason(missing)}</p>}

@@ -10,14 +10,14 @@ import { useTypedText } from '../../components/debounce.ts';
 import { UnsavedChanges } from '../../components/role-changes/review.tsx';
 import { useRoleChanges } from '../../components/role-changes/use-role-changes.ts';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
-import { allPermissions, type CountedRole } from '../../data/catalogue.ts';
+import { allPermissions, type FullRole } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { filtered, sectionsOf } from '../matrix/groups.ts';
 
 const route = getRouteApi('/roles/$id');
 
-export function PermissionsTab({ role }: { role: CountedRole }): ReactElement {
+export function PermissionsTab({ role }: { role: FullRole }): ReactElement {
   const { can } = useMe();
   const canList = can('permission.read');
   const listed = useQuery({ ...allPermissions(), enabled: canList });

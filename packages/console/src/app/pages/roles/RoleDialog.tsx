@@ -5,13 +5,13 @@ import { type ReactElement, useState } from 'react';
 import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { call, useWrite } from '../../data/api.ts';
-import { useRoleGroupPaths } from '../../data/catalogue.ts';
+import { type CountedRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
 import { t } from '../../text.ts';
 
 type Props = {
   /** The role to copy. */
-  original?: Pick<Role, 'name' | 'description' | 'role_group_id' | 'permissions'>;
+  original?: Pick<CountedRole, 'name' | 'description' | 'role_group_id' | 'permission_ids'>;
   onCreated: (role: Role) => void;
   onClose: () => void;
 };
@@ -28,7 +28,7 @@ export function RoleDialog({ original, onCreated, onClose }: Props): ReactElemen
           name,
           description,
           ...(group === '' ? {} : { role_group_id: group }),
-          ...(original ? { permission_ids: original.permissions.map(({ id }) => id) } : {}),
+          ...(original ? { permission_ids: [...original.permission_ids] } : {}),
         },
       }),
     ({ data }) => {
@@ -52,7 +52,7 @@ export function RoleDialog({ original, onCreated, onClose }: Props): ReactElemen
         onCancel={onClose}
         fields={['name', 'description']}
       >
-        {original && <p className="muted">{t.roles.dialog.cloneHelp(original.permissions.length)}</p>}
+        {original && <p className="muted">{t.roles.dialog.cloneHelp(original.permission_ids.length)}</p>}
         <TextInput
           label={t.roles.name}
           required

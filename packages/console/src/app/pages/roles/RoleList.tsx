@@ -31,12 +31,12 @@ export function RoleList({ onDialog, mayCreate }: Props): ReactElement {
   const query = {
     page,
     size,
-    include: 'holders' as const,
+    include: ['holders' as const, 'permission_ids' as const],
     ...(q.trim() === '' ? {} : { name_pattern: patternOf(q) }),
     ...(holders ? { holders } : {}),
     ...(permissions ? { permissions } : {}),
   };
-  const list = useQuery({ ...reading('GET /api/v1/roles', { query }), ...keepingRows });
+  const list = useQuery({ ...reading('GET /api/v1/roles/summaries', { query }), ...keepingRows });
   const [typed, setTyped] = useTypedText(
     q,
     (text) =>

@@ -11,7 +11,7 @@ import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
 import { Day } from '../../components/time.tsx';
 import { readingVersioned } from '../../data/api.ts';
-import { type CountedRole, useRoleGroupPaths } from '../../data/catalogue.ts';
+import { type FullRole, fullRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
 import { usePageActions } from '../../shell/page-actions.ts';
@@ -36,8 +36,8 @@ export function RolePage(): ReactElement {
   const { id } = route.useParams();
   const read = useQuery(readingVersioned('GET /api/v1/roles/{role_id}', { path: { role_id: id } }));
   const role = useMemo(
-    (): CountedRole | null =>
-      read.data ? { ...read.data.result.data, holders: 0, version: versionIn(read.data.etag) } : null,
+    (): FullRole | null =>
+      read.data ? { ...fullRole(read.data.result.data), version: versionIn(read.data.etag) } : null,
     [read.data],
   );
   const back = (
@@ -70,7 +70,7 @@ export function RolePage(): ReactElement {
   );
 }
 
-function Loaded({ role, back }: { role: CountedRole; back: ReactNode }): ReactElement {
+function Loaded({ role, back }: { role: FullRole; back: ReactNode }): ReactElement {
   const navigate = route.useNavigate();
   const { tab = 'permissions' } = route.useSearch();
   const { can } = useMe();

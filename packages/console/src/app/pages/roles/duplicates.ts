@@ -4,12 +4,8 @@ import type { CountedRole } from '../../data/catalogue.ts';
 /** Returns the names of the other roles with the same permissions, by id; roles without permissions are left out. */
 export function sameSets(roles: readonly CountedRole[]): ReadonlyMap<string, readonly string[]> {
   const byContent = Map.groupBy(
-    roles.filter(({ permissions }) => permissions.length > 0),
-    ({ permissions }) =>
-      permissions
-        .map(({ id }) => id)
-        .toSorted()
-        .join(),
+    roles.filter(({ permission_count }) => permission_count > 0),
+    ({ permission_ids }) => permission_ids.toSorted().join(),
   );
   const found = new Map<string, readonly string[]>();
   for (const alike of byContent.values())

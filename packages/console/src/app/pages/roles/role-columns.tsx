@@ -51,7 +51,7 @@ export function useRoleColumns(rows: readonly CountedRole[] | undefined): {
         key: 'permissions',
         header: t.roles.permissions,
         align: 'end',
-        cell: ({ permissions }) => formatNumber(permissions.length),
+        cell: ({ permission_count }) => formatNumber(permission_count),
       },
       { key: 'holders', header: t.roles.holders, align: 'end', cell: ({ holders }) => formatNumber(holders) },
     ],

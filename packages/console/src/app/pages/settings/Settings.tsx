@@ -20,6 +20,9 @@ const route = getRouteApi('/settings');
 const has = (text: string | null, typed: string): boolean =>
   text?.toLocaleLowerCase().includes(typed) ?? false;
 
+/** Whether the operator set the value. */
+const isSet = (source: Setting['source']): boolean => source === 'environment' || source === 'file';
+
 export function Settings(): ReactElement {
   const texts = t.settings;
   const { q = '' } = route.useSearch();
@@ -33,8 +36,7 @@ export function Settings(): ReactElement {
   const wanted = typed.trim().toLocaleLowerCase();
   const shown = (query.data?.data ?? []).filter(
     ({ name, value, description, source }) =>
-      (!onlySet || source === 'environment') &&
-      (has(name, wanted) || has(value, wanted) || has(description, wanted)),
+      (!onlySet || isSet(source)) && (has(name, wanted) || has(value, wanted) || has(description, wanted)),
   );
   return (
     <>
@@ -97,7 +99,7 @@ export function Settings(): ReactElement {
   );
 }
 
-const tones = { environment: 'accent', default: 'gray', generated: 'warn' } as const;
+const tones = { environment: 'accent', file: 'accent', default: 'gray', generated: 'warn' } as const;
 
 function SettingRow({ setting }: { setting: Setting }): ReactElement {
   const { name, value, source, is_secret: isSecret, description } = setting;
@@ -131,7 +133,7 @@ function SettingRow({ setting }: { setting: Setting }): ReactElement {
           <code className="mono">{value}</code>
         )}
         <Tag tone={tones[source]}>{texts.source[source]}</Tag>
-        {source === 'environment' && (
+        {isSet(source) && (
           <span className="muted setting-default">
             {texts.defaultIs}{' '}
             <span lang="en">

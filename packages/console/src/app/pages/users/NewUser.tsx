@@ -1,7 +1,7 @@
 // The page New user: a form with roles, what they permit, and a first password.
 import type { User } from '@castellan/sdk';
 import { Anchor, Button, Group, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { addressOf } from '../../../common/page-settings.ts';
@@ -13,7 +13,7 @@ import { call, reading, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { nameOf, useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { useAllRoles, useListPath } from './data.ts';
+import { useListPath } from './data.ts';
 import { generatedChoice, type PasswordChoice, PasswordFields, SecretField } from './PasswordFields.tsx';
 import './users.css';
 
@@ -125,13 +125,16 @@ function Existing({ email }: { email: string }): ReactElement | null {
 }
 
 function ResultingPermissions({ roleIds }: { roleIds: readonly string[] }): ReactElement {
-  const all = useAllRoles();
+  const mayRead = useCan('role.read');
+  const roles = useQueries({
+    queries: roleIds.map((id) => ({
+      ...reading('GET /api/v1/roles/{role_id}', { path: { role_id: id } }),
+      enabled: mayRead,
+    })),
+  });
   const granted = new Map<string, string[]>();
-  for (const id of roleIds) {
-    const role = all.get(id);
-    for (const { name } of role?.permissions ?? [])
-      granted.set(name, [...(granted.get(name) ?? []), role?.name ?? '']);
-  }
+  for (const role of roles.flatMap(({ data }) => data?.data ?? []))
+    for (const { name } of role.permissions) granted.set(name, [...(granted.get(name) ?? []), role.name]);
   const names = [...granted].sort(([one], [other]) => one.localeCompare(other));
   return (
     <aside className="panel" aria-labelledby="resulting">

@@ -1,13 +1,13 @@
 // The live sessions of a user, and the ways to end them.
 import type { Session, User } from '@castellan/sdk';
 import { Skeleton } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { deviceName, SessionList } from '../../components/SessionList.tsx';
+import { MoreSessions, useSessionPages } from '../../components/session-pages.tsx';
 import { ErrorAlert, Forbidden } from '../../components/states.tsx';
-import { call, reading, useWrite } from '../../data/api.ts';
+import { call, useWrite } from '../../data/api.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { ActionButton } from './ActionButton.tsx';
@@ -18,17 +18,22 @@ type Props = { user: User; rules: UserRules; onEndAll: () => void };
 export function SessionsTab({ user, rules, onEndAll }: Props): ReactElement {
   const mayRead = useCan('users.update');
   const [ending, setEnding] = useState<Session | null>(null);
-  const sessions = useQuery({
-    ...reading('GET /api/v1/users/{user_id}/sessions', { path: { user_id: user.id } }),
-    enabled: mayRead,
-  });
+  const path = { user_id: user.id };
+  const {
+    sessions: list,
+    total,
+    query: sessions,
+  } = useSessionPages(
+    user.id,
+    (query, signal) => call('GET /api/v1/users/{user_id}/sessions', { path, query, signal }),
+    mayRead,
+  );
   if (!mayRead) return <Forbidden permission="users.update" page={t.users.tabs.sessions} />;
-  const list = sessions.data?.data;
   return (
     <section className="pane-section" aria-labelledby="user-sessions">
       <div className="section-head">
         <h3 id="user-sessions" className="section-title">
-          {t.users.sessions.title(list?.length ?? 0)}
+          {t.users.sessions.title(total)}
         </h3>
         {list && list.length > 0 && (
           <ActionButton reason={rules.sessions} isDangerous onClick={onEndAll}>
@@ -40,6 +45,7 @@ export function SessionsTab({ user, rules, onEndAll }: Props): ReactElement {
       {!list && !sessions.error && <Skeleton height={120} />}
       {list?.length === 0 && <p className="muted">{t.users.sessions.none}</p>}
       {list && <SessionList sessions={list} onEnd={setEnding} disabledReason={rules.sessions} />}
+      {list && <MoreSessions shown={list.length} total={total} query={sessions} />}
       {ending && <EndDialog user={user} session={ending} onClose={() => setEnding(null)} />}
     </section>
   );

@@ -1,12 +1,13 @@
 // What the pages of users read and write, whichever of the permissions the person has.
 // It must not decide what is allowed: the service does.
-import type { AccessPreview, ListedUser, Role, UpdateUser, User } from '@castellan/sdk';
+import type { AccessPreview, ListedUser, SummarizedRole, UpdateUser, User } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../../common/client.ts';
 import type { Status } from '../../components/badges.tsx';
 import type { PreviewQuery } from '../../components/impact.tsx';
 import { call, callVersioned, keepingRows, reading, readingVersioned } from '../../data/api.ts';
+import { allRoleNames } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 
 export type UserFilter = {
@@ -161,8 +162,8 @@ export const endSessionsOf = (id: string) =>
   call('DELETE /api/v1/users/{user_id}/sessions', { path: { user_id: id } });
 
 /** All roles by id, as far as the person may read them. */
-export function useAllRoles(): ReadonlyMap<string, Role> {
+export function useAllRoles(): ReadonlyMap<string, SummarizedRole> {
   const { can } = useMe();
-  const roles = useQuery({ ...reading('GET /api/v1/roles/list', {}), enabled: can('role.read') });
-  return new Map((roles.data?.data ?? []).map((role) => [role.id, role]));
+  const roles = useQuery({ ...allRoleNames, enabled: can('role.read') });
+  return new Map((roles.data ?? []).map((role) => [role.id, role]));
 }

@@ -1,0 +1,51 @@
+// What every scheme of password hashes shares: how a stored text is read, decoded and compared.
+// It must not compute a hash.
+import { timingSafeEqual } from 'node:crypto';
+
+/**
+ * Why a hash cannot be used: its scheme is not known, its text does not follow the scheme, or one verification would take
+ * more time or memory than `bounds` allow.
+ */
+type HashFault = 'unsupported' | 'malformed' | 'too_costly';
+
+/** Whether this is the password, as typed. Works outside the event loop. */
+type Verify = (password: string) => Promise<boolean>;
+
+export type Reading = { verify: Verify } | { fault: HashFault };
+
+export type Scheme = {
+  /** What the texts of the scheme begin with. */
+  prefix: RegExp;
+  read(stored: string): Reading;
+};
+
+export const malformed: Reading = { fault: 'malformed' };
+export const tooCostly: Reading = { fault: 'too_costly' };
+
+/** Returns the bytes of base64 with or without padding; null if the text is anything else. */
+export function fromBase64(text: string): Buffer | null {
+  const unpadded = text.replace(/={1,2}$/, '');
+  const bytes = Buffer.from(unpadded, 'base64');
+  return bytes.toString('base64').replace(/=+$/, '') === unpadded ? bytes : null;
+}
+
+/** Compares in a time that depends on the length only. */
+export const isEqual = (one: Uint8Array, other: Uint8Array): boolean =>
+  one.length === other.length && timingSafeEqual(one, other);
+
+// Salts and outputs beyond these sizes are not those of a password, and make a verification longer than its cost says.
+const MAX_SALT_BYTES = 128;
+const MIN_OUTPUT_BYTES = 16;
+const MAX_OUTPUT_BYTES = 64;
+
+export type SaltAndOutput = { salt: Buffer; output: Buffer };
+
+/** Returns the last two parts of a PHC string in bytes; null if one is not base64 or has an unusual length. */
+export function readSaltAndOutput(saltText = '', outputText = ''): SaltAndOutput | null {
+  const salt = fromBase64(saltText);
+  const output = fromBase64(outputText);
+  if (salt === null || output === null) return null;
+  if (salt.length === 0 || salt.length > MAX_SALT_BYTES) return null;
+  if (output.length < MIN_OUTPUT_BYTES || output.length > MAX_OUTPUT_BYTES) return null;
+  return { salt, output };
+}

@@ -1,0 +1,146 @@
+// Runs an instance of several workers: starts them, replaces those that end, passes on signals, and writes their log.
+// It must not load the application. The kernel distributes connections (SO_REUSEPORT), so they do not pass through here.
+import { type ChildProcess, fork } from 'node:child_process';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Logger, outputOf } from '../platform/log.ts';
+import type { Settings } from '../settings.ts';
+import type { Announcer } from './announcer.ts';
+import { stopOnSignals } from './stop-signals.ts';
+import { isWorkerReport, type StopOrder, WORKER_VARIABLE } from './worker.ts';
+
+const program = fileURLToPath(new URL('../../start.mjs', import.meta.url));
+
+/** A worker that lived this long was sound, so its successor starts without a pause. */
+const SOUND_MS = 10_000;
+/** Pause before the successor of a worker that lived shorter; doubled each time. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 30_000;
+/** How long the end waits for the last lines of a worker's log. Processes that a worker started may hold its output. */
+const LAST_LINES_MS = 1_000;
+
+type SupervisorOptions = {
+  settings: Settings;
+  environment: Readonly<Record<string, string | undefined>>;
+  log: Logger;
+  announcer: Announcer;
+  /** Workers write to a terminal themselves. Otherwise their lines pass through this process, so that none are mixed. */
+  isTerminal: boolean;
+  fail: (what: string, error: unknown) => never;
+};
+
+/**
+ * Starts the first worker, which prepares the database and announces the instance, and the others when it is ready. A worker
+ * that ends is replaced. The process ends when a worker cannot start and no other one runs.
+ */
+export function supervise({
+  settings,
+  environment,
+  log,
+  announcer,
+  isTerminal,
+  fail,
+}: SupervisorOptions): void {
+  const running = new Map<ChildProcess, { readyAt: number | undefined }>();
+  const lastLines = new Set<Promise<unknown>>();
+  // With PORT=0, the first worker chooses.
+  let port: number | undefined;
+  let shortLives = 0;
+  let isStopping = false;
+  let hasFailed = false;
+
+  const start = (kind: 'first' | 'later'): void => {
+    if (isStopping) return;
+    const worker = fork(program, {
+      env: {
+        ...environment,
+        [WORKER_VARIABLE]: kind,
+        ...(port === undefined ? {} : { PORT: String(port) }),
+      },
+      stdio: ['inherit', isTerminal ? 'inherit' : 'pipe', 'inherit', 'ipc'],
+    });
+    running.set(worker, { readyAt: undefined });
+    const { stdout, pid } = worker;
+    if (stdout) {
+      const read = passLines(stdout, (lines) => outputOf(log).write(lines)).finally(() =>
+        lastLines.delete(read),
+      );
+      lastLines.add(read);
+    }
+    worker.on('error', (error) => {
+      log.warn({ err: error, worker: pid }, 'a worker cannot be started or reached');
+      // It has no exit.
+      if (pid === undefined) ended(worker, 1, null);
+    });
+    worker.on('message', (message) => {
+      if (!isWorkerReport(message)) return;
+      running.set(worker, { readyAt: performance.now() });
+      port ??= message.port;
+      if (kind === 'first') for (let more = 1; more < settings.workers; more += 1) start('later');
+      else log.debug({ worker: pid }, 'a worker is ready');
+    });
+    worker.once('exit', (code, signal) => ended(worker, code, signal));
+  };
+
+  const ended = (worker: ChildProcess, code: number | null, signal: string | null): void => {
+    const readyAt = running.get(worker)?.readyAt;
+    running.delete(worker);
+    if (isStopping) {
+      // Ctrl-C may end a worker that has not begun to ignore it.
+      hasFailed ||= code === null ? readyAt !== undefined : code !== 0;
+      return;
+    }
+    if (readyAt === undefined && running.size === 0) {
+      // A worker that exits has written why.
+      if (signal === null) process.exit(code ?? 1);
+      fail('Castellan cannot start.', new Error(`A worker was ended by ${signal}.`));
+    }
+    shortLives = readyAt !== undefined && performance.now() - readyAt >= SOUND_MS ? 0 : shortLives + 1;
+    const pauseMs = shortLives === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (shortLives - 1), LONGEST_PAUSE_MS);
+    log.error({ worker: worker.pid, code, signal, pause_ms: pauseMs }, 'a worker ended and is replaced');
+    setTimeout(start, pauseMs, 'later');
+  };
+
+  const stop = async (graceSeconds: number): Promise<void> => {
+    const order: StopOrder = { stop: true, graceSeconds };
+    const exits = [...running.keys()].map((worker) => {
+      const exit = new Promise((resolve) => worker.once('exit', resolve));
+      // A worker that has just ended has no channel.
+      if (worker.connected) worker.send(order);
+      return exit;
+    });
+    await Promise.all(exits);
+    await Promise.race([Promise.all(lastLines), wait(LAST_LINES_MS)]);
+  };
+
+  stopOnSignals(settings.shutdownGraceSeconds, {
+    stop(signal, graceSeconds) {
+      isStopping = true;
+      announcer.stopping(signal, graceSeconds);
+      stop(graceSeconds).then(
+        () => process.exit(hasFailed ? 1 : 0),
+        (error: unknown) => fail('Castellan did not shut down cleanly.', error),
+      );
+    },
+    abandon() {
+      for (const worker of running.keys()) worker.kill('SIGKILL');
+    },
+  });
+  start('first');
+}
+
+/** Passes on whole lines. Resolves at the end of the stream. */
+async function passLines(stream: NodeJS.ReadableStream, write: (lines: string) => void): Promise<void> {
+  let rest = '';
+  try {
+    for await (const chunk of stream.setEncoding('utf8')) {
+      const text = rest + String(chunk);
+      const end = text.lastIndexOf('\n') + 1;
+      if (end > 0) write(text.slice(0, end));
+      rest = text.slice(end);
+    }
+  } finally {
+    // Of a worker that was killed.
+    if (rest !== '') write(`${rest}\n`);
+  }
+}
