@@ -78,6 +78,7 @@ export const modules: Modules = {
   console: { uses: [] },
   settings: { uses: [] },
   seed: { uses: ['audit', 'sessions/key-ring.ts'] },
+  transfer: { uses: ['audit', 'users/marks.ts', 'users/names.ts'] },
   demo: { uses: ['audit', 'passwords', 'seed', 'users/marks.ts'] },
 };
 

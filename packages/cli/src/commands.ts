@@ -1,5 +1,6 @@
 // All commands by name. A command loads the server only when it runs, so that help and usage errors are fast.
 import type { Command } from './command.ts';
+import { transferCommands } from './import/commands.ts';
 
 export const commands: Readonly<Record<string, Command>> = {
   serve: {
@@ -81,6 +82,7 @@ export const commands: Readonly<Record<string, Command>> = {
     },
     run: async (call) => (await import('./demo.ts')).demo(call),
   },
+  ...transferCommands,
   'check-config': {
     summary: 'Show every setting with its value, or list every wrong setting.',
     usage: '',

@@ -24,14 +24,22 @@ export async function main(): Promise<void> {
   }
 }
 
-async function runCommand([name, ...rest]: string[]): Promise<void> {
+async function runCommand(args: string[]): Promise<void> {
+  const [name, ...rest] = joined(args);
   if (name === '--version') return print(`castellan ${version()}`);
-  if (name === 'help' || name === '--help' || name === '-h') return print(helpOn(rest[0]));
+  if (name === 'help' || name === '--help' || name === '-h') return print(helpOn(joined(rest)[0]));
   if (name === undefined) throw new UsageError(`no command given.\n${overview()}`);
   const command = find(name);
   const { help, ...values } = parse(name, command, rest);
   if (help) return print(helpOn(name));
   await command.run({ values, environment: process.env, print });
+}
+
+/** Joins the two words of a command such as `import users`. */
+function joined([first, second, ...rest]: string[]): string[] {
+  const both = `${first} ${second}`;
+  if (second !== undefined && Object.hasOwn(commands, both)) return [both, ...rest];
+  return [first, second, ...rest].filter((argument) => argument !== undefined);
 }
 
 function find(name: string): Command {

@@ -115,6 +115,12 @@ export const auditActionCatalogue = {
     bounded: true,
   },
   user_profile_updated: { text: 'A user changed their names.', bounded: true },
+  users_imported: {
+    text: 'Users were imported at the command line. details: count, source. A long import has several entries.',
+  },
+  users_exported: {
+    text: 'Users were exported at the command line. details: count, and password_hashes: whether their hashes were.',
+  },
   user_created: { text: 'An administrator created a user.' },
   user_updated: { text: 'An administrator changed a user.' },
   user_deleted: { text: 'An administrator deleted a user.' },

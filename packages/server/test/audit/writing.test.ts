@@ -41,6 +41,8 @@ const testedElsewhere: readonly AuditAction[] = [
   'refresh_token_reuse',
   'unverified_account_deleted',
   'permission_renamed',
+  'users_imported',
+  'users_exported',
   'signing_key_rotated',
   'signing_key_revoked',
   'signing_keys_reset',

@@ -32,6 +32,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   csrf_refused: 'Eine Anfrage ohne gültiges CSRF-Token wurde abgelehnt',
   rate_limited: 'Ein Ratenlimit wurde überschritten',
   user_profile_updated: '{actor} hat den eigenen Namen geändert',
+  users_imported: 'Benutzer wurden an der Kommandozeile importiert',
+  users_exported: 'Benutzer wurden an der Kommandozeile exportiert',
   user_created: '{actor} hat den Benutzer {target} angelegt',
   user_updated: '{actor} hat den Benutzer {target} geändert',
   user_deleted: '{actor} hat den Benutzer {target} gelöscht',

@@ -32,6 +32,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   csrf_refused: 'A request without a valid CSRF token was refused',
   rate_limited: 'A rate limit was exceeded',
   user_profile_updated: '{actor} changed their name',
+  users_imported: 'Users were imported at the command line',
+  users_exported: 'Users were exported at the command line',
   user_created: '{actor} created the user {target}',
   user_updated: '{actor} changed the user {target}',
   user_deleted: '{actor} deleted the user {target}',

@@ -1,0 +1,46 @@
+// Reads CSV with a header (RFC 4180). A row whose number of cells is wrong stops no other.
+
+import { Readable } from 'node:stream';
+import type { SourceRow } from '@castellan/server/modules/transfer/service';
+import { parse } from 'csv-parse';
+
+// A user has a few hundred bytes. A longer record has a quote that nothing closes.
+const MAX_RECORD = 1_000_000;
+
+/** Yields a row for each record after the header. Throws an Error for quotes that are not closed. */
+export async function* readCsv(texts: AsyncIterable<string>): AsyncGenerator<SourceRow> {
+  const records = parse({
+    bom: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: MAX_RECORD,
+  });
+  // `pipe` forwards no error.
+  const bytes = Readable.from(texts, { objectMode: false }).on('error', (error) => records.destroy(error));
+  bytes.pipe(records);
+  let header: string[] | undefined;
+  let row = 0;
+  try {
+    for await (const record of records as AsyncIterable<string[]>) {
+      if (header === undefined) {
+        header = record.map((name) => name.trim());
+        continue;
+      }
+      row += 1;
+      yield rowOf(row, header, record);
+    }
+  } catch (error) {
+    // The library's messages may quote a cell.
+    if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_'))) throw error;
+    throw new Error(
+      `the CSV is broken after row ${row} (${String(error.code)}). The rows before are complete. Mend the file and run the command again.`,
+    );
+  }
+}
+
+function rowOf(row: number, header: readonly string[], record: readonly string[]): SourceRow {
+  if (record.length === header.length)
+    return { row, value: Object.fromEntries(header.map((name, index) => [name, record[index]])) };
+  const message = `has ${record.length} cells, and the header has ${header.length}`;
+  return { row, fault: { field: '', code: 'unreadable', message } };
+}

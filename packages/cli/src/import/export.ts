@@ -1,0 +1,51 @@
+// `castellan export users|roles|groups`: writes records as NDJSON that `castellan import` reads.
+// It must not leave a part of an export under the name of the whole, nor a file that others can read.
+
+import { once } from 'node:events';
+import { type FileHandle, link, open, unlink } from 'node:fs/promises';
+import { type ExportKind, exportRecords } from '@castellan/server/modules/transfer/service';
+import type { Call } from '../command.ts';
+import { onOwnConnection } from './long-work.ts';
+import { requiredOption } from './options.ts';
+
+export async function exportCommand(call: Call, kind: ExportKind): Promise<void> {
+  const to = requiredOption(call, 'to');
+  const options = { withPasswordHashes: call.values['with-password-hashes'] === true };
+  await onOwnConnection(call, async (deps) => {
+    if (to === '-') {
+      const count = await exportRecords(deps, kind, options, writeToOutput);
+      process.stderr.write(`${summaryOf(count, kind)} exported.\n`);
+    } else {
+      const count = await intoFile(to, (write) => exportRecords(deps, kind, options, write));
+      call.print(`${summaryOf(count, kind)} exported to ${to}.`);
+    }
+  });
+}
+
+const summaryOf = (count: number, kind: ExportKind): string =>
+  `${count.toLocaleString('en')} ${kind === 'groups' ? 'role groups' : kind}`;
+
+async function writeToOutput(text: string): Promise<void> {
+  if (process.stdout.destroyed) throw new Error('the reader of standard output has closed it.');
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+}
+
+type Write = (text: string) => Promise<void>;
+
+/** Writes a file of mode 0600 that appears under its name when it is whole. Rejects if that name exists. */
+async function intoFile<T>(path: string, work: (write: Write) => Promise<T>): Promise<T> {
+  const part = `${path}.${process.pid}.part`;
+  const file: FileHandle = await open(part, 'wx', 0o600);
+  try {
+    const result = await work((text) => file.appendFile(text));
+    await file.sync();
+    // A link, unlike a rename, does not replace a file that exists.
+    await link(part, path).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'EEXIST' ? new Error(`${path} exists. Name another file, or remove it.`) : error;
+    });
+    return result;
+  } finally {
+    await file.close();
+    await unlink(part);
+  }
+}

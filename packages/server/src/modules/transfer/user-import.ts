@@ -1,0 +1,198 @@
+// Imports users in batches, each in one transaction: a row goes in whole or not at all, and a wrong row stops no other.
+// It must not change a user who exists.
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Db, Tx } from '../../schema/database.ts';
+import { recordChange } from '../audit/service.ts';
+import { renewUserMarks } from '../users/marks.ts';
+import { type NewUser, readUser, type UserRules } from './user-rows.ts';
+import {
+  analyzeUsers,
+  findByEmails,
+  findTakenIds,
+  insertHeldRoles,
+  insertUsers,
+  lockRolesByName,
+  type NamedRole,
+} from './user-store.ts';
+import { type Fault, refused, type SourceRow, type Verdict } from './verdict.ts';
+
+/** `db` must not have a statement timeout: the statistics of a million users may wait for the disk. */
+export type UserImportDeps = { db: Db; log: Logger; settings: { defaultRole: string } };
+
+export type UserImportOptions = UserRules & {
+  /** Where the rows come from, for the audit log. */
+  source: string;
+  /** Writes nothing, and tells what an import would say. */
+  dryRun: boolean;
+};
+
+// Rows of one transaction: large enough that round trips do not count, and small enough that other writers do not wait.
+const BATCH = 1_000;
+// From here on, the planner works with wrong numbers of users for a while.
+const ANALYZE_FROM = 10_000;
+
+type Candidate = { row: number; user: NewUser };
+
+/**
+ * Imports the rows in their order. Calls `report` with the verdicts of a batch after its commit. Throws an Error for the
+ * operator if the default role is missing; other errors are those of the database, and the batches before them stay.
+ */
+export async function importUsers(
+  deps: UserImportDeps,
+  rows: AsyncIterable<SourceRow>,
+  options: UserImportOptions,
+  report: (verdicts: readonly Verdict[]) => Promise<void>,
+): Promise<void> {
+  const seen = new Set<string>();
+  let created = 0;
+  for await (const batch of inBatches(rows)) {
+    const verdicts = await importBatch(deps, batch, options, seen);
+    created += verdicts.filter(({ verdict }) => verdict === 'created').length;
+    await report(verdicts);
+  }
+  if (created > 0) await renewUserMarks(deps.db);
+  if (created >= ANALYZE_FROM) await analyzeUsers(deps.db);
+}
+
+async function* inBatches(rows: AsyncIterable<SourceRow>): AsyncGenerator<SourceRow[]> {
+  let batch: SourceRow[] = [];
+  for await (const row of rows) {
+    batch.push(row);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** `seen`: the emails of a dry run so far, which no transaction remembers. */
+async function importBatch(
+  deps: UserImportDeps,
+  rows: readonly SourceRow[],
+  options: UserImportOptions,
+  seen: Set<string>,
+): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  const candidates: Candidate[] = [];
+  for (const one of rows) {
+    const read = 'fault' in one ? { errors: [one.fault] } : readUser(one.value, options);
+    if ('user' in read) candidates.push({ row: one.row, user: read.user });
+    else verdicts.push(refused(one.row, 'value' in one ? one.value.email : null, read.errors));
+  }
+  const judged = await inTransaction(deps.db, (tx) => judge(tx, deps, candidates, options, seen));
+  if (options.dryRun) for (const { user } of candidates) seen.add(user.email);
+  return [...verdicts, ...judged].sort((one, other) => one.row - other.row);
+}
+
+async function judge(
+  tx: Tx,
+  { log, settings }: UserImportDeps,
+  candidates: readonly Candidate[],
+  { dryRun, privileged, source }: UserImportOptions,
+  seen: ReadonlySet<string>,
+): Promise<Verdict[]> {
+  const { defaultRole } = settings;
+  const rolesOf = await roleFinder(tx, candidates, defaultRole, privileged);
+  const known = await findByEmails(
+    tx,
+    candidates.map(({ user }) => user.email),
+  );
+  const taken = await findTakenIds(
+    tx,
+    candidates.flatMap(({ user }) => user.id ?? []),
+  );
+  const verdicts: Verdict[] = [];
+  const fresh = new Map<string, Fresh>();
+  for (const { row, user } of candidates) {
+    const found = rolesOf(user);
+    const id = known.get(user.email) ?? fresh.get(user.email)?.user.id;
+    if ('errors' in found) verdicts.push(refused(row, user.email, found.errors));
+    else if (id !== undefined || seen.has(user.email))
+      verdicts.push({ row, verdict: 'exists', name: user.email, id: dryRun ? null : (id ?? null) });
+    else fresh.set(user.email, { row, roles: found.roles, ...withFreeId(user, taken) });
+  }
+  const people = [...fresh.values()];
+  if (dryRun)
+    return [
+      ...verdicts,
+      ...people.map(({ row, user }): Verdict => ({ row, verdict: 'would_create', name: user.email })),
+    ];
+  return [...verdicts, ...(await insert(tx, log, people, source))];
+}
+
+type Fresh = {
+  row: number;
+  user: Omit<NewUser, 'roles'> & { id: string };
+  roles: readonly NamedRole[];
+  note?: string;
+};
+
+/** Keeps the id of the row unless another user has it. `taken` grows with it. */
+function withFreeId({ roles: _names, ...user }: NewUser, taken: Set<string>): Pick<Fresh, 'user' | 'note'> {
+  const id = user.id === null || taken.has(user.id) ? newId() : user.id;
+  taken.add(id);
+  const note = user.id === null || user.id === id ? {} : { note: 'another user has the id of the row' };
+  return { user: { ...user, id }, ...note };
+}
+
+/** Returns a function that finds the roles of a user by their names. */
+async function roleFinder(
+  tx: Tx,
+  candidates: readonly Candidate[],
+  defaultRole: string,
+  privileged: boolean,
+): Promise<(user: NewUser) => { roles: NamedRole[] } | { errors: Fault[] }> {
+  const defaults = defaultRole === '' ? [] : [defaultRole];
+  const wanted = new Set([...defaults, ...candidates.flatMap(({ user }) => user.roles ?? [])]);
+  const roles = await lockRolesByName(tx, [...wanted]);
+  const byName = new Map(roles.map((role) => [role.name.toLowerCase(), role]));
+  if (defaultRole !== '' && !byName.has(defaultRole.toLowerCase()))
+    throw new Error(
+      `The role "${defaultRole}" in DEFAULT_ROLE does not exist. Create it, or set DEFAULT_ROLE to another one, or to an empty text.`,
+    );
+  return (user) => {
+    const errors: Fault[] = [];
+    const found = new Map<string, NamedRole>();
+    for (const name of user.roles ?? defaults) {
+      const role = byName.get(name.toLowerCase());
+      if (role === undefined)
+        errors.push({ field: 'roles', code: 'unknown_role', message: `there is no role "${name}"` });
+      else if (role.is_system && !privileged)
+        errors.push({
+          field: 'roles',
+          code: 'needs_privileged',
+          message: `"${role.name}" is a system role: it is given with --privileged only`,
+        });
+      else found.set(role.id, role);
+    }
+    return errors.length > 0 ? { errors } : { roles: [...found.values()] };
+  };
+}
+
+async function insert(tx: Tx, log: Logger, people: readonly Fresh[], source: string): Promise<Verdict[]> {
+  if (people.length === 0) return [];
+  const inserted = await insertUsers(
+    tx,
+    people.map(({ user }) => user),
+  );
+  await insertHeldRoles(
+    tx,
+    people.flatMap(({ user, roles }) =>
+      inserted.has(user.id) ? roles.map((role) => ({ user_id: user.id, role_id: role.id })) : [],
+    ),
+  );
+  if (inserted.size > 0)
+    await recordChange(tx, log, null, {
+      action: 'users_imported',
+      actorId: null,
+      resourceType: 'user',
+      details: { count: inserted.size, source, via: 'command_line' },
+    });
+  return people.map(({ row, user, note }) =>
+    inserted.has(user.id)
+      ? { row, verdict: 'created', name: user.email, id: user.id, ...(note === undefined ? {} : { note }) }
+      : { row, verdict: 'exists', name: user.email, id: null },
+  );
+}

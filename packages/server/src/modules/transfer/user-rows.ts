@@ -1,0 +1,132 @@
+// Reads a row of users by the rules of the API: emails, names, roles; and hashes that the service can verify.
+// It must not put a password hash in a fault.
+import { canonicalEmail } from '../../platform/security/email.ts';
+import { readHash } from '../../platform/security/password-hashes/read-hash.ts';
+import { cleanNames } from '../users/names.ts';
+import { RowReader } from './fields.ts';
+import { isNoPassword, storedSpelling } from './hash-spellings.ts';
+import type { Fault } from './verdict.ts';
+
+export const userRowFields = [
+  'id',
+  'email',
+  'first_name',
+  'last_name',
+  'name',
+  'password_hash',
+  'is_active',
+  'is_superuser',
+  'verified',
+  'must_change_password',
+  'language',
+  'roles',
+  'created_at',
+  'updated_at',
+] as const;
+
+export type NewUser = {
+  /** Null: any new id. */
+  id: string | null;
+  email: string;
+  first_name: string;
+  last_name: string;
+  password_hash: string | null;
+  is_active: boolean;
+  is_superuser: boolean;
+  verified: boolean;
+  must_change_password: boolean;
+  language: string | null;
+  /** Null: now. */
+  created_at: string | null;
+  updated_at: string | null;
+  /** Names. Undefined: the default role. */
+  roles: string[] | undefined;
+};
+
+export type UserRules = {
+  /** Accepts superusers. */
+  privileged: boolean;
+  /** Leaves out every password hash. */
+  withoutPasswords: boolean;
+};
+
+const hashFaults = {
+  unsupported: 'is of a kind that cannot be verified',
+  malformed: 'is cut off or damaged',
+  too_costly: 'takes too long to verify',
+} as const;
+
+export function readUser(
+  value: Record<string, unknown>,
+  rules: UserRules,
+): { user: NewUser } | { errors: Fault[] } {
+  const row = new RowReader(value, userRowFields);
+  const email = readEmail(row);
+  const names = readNames(row, email);
+  const user = {
+    id: row.id('id') ?? null,
+    password_hash: readPassword(row, rules),
+    is_active: row.boolean('is_active', true),
+    is_superuser: row.boolean('is_superuser', false),
+    verified: row.boolean('verified', true),
+    must_change_password: row.boolean('must_change_password', false),
+    language: readLanguage(row),
+    created_at: row.time('created_at') ?? null,
+    updated_at: row.time('updated_at') ?? null,
+    roles: row.list('roles'),
+  };
+  if (user.is_superuser && !rules.privileged)
+    row.refuse('is_superuser', 'needs_privileged', 'is true: superusers are created with --privileged only');
+  if (row.faults.length > 0 || email === undefined || names === undefined) return { errors: row.faults };
+  return { user: { ...user, ...names, email } };
+}
+
+function readEmail(row: RowReader): string | undefined {
+  const text = row.text('email');
+  const email = text === undefined ? null : canonicalEmail(text);
+  if (email !== null) return email;
+  if (row.faults.every(({ field }) => field !== 'email'))
+    row.refuse('email', 'invalid_email', 'must be an email address such as ada@example.com');
+  return undefined;
+}
+
+/** Without a name, people are called as their email begins. A full name ends with the last name. */
+function readNames(row: RowReader, email: string | undefined) {
+  const full = row.text('name')?.trim();
+  const first = row.text('first_name');
+  const last = row.text('last_name');
+  const parts =
+    first === undefined && last === undefined && full !== undefined ? splitName(full) : { first, last };
+  const firstName = parts.first ?? parts.last ?? email?.slice(0, email.indexOf('@'));
+  if (firstName === undefined) return undefined;
+  return row.clean(() => cleanNames({ first_name: firstName, last_name: lastOf(parts) }));
+}
+
+type Parts = { first: string | undefined; last: string | undefined };
+
+/** The first name is never empty: somebody with a last name only has it as the first name. */
+const lastOf = ({ first, last }: Parts): string => (first === undefined ? '' : (last ?? ''));
+
+function splitName(full: string): Parts {
+  const at = full.lastIndexOf(' ');
+  return at < 0 ? { first: full, last: undefined } : { first: full.slice(0, at), last: full.slice(at + 1) };
+}
+
+function readPassword(row: RowReader, { withoutPasswords }: UserRules): string | null {
+  const text = withoutPasswords ? undefined : row.text('password_hash');
+  if (text === undefined || isNoPassword(text)) return null;
+  const stored = storedSpelling(text);
+  const reading = readHash(stored);
+  if ('verify' in reading) return stored;
+  row.refuse('password_hash', `hash_${reading.fault}`, hashFaults[reading.fault]);
+  return null;
+}
+
+/** The same form as the CHECK of the column. */
+function readLanguage(row: RowReader): string | null {
+  const text = row.text('language');
+  const [language] = /^[a-z]{2,3}(?=$|[-_])/.exec(text?.toLowerCase() ?? '') ?? [];
+  if (text !== undefined && language === undefined)
+    row.refuse('language', 'invalid_language', 'must be a language such as en');
+  return language ?? null;
+}

@@ -1,0 +1,74 @@
+// SQL that imports users. Apart from the modules that own these tables, the seed and the demo, it is the only code that
+// inserts into them. Triggers keep the counters.
+// It must not change or delete a record.
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../schema/database.ts';
+
+export type NamedRole = { id: string; name: string; is_system: boolean };
+
+/** Locks the roles of these names, in any case, against deletion until the transaction ends. */
+export async function lockRolesByName(tx: Tx, names: readonly string[]): Promise<NamedRole[]> {
+  const { rows } = await sql<NamedRole>`
+    select id, name, is_system from roles
+    where lower(name) = any(array(select lower(n) from unnest(${names}::text[]) n))
+    order by id for key share`.execute(tx);
+  return rows;
+}
+
+/** Returns the ids of the users who have these emails. */
+export async function findByEmails(db: Db, emails: readonly string[]): Promise<Map<string, string>> {
+  const { rows } = await sql<{ id: string; email: string }>`
+    select id, email from users where email = any(${emails}::text[])`.execute(db);
+  return new Map(rows.map(({ id, email }) => [email, id]));
+}
+
+/** Returns those of the ids that users have. */
+export async function findTakenIds(db: Db, ids: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ id: string }>`select id from users where id = any(${ids}::uuid[])`.execute(db);
+  return new Set(rows.map(({ id }) => id));
+}
+
+export type InsertedUser = {
+  id: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  password_hash: string | null;
+  is_active: boolean;
+  is_superuser: boolean;
+  verified: boolean;
+  must_change_password: boolean;
+  language: string | null;
+  created_at: string | null;
+  updated_at: string | null;
+};
+
+/** Inserts users, leaves out those whose email was taken meanwhile, and returns the ids of the others. */
+export async function insertUsers(tx: Tx, users: readonly InsertedUser[]): Promise<Set<string>> {
+  const { rows } = await sql<{ id: string }>`
+    insert into users (id, email, first_name, last_name, password_hash, is_active, is_superuser, verified,
+      must_change_password, language, created_at, updated_at)
+    select id, email, first_name, last_name, password_hash, is_active, is_superuser, verified, must_change_password,
+      language, coalesce(created_at, now()), coalesce(updated_at, created_at, now())
+    from json_to_recordset(${JSON.stringify(users)}::json) as u (id uuid, email text, first_name text, last_name text,
+      password_hash text, is_active boolean, is_superuser boolean, verified boolean, must_change_password boolean,
+      language text, created_at timestamptz, updated_at timestamptz)
+    on conflict (email) do nothing
+    returning id`.execute(tx);
+  return new Set(rows.map(({ id }) => id));
+}
+
+export async function insertHeldRoles(
+  tx: Tx,
+  held: readonly { user_id: string; role_id: string }[],
+): Promise<void> {
+  await sql`
+    insert into user_roles (user_id, role_id)
+    select user_id, role_id
+    from json_to_recordset(${JSON.stringify(held)}::json) as h (user_id uuid, role_id uuid)`.execute(tx);
+}
+
+/** Collects the statistics that the planner needs after so many rows. */
+export async function analyzeUsers(db: Db): Promise<void> {
+  await sql`analyze users, user_roles, user_marks`.execute(db);
+}
