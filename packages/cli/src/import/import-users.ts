@@ -44,7 +44,7 @@ export async function importUsersCommand(call: Call): Promise<void> {
       await report.close();
     }
     const seconds = (performance.now() - began) / 1_000;
-    summarize(call, report.counts, { report: reportPath, seconds });
+    summarize(call, report.counts, { report: reportPath, done: report.done, seconds });
   });
 }
 

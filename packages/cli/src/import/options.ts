@@ -24,17 +24,17 @@ export function typeOption(call: Call): FileType | undefined {
 const number = (value: number): string => value.toLocaleString('en');
 
 /**
- * Prints how many rows there were of each verdict: on standard error if the verdicts are on standard output. Throws an
- * Error if rows were refused, so that scripts notice.
+ * Prints how many rows there were of each verdict: on standard error if the verdicts are on standard output. `done`: the
+ * rows of an earlier run, which took none of the time. Throws an Error if rows were refused, so that scripts notice.
  */
 export function summarize(
   call: Call,
   counts: Counts,
-  { report, seconds }: { report: string | undefined; seconds: number },
+  { report, done = 0, seconds }: { report: string | undefined; done?: number; seconds: number },
 ): void {
   const { created, would_create, exists, refused } = counts;
   const rows = created + would_create + exists + refused;
-  const rate = Math.round(rows / Math.max(seconds, 0.001));
+  const rate = Math.round((rows - done) / Math.max(seconds, 0.001));
   const isDry = call.values['dry-run'] === true;
   const made = isDry ? `${number(would_create)} would be created` : `${number(created)} created`;
   const line = `${number(rows)} rows: ${made}, ${number(exists)} exist already, ${number(refused)} refused. ${seconds.toFixed(1)} s, ${number(rate)} rows/s.`;

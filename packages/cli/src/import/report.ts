@@ -21,8 +21,12 @@ const count = (counts: Counts, verdicts: readonly Verdict[]): void => {
   for (const { verdict } of verdicts) counts[verdict] += 1;
 };
 
+/** JSON leaves DEL and C1 control characters as they are, which drive terminals. */
 const linesFor = (verdicts: readonly Verdict[]): string =>
-  verdicts.map((verdict) => `${JSON.stringify(verdict)}\n`).join('');
+  verdicts
+    .map((verdict) => `${JSON.stringify(verdict)}\n`)
+    .join('')
+    .replace(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
 
 /** Writes to standard output, and waits while its reader is slow. */
 export function reportToOutput(): Report {

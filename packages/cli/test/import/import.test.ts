@@ -192,6 +192,28 @@ describe('exports of other systems', () => {
     assert.equal((await logIn(client, email, password)).status, 200, `${email}, again`);
   }
 
+  test('a password that is replaced during the first sign-in stays', async () => {
+    const email = 'raced@example.com';
+    const from = await fileOf('raced.ndjson', [
+      { email, password_hash: '$2a$05$retX0CBykoCOp2JgLI9Wi.wkbS3WnwaWVrTb9ITUTXF4JuOP8/ekO' },
+    ]);
+    await run('import users', { from });
+    const { hasher } = service.service.deps;
+    const { hash } = hasher;
+    const replaced = await hash('Another#Basalt93Lime');
+    // Between the verification and the new hash.
+    hasher.hash = async (password, turn) => {
+      await service.sql('update users set password_hash = $2 where email = $1', [email, replaced]);
+      return hash(password, turn);
+    };
+    try {
+      assert.equal((await logIn(client, email, KESTREL)).status, 200);
+    } finally {
+      hasher.hash = hash;
+    }
+    assert.equal(await hashOf(email), replaced);
+  });
+
   test('names, states and times are those of the source', async () => {
     const rows = await service.sql(
       `select email, first_name, last_name, is_active, verified, must_change_password, created_at::date::text as since

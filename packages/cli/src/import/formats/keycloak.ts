@@ -2,14 +2,13 @@
 // UserRepresentation and CredentialRepresentation of the Admin REST API.
 import { pbkdf2Hash } from '@castellan/server/modules/transfer/service';
 import { objectIn, textAt, valueAt } from '../rows.ts';
-import type { Format } from './format.ts';
-import { since } from './format.ts';
+import { type Format, since, uuidOnly } from './format.ts';
 
 export const keycloak: Format = {
   type: 'json',
   key: 'users',
   open: async () => (user) => ({
-    id: user.id,
+    id: uuidOnly(user.id),
     email: user.email,
     first_name: user.firstName,
     last_name: user.lastName,

@@ -1,7 +1,7 @@
 // Supabase: the table auth.users as CSV (`\copy auth.users to users.csv csv header`) or JSON.
 // Documentation: github.com/supabase/auth, models/user.go.
 import { objectIn, textAt } from '../rows.ts';
-import type { Format } from './format.ts';
+import { type Format, uuidOnly } from './format.ts';
 
 export const supabase: Format = {
   type: 'csv',
@@ -9,7 +9,7 @@ export const supabase: Format = {
   open: async () => (user) => {
     const about = objectIn(user.raw_user_meta_data);
     return {
-      id: user.id,
+      id: uuidOnly(user.id),
       email: user.email,
       first_name: textAt(about, 'first_name') ?? textAt(about, 'given_name'),
       last_name: textAt(about, 'last_name') ?? textAt(about, 'family_name'),

@@ -2,7 +2,11 @@
 // It must not name a field of a record.
 import { AppError } from '../../platform/errors.ts';
 import { UUID } from '../../platform/http/ids.ts';
+import { cleanText } from '../../platform/security/text.ts';
 import type { Fault } from './verdict.ts';
+
+/** Of roles and groups, as in the API; the database repeats it as CHECK constraints. */
+export const MAX_NAME_LENGTH = 250;
 
 /** Collects what is wrong with a row, so that a verdict names all of it. */
 export class RowReader {
@@ -62,20 +66,36 @@ export class RowReader {
   /** Returns a UUID in lower case. */
   id(field: string): string | undefined {
     const text = this.text(field);
-    if (text === undefined || UUID.test(text)) return text?.toLowerCase();
+    // The nil UUID is no id: pages begin after it.
+    if (text === undefined || (UUID.test(text) && /[^0-]/.test(text))) return text?.toLowerCase();
     this.refuse(field, 'invalid_id', 'must be a UUID');
     return undefined;
   }
 
-  /** Returns distinct texts of a list; a text has them separated by `;`. Undefined if the field is missing. */
+  /** Returns the distinct names of a list; a text has them separated by `;`. Undefined if the field is missing. */
   list(field: string): string[] | undefined {
     if (!this.has(field)) return undefined;
     const value = this.#value(field);
     if (value === null || value === '') return [];
-    const items = typeof value === 'string' ? value.split(';').map((item) => item.trim()) : value;
-    if (Array.isArray(items) && items.every((item) => typeof item === 'string' && item !== ''))
-      return [...new Set<string>(items)];
-    this.refuse(field, 'wrong_type', 'must be a list of texts');
+    const items = typeof value === 'string' ? value.split(';') : value;
+    if (!Array.isArray(items) || !items.every((item) => typeof item === 'string')) {
+      this.refuse(field, 'wrong_type', 'must be a list of texts');
+      return undefined;
+    }
+    return [...new Set(items.flatMap((item: string) => this.#nameOf(field, item) ?? []))];
+  }
+
+  /** Returns the name of another record, in NFC and trimmed. */
+  name(field: string): string | undefined {
+    const text = this.text(field);
+    return text === undefined ? undefined : this.#nameOf(field, text);
+  }
+
+  // What no name can contain is refused before the database refuses the statement, and with it other rows.
+  #nameOf(field: string, text: string): string | undefined {
+    const name = cleanText(text, { min: 1, max: MAX_NAME_LENGTH });
+    if (name.ok) return name.value;
+    this.refuse(field, name.code, name.message);
     return undefined;
   }
 

@@ -52,5 +52,6 @@ test('costs stay as they are, so that what is too costly is refused', () => {
 test('accounts without a password are recognised', () => {
   for (const text of ['', '!', '!apxHMNUu2wlJHYYdZ2yZ1eKVl2CTBl0GJG8CSzvv', '*', '*0'])
     assert.equal(isNoPassword(text), true, text);
-  assert.equal(isNoPassword('$2y$05$x'), false);
+  for (const text of ['$2y$05$x', '*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19'])
+    assert.equal(isNoPassword(text), false, text);
 });

@@ -71,4 +71,4 @@ export function storedSpelling(hash: string): string {
 }
 
 /** Whether the text says that the account has no password: Django's `!…`, the `*` of Unix and an empty text. */
-export const isNoPassword = (hash: string): boolean => hash === '' || /^[!*]/.test(hash);
+export const isNoPassword = (hash: string): boolean => /^(?:!.*|\*[01]?)?$/s.test(hash);

@@ -9,7 +9,7 @@ import type { Logger } from '../../platform/log.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
-import { RowReader } from './fields.ts';
+import { MAX_NAME_LENGTH, RowReader } from './fields.ts';
 import { ensurePermissions } from './permission-import.ts';
 import {
   findRelatives,
@@ -30,8 +30,6 @@ export type RecordImportOptions = {
   createPermissions: boolean;
 };
 
-/** The same as in the API; the database repeats it as CHECK constraints. */
-const MAX_NAME_LENGTH = 250;
 // A tree of this size is read at once, in an order in which no parent is missing.
 const MAX_RECORDS = 100_000;
 
@@ -97,8 +95,8 @@ function readRecord(
   const record = {
     row,
     id: reader.id('id'),
-    parent: reader.text('parent'),
-    group: reader.text('group'),
+    parent: reader.name('parent'),
+    group: reader.name('group'),
     groups: reader.list('groups') ?? [],
     permissions: reader.list('permissions') ?? [],
   };

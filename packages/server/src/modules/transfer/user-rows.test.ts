@@ -101,6 +101,10 @@ describe('refused', () => {
     ['a time of the future', { created_at: '2999-01-01' }, ['created_at: invalid_time']],
     ['not a time', { created_at: '2022-13-45' }, ['created_at: invalid_time']],
     ['roles that are no texts', { roles: [1] }, ['roles: wrong_type']],
+    ['a role with a NUL', { roles: ['a\u0000'] }, ['roles: control_character']],
+    ['a role with half a surrogate pair', { roles: ['\ud800'] }, ['roles: ill_formed']],
+    ['an empty role', { roles: ['A', ''] }, ['roles: too_short']],
+    ['the nil UUID', { id: '00000000-0000-0000-0000-000000000000' }, ['id: invalid_id']],
     ['a language that is none', { language: 'x1' }, ['language: invalid_language']],
     ['everything that is wrong', { id: '1', roles: {} }, ['id: invalid_id', 'roles: wrong_type']],
   ];
