@@ -524,5 +524,5 @@ test('the program: two words, verdicts on standard output, standard input, exit 
     environmentOf(service),
   );
   assert.deepEqual([wrong.code, wrong.out], [2, '']);
-  assert.match(wrong.err, /--format is "ldap"; write keycloak, auth0, firebase/);
+  assert.match(wrong.err, /'ldap' is invalid\. Allowed choices are keycloak, auth0, firebase/);
 });
