@@ -8,6 +8,7 @@ import { availableParallelism, constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildConsole, canBuild, stateOfBuild } from '@castellan/console/build';
+import { bundleDependencies } from './bundle-dependencies.mjs';
 import { findBrowser } from './find-browser.ts';
 import { programsOf } from './test-batches.ts';
 import { testFiles } from './test-files.ts';
@@ -68,6 +69,8 @@ if (files.length === 0) {
 
 // Once, before the files that would otherwise build it at the same time.
 if (canBuild() && stateOfBuild() !== 'current') await buildConsole();
+// Each process loads them.
+await bundleDependencies();
 
 // The page tests need a browser; only CI requires one.
 const driven = files.filter((file) => file.includes('/e2e/'));
@@ -125,6 +128,7 @@ try {
   code = await runNode(
     [
       `--import=${new URL('test-scope.ts', import.meta.url)}`,
+      `--import=${new URL('../packages/server/bundles.mjs', import.meta.url)}`,
       '--test',
       `--test-concurrency=${concurrency}`,
       // Only ends a hang.

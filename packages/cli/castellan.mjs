@@ -7,6 +7,7 @@ import { runOnInstalledNode } from './own-node.mjs';
 
 if (isNodeNewEnough || !runOnInstalledNode(fileURLToPath(import.meta.url))) {
   await import('@castellan/server/check-node');
+  await import('@castellan/server/bundles');
   module.enableCompileCache?.();
   const { main } = await import('./src/main.ts');
   await main();

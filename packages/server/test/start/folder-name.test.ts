@@ -13,7 +13,15 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 test('the service starts from a folder whose name has a space and a non-ASCII letter', async (t) => {
   const folder = join(temporaryFolder(t), 'my Castéllan');
   const server = join(folder, 'packages/server');
-  for (const part of ['src', 'migrations', 'package.json', 'check-node.mjs', 'node-version.mjs', 'start.mjs'])
+  for (const part of [
+    'src',
+    'migrations',
+    'package.json',
+    'check-node.mjs',
+    'node-version.mjs',
+    'bundles.mjs',
+    'start.mjs',
+  ])
     await cp(join(root, 'packages/server', part), join(server, part), { recursive: true });
   await cp(join(root, 'package.json'), join(folder, 'package.json'));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));

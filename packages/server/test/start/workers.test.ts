@@ -78,8 +78,9 @@ function peersOf(pid: number): Set<number> {
     readdirSync(folder).map((fd) => /^socket:\[(\d+)\]$/.exec(readlinkSync(`${folder}/${fd}`))?.[1]),
   );
   // proc_net(5): the remote address, with its port in hexadecimal, is the third column; the inode is the tenth.
-  const rows = readFileSync('/proc/net/tcp', 'utf8')
-    .split('\n')
+  // The table is no snapshot: a row may be missing in one reading.
+  const rows = Array.from({ length: 5 }, () => readFileSync('/proc/net/tcp', 'utf8'))
+    .flatMap((table) => table.split('\n'))
     .map((line) => line.trim().split(/\s+/))
     .filter((columns) => inodes.has(columns[9]));
   return new Set(rows.map((columns) => Number.parseInt(columns[2]?.split(':')[1] ?? '', 16)));
@@ -124,7 +125,8 @@ suite('an instance of two workers', { concurrency: 2, skip: !isLinux }, () => {
     const [victim = assert.fail('no worker')] = workersOf(child);
     const own = peersOf(victim);
     process.kill(victim, 'SIGKILL');
-    await until('the worker is gone', () => !isRunning(victim));
+    // Only then have all its threads ended, and with them its sockets.
+    await until('its end is reported', () => messagesOf(child, 'a worker ended and is replaced').length > 0);
     for (const connection of connections) {
       const { port } = connection;
       if (own.has(port())) {
