@@ -199,6 +199,7 @@ export type Tables = {
   schema_checksums: {
     name: string;
     checksum: string;
+    is_expand: Defaulted<boolean>;
   };
   schema_migrations: {
     name: string;
