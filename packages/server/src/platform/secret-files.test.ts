@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporaryFolder } from '@castellan/embedded-postgres/testing';
-import { loadSettings } from '../settings.ts';
+import { loadSettings, settingDefinitions } from '../settings.ts';
 import { SettingsError } from './config.ts';
 
 const KEY = 'kettle-key-that-has-more-than-32-bytes';
@@ -31,17 +31,31 @@ function problemsOf(environment: Record<string, string>): string[] {
 const sourceOf = (environment: Record<string, string>, name: string): string | undefined =>
   loadSettings(environment).inForce.find((one) => one.name === name)?.source;
 
+/** Texts of the kinds that secret settings have. */
+const values = [
+  'postgres://app:kettle@127.0.0.1/app',
+  'smtp://app:kettle@127.0.0.1:25',
+  'https://app:kettle@127.0.0.1/path',
+  'authorization=kettle',
+  KEY,
+];
+
+function isAccepted({ read }: { read: (text: string) => unknown }, value: string): boolean {
+  try {
+    read(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 test('each secret setting can come from a file; the line end is not part of it', (t) => {
-  const values: Record<string, string> = {
-    DATABASE_URL: 'postgres://app:kettle@127.0.0.1/app',
-    SECRET_KEY: KEY,
-    SMTP_URL: 'smtp://app:kettle@127.0.0.1:25',
-    FIRST_SUPERUSER_PASSWORD: 'kettle over the fire',
-  };
-  const secret = loadSettings({}).inForce.filter((one) => one.is_secret);
-  for (const { name } of secret) {
-    const value = values[name];
-    assert.ok(value, `${name}: give this test a value for the new secret`);
+  const secrets = Object.values(settingDefinitions).filter(({ secret }) => secret !== null);
+  assert.ok(secrets.length >= 4);
+  for (const definition of secrets) {
+    const { name } = definition;
+    const value = values.find((one) => isAccepted(definition, one));
+    assert.ok(value, `${name} accepts none of the values of this test: add one`);
     const direct = loadSettings({ [name]: value });
     for (const end of ['', '\n', '\r\n']) {
       const environment: Record<string, string> = { [`${name}_FILE`]: fileWith(t, `${value}${end}`) };

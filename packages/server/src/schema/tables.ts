@@ -213,6 +213,7 @@ export type Tables = {
   schema_checksums: {
     name: string;
     checksum: string;
+    is_expand: Defaulted<boolean>;
   };
   schema_migrations: {
     name: string;

@@ -60,7 +60,12 @@ export async function prepareDatabase(pool: Pool, options: PrepareOptions): Prom
     const files = await readMigrations();
     const { unrecorded, isCurrent, isNew } = await db.connection().execute((connection) =>
       reportingBlockers(lock, connection, options.tell, async () => {
-        const { unrecorded, missing } = await requireKnownSchema(connection, files);
+        const { unrecorded, missing, unknown } = await requireKnownSchema(connection, files);
+        if (unknown.length > 0)
+          options.log.warn(
+            { migrations: unknown },
+            'a newer version has migrated this database; its migrations only added to the schema, so this version runs on it',
+          );
         if (!options.anySecretKey) await requireReadableKeys(connection, options.secretKey);
         const isCurrent = unrecorded.length + missing.length === 0;
         return { unrecorded, isCurrent, isNew: await isEmpty(connection) };
@@ -102,18 +107,22 @@ export async function requireServerVersion(connection: PoolClient): Promise<void
     );
 }
 
-/** Throws UnfitDatabaseError if another version, or a changed migration, made the schema. Writes nothing. */
+/** Throws UnfitDatabaseError if this version does not fit the schema, or a migration has changed. Writes nothing. */
 export async function requireSchemaOfThisVersion(db: Db): Promise<void> {
   await requireKnownSchema(db, await readMigrations());
 }
 
-/** Returns the migrations that are missing, and those that ran before checksums were recorded. */
+/**
+ * Returns the migrations that are missing, those that ran before checksums were recorded, and those of a newer version that
+ * this one can live with.
+ */
 async function requireKnownSchema(
   db: Db,
   files: readonly MigrationFile[],
-): Promise<Pick<SchemaHistory, 'missing' | 'unrecorded'>> {
-  const { unknown, changed, unrecorded, missing } = await compareHistory(db, files);
-  if (unknown.length > 0)
+): Promise<Pick<SchemaHistory, 'missing' | 'unrecorded' | 'unknown'>> {
+  const { unknown, toleratesUnknown, changed, unrecorded, missing } = await compareHistory(db, files);
+  // Own migrations would run on a schema that nobody has tried them on.
+  if (unknown.length > 0 && (!toleratesUnknown || missing.length + unrecorded.length > 0))
     throw new UnfitDatabaseError(
       `The database is newer than this version of Castellan: it has ${unknown.join(', ')}. Start the version that migrated it, or restore the backup from before the upgrade (docs/operate/upgrade.md). Nothing was changed.`,
     );
@@ -121,7 +130,7 @@ async function requireKnownSchema(
     throw new UnfitDatabaseError(
       `Migration ${changed.join(', ')} ran on this database with other contents than the file of this version. Install the released files of packages/server/migrations again (docs/operate/upgrade.md). Nothing was changed.`,
     );
-  return { missing, unrecorded };
+  return { missing, unrecorded, unknown };
 }
 
 /**

@@ -7,7 +7,9 @@ import { type TestContext, test } from 'node:test';
 import { ADMIN, eventually, TEST_SECRET_KEY } from '@castellan/testing/harness';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
-import { readMigrations } from '../../src/platform/db/migrate.ts';
+import { migrate, readMigrations } from '../../src/platform/db/migrate.ts';
+import { createKysely } from '../../src/platform/db/pool.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { loadSettings } from '../../src/settings.ts';
@@ -131,6 +133,49 @@ test('a database that a newer version has used is refused with a fix, and stays 
   const { service } = await start(t, url);
   await assert.rejects(service.prepared, /newer than this version.*9999-later.*docs\/operate\/upgrade\.md/);
   assert.equal(await stateOf(client), before);
+});
+
+test('a start goes on after a newer version that only expanded the schema, until one that did not', async (t) => {
+  const { url, client } = await openDatabase(t, true);
+  const record = async (name: string, isExpand: boolean): Promise<void> => {
+    await client.query("insert into schema_migrations values ($1, '2027-01-01T00:00:00.000Z')", [name]);
+    await client.query('insert into schema_checksums values ($1, $2, $3)', [name, 'x', isExpand]);
+  };
+  await record('9998-later', true);
+  const before = await stateOf(client);
+  const { service, logLines } = await start(t, url);
+  assert.deepEqual((await service.prepared).migrations, []);
+  assert.equal(logLines.filter((line) => /"warn".*9998-later/.test(line)).length, 1);
+  assert.equal(await stateOf(client), before);
+
+  await record('9999-latest', false);
+  const refused = await start(t, url);
+  await assert.rejects(refused.service.prepared, /newer than this version.*9998-later, 9999-latest/);
+});
+
+test('a version that lacks migrations does not run its own after those of a newer one', async (t) => {
+  const { url, client } = await openDatabase(t, true);
+  await client.query("insert into schema_migrations values ('9998-later', '2027-01-01T00:00:00.000Z')");
+  await client.query("insert into schema_checksums values ('9998-later', 'x', true)");
+  const last = (await readMigrations()).at(-1)?.name;
+  for (const table of ['schema_migrations', 'schema_checksums'])
+    await client.query(`delete from ${table} where name = $1`, [last]);
+  const { service } = await start(t, url);
+  await assert.rejects(service.prepared, /newer than this version.*9998-later/);
+});
+
+test('a migration records whether the version before it works after it', async (t) => {
+  const { url, client } = await openDatabase(t, true);
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  cleanups.get(t)?.push(() => pool.end());
+  const files = await readMigrations();
+  assert.ok(files.every(({ text, isExpand }) => isExpand === text.startsWith('-- Phase: expand')));
+  const text = 'create table added (id integer)';
+  const added = { name: '9999-added', text, checksum: 'x', isExpand: true };
+  const db = createKysely(pool);
+  assert.deepEqual(await inTransaction(db, (tx) => migrate(tx, [...files, added], [])), ['9999-added']);
+  const { rows } = await client.query('select name from schema_checksums where is_expand order by name desc');
+  assert.equal(rows[0].name, '9999-added');
 });
 
 test('a migration whose text differs from the one that ran is refused, by name', async (t) => {

@@ -5,7 +5,17 @@ import { readdir, readFile } from 'node:fs/promises';
 import { type QueryExecutorProvider, sql, type Transaction } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 
-export type MigrationFile = { name: string; text: string; checksum: string };
+export type MigrationFile = {
+  name: string;
+  text: string;
+  /** SHA-256 of the file, in hexadecimal. */
+  checksum: string;
+  /** Whether the version before this migration works on the schema after it. */
+  isExpand: boolean;
+};
+
+/** The first line of a migration that the version before it can live with: see CONTRIBUTING.md. */
+const EXPAND = /^-- Phase: expand\b/;
 
 const folder = new URL('../../../migrations/', import.meta.url);
 const migrationTableName = 'schema_migrations';
@@ -18,7 +28,7 @@ export const bookkeepingTables: readonly string[] = [
   'schema_checksums',
 ];
 
-/** Returns the migrations of this version, in order. `checksum`: SHA-256 of the file, in hexadecimal. */
+/** Returns the migrations of this version, in order. */
 export async function readMigrations(): Promise<MigrationFile[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   return Promise.all(
@@ -28,6 +38,7 @@ export async function readMigrations(): Promise<MigrationFile[]> {
         name: file.replace(/\.sql$/, ''),
         text,
         checksum: createHash('sha256').update(text).digest('hex'),
+        isExpand: EXPAND.test(text),
       };
     }),
   );
@@ -36,6 +47,8 @@ export async function readMigrations(): Promise<MigrationFile[]> {
 export type SchemaHistory = {
   /** Ran on this database but unknown to this version: a newer version has used the database. */
   unknown: string[];
+  /** Whether this version works on the schema all the same: each unknown migration only expanded it. */
+  toleratesUnknown: boolean;
   /** Ran on this database with another text than this version's. */
   changed: string[];
   /** Ran on this database before checksums were recorded. */
@@ -52,12 +65,14 @@ export async function compareHistory(
   const applied = await appliedMigrations(db);
   const ran = new Set(applied.map(({ name }) => name));
   const byName = new Map(files.map((file) => [file.name, file]));
+  const unknown = applied.filter(({ name }) => !byName.has(name));
   const known = applied.flatMap(({ name, checksum }) => {
     const file = byName.get(name);
     return file ? [{ file, checksum }] : [];
   });
   return {
-    unknown: applied.filter(({ name }) => !byName.has(name)).map(({ name }) => name),
+    unknown: unknown.map(({ name }) => name),
+    toleratesUnknown: unknown.every(({ is_expand }) => is_expand),
     changed: known
       .filter(({ file, checksum }) => checksum !== null && checksum !== file.checksum)
       .map(({ file }) => file.name),
@@ -66,19 +81,25 @@ export async function compareHistory(
   };
 }
 
+type Applied = { name: string; checksum: string | null; is_expand: boolean };
+
 /** Returns the migrations that ran on this database, in order; none if it is empty. */
-export async function appliedMigrations(
-  db: QueryExecutorProvider,
-): Promise<{ name: string; checksum: string | null }[]> {
-  const { rows: found } = await sql<{ migrations: boolean; checksums: boolean }>`
+export async function appliedMigrations(db: QueryExecutorProvider): Promise<Applied[]> {
+  const { rows: found } = await sql<{ migrations: boolean; checksums: boolean; phases: boolean }>`
     select to_regclass('schema_migrations') is not null as migrations,
-           to_regclass('schema_checksums') is not null as checksums`.execute(db);
+           to_regclass('schema_checksums') is not null as checksums,
+           exists (select from pg_attribute where attrelid = to_regclass('schema_checksums')
+             and attname = 'is_expand') as phases`.execute(db);
   if (!found[0]?.migrations) return [];
   const checksum = found[0].checksums
     ? sql`(select checksum from schema_checksums c where c.name = m.name)`
     : sql`null::text`;
-  const { rows } = await sql<{ name: string; checksum: string | null }>`
-    select m.name, ${checksum} as checksum from schema_migrations m order by m.name`.execute(db);
+  const isExpand = found[0].phases
+    ? sql`coalesce((select is_expand from schema_checksums c where c.name = m.name), false)`
+    : sql`false`;
+  const { rows } = await sql<Applied>`
+    select m.name, ${checksum} as checksum, ${isExpand} as is_expand
+    from schema_migrations m order by m.name`.execute(db);
   return rows;
 }
 
@@ -96,6 +117,9 @@ export async function migrate<T>(
       name text constraint schema_checksums_name_pkey primary key,
       checksum text not null
     )`.execute(tx);
+  await sql`alter table schema_checksums add column if not exists is_expand boolean not null default false`.execute(
+    tx,
+  );
   await recordChecksums(tx, unrecorded);
   const migrator = new Migrator({
     db: tx,
@@ -118,6 +142,9 @@ const toMigration = (file: MigrationFile): Migration => ({
 });
 
 async function recordChecksums(db: QueryExecutorProvider, files: readonly MigrationFile[]): Promise<void> {
-  for (const { name, checksum } of files)
-    await sql`insert into schema_checksums (name, checksum) values (${name}, ${checksum})`.execute(db);
+  for (const { name, checksum, isExpand } of files)
+    await sql`
+      insert into schema_checksums (name, checksum, is_expand) values (${name}, ${checksum}, ${isExpand})`.execute(
+      db,
+    );
 }
