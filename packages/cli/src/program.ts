@@ -24,7 +24,7 @@ async function createProgram(host: Host, names: readonly string[]): Promise<Prog
 
 const overview = [
   '`castellan help <command>` explains a command.',
-  'Settings of the service are environment variables: docs/configuration.md.',
+  'Settings of the service are environment variables: docs/configuration.md. More: docs/operate/command-line.md.',
 ].join('\n');
 
 async function declareEntry(target: Program, { summary, load }: Entry, host: Host): Promise<void> {
