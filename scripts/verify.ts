@@ -49,6 +49,7 @@ const steps: [name: string, command: Command][] = [
   ['generated: tables', [node, 'scripts/gen-tables.ts', '--check']],
   ['generated: import rules', [node, 'scripts/gen-import-rules.ts', '--check']],
   ['generated: configuration', [node, 'scripts/gen-configuration.ts', '--check']],
+  ['generated: commands', [node, 'scripts/gen-command-line.ts', '--check']],
   ['generated: OpenAPI', [node, 'scripts/gen-openapi.ts', '--check']],
   ['generated: SDK types', [node, 'scripts/gen-sdk.ts', '--check']],
   ['generated: errors, audit actions', [node, 'scripts/gen-catalogues.ts', '--check']],

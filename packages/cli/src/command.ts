@@ -62,6 +62,9 @@ export class Failure extends Error {
   }
 }
 
+/** The name by which the scripts of `castellan completion` ask for candidates. */
+export const COMPLETE = '__complete';
+
 export const yes = { flags: '--yes', help: 'Do not ask for confirmation.' } as const satisfies Option;
 
 /** Returns the value of an option that takes a text. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COMPLETE } from './completion.ts';
+import { COMPLETE } from './command.ts';
 import { run } from './program.ts';
 
 async function completed(...words: string[]): Promise<string[]> {

@@ -3,9 +3,6 @@ import type { Option, Command as Program } from 'commander';
 import { readProfiles } from './api/profiles.ts';
 import type { Call } from './command.ts';
 
-/** The name by which the scripts of `castellan completion` ask. */
-export const COMPLETE = '__complete';
-
 /** Returns the candidates that begin with the last word; none where only a file or a text of the user fits. */
 export async function candidates(
   program: Program,

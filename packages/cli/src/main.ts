@@ -1,7 +1,6 @@
 // The command line: runs the command, and prints errors with an exit code.
 // Only this file reads process.env. It must not load the server.
 import { readFileSync } from 'node:fs';
-import { printableLines } from './api/text.ts';
 import { Failure, UsageError } from './command.ts';
 import { run } from './program.ts';
 
@@ -19,6 +18,7 @@ export async function main(): Promise<void> {
     await run({ environment: process.env, print }, process.argv.slice(2), version());
   } catch (error) {
     process.exitCode = exitCodeOf(error);
+    const { printableLines } = await import('./api/text.ts');
     // A command that has printed its answer fails without a message.
     if (!(error instanceof Failure && error.message === ''))
       process.stderr.write(`castellan: ${printableLines(describe(error))}\n`);

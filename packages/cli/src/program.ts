@@ -1,9 +1,8 @@
 // Builds the parser from the declarations. Messages of the parser become those of a UsageError.
 // Only the commands below the name on the command line are loaded and declared.
 import { Argument, Command as CommanderCommand, CommanderError, Option } from 'commander';
-import { type Call, type CommandGroup, type Declaration, UsageError } from './command.ts';
+import { type Call, COMPLETE, type CommandGroup, type Declaration, UsageError } from './command.ts';
 import { commands, type Entry } from './commands.ts';
-import { COMPLETE, candidates } from './completion.ts';
 
 type Program = CommanderCommand;
 type Host = Pick<Call, 'environment' | 'print'>;
@@ -25,7 +24,7 @@ async function createProgram(host: Host, names: readonly string[]): Promise<Prog
 const overview = [
   'Without a command, castellan runs the service.',
   '`castellan help <command>` explains a command.',
-  'Settings of the service are environment variables: docs/configuration.md.',
+  'Settings of the service are environment variables: docs/configuration.md. More: docs/operate/command-line.md.',
 ].join('\n');
 
 async function declareEntry(target: Program, { summary, load }: Entry, host: Host): Promise<void> {
@@ -111,6 +110,7 @@ export async function run(host: Host, given: readonly string[], version: string)
 
 async function complete(host: Host, words: readonly string[]): Promise<void> {
   const names = words[0] === 'help' ? words.slice(1) : words;
+  const { candidates } = await import('./completion.ts');
   const program = await createProgram(host, names.slice(0, 1));
   const found = await candidates(program, names, host.environment);
   if (found.length > 0) host.print(found.join('\n'));

@@ -89,6 +89,7 @@ describe('users', () => {
     assert.match(refused.error, /is not active\. No mail was sent/);
     await ok('user', 'activate', email);
     await ok('user', 'unlock', email);
+    assert.match(await ok('user', 'reset-password', email, '--dry-run'), /POST .+password-reset\/request/);
     await ok('user', 'reset-password', email);
     assert.match((await service.mailTo(email, 1)).text, /\/reset#token=/);
     assert.equal(service.mails().length, mails + 1);
@@ -161,10 +162,7 @@ describe('users', () => {
       '',
     ]);
     const { code, error, out } = await cli(['user', 'create', '--from', path, '--json']);
-    assert.deepEqual(
-      [code, error],
-      [1, '4 of 6 rows were refused and changed nothing: 2, 3, 5, 6. The others were carried out.'],
-    );
+    assert.deepEqual([code, error], [1, '4 of 6 rows failed: 2, 3, 5, 6. The others were carried out.']);
     const verdicts = lines(out);
     assert.deepEqual(
       verdicts.map(({ row, ok, code }) => [row, ok, code]),
@@ -266,7 +264,7 @@ describe('roles, permissions and groups', () => {
     assert.equal(code, 1);
     assert.deepEqual(
       out.split('\n').map((line) => line.slice(0, 14)),
-      ['row 1: refused', 'row 2: Day: 1 ', 'row 3: refused', 'row 4: refused'],
+      ['row 1: failed:', 'row 2: Day: 1 ', 'row 3: failed:', 'row 4: failed:'],
     );
     const names = async (role: string) =>
       (await json('role', 'get', role)).data.permissions.map(({ name }: { name: string }) => name);
@@ -284,6 +282,9 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     const again = await cli(['key', 'create', 'Shop', 'web-2', '--to', path]);
     assert.deepEqual([again.code, again.error], [2, `--to ${path}: the file exists. No key was created.`]);
     assert.equal((await json('key', 'list', 'Shop')).data.length, 1);
+    const unmade = join(folder, 'unmade.key');
+    assert.equal((await cli(['key', 'create', 'Shop', 'x', '--expires', 'soon', '--to', unmade])).code, 1);
+    await assert.rejects(stat(unmade), { code: 'ENOENT' });
     const own = { CASTELLAN_API_KEY: '', CASTELLAN_API_KEY_FILE: path };
     const denied = await cli(['user', 'list'], own);
     assert.equal(denied.code, 4);

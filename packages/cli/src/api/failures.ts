@@ -35,7 +35,9 @@ function adviceOn({ status, code, body, retryAfterMs }: CastellanError, url: str
     return `Nothing was changed. The service account of the API key needs the permission ${body.required_permission}.`;
   if (status === 412)
     return 'Nothing was changed. Somebody else has changed the record: read it again, then repeat the command.';
-  if (retryAfterMs !== null)
-    return `Nothing was changed. Repeat the command after ${Math.ceil(retryAfterMs / 1_000)} s.`;
-  return status >= 400 && status < 500 ? 'Nothing was changed.' : '';
+  if (status >= 500) return `A change may have been made: look before you repeat it.${waitFor(retryAfterMs)}`;
+  return status >= 400 ? `Nothing was changed.${waitFor(retryAfterMs)}` : '';
 }
+
+const waitFor = (ms: number | null): string =>
+  ms === null ? '' : ` The service asks to wait for ${Math.ceil(ms / 1_000)} s.`;

@@ -19,7 +19,7 @@ export const openRows = (path: string): Readable => (path === '-' ? process.stdi
 
 /**
  * Runs `work` for each row, in order; it returns a sentence and the id. Prints a verdict for each. Rejects with a Failure
- * if a row was refused. Stops at a failure that every later row would have: no answer, or a key that is not live.
+ * if a row failed. Stops at a failure that every later row would have: no answer, or a key that is not live.
  */
 export async function eachRow(
   call: Pick<Call, 'values' | 'print'>,
@@ -48,7 +48,7 @@ export async function eachRow(
   if (failed.length > 0)
     throw new Failure(
       1,
-      `${failed.length} of ${row} rows were refused and changed nothing: ${listed(failed)}. The others were carried out.`,
+      `${failed.length} of ${row} rows failed: ${listed(failed)}. The others were carried out.`,
     );
 }
 
@@ -101,7 +101,7 @@ function print(call: Pick<Call, 'values' | 'print'>, { isFinal: _, exitCode: __,
   call.print(
     call.values.json === true
       ? jsonText(verdict)
-      : printable(`row ${row}: ${ok ? '' : `refused${code === undefined ? '' : ` (${code})`}: `}${message}`),
+      : printable(`row ${row}: ${ok ? '' : `failed${code === undefined ? '' : ` (${code})`}: `}${message}`),
   );
 }
 

@@ -81,8 +81,8 @@ async function tail(api: Api): Promise<void> {
     }
     if (fresh.length > 0) printRows(fresh);
     const last = fresh.at(-1)?.timestamp;
+    // The times of the service, not those of this machine.
     if (last !== undefined) from = new Date(Date.parse(last) - OVERLAP_MS).toISOString();
-    else from ??= new Date(Date.now() - OVERLAP_MS).toISOString();
     await wait(seconds * 1_000);
   }
 }

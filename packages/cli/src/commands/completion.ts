@@ -1,6 +1,5 @@
 // `castellan completion`: the script that makes a shell complete commands, options and their values.
-import { argumentOf, type Declaration } from '../command.ts';
-import { COMPLETE } from '../completion.ts';
+import { argumentOf, COMPLETE, type Declaration } from '../command.ts';
 
 // The words that are typed reach the program as they are. A script that evaluated them would run `$(…)` in them.
 const scripts: Readonly<Record<string, string>> = {

@@ -1,12 +1,12 @@
 // `castellan key …`: the API keys of service accounts. A new key is shown once, or written to a file.
-import { open } from 'node:fs/promises';
-import type { ApiKey, NewApiKey } from '@castellan/sdk';
+import type { ApiKey } from '@castellan/sdk';
 import { change, destructiveOptions, dryRun, idempotency, report, retryOption } from '../api/changes.ts';
 import { type Api, apiOptions, overApi } from '../api/connection.ts';
 import { serviceAccountId } from '../api/names.ts';
+import { fileOption, handOver } from '../api/new-key.ts';
 import { type Column, tableOf } from '../api/output.ts';
 import { nameArgument } from '../api/standard.ts';
-import { jsonText, printable } from '../api/text.ts';
+import { jsonText } from '../api/text.ts';
 import {
   argumentOf,
   type CommandGroup,
@@ -36,48 +36,10 @@ function stateOf({ revoked_at, expires_at }: ApiKey): string {
   return expires_at !== null && Date.parse(expires_at) <= Date.now() ? 'expired' : 'live';
 }
 
-const fileOption: Option = {
-  flags: '--to <file>',
-  help: 'Write the key to this new file, which only you can read, instead of printing it.',
-};
 const expiryOption: Option = {
   flags: '--expires <time>',
   help: 'When it ends, such as 2027-01-01T00:00:00Z.',
 };
-
-/** Reserves the file before the key is made, because the service shows the key only once. */
-async function deliver(api: Api, make: () => Promise<{ result: { data: NewApiKey } } | null>): Promise<void> {
-  const file = optionOf(api.call, 'to');
-  const handle = file === undefined || api.call.values['dry-run'] === true ? undefined : await reserve(file);
-  try {
-    const answer = await make();
-    if (!answer) return;
-    const { key: text, ...shown } = answer.result.data;
-    if (text === undefined)
-      throw new Failure(
-        1,
-        `the key ${shown.prefix} was created by an earlier request, and is shown only once. Rotate it to get another.`,
-      );
-    await handle?.writeFile(`${text}\n`);
-    if (api.call.values.json === true)
-      api.call.print(jsonText({ ...answer.result, data: handle ? shown : answer.result.data }, 2));
-    else api.call.print(handle ? `Key ${shown.prefix} is in ${printable(String(file))}.` : text);
-    if (!handle && api.call.values.json !== true)
-      process.stderr.write('This is the only time that the key is shown. Keep it secret.\n');
-  } finally {
-    await handle?.close();
-  }
-}
-
-async function reserve(file: string) {
-  try {
-    return await open(file, 'wx', 0o600);
-  } catch (error) {
-    throw new UsageError(
-      `--to ${file}: ${Object(error).code === 'EEXIST' ? 'the file exists' : Object(error).code}. No key was created.`,
-    );
-  }
-}
 
 /** Finds a key by id, prefix or name. Only live keys are found by name. */
 async function keyOf(api: Api, service_account_id: string): Promise<ApiKey> {
@@ -132,7 +94,7 @@ export const declaration: CommandGroup = {
           permissions: permissions.length === 0 ? null : permissions,
         };
         const path = { service_account_id: await accountOf(api) };
-        await deliver(api, () =>
+        await handOver(api, () =>
           change(api, 'POST /api/v1/service-accounts/{service_account_id}/keys', {
             path,
             body,
@@ -164,7 +126,7 @@ export const declaration: CommandGroup = {
           ...(overlap === undefined ? {} : { overlap_seconds: Number(overlap) }),
           ...(expires_at === undefined ? {} : { expires_at }),
         };
-        await deliver(api, () =>
+        await handOver(api, () =>
           change(api, 'POST /api/v1/service-accounts/{service_account_id}/keys/{key_id}/rotate', {
             path: { service_account_id, key_id: id },
             body,

@@ -4,7 +4,7 @@ import { type Api, apiOptions, overApi } from '../../api/connection.ts';
 import { roleIds } from '../../api/names.ts';
 import { eachRow, fromOption, openRows, type Row, textIn, textsIn } from '../../api/rows.ts';
 import { sendPasswordLink, unknownPassword } from '../../api/users.ts';
-import { type Command, listOf, type Option, optionOf, UsageError } from '../../command.ts';
+import { type Command, Failure, listOf, type Option, optionOf, UsageError } from '../../command.ts';
 import { readPassword } from '../../password-input.ts';
 import { nameOptions } from './arguments.ts';
 
@@ -73,9 +73,10 @@ async function invite(api: Api, row: Row): Promise<{ message: string; id?: strin
     await sendPasswordLink(api, email);
   } catch (error) {
     // The account is there, and only the mail is missing.
-    throw Object.assign(Object(error), {
-      message: `${email} was created, but not mailed: ${Object(error).message} Mail the link with \`castellan user reset-password ${email}\`.`,
-    });
+    throw new Failure(
+      1,
+      `${email} was created, but not mailed: ${Object(error).message} Mail the link with \`castellan user reset-password ${email}\`.`,
+    );
   }
   return { message: `${email} created; a link to set the password is on its way`, id, answer };
 }

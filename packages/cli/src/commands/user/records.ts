@@ -5,6 +5,7 @@ import {
   changeOptions,
   destructiveOptions,
   ifVersion,
+  isDryRun,
   report,
   versionOf,
   versionOption,
@@ -162,10 +163,14 @@ export const records: Readonly<Record<string, Command>> = {
   'reset-password': {
     summary: 'Mail a link with which a user sets a new password.',
     arguments: [user],
-    options: apiOptions,
+    options: [...changeOptions, ...apiOptions],
     details: ['The present password and the sessions stay until the link is used.'],
     run: overApi(async (api) => {
       const email = await emailOf(api, await userOf(api));
+      if (isDryRun(api)) {
+        await change(api, 'POST /api/v1/auth/password-reset/request', { body: { email } });
+        return;
+      }
       await sendPasswordLink(api, email);
       if (api.call.values.json === true) api.call.print(jsonText({ email }));
       else api.call.print('If the account can sign in, a link is on its way.');
