@@ -1,3 +1,4 @@
+-- Phase: expand
 -- Sending the audit log to a system outside. A queue and not a cursor: docs/decisions/0017-audit-sink.md.
 
 -- While there is a row, new entries are queued. The first instance with AUDIT_SINK creates it.

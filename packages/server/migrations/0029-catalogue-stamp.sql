@@ -1,3 +1,4 @@
+-- Phase: expand
 -- Telling readers whether a list of roles, permissions or groups has changed, without reading the list.
 
 -- The stamp of authz_version covers names, descriptions and permissions of roles. This one covers the other fields of the

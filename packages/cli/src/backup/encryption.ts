@@ -130,7 +130,8 @@ export function encryptionOf(start: Buffer): { encryption: Encryption; recipient
   const text = start.toString('latin1');
   if (!text.startsWith(opening)) return { encryption: 'none', recipients: 0 };
   const header = text.slice(0, Math.max(0, text.indexOf('\n--- ')));
-  const kinds = [...header.matchAll(/\n-> (\S+)/g)].map(([, kind]) => kind);
+  // Other programs may add lines without a meaning, so that readers learn to skip what they do not know.
+  const kinds = [...header.matchAll(/\n-> (?!\S*-grease\b)(\S+)/g)].map(([, kind]) => kind);
   return { encryption: kinds.includes('scrypt') ? 'passphrase' : 'recipients', recipients: kinds.length };
 }
 

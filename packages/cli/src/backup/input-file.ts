@@ -78,7 +78,10 @@ async function* bytesOf(file: FileHandle): AsyncGenerator<Buffer> {
 }
 
 async function openTwiceReadable(path: string, stdin: Readable): Promise<FileHandle> {
-  if (path === '-') return spool(stdin);
+  if (path === '-') {
+    if ('isTTY' in stdin && stdin.isTTY) throw new Error('standard input is a terminal.');
+    return spool(stdin);
+  }
   const file = await open(path, 'r');
   const facts = await file.stat();
   if (facts.isFile()) return file;

@@ -51,6 +51,8 @@ async function publish(partial: string, path: string, overwrite: boolean): Promi
       requireFree(path, false);
       return rename(partial, path);
     });
+  // Windows cannot open a folder.
+  if (process.platform === 'win32') return;
   const folder = await open(dirname(path), 'r');
   try {
     await folder.sync();

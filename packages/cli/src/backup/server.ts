@@ -28,7 +28,7 @@ export async function onServer<T>(
   const settings = loadSettings(call.environment);
   const log = createLog(settings.logLevel, { write: (line) => void process.stderr.write(line) });
   const interruption = new AbortController();
-  const interrupt = (): void => interruption.abort(new Error('interrupted. Nothing was changed.'));
+  const interrupt = (): void => interruption.abort(new Error('interrupted.'));
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, interrupt);
   try {

@@ -1,6 +1,5 @@
 // Restores a backup into an empty database, in one transaction: the database is restored completely, or stays empty. A start
 // that comes meanwhile waits for the start lock, and then finds the restored database.
-import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import {
   BackupError,
@@ -91,8 +90,6 @@ export async function restoreDatabase(
         });
         const migrated = await migrate(tx, await readMigrations(), []);
         const ended = await settleRestored(tx, options.log, options, header.created_at);
-        // Statistics, without which the first statements would be planned for empty tables.
-        await sql`analyze`.execute(tx);
         return { ...loaded, ...ended, migrated };
       });
   } finally {

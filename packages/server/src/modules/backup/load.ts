@@ -22,6 +22,20 @@ export type Loaded = {
 };
 
 /**
+ * Lets PostgreSQL end the transaction a second after this process was killed, also within a long statement, so that the next
+ * attempt need not wait. Some systems of servers do not support it.
+ */
+async function endWithClient(client: ClientBase): Promise<void> {
+  await client.query('savepoint client_check');
+  try {
+    await client.query(`set local client_connection_check_interval = '1s'`);
+    await client.query('release savepoint client_check');
+  } catch {
+    await client.query('rollback to savepoint client_check');
+  }
+}
+
+/**
  * `onBytes` receives the length of each piece of rows. Throws a BackupError if the tables of the backup are not those of its
  * schema. The caller then rolls back.
  */
@@ -31,6 +45,7 @@ export async function loadTables(
   onBytes: (table: string, bytes: number) => void,
 ): Promise<Loaded> {
   await client.query(transactionSettings);
+  await endWithClient(client);
   const tables = new Map((await readTables(client)).map((table) => [table.name, table]));
   const obstacles = await readLoadObstacles(client);
   for (const { drop } of obstacles) await client.query(drop);
@@ -61,12 +76,18 @@ export async function loadTables(
   for (const { create } of obstacles.toReversed()) await client.query(create);
   for (const { name } of tables.values())
     await client.query(`alter table ${escapeIdentifier(name)} enable trigger user`);
+  // Without statistics, the first statements would be planned for empty tables.
+  await client.query(`analyze ${namesOf([...tables.values()])}`);
   return loaded;
 }
 
 function requireSameColumns({ name, columns }: TableInfo, found: readonly string[]): void {
-  const differ = columns.length !== found.length || columns.some((column) => !found.includes(column));
-  if (differ) throw damaged(`the columns of ${name} are not those of its schema`);
+  const differing = [
+    ...columns.filter((column) => !found.includes(column)),
+    ...found.filter((column) => !columns.includes(column)),
+  ];
+  if (differing.length > 0 || columns.length !== found.length)
+    throw damaged(`the columns of ${name} are not those of its schema (${differing.join(', ')})`);
 }
 
 /** Reads the rest of a table without using it. */
