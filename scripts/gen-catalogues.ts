@@ -72,7 +72,8 @@ client sent. Besides these, there are the metrics of the process that
 [prom-client](https://github.com/siimon/prom-client#default-metrics) adds: processor time, memory, file descriptors, garbage
 collection, and the delay of the event loop (\`nodejs_eventloop_lag_p99_seconds\`).
 
-Each instance counts for itself since its start. Those of the whole database are the same in each instance: use \`max\`, not
+Each instance counts for itself since its start, and so does each of its workers, if it has several: then every sample has
+the label \`worker\`. Those of the whole database are the same in each instance: use \`max\`, not
 \`sum\`, for \`castellan_users\`, \`castellan_sessions_live\` and \`castellan_mails_waiting\`.
 
 Generated from \`packages/server/src/metrics\` by \`npm run gen\`.

@@ -10,7 +10,6 @@ import { reloadKeys } from './modules/sessions/key-reload.ts';
 import { isAssignableRole } from './modules/users/service.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
 import { createScheduler } from './platform/jobs/scheduler.ts';
-import type { MetricsServer } from './platform/metrics/server.ts';
 import { errorCode } from './platform/unknown-values.ts';
 import { explainWait } from './start/failure.ts';
 import { type Foundation, type FoundationOptions, openFoundation, prepare } from './start/foundation.ts';
@@ -98,11 +97,11 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   const app = await buildApp(deps);
   const stopping = new AbortController();
   let keyReload: ReturnType<typeof reloadKeys> | undefined;
-  let metrics: MetricsServer | null = null;
+  let endMetrics: (() => Promise<void>) | null = null;
 
   const release = async (): Promise<void> => {
     keyReload?.stop();
-    await metrics?.close();
+    await endMetrics?.();
     await scheduler.stop();
     await foundation.close();
   };
@@ -110,7 +109,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   const listen = () =>
     app.listen({ host: settings.host, port: settings.port, ...(sharesPort ? { reusePort: true } : {}) });
   try {
-    metrics = await startMetrics({ deps, scheduler, server: app.server });
+    endMetrics = await startMetrics({ deps, scheduler, server: app.server, isWorker: sharesPort });
     if (!options.listensWhenReady) {
       // Otherwise another instance on this port would get a part of the connections.
       if (sharesPort) await probePort(settings.host, settings.port);

@@ -1,37 +1,27 @@
-// Writes the metrics as the text of Prometheus. Only this file loads prom-client, and it is loaded only if METRICS_ADDRESS
-// is set.
-import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import type { Exposition } from '../platform/metrics/server.ts';
+// Collects the samples of every metric. Loaded only if METRICS_ADDRESS is set.
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Definition, Sample, Snapshot } from './definition.ts';
 import { definitions } from './definitions.ts';
+import type { Collected } from './text.ts';
 
-/** Returns a function that writes every metric. It calls `snapshot` once for each text. */
-export function createExporter(snapshot: () => Promise<Snapshot>): () => Promise<Exposition> {
+/** Returns a function that collects every metric. It calls `snapshot` once each time. */
+export function createCollector(snapshot: () => Promise<Snapshot>): () => Promise<Collected[]> {
   const ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });
   return async () => {
     const now = await snapshot();
-    // A registry for each text, so that two scrapes at once do not mix their samples.
-    const ours = new Registry();
-    for (const definition of definitions) ours.registerMetric(metricOf(definition, now));
-    return {
-      contentType: ours.contentType,
-      text: `${await ours.metrics()}\n${await ofProcess.metrics()}`,
-    };
+    const own = definitions.map((definition) => {
+      const { name, help, type } = definition;
+      const values = type === 'histogram' ? histogramValues(definition, now) : definition.read(now);
+      return { name, help, type, values };
+    });
+    // Its type of `type` is an enum, and its values are names.
+    const others = (await ofProcess.getMetricsAsJSON()) as unknown as Collected[];
+    return [...own, ...others];
   };
 }
 
 type Value = Sample & { metricName?: string };
-
-/**
- * Returns what a registry writes. The classes of prom-client would copy each number into a map of labels, and their
- * histogram takes no numbers that were counted elsewhere.
- */
-function metricOf(definition: Definition, snapshot: Snapshot): Metric {
-  const { name, help, type } = definition;
-  const values = type === 'histogram' ? histogramValues(definition, snapshot) : definition.read(snapshot);
-  return { name, help, type, get: async () => ({ name, help, type, values }) } as unknown as Metric;
-}
 
 function histogramValues(
   { name, read }: Extract<Definition, { type: 'histogram' }>,

@@ -22,6 +22,8 @@ const MAX_WRITE_BYTES = 65_536;
 
 export type LogOutput = {
   write(line: string): void;
+  /** Returns the bytes that are buffered; infinite once the output is closed for good. */
+  unwritten(): number;
   /** Writes the buffered lines, for at most a second. Call it at the end of the process. */
   finish(): void;
 };
@@ -92,6 +94,7 @@ export function openOutput(fd = 1): LogOutput {
       }
       if (state === 'gathering' && texts.length > 1) next();
     },
+    unwritten: () => (state === 'closed' ? Number.POSITIVE_INFINITY : unwritten),
     finish() {
       // The chunk that a thread is writing is left to that thread.
       const left = Buffer.from(texts.join(''));

@@ -49,17 +49,19 @@ function traceOfLine(): object {
   return traceId === undefined ? {} : { trace_id: traceId };
 }
 
-const outputs = new WeakMap<Logger, pino.DestinationStream>();
+type Destination = pino.DestinationStream & { unwritten?: () => number };
+
+const outputs = new WeakMap<Logger, Destination>();
 
 /** Returns where a log that `createLog` created writes its lines. */
-export function outputOf(log: Logger): pino.DestinationStream {
+export function outputOf(log: Logger): Destination {
   const output = outputs.get(log);
   if (!output) throw new TypeError('not a log of createLog');
   return output;
 }
 
 /** Creates a log. Default destination: standard output. */
-export function createLog(level: string, destination?: pino.DestinationStream): Logger {
+export function createLog(level: string, destination?: Destination): Logger {
   const options: pino.LoggerOptions = {
     level,
     base: null,

@@ -3,7 +3,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { listenForScrapes } from '../metrics/listen.ts';
+import { createJointExposition } from '../metrics/workers.ts';
 import { type Logger, outputOf } from '../platform/log.ts';
+import type { MetricsServer } from '../platform/metrics/server.ts';
 import type { Settings } from '../settings.ts';
 import type { Announcer } from './announcer.ts';
 import { stopOnSignals } from './stop-signals.ts';
@@ -41,11 +44,12 @@ export function supervise({
   isTerminal,
   fail,
 }: SupervisorOptions): void {
-  const running = new Map<ChildProcess, { readyAt: number | undefined }>();
+  const running = new Map<ChildProcess, Running>();
   const lastLines = new Set<Promise<unknown>>();
   // With PORT=0, the first worker chooses.
   let port: number | undefined;
   let shortLives = 0;
+  let metrics: MetricsServer | undefined;
   let isStopping = false;
   let hasFailed = false;
 
@@ -59,7 +63,7 @@ export function supervise({
       },
       stdio: ['inherit', isTerminal ? 'inherit' : 'pipe', 'inherit', 'ipc'],
     });
-    running.set(worker, { readyAt: undefined });
+    running.set(worker, { number: freeNumber(), readyAt: undefined });
     const { stdout, pid } = worker;
     if (stdout) {
       const read = passLines(stdout, (lines) => outputOf(log).write(lines)).finally(() =>
@@ -74,12 +78,21 @@ export function supervise({
     });
     worker.on('message', (message) => {
       if (!isWorkerReport(message)) return;
-      running.set(worker, { readyAt: performance.now() });
+      const known = running.get(worker);
+      if (known) known.readyAt = performance.now();
       port ??= message.port;
       if (kind === 'first') for (let more = 1; more < settings.workers; more += 1) start('later');
       else log.debug({ worker: pid }, 'a worker is ready');
     });
     worker.once('exit', (code, signal) => ended(worker, code, signal));
+  };
+
+  /** Returns the lowest number that no running worker has, so that a successor continues the metrics of its number. */
+  const freeNumber = (): number => {
+    const taken = new Set([...running.values()].map(({ number }) => number));
+    let number = 1;
+    while (taken.has(number)) number += 1;
+    return number;
   };
 
   const ended = (worker: ChildProcess, code: number | null, signal: string | null): void => {
@@ -110,6 +123,7 @@ export function supervise({
       return exit;
     });
     await Promise.all(exits);
+    await metrics?.close();
     await Promise.race([Promise.all(lastLines), wait(LAST_LINES_MS)]);
   };
 
@@ -126,8 +140,23 @@ export function supervise({
       for (const worker of running.keys()) worker.kill('SIGKILL');
     },
   });
-  start('first');
+  if (!settings.metricsAddress) {
+    start('first');
+    return;
+  }
+  const expose = createJointExposition(() =>
+    [...running].map(([worker, { number }]) => [String(number), worker] as const),
+  );
+  listenForScrapes(settings.metricsAddress, { expose, log }).then(
+    (listening) => {
+      metrics = listening;
+      start('first');
+    },
+    (error: unknown) => fail('Castellan cannot start.', error),
+  );
 }
+
+type Running = { number: number; readyAt: number | undefined };
 
 /** Passes on whole lines. Resolves at the end of the stream. */
 async function passLines(stream: NodeJS.ReadableStream, write: (lines: string) => void): Promise<void> {

@@ -6,6 +6,7 @@ import { ABSENT_ID } from '@castellan/testing/http/fixture';
 import { createLog } from '../../src/platform/log.ts';
 import type { SamplerName } from '../../src/platform/tracing/settings.ts';
 import { createTracing, type Tracing } from '../../src/platform/tracing/tracing.ts';
+import { traceJob } from '../../src/traced.ts';
 import { attributesOf, type Span, startCollector } from './collector.ts';
 
 const THEIR_TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -59,7 +60,6 @@ test('a request is a trace down to its statements, hashes and mails; log lines n
   assert.equal(line?.trace_id, absent.traceId);
   assert.equal(named('GET no route').length, 1);
   assert.ok(named('send mail').length > 0);
-  assert.ok(named('job session-rows').length > 0);
 
   const sent = collector.requests.map(({ text }) => text).join('');
   assert.doesNotMatch(
@@ -74,14 +74,14 @@ test('a request is a trace down to its statements, hashes and mails; log lines n
 async function spansOf(
   sampler: SamplerName,
   ratio: number,
-  ask: (tracing: Tracing) => void,
+  ask: (tracing: Tracing) => unknown,
 ): Promise<Span[]> {
   const own = await startCollector({ after });
   const tracing = createTracing(
     { endpoint: `${own.url}/`, headers: {}, serviceName: 'test', sampler, ratio },
     createLog('silent'),
   );
-  ask(tracing);
+  await ask(tracing);
   await tracing.stop();
   return own.spans;
 }
@@ -110,6 +110,30 @@ test('a stranger chooses neither the trace nor whether it is kept; a trusted pee
     roots.map(({ parentSpanId }) => parentSpanId),
     broken.map(() => undefined),
   );
+});
+
+test('a run of a job is a trace of its own, with its statements; a failure has a code and no message', async () => {
+  const spans = await spansOf('always_on', 1, (tracing) => {
+    const end = (error?: Error) => async () => {
+      tracing.watch('delete sessions')(error);
+      if (error) throw error;
+    };
+    const failure = Object.assign(new Error('Key (email)=(a@example.com) exists'), { code: '23505' });
+    return Promise.allSettled([
+      traceJob('clean-up', end(), tracing)(),
+      traceJob('user-marks', end(failure), tracing)(),
+    ]);
+  });
+  for (const [name, code] of [
+    ['job clean-up', undefined],
+    ['job user-marks', '23505'],
+  ]) {
+    const job = spans.find((span) => span.name === name);
+    const statement = spans.find(({ parentSpanId }) => parentSpanId === job?.spanId);
+    assert.equal(statement?.name, 'delete sessions');
+    for (const span of [job, statement]) assert.equal(span && attributesOf(span)['error.type'], code);
+  }
+  assert.doesNotMatch(JSON.stringify(spans), /example\.com/);
 });
 
 test('a collector that refuses costs one warning and no memory; a dead one does not hold up a stop', async () => {

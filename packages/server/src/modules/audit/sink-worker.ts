@@ -24,7 +24,7 @@ const STAND_BY_MS = 5_000;
 // Backoff: 1 s, doubled up to 5 min, each shortened by up to a fifth.
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 300_000;
-/** While the sink is failing, the lease is renewed, so that instances do not take turns to ask it. */
+/** The lease is renewed so often, also while the sink is failing, so that instances do not take turns to ask it. */
 const MAX_PAUSE_MS = (LEASE_SECONDS * 1_000) / 3;
 // Longer than an attempt may take is not needed: an entry that is sent twice has the same id.
 const STOP_TIMEOUT_MS = 8_000;
@@ -38,15 +38,20 @@ export function createSinkWorker({ db, log, sink }: { db: Db; log: Logger; sink:
   let running: Promise<void> | undefined;
   let failuresInARow = 0;
   let pausedUntil = 0;
+  let renewAt = 0;
   let batchSize = MAX_BATCH;
   let isUnreachable = false;
 
   /** Sends one batch. Returns the milliseconds until the next. */
   async function round(): Promise<number> {
-    if (!(await takeLease(db, sender))) return STAND_BY_MS;
+    if (performance.now() >= renewAt) {
+      if (!(await takeLease(db, sender))) return STAND_BY_MS;
+      renewAt = performance.now() + MAX_PAUSE_MS;
+    }
     const pauseMs = pausedUntil - performance.now();
     if (pauseMs > 0) return Math.min(pauseMs, MAX_PAUSE_MS);
     const queued = await findQueued(db, batchSize);
+    if (queued.length === 0) return POLL_MS;
     const entries = queued.flatMap(({ entry }) => (entry ? [entry] : []));
     if (entries.length > 0 && !(await offer(entries))) return 0;
     await deleteQueued(
@@ -93,6 +98,7 @@ export function createSinkWorker({ db, log, sink }: { db: Db; log: Logger; sink:
       } catch (error) {
         if (!isUnreachable) log.warn({ err: error }, 'the queue of the audit sink cannot be read');
         isUnreachable = true;
+        renewAt = 0;
         pauseMs = STAND_BY_MS;
       }
       await wait(pauseMs, undefined, { ref: false, signal: stopping.signal }).catch(() => undefined);

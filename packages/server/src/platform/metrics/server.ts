@@ -46,6 +46,7 @@ export async function serveMetrics(
   if ('path' in address) await removeStaleSocket(address.path);
   await listen(server, address);
   if ('path' in address) await chmod(address.path, SOCKET_MODE);
+  server.on('error', (error) => log.warn({ err: error }, 'metrics: a connection was not accepted'));
   const listening = server.address();
   return {
     port: typeof listening === 'object' && listening !== null ? listening.port : null,

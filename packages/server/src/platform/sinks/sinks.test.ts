@@ -11,6 +11,7 @@ import { createServer as createTls, type TLSSocket } from 'node:tls';
 import { portOf } from '@castellan/testing/ports';
 import { parseSinkAddress, parseSinkSecret } from './address.ts';
 import { SinkError, type SinkRecord } from './sink.ts';
+import { createStdoutSink } from './stdout.ts';
 import { createSyslogSink, syslogMessage } from './syslog.ts';
 import { createWebhookSink } from './webhook.ts';
 
@@ -102,6 +103,23 @@ test('a syslog message is one line of ASCII, whatever its values contain', () =>
     syslogMessage(record('1', { isFailure: false, name: '' }), ''),
     /^<109>1 \S+ - castellan \d+ - /,
   );
+});
+
+test('stdout: lines count once they are written; a blocked output keeps them waiting', async () => {
+  const lines: string[] = [];
+  let buffered = 0;
+  const output = { write: (line: string) => void lines.push(line), unwritten: () => buffered };
+  const sink = createStdoutSink(output, 'audit');
+  await sink.send([record('1')]);
+  const { content } = record('1');
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    [{ level: 'info', time: record('1').time, kind: 'audit', entry: content }],
+  );
+  buffered = Number.POSITIVE_INFINITY;
+  const refusal = sink.send([record('2')]);
+  await assert.rejects(refusal, /standard output is blocked or closed/);
+  assert.equal(lines.length, 1);
 });
 
 async function startTls(t: TestContext, serve: (socket: TLSSocket) => void): Promise<number> {

@@ -1,10 +1,32 @@
 // Writes records to the log's output, one JSON object a line, at any LOG_LEVEL.
-import type { Sink } from './sink.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { SEND_TIMEOUT_MS, type Sink, SinkError } from './sink.ts';
 
-/** `kind`: what distinguishes the lines from those of the log. Lines beyond the buffer of a blocked output are dropped. */
-export const createStdoutSink = (output: { write(line: string): void }, kind: string): Sink => ({
+type Output = {
+  write(line: string): void;
+  /** Buffered bytes; absent for an output without a buffer. */
+  unwritten?: () => number;
+};
+
+const LOOK_MS = 20;
+
+/**
+ * `kind`: what distinguishes the lines from those of the log. They count as received when they are written, because the
+ * buffer of a blocked output drops what exceeds it.
+ */
+export const createStdoutSink = ({ write, unwritten = () => 0 }: Output, kind: string): Sink => ({
   async send(records) {
+    if (unwritten() > 0) await written(unwritten);
     for (const { time, content } of records)
-      output.write(`${JSON.stringify({ level: 'info', time, kind, entry: content })}\n`);
+      write(`${JSON.stringify({ level: 'info', time, kind, entry: content })}\n`);
+    await written(unwritten);
   },
 });
+
+async function written(unwritten: () => number): Promise<void> {
+  const end = performance.now() + SEND_TIMEOUT_MS / 2;
+  while (unwritten() > 0) {
+    if (performance.now() > end) throw new SinkError('standard output is blocked or closed');
+    await wait(LOOK_MS, undefined, { ref: false });
+  }
+}
