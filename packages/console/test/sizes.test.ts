@@ -55,7 +55,7 @@ test('the pages of signed-out people load at most 80 KiB of scripts and 5 KiB of
 
 /** The pages that the router opens. */
 const pages = [
-  ...readFileSync(new URL('../src/app/router.tsx', import.meta.url), 'utf8').matchAll(
+  ...readFileSync(new URL('../src/app/page-files.ts', import.meta.url), 'utf8').matchAll(
     /import\('\.(\/pages\/[^']+)'\)/g,
   ),
 ].map(([, path = '']) => chunkOf(`app${path}`));

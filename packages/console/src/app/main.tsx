@@ -5,12 +5,13 @@ import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { client } from '../common/client.ts';
+import { clientOfApp } from '../common/first-reads.ts';
 import { language, markDocument } from '../common/language.ts';
 import './mantine.css';
 import './app.css';
 import { keepFocus } from './components/keep-focus.ts';
 import { queryClient } from './data/api.ts';
+import { OWN_PERMISSIONS } from './own-record.ts';
 import { Boot } from './shell/Boot.tsx';
 import { Pages } from './shell/Pages.tsx';
 import { loadTexts } from './text.ts';
@@ -37,7 +38,7 @@ createRoot(root).render(
         {/* On phones, the bars with what is not saved are at the bottom. */}
         <Notifications position={isPhone ? 'top-center' : 'bottom-right'} zIndex={300} />
         <QueryClientProvider client={queryClient}>
-          <CastellanProvider client={client} permissions="builtin" fallback={<Boot />}>
+          <CastellanProvider client={clientOfApp} permissions={OWN_PERMISSIONS} fallback={<Boot />}>
             <Pages />
           </CastellanProvider>
         </QueryClientProvider>

@@ -12,6 +12,8 @@ import { NotFound } from './components/NotFound.tsx';
 import { PageError } from './components/PageError.tsx';
 import { queryClient } from './data/api.ts';
 import { allPermissions, allRoles, fullRoles } from './data/catalogue.ts';
+import { pageFiles } from './page-files.ts';
+import { pageSizes } from './page-size.ts';
 import {
   choiceIn,
   dayIn,
@@ -20,7 +22,6 @@ import {
   momentIn,
   numberIn,
   optional,
-  pageSizes,
   parseSearch,
   stringifySearch,
   textIn,
@@ -69,7 +70,7 @@ const index = createRoute({
 });
 const overview = createRoute({
   ...page('/overview'),
-  component: lazyRouteComponent(() => import('./pages/overview/Overview.tsx'), 'Overview'),
+  component: lazyRouteComponent(pageFiles['/overview'], 'Overview'),
 });
 const users = createRoute({
   ...page('/users'),
@@ -86,11 +87,11 @@ const users = createRoute({
       user: uuidIn(given, 'user'),
       tab: choiceIn(given, 'tab', userTabs),
     }),
-  component: lazyRouteComponent(() => import('./pages/users/Users.tsx'), 'Users'),
+  component: lazyRouteComponent(pageFiles['/users'], 'Users'),
 });
 const newUser = createRoute({
   ...page('/users/new'),
-  component: lazyRouteComponent(() => import('./pages/users/NewUser.tsx'), 'NewUser'),
+  component: lazyRouteComponent(pageFiles['/users/new'], 'NewUser'),
 });
 const roles = createRoute({
   ...page('/roles'),
@@ -101,13 +102,13 @@ const roles = createRoute({
       permissions: choiceIn(given, 'permissions', ['none']),
       compare: textIn(given, 'compare'),
     }),
-  component: lazyRouteComponent(() => import('./pages/roles/Roles.tsx'), 'Roles'),
+  component: lazyRouteComponent(pageFiles['/roles'], 'Roles'),
 });
 const role = createRoute({
   ...page('/roles/$id'),
   validateSearch: (given: Given) =>
     optional({ q: textIn(given, 'q'), tab: choiceIn(given, 'tab', roleTabs) }),
-  component: lazyRouteComponent(() => import('./pages/roles/RolePage.tsx'), 'RolePage'),
+  component: lazyRouteComponent(pageFiles['/roles/$id'], 'RolePage'),
 });
 const matrix = createRoute({
   ...page('/matrix'),
@@ -124,7 +125,7 @@ const matrix = createRoute({
     void queryClient.prefetchQuery(allRoles);
     void queryClient.prefetchQuery(allPermissions());
   },
-  component: lazyRouteComponent(() => import('./pages/matrix/Matrix.tsx'), 'Matrix'),
+  component: lazyRouteComponent(pageFiles['/matrix'], 'Matrix'),
 });
 const roleGroups = createRoute({
   ...page('/role-groups'),
@@ -134,7 +135,7 @@ const roleGroups = createRoute({
       g: uuidIn(given, 'g'),
       tab: choiceIn(given, 'tab', ['roles', 'activity']),
     }),
-  component: lazyRouteComponent(() => import('./pages/role-groups/RoleGroups.tsx'), 'RoleGroups'),
+  component: lazyRouteComponent(pageFiles['/role-groups'], 'RoleGroups'),
 });
 const permissions = createRoute({
   ...page('/permissions'),
@@ -147,7 +148,7 @@ const permissions = createRoute({
       permission: uuidIn(given, 'permission'),
       tab: choiceIn(given, 'tab', ['access', 'activity']),
     }),
-  component: lazyRouteComponent(() => import('./pages/permissions/Permissions.tsx'), 'Permissions'),
+  component: lazyRouteComponent(pageFiles['/permissions'], 'Permissions'),
 });
 const access = createRoute({
   ...page('/access'),
@@ -158,7 +159,7 @@ const access = createRoute({
       other: uuidIn(given, 'other'),
       view: choiceIn(given, 'view', ['check', 'holders', 'compare']),
     }),
-  component: lazyRouteComponent(() => import('./pages/access/Access.tsx'), 'Access'),
+  component: lazyRouteComponent(pageFiles['/access'], 'Access'),
 });
 const sessions = createRoute({
   ...page('/sessions'),
@@ -169,7 +170,7 @@ const sessions = createRoute({
       address: textIn(given, 'address', MAX_NAME),
       older_than: momentIn(given, 'older_than'),
     }),
-  component: lazyRouteComponent(() => import('./pages/sessions/Sessions.tsx'), 'Sessions'),
+  component: lazyRouteComponent(pageFiles['/sessions'], 'Sessions'),
 });
 const audit = createRoute({
   ...page('/audit'),
@@ -185,7 +186,7 @@ const audit = createRoute({
       to: dayIn(given, 'to'),
       entry: textIn(given, 'entry'),
     }),
-  component: lazyRouteComponent(() => import('./pages/audit/Audit.tsx'), 'Audit'),
+  component: lazyRouteComponent(pageFiles['/audit'], 'Audit'),
 });
 const serviceAccounts = createRoute({
   ...page('/service-accounts'),
@@ -195,23 +196,20 @@ const serviceAccounts = createRoute({
       account: uuidIn(given, 'account'),
       tab: choiceIn(given, 'tab', accountTabs),
     }),
-  component: lazyRouteComponent(
-    () => import('./pages/service-accounts/ServiceAccounts.tsx'),
-    'ServiceAccounts',
-  ),
+  component: lazyRouteComponent(pageFiles['/service-accounts'], 'ServiceAccounts'),
 });
 const settings = createRoute({
   ...page('/settings'),
   validateSearch: (given: Given) => optional({ q: textIn(given, 'q') }),
-  component: lazyRouteComponent(() => import('./pages/settings/Settings.tsx'), 'Settings'),
+  component: lazyRouteComponent(pageFiles['/settings'], 'Settings'),
 });
 const account = createRoute({
   ...page('/account'),
-  component: lazyRouteComponent(() => import('./pages/account/Account.tsx'), 'Account'),
+  component: lazyRouteComponent(pageFiles['/account'], 'Account'),
 });
 const reference = createRoute({
   ...page('/reference'),
-  component: lazyRouteComponent(() => import('./pages/reference/Reference.tsx'), 'Reference'),
+  component: lazyRouteComponent(pageFiles['/reference'], 'Reference'),
 });
 
 export const router = createRouter({

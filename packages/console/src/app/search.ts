@@ -3,9 +3,6 @@
 
 export type Given = Readonly<Record<string, unknown>>;
 
-/** How many rows a page of a list can have. */
-export const pageSizes: readonly number[] = [25, 50, 100];
-
 export const parseSearch = (search: string): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(search));
 

@@ -6,14 +6,15 @@ import { markDocument } from '../common/language.ts';
 import { addressOf, pageSettings } from '../common/page-settings.ts';
 import './auth.css';
 import { mayHaveSession } from './client.ts';
+import { Login } from './pages/Login.tsx';
 import { loadTexts } from './text.ts';
 import { takeToken } from './token.ts';
 
 type Page = (props: { token: string | null }) => ReactElement;
 
-/** Each loads when it is opened. */
-const pages: Readonly<Record<string, () => Promise<Page>>> = {
-  '/login': async () => (await import('./pages/Login.tsx')).Login,
+/** Each loads when it is opened, except the first one that most people see. */
+const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
+  '/login': () => Login,
   '/register': async () => (await import('./pages/Register.tsx')).Register,
   '/check-email': async () => (await import('./pages/CheckEmail.tsx')).CheckEmail,
   '/verify-email': async () => (await import('./pages/VerifyEmail.tsx')).VerifyEmail,

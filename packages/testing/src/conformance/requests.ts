@@ -160,6 +160,8 @@ function arbitraryOf(schema: unknown, field: string, context: Context): Arbitrar
 
 const headerValues: Record<string, Arbitrary<string>> = {
   'If-Match': fc.constantFrom('*', '*', '*', '*', '"1"', '"2", "3"', 'W/"1"', 'nonsense', '"'),
+  // A star matches any response.
+  'If-None-Match': fc.constantFrom('*', '"1"', 'W/"1", W/"2"', 'nonsense', '"'),
   'Idempotency-Key': fc.oneof(
     { weight: 3, arbitrary: fc.uuid() },
     fc.constantFrom('one', 'two', 'x'.repeat(255), 'no key', 'x'.repeat(256)),

@@ -3,18 +3,10 @@ import { ActionIcon, NativeSelect } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { type ReactElement, useEffect } from 'react';
 import { formatNumber } from '../../common/format.ts';
-import { readPreference, writePreference } from '../../common/preferences.ts';
-import { pageSizes } from '../search.ts';
+import { writePreference } from '../../common/preferences.ts';
+import { pageSizes } from '../page-size.ts';
 import { t } from '../text.ts';
 import { announce } from './announce.ts';
-
-const DEFAULT_SIZE = 50;
-
-/** Returns the number of rows per page that the person has chosen. */
-export function preferredSize(): number {
-  const stored = readPreference('pageSize');
-  return pageSizes.find((size) => String(size) === stored) ?? DEFAULT_SIZE;
-}
 
 type Props = {
   page: number;

@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../common/client.ts';
+import { forgetFirst, takeFirst } from '../../common/first-reads.ts';
 import { isCode } from './errors.ts';
 import { acrossSessions } from './session-loss.ts';
 
@@ -39,7 +40,11 @@ export async function callVersioned<O extends Operation>(
   operation: O,
   input: InputOf<O>,
 ): Promise<Versioned<ResultOf<O>>> {
-  const { result, headers } = await acrossSessions(() => client.request(operation, input), input.signal);
+  if (!operation.startsWith('GET ')) forgetFirst();
+  const { result, headers } = await acrossSessions(
+    () => takeFirst(operation, input) ?? client.request(operation, input),
+    input.signal,
+  );
   return { result, etag: headers.get('etag') };
 }
 

@@ -18,6 +18,7 @@ import { ErrorAlert } from '../components/states.tsx';
 import { queryClient, readAgain } from '../data/api.ts';
 import { type Me, MeProvider } from '../data/me.tsx';
 import { sessionLoss } from '../data/session-loss.ts';
+import { rememberUserList } from '../first-list.ts';
 
 const Relogin = lazy(() => import('./Relogin.tsx').then(({ Relogin: Loaded }) => ({ default: Loaded })));
 
@@ -77,6 +78,9 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
       },
     [shownUser, held, reload],
   );
+  useEffect(() => {
+    if (me) rememberUserList(me.can);
+  }, [me]);
   if (goOn) return null;
   if (!me)
     return status === 'failed' ? (

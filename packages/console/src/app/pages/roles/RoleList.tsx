@@ -6,12 +6,13 @@ import { getRouteApi } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
 import { DataTable, type RowAction } from '../../components/DataTable.tsx';
 import { useTypedText } from '../../components/debounce.ts';
-import { Pager, preferredSize } from '../../components/Pager.tsx';
+import { Pager } from '../../components/Pager.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { keepingRows, reading } from '../../data/api.ts';
 import { type CountedRole, countedRoles } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
+import { preferredSize } from '../../page-size.ts';
 import { t } from '../../text.ts';
 import { useRoleColumns } from './role-columns.tsx';
 

@@ -9,6 +9,7 @@ import type { PreviewQuery } from '../../components/impact.tsx';
 import { call, callVersioned, keepingRows, reading, readingVersioned } from '../../data/api.ts';
 import { allRoleNames } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
+import { listPathOf, withActivity } from '../../first-list.ts';
 
 export type UserFilter = {
   search?: string;
@@ -23,14 +24,13 @@ export type UserFilter = {
 type UserSort = 'id' | 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name';
 
 /** Two operations return the list; each has a permission of its own. */
-export const useListPath = (): '/api/v1/users' | '/api/v1/users/list' =>
-  useMe().can('user.read') ? '/api/v1/users' : '/api/v1/users/list';
+export const useListPath = () => listPathOf(useMe().can);
 
 export type ListQuery = UserFilter & { page: number; size: number; sort: UserSort };
 
 export const useUserPage = (query: ListQuery) =>
   useQuery({
-    ...reading(`GET ${useListPath()}`, { query: { ...query, include: 'activity' } }),
+    ...reading(`GET ${useListPath()}`, { query: { ...query, ...withActivity } }),
     ...keepingRows,
   });
 

@@ -1,6 +1,6 @@
 // What of the list of users is in the address.
 import { getRouteApi } from '@tanstack/react-router';
-import { preferredSize } from '../../components/Pager.tsx';
+import { firstUsers } from '../../first-list.ts';
 import type { ListQuery, UserFilter } from './data.ts';
 
 const route = getRouteApi('/users');
@@ -28,9 +28,10 @@ export const filterOf = ({ q, status, role, ...rest }: UserSearch): UserFilter =
 
 export const queryOf = (search: UserSearch): ListQuery => ({
   ...filterOf(search),
-  page: search.page ?? 1,
-  size: search.size ?? preferredSize(),
-  sort: search.sort ?? '-created_at',
+  ...firstUsers(),
+  ...(search.page === undefined ? {} : { page: search.page }),
+  ...(search.size === undefined ? {} : { size: search.size }),
+  ...(search.sort === undefined ? {} : { sort: search.sort }),
 });
 
 export function useUserSearch() {
