@@ -24,6 +24,8 @@ export async function* readCsv(texts: AsyncIterable<string>): AsyncGenerator<Sou
     for await (const record of records as AsyncIterable<string[]>) {
       if (header === undefined) {
         header = record.map((name) => name.trim());
+        const twice = header.find((name, index) => header?.indexOf(name) !== index);
+        if (twice !== undefined) throw new Error(`the CSV has two columns "${twice}". Remove one of them.`);
         continue;
       }
       row += 1;

@@ -80,6 +80,11 @@ describe('JSON lists', () => {
       await assert.rejects(all(users(inPieces(text, 3))), /cut off/);
   });
 
+  test('a file without the list is refused', async () => {
+    for (const text of ['{"people":[{"n":1}]}', '{"a":{"users":[{}]}}', ''])
+      await assert.rejects(all(users(inPieces(text, 3))), /is no list and has none under "users"/);
+  });
+
   test('an endless object is refused', async () => {
     const text = `[{"a":"${'x'.repeat(1_000_001)}`;
     await assert.rejects(all(users(inPieces(text, 65_536))), /more than 1000000/);
@@ -95,6 +100,10 @@ describe('CSV', () => {
       { row: 3, fault: { field: '', code: 'unreadable', message: 'has 3 cells, and the header has 2' } },
       { row: 4, value: { a: '', b: '' } },
     ]);
+  });
+
+  test('two columns of one name are refused', async () => {
+    await assert.rejects(all(readCsv(inPieces('a,b,a\n1,2,3\n', 3))), /two columns "a"/);
   });
 
   test('an error of the source is that of the rows', async () => {

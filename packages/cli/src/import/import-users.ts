@@ -27,12 +27,12 @@ export async function importUsersCommand(call: Call): Promise<void> {
     try {
       await importUsers(
         deps,
-        renumbered(rows, report.done),
+        remaining(rows, report.done),
         {
           source,
           dryRun: call.values['dry-run'] === true,
           privileged: call.values.privileged === true,
-          withoutPasswords: call.values['without-passwords'] === true,
+          withoutPasswords: leavesPasswordsOut(call),
         },
         report.write,
       );
@@ -57,6 +57,10 @@ async function readerOf(call: Call) {
     throw new UsageError(`--format is "${name}"; write ${[...formats.keys()].join(', ')}, or leave it out.`);
   if (credentials !== undefined && format?.credentials === undefined)
     throw new UsageError(`--credentials is a second file of ${withCredentials()} only.`);
+  if (format?.credentials !== undefined && credentials === undefined && !leavesPasswordsOut(call))
+    throw new UsageError(
+      `--format ${name} needs --credentials <file>, ${format.credentials}. Without it, nobody has a password: choose that with --without-passwords.`,
+    );
   const base: Reader = format ? await format.open(credentials) : (value) => (map === undefined ? value : {});
   return {
     reader: map === undefined ? base : mapped(readMapping(map, userRowFields), base),
@@ -65,13 +69,15 @@ async function readerOf(call: Call) {
   };
 }
 
+const leavesPasswordsOut = ({ values }: Call): boolean => values['without-passwords'] === true;
+
 const withCredentials = (): string =>
   [...formats]
     .flatMap(([name, { credentials }]) => (credentials === undefined ? [] : [`${name} (${credentials})`]))
     .join(', ');
 
 /** Leaves out the rows that have a verdict already. */
-async function* renumbered(rows: AsyncIterable<SourceRow>, done: number): AsyncGenerator<SourceRow> {
+async function* remaining(rows: AsyncIterable<SourceRow>, done: number): AsyncGenerator<SourceRow> {
   for await (const row of rows) if (row.row > done) yield row;
 }
 

@@ -13,7 +13,7 @@ const isClosing = (code: number): boolean => code === 0x7d || code === 0x5d;
 
 /**
  * Yields the objects of the list that is the whole file, or that the top-level object has under `key`. Several such
- * documents may follow each other. Throws an Error if the file ends within a value.
+ * documents may follow each other. Throws an Error if the file ends within a value or has no such list.
  */
 export async function* readJsonList(texts: AsyncIterable<string>, key: string): AsyncGenerator<SourceRow> {
   const scanner = createScanner(key);
@@ -25,6 +25,8 @@ export async function* readJsonList(texts: AsyncIterable<string>, key: string): 
     }
   if (scanner.isOpen())
     throw new Error('the file ends in the middle of a value. It is cut off: export it again.');
+  if (!scanner.hasList())
+    throw new Error(`the file is no list and has none under "${key}". Is it of another --type or --format?`);
 }
 
 function createScanner(key: string) {
@@ -42,6 +44,7 @@ function createScanner(key: string) {
 
   /** The depth of the objects in the wanted list; 0 if no wanted list is open. */
   let objectDepth = 0;
+  let hasList = false;
 
   function* push(chunk: string): Generator<string> {
     let start = 0;
@@ -67,8 +70,10 @@ function createScanner(key: string) {
           objectDepth === 0 &&
           (open.length === 0 || (open.length === 1 && open[0] === '{' && latestKey === key));
         open.push(bracket);
-        if (isWantedList) objectDepth = open.length + 1;
-        else if (open.length === objectDepth && parts === null) {
+        if (isWantedList) {
+          objectDepth = open.length + 1;
+          hasList = true;
+        } else if (open.length === objectDepth && parts === null) {
           parts = [];
           size = 0;
           start = at;
@@ -91,5 +96,5 @@ function createScanner(key: string) {
       );
   }
 
-  return { push, isOpen: () => inText || open.length > 0 };
+  return { push, isOpen: () => inText || open.length > 0, hasList: () => hasList };
 }

@@ -1,7 +1,7 @@
 // Auth0: the NDJSON of a job that exports users, and the NDJSON of password hashes that the support sends on request
 // (bcrypt, joined by the id). Documentation: Bulk User Exports; Export Password Hashes and MFA Secrets.
 import { readNdjson } from '../ndjson.ts';
-import { textAt, valueAt } from '../rows.ts';
+import { textAt } from '../rows.ts';
 import { openText } from '../source.ts';
 import type { Format } from './format.ts';
 
@@ -10,7 +10,7 @@ export const auth0: Format = {
   key: 'users',
   credentials: 'the export of password hashes',
   async open(credentials) {
-    const hashes = credentials === undefined ? new Map<string, string>() : await readHashes(credentials);
+    const hashes = credentials === undefined ? new Map<unknown, string>() : await readHashes(credentials);
     return (user) => ({
       email: user.email,
       // Both exports call them differently.
@@ -26,19 +26,25 @@ export const auth0: Format = {
   },
 };
 
-/** The id of a database user, without `auth0|` or `Username-Password-Authentication|`. */
-function keyOf(user: Record<string, unknown>): string {
-  const id =
-    textAt(user, '_id.$oid') ?? textAt(user, '_id') ?? textAt(user, 'user_id') ?? textAt(user, 'Id') ?? '';
-  return id.slice(id.lastIndexOf('|') + 1);
+/**
+ * Returns what both exports call a user of a database connection: the id without `auth0|`, or the email if the id was not
+ * exported. Undefined for users of other providers, who have no password.
+ */
+function keyOf(user: Record<string, unknown>): string | undefined {
+  const id = textAt(user, '_id.$oid') ?? textAt(user, '_id') ?? textAt(user, 'user_id') ?? textAt(user, 'Id');
+  if (id === undefined) return textAt(user, 'email')?.toLowerCase();
+  return id.includes('|') && !id.startsWith('auth0|') ? undefined : id.slice(id.lastIndexOf('|') + 1);
 }
 
-async function readHashes(path: string): Promise<Map<string, string>> {
-  const hashes = new Map<string, string>();
+/** Returns the hashes by the ids and by the emails of their users. */
+async function readHashes(path: string): Promise<Map<unknown, string>> {
+  const hashes = new Map<unknown, string>();
   for await (const row of readNdjson(openText(path))) {
     if ('fault' in row) throw new Error(`--credentials: line ${row.row} ${row.fault.message}.`);
-    const hash = valueAt(row.value, 'passwordHash');
-    if (typeof hash === 'string') hashes.set(keyOf(row.value), hash);
+    const hash = textAt(row.value, 'passwordHash');
+    if (hash === undefined) continue;
+    for (const key of [keyOf(row.value), textAt(row.value, 'email')?.toLowerCase()])
+      if (key !== undefined) hashes.set(key, hash);
   }
   return hashes;
 }

@@ -29,7 +29,9 @@ async function readHashes(path: string): Promise<Map<string, string>> {
     if ('fault' in row) throw new Error(`--credentials: row ${row.row} ${row.fault.message}.`);
     const password = textAt(row.value, 'password');
     const owner = valueAt(row.value, 'userId') ?? valueAt(row.value, 'user_id');
-    if (password !== undefined && owner !== undefined) hashes.set(String(owner), password);
+    const provider = textAt(row.value, 'providerId') ?? textAt(row.value, 'provider_id');
+    if (password !== undefined && owner !== undefined && provider === 'credential')
+      hashes.set(String(owner), password);
   }
   return hashes;
 }

@@ -26,11 +26,7 @@ export const firebase: Format = {
 function passwordOf(user: Record<string, unknown>, prefix: string | undefined): string | null {
   const output = textAt(user, 'passwordHash');
   const salt = textAt(user, 'salt');
-  if (output === undefined || salt === undefined) return null;
-  if (prefix === undefined)
-    throw new UsageError(
-      'the users have password hashes: give the hash parameters with --credentials, or leave the hashes out with --without-passwords.',
-    );
+  if (prefix === undefined || output === undefined || salt === undefined) return null;
   return `${prefix}$${toBase64(salt)}$${toBase64(output)}`;
 }
 

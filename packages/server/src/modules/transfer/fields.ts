@@ -127,5 +127,6 @@ function time(text: string): Date | undefined {
   const parsed = new Date(
     `${day}T${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}${digits.slice(0, 3)}:${digits.slice(3)}`,
   );
-  return Number.isNaN(parsed.getTime()) ? undefined : parsed;
+  // PostgreSQL has no year 0.
+  return parsed.getUTCFullYear() >= 1 ? parsed : undefined;
 }

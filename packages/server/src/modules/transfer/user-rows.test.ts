@@ -99,6 +99,7 @@ describe('refused', () => {
     ['a superuser', { is_superuser: true }, ['is_superuser: needs_privileged']],
     ['not a boolean', { is_active: 'maybe' }, ['is_active: wrong_type']],
     ['a time of the future', { created_at: '2999-01-01' }, ['created_at: invalid_time']],
+    ['a time of the year 0', { created_at: '0001-01-01 00:00:00+14' }, ['created_at: invalid_time']],
     ['not a time', { created_at: '2022-13-45' }, ['created_at: invalid_time']],
     ['roles that are no texts', { roles: [1] }, ['roles: wrong_type']],
     ['a role with a NUL', { roles: ['a\u0000'] }, ['roles: control_character']],
