@@ -36,6 +36,8 @@ const values = [
   'postgres://app:kettle@127.0.0.1/app',
   'smtp://app:kettle@127.0.0.1:25',
   'https://app:kettle@127.0.0.1/path',
+  'stdout',
+  `whsec_${Buffer.from('kettle'.repeat(6)).toString('base64')}`,
   'authorization=kettle',
   KEY,
 ];
