@@ -19,6 +19,7 @@ export const settings: Messages['settings'] = {
     sessions: 'Sitzungen und Token',
     security: 'Passwörter und Sperren',
     limits: 'Ratenbegrenzungen',
+    observation: 'Log, Metriken und Traces',
     upkeep: 'Aufräumen und Audit-Log',
     other: 'Weitere Einstellungen',
   },

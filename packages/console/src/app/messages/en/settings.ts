@@ -18,6 +18,7 @@ export const settings = {
     sessions: 'Sessions and tokens',
     security: 'Passwords and lockout',
     limits: 'Rate limits',
+    observation: 'Log, metrics and traces',
     upkeep: 'Clean-up and audit log',
     other: 'Further settings',
   },

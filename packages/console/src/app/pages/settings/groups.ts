@@ -1,7 +1,7 @@
 // Sorts settings into groups, so that people find them. A setting that is new here is in the last group.
 
 const members = {
-  service: /^(HOST|PORT|PUBLIC_URL|TRUSTED_PROXIES|CORS_ORIGINS|COOKIE_SECURE|SHUTDOWN_\w+|LOG_LEVEL)$/,
+  service: /^(HOST|PORT|PUBLIC_URL|TRUSTED_PROXIES|CORS_ORIGINS|COOKIE_SECURE|SHUTDOWN_\w+|WORKERS)$/,
   storage: /^(DATA_DIR|DATABASE_\w+|SECRET_KEY)$/,
   pages: /^(SERVICE_NAME|LOGO_FILE|ACCENT_COLOR|LANGUAGE|(APP|VERIFY|RESET|FORGOT)_URL)$/,
   mail: /^(SMTP_|MAIL_)/,
@@ -9,6 +9,7 @@ const members = {
   sessions: /^(ACCESS_TOKEN_|REFRESH_|CONCURRENT_|VALIDATE_TOKEN_)/,
   security: /^(ACCOUNT_LOCKOUT_|PASSWORD_)/,
   limits: /^RATE_LIMIT_/,
+  observation: /^(LOG_LEVEL|METRICS_|OTEL_|AUDIT_SINK)/,
   upkeep: /^(CLEANUP_|AUDIT_)/,
   other: /^/,
 } as const;
@@ -22,6 +23,7 @@ export const groupNames = [
   'sessions',
   'security',
   'limits',
+  'observation',
   'upkeep',
   'other',
 ] as const;
