@@ -31,7 +31,7 @@ type Facts = {
 const facts = `
   select current_setting('server_version') as version,
          current_setting('server_version_num')::int as version_num,
-         pg_encoding_to_char(d.encoding) as encoding, d.datcollate as collation,
+         pg_encoding_to_char(d.encoding)::text as encoding, d.datcollate as collation,
          d.datcollversion as recorded_collation,
          pg_database_collation_actual_version(d.oid) as actual_collation,
          pg_is_in_recovery() as is_standby,
@@ -162,7 +162,7 @@ export async function lookAtSchema({ deps }: Foundation): Promise<Report[]> {
       ),
     ];
   const { rows } = await deps.pool.query<{ name: string }>(
-    `select c.relname as name from pg_class c
+    `select c.relname::text as name from pg_class c
       where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
         and exists (select from unnest(array['select', 'insert', 'update', 'delete']) as right_name
                      where not has_table_privilege(c.oid, right_name))`,
