@@ -105,43 +105,54 @@ scenario('HEAD of a route without GET is 405 and nothing else', async (tally) =>
   }
 });
 
-scenario('conditional, range and Accept headers never change what the API answers', async (tally) => {
-  const path = '/api/v1/users/me';
-  const plain = await ask('GET', path, caller.bearer);
-  const data = JSON.stringify(plain.body.data);
-  const etag = plain.headers.get('etag');
-  for (const field of [
-    'Range: bytes=0-0',
-    'Range: bytes=0-,0-,0-,0-',
-    `If-Range: ${etag}\r\nRange: bytes=0-1`,
-    `If-None-Match: ${etag}`,
-    'If-None-Match: *',
-    'If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT',
-    'If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT',
-    'Accept: text/html',
-    'Accept: */*;q=0',
-    'Accept: ',
-    'Accept: application/json;q=0',
-    `Accept: ${'a/b,'.repeat(2_000)}`,
-    'Accept: application/problem+json',
-    'Accept-Encoding: gzip, br',
-    'Accept-Charset: utf-16',
-    'Accept-Language: \xff',
-    'TE: trailers, deflate',
-    'Cache-Control: only-if-cached',
-    'Max-Forwards: 0',
-    'Content-Type: application/xml',
-    'Content-Length: 0',
-  ]) {
-    const answer = await ask('GET', path, `${caller.bearer}${field}\r\n`);
-    tally.tried();
-    assert.equal(answer.status, 200, field);
-    assert.equal(JSON.stringify(answer.body.data), data, field);
-    for (const name of ['content-encoding', 'content-range', 'accept-ranges', 'vary'])
-      assert.equal(answer.headers.get(name), null, `${field}: ${name}`);
-    tally.held(6);
-  }
-});
+scenario(
+  'an ETag saves the body, and no other conditional, range or Accept header changes what the API answers',
+  async (tally) => {
+    const path = '/api/v1/users/me';
+    const plain = await ask('GET', path, caller.bearer);
+    const data = JSON.stringify(plain.body.data);
+    const etag = plain.headers.get('etag');
+    for (const field of [
+      'Range: bytes=0-0',
+      'Range: bytes=0-,0-,0-,0-',
+      `If-Range: ${etag}\r\nRange: bytes=0-1`,
+      'If-None-Match: "another"',
+      `If-Match: "another"`,
+      'If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT',
+      'If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT',
+      'Accept: text/html',
+      'Accept: */*;q=0',
+      'Accept: ',
+      'Accept: application/json;q=0',
+      `Accept: ${'a/b,'.repeat(2_000)}`,
+      'Accept: application/problem+json',
+      'Accept-Encoding: gzip, br',
+      'Accept-Charset: utf-16',
+      'Accept-Language: \xff',
+      'TE: trailers, deflate',
+      'Cache-Control: only-if-cached',
+      'Max-Forwards: 0',
+      'Content-Type: application/xml',
+      'Content-Length: 0',
+    ]) {
+      const answer = await ask('GET', path, `${caller.bearer}${field}\r\n`);
+      tally.tried();
+      assert.equal(answer.status, 200, field);
+      assert.equal(JSON.stringify(answer.body.data), data, field);
+      for (const name of ['content-encoding', 'content-range', 'accept-ranges', 'vary'])
+        assert.equal(answer.headers.get(name), null, `${field}: ${name}`);
+      tally.held(6);
+    }
+    for (const field of [`If-None-Match: ${etag}`, `If-None-Match: "another", ${etag}`, 'If-None-Match: *']) {
+      const answer = await ask('GET', path, `${caller.bearer}${field}\r\n`);
+      tally.tried();
+      assert.deepEqual([answer.status, answer.text], [304, ''], field);
+      const stranger = await ask('GET', path, `Authorization: Bearer forged\r\n${field}\r\n`);
+      assert.equal(stranger.status, 401, field);
+      tally.held(2);
+    }
+  },
+);
 
 scenario(
   'credentials in any other form, place or number than one Bearer header are ignored',

@@ -25,6 +25,8 @@ test('a commit is not acknowledged if somebody cancelled its wait for the synchr
       const { rows } = await pool.query('show synchronous_standby_names');
       return rows[0].synchronous_standby_names === standbys;
     });
+    // Commits wait once the checkpointer has read the setting, which it does before it answers this.
+    await pool.query('checkpoint');
   };
   await pool.query('create table notes (text text)');
   await waitFor('missing');
