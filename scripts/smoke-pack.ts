@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { say, startTwice } from './start-twice.ts';
+import { referencePages, say, startTwice } from './start-twice.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -64,7 +64,7 @@ try {
   const version = execFileSync('npx', ['castellan', '--version'], { cwd: empty, encoding: 'utf8' });
   if (version !== `castellan ${packages[''].version}\n`) throw new Error(`--version printed ${version}`);
   // Not by npx, whose shell ends with SIGINT instead of the program's exit code.
-  await startTwice(empty, [join(bin, 'castellan')]);
+  await startTwice(empty, [join(bin, 'castellan')], ['/login', ...referencePages]);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

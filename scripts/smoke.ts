@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startTwice } from './start-twice.ts';
+import { referencePages, startTwice } from './start-twice.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), 'castellan-smoke-'));
@@ -17,7 +17,8 @@ try {
     cwd: clone,
     stdio: 'inherit',
   });
-  await startTwice(clone, ['npm', 'start']);
+  // Without its development packages, the console cannot be built.
+  await startTwice(clone, ['npm', 'start'], referencePages);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

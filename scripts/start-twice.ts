@@ -96,17 +96,22 @@ async function login(url: string, password: string): Promise<string> {
   return signedIn.data.access_token;
 }
 
-/** The console and the reference are files beside the code. */
-async function requirePages(url: string): Promise<void> {
-  for (const path of ['/login', '/docs', '/docs/openapi.json']) {
+async function requirePages(url: string, paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
     const answer = await fetch(`${url}${path}`, { headers: { accept: 'text/html, application/json' } });
     await answer.arrayBuffer();
     if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}`);
   }
 }
 
-/** Runs `command` twice in `folder`, on a database of its own there. Rejects with what went wrong. */
-export async function startTwice(folder: string, command: Command): Promise<void> {
+/** The reference is made of files beside the code. */
+export const referencePages = ['/docs', '/docs/openapi.json'];
+
+/**
+ * Runs `command` twice in `folder`, on a database of its own there. `pages`: paths that must be answered 200. Rejects with
+ * what went wrong.
+ */
+export async function startTwice(folder: string, command: Command, pages: readonly string[]): Promise<void> {
   const dataDir = join(folder, 'data');
   const port = await freePort();
   let running: Started | undefined;
@@ -118,7 +123,7 @@ export async function startTwice(folder: string, command: Command): Promise<void
     const password = (await readFile(kept, 'utf8')).trimEnd();
     if (running.printed().includes(password)) throw new Error('the password was printed');
     const token = await login(running.url, password);
-    await requirePages(running.url);
+    await requirePages(running.url, pages);
     say('first start: ready, the kept password signs in');
     await interrupt(running);
     say('SIGINT: clean exit');

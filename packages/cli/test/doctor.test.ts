@@ -1,5 +1,6 @@
 // `castellan doctor` against a service that runs, and against what can be wrong.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
@@ -117,11 +118,12 @@ test('a database that cannot be reached is one finding, and the rest is looked a
 
 test('a database user without rights, and wrong settings, are found', async (t) => {
   const name = `castellan_doctor_${process.pid}`;
-  await service.sql(`create role ${name} login connection limit 9`);
+  const password = randomBytes(12).toString('hex');
+  await service.sql(`create role ${name} login password '${password}' connection limit 9`);
   t.after(() => service.sql(`drop owned by ${name}; drop role ${name}`));
   await service.sql(`grant select on all tables in schema public to ${name}`);
   const url = new URL(service.databaseUrl);
-  url.username = name;
+  Object.assign(url, { username: name, password });
   const limited = await doctor({ DATABASE_URL: url.href });
   limited.has('bad', /no rights on .*users/);
   limited.has('warn', /may not create tables/);
