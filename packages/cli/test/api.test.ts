@@ -101,6 +101,21 @@ describe('users', () => {
     });
   });
 
+  test('an empty name is no user, not the first of the list', async () => {
+    for (const nobody of ['', ' '])
+      for (const command of [
+        ['get'],
+        ['update', '--superuser', 'no'],
+        ['deactivate', '--yes'],
+        ['delete', '--yes'],
+      ])
+        assert.deepEqual(await cli(['user', ...command, nobody]), {
+          out: '',
+          code: 2,
+          error: 'the email or the id of the user is empty. Nothing was changed.',
+        });
+  });
+
   test('roles are added and removed one by one, also when somebody else changes the user meanwhile', async () => {
     const email = await invite();
     const roles = async () =>
@@ -311,6 +326,9 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     await ok('session', 'end', data[0].id, '--yes');
     assert.equal((await json('user', 'sessions', 'list', email)).data.length, 2);
     assert.equal((await cli(['session', 'end', '--yes'])).code, 2);
+    for (const filter of ['--user', '--address', '--search', '--older-than'])
+      assert.equal((await cli(['session', 'end', '--user', email, filter, ' ', '--yes'])).code, 2, filter);
+    assert.equal((await json('user', 'sessions', 'list', email)).data.length, 2);
     await ok('session', 'end', '--user', email, '--yes');
     assert.equal(
       await ok('user', 'sessions', 'list', email),
