@@ -384,6 +384,11 @@ describe('the connection', () => {
     const refused = await cli(['role', 'list', '--url', 'http://id.example.com']);
     assert.equal(refused.code, 2);
     assert.match(refused.error, /is not encrypted/);
+    const profiles = { a: { url: 'http://a.example', api_key: 'k', allow_http: true } };
+    const path = join(folder, 'http.json');
+    await writeFile(path, JSON.stringify({ current: 'a', profiles }), { mode: 0o600 });
+    const other = await cli(['role', 'list', '--url', 'http://b.example'], { CASTELLAN_CONFIG: path });
+    assert.deepEqual([other.code, /is not encrypted/.test(other.error)], [2, true]);
   });
 
   test('an unreachable service is exit code 5, a refused key 4, an unknown id 3', async () => {
