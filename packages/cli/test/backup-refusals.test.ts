@@ -71,6 +71,20 @@ test('a broken file is refused before the database is touched', async () => {
   await assertUntouched();
 });
 
+test('a file that is not encrypted does not take the place of one that a passphrase protects', async () => {
+  const passphrase = join(folder, 'passphrase');
+  await writeFile(passphrase, 'a passphrase of this test\n');
+  const option = ['--passphrase-file', passphrase];
+  for (const { code, out, err } of [
+    await restore(file, ...option),
+    await castellan(['verify-backup', file], { CASTELLAN_BACKUP_PASSPHRASE_FILE: passphrase }),
+  ]) {
+    assert.deepEqual([code, out], [1, '']);
+    assert.match(err, /^castellan: The file is not encrypted, so anybody may have put it there\./);
+  }
+  await assertUntouched();
+});
+
 test('what a forged backup says about itself reaches no terminal, and its key no file', async () => {
   const frame = (kind: string, content: object): Buffer => {
     const bytes = Buffer.from(JSON.stringify(content));
