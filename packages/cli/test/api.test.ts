@@ -101,6 +101,21 @@ describe('users', () => {
     });
   });
 
+  test('an empty name is no user, not the first of the list', async () => {
+    for (const nobody of ['', ' '])
+      for (const command of [
+        ['get'],
+        ['update', '--superuser', 'no'],
+        ['deactivate', '--yes'],
+        ['delete', '--yes'],
+      ])
+        assert.deepEqual(await cli(['user', ...command, nobody]), {
+          out: '',
+          code: 2,
+          error: 'the email or the id of the user is empty. Nothing was changed.',
+        });
+  });
+
   test('roles are added and removed one by one, also when somebody else changes the user meanwhile', async () => {
     const email = await invite();
     const roles = async () =>
@@ -311,6 +326,9 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     await ok('session', 'end', data[0].id, '--yes');
     assert.equal((await json('user', 'sessions', 'list', email)).data.length, 2);
     assert.equal((await cli(['session', 'end', '--yes'])).code, 2);
+    for (const filter of ['--user', '--address', '--search', '--older-than'])
+      assert.equal((await cli(['session', 'end', '--user', email, filter, ' ', '--yes'])).code, 2, filter);
+    assert.equal((await json('user', 'sessions', 'list', email)).data.length, 2);
     await ok('session', 'end', '--user', email, '--yes');
     assert.equal(
       await ok('user', 'sessions', 'list', email),
@@ -366,6 +384,11 @@ describe('the connection', () => {
     const refused = await cli(['role', 'list', '--url', 'http://id.example.com']);
     assert.equal(refused.code, 2);
     assert.match(refused.error, /is not encrypted/);
+    const profiles = { a: { url: 'http://a.example', api_key: 'k', allow_http: true } };
+    const path = join(folder, 'http.json');
+    await writeFile(path, JSON.stringify({ current: 'a', profiles }), { mode: 0o600 });
+    const other = await cli(['role', 'list', '--url', 'http://b.example'], { CASTELLAN_CONFIG: path });
+    assert.deepEqual([other.code, /is not encrypted/.test(other.error)], [2, true]);
   });
 
   test('an unreachable service is exit code 5, a refused key 4, an unknown id 3', async () => {

@@ -1,9 +1,11 @@
 // What a backup and a restore refuse, and what they leave when they are killed: nothing.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { zstdCompressSync } from 'node:zlib';
 import { eventually } from '@castellan/testing/harness';
 import pg from 'pg';
 import { castellan, launch, type Outcome } from './castellan.ts';
@@ -66,6 +68,58 @@ test('a broken file is refused before the database is touched', async () => {
     assert.deepEqual([code, out], [1, '']);
     assert.match(err, message);
   }
+  await assertUntouched();
+});
+
+test('a file that is not encrypted does not take the place of one that a passphrase protects', async () => {
+  const passphrase = join(folder, 'passphrase');
+  await writeFile(passphrase, 'a passphrase of this test\n');
+  const option = ['--passphrase-file', passphrase];
+  for (const { code, out, err } of [
+    await restore(file, ...option),
+    await castellan(['verify-backup', file], { CASTELLAN_BACKUP_PASSPHRASE_FILE: passphrase }),
+  ]) {
+    assert.deepEqual([code, out], [1, '']);
+    assert.match(err, /^castellan: The file is not encrypted, so anybody may have put it there\./);
+  }
+  await assertUntouched();
+});
+
+test('what a forged backup says about itself reaches no terminal, and its key no file', async () => {
+  const frame = (kind: string, content: object): Buffer => {
+    const bytes = Buffer.from(JSON.stringify(content));
+    const head = Buffer.from([kind.charCodeAt(0), 0, 0, 0, 0]);
+    head.writeUInt32BE(bytes.length, 1);
+    return Buffer.concat([head, bytes]);
+  };
+  const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+  const forged = Buffer.concat([
+    frame('H', {
+      castellan: '1\u001b[2J\nThe backup is whole.',
+      postgres: '18\u009b31m',
+      created_at: '2026-11-23T08:00:00.000Z',
+      migrations: await run(source.url, 'select name, null as checksum from schema_migrations order by name'),
+      left_out: [],
+      secret_key: 'short',
+    }),
+    frame('T', { name: '\u001b]0;x\u0007', columns: [] }),
+    frame('R', { rows: 0, bytes: 0, sha256: sha256(Buffer.alloc(0)) }),
+    frame('S', []),
+  ]);
+  const end = frame('E', { tables: 1, rows: 0, sha256: sha256(forged) });
+  const bytes = zstdCompressSync(Buffer.concat([forged, end]));
+  const path = await changed('forged', () => Buffer.concat([Buffer.from('castellan-backup/1\n'), bytes]));
+  const verified = await castellan(['verify-backup', path]);
+  assert.equal(verified.code, 0);
+  assert.doesNotMatch(verified.out, /(?!\n)\p{Cc}|^The backup is whole\.$/mu);
+  assert.match(verified.out, /\\u001b\]0;x\\u0007/);
+  const { code, err } = await restore(path);
+  assert.equal(code, 1);
+  assert.match(
+    err,
+    /^castellan: The SECRET_KEY of the backup has 5 bytes of text; it needs at least 32\. .+\n$/,
+  );
+  await assert.rejects(readFile(join(folder, 'data', 'secret.key')), /ENOENT/);
   await assertUntouched();
 });
 

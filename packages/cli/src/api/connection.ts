@@ -58,9 +58,11 @@ async function connectionOf(call: Call): Promise<Connection> {
       4,
       'no Castellan is known. Run `castellan login --url <url>`, or set CASTELLAN_URL and CASTELLAN_API_KEY_FILE.',
     );
-  requireSecrecy(target, profile?.allow_http === true || environment.CASTELLAN_ALLOW_HTTP === 'true');
+  // What the profile allows, and its key, are for its own URL only.
+  const own = profile && sameUrl(target, profile.url) ? profile : undefined;
+  requireSecrecy(target, own?.allow_http === true || environment.CASTELLAN_ALLOW_HTTP === 'true');
   if (ownKey !== undefined) return { url: target, key: ownKey };
-  if (profile && sameUrl(target, profile.url)) return { url: target, key: profile.api_key };
+  if (own) return { url: target, key: own.api_key };
   throw new Failure(
     4,
     `there is no API key for ${target}. Set CASTELLAN_API_KEY_FILE, or run \`castellan login --url ${target}\`.`,

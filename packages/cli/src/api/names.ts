@@ -1,5 +1,5 @@
 // Finds records by what people call them: users by email, everything else by name. An id is always accepted.
-import { Failure } from '../command.ts';
+import { Failure, UsageError } from '../command.ts';
 import type { Api } from './connection.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -23,8 +23,10 @@ async function find(kind: string, text: string, candidates: AsyncIterable<Named>
   return first.id;
 }
 
-/** Returns the id of a user, by email or id. */
+/** Returns the id of a user, by email or id. Throws a UsageError for an empty text, which the API takes for no filter. */
 export async function userId({ client }: Api, text: string): Promise<string> {
+  if (text.trim() === '')
+    throw new UsageError('the email or the id of the user is empty. Nothing was changed.');
   if (isId(text)) return text.toLowerCase();
   const { data } = await client.get('/api/v1/users', { query: { email: text, size: 1 } });
   const [user] = data.items;

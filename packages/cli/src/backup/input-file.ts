@@ -41,12 +41,16 @@ export async function openBackup(
           ? 'The backup is encrypted with a passphrase: name its file with --passphrase-file.'
           : 'The backup is encrypted for an age key: name the file of the key with --identity.',
       );
-    const decrypt = encryption === 'none' ? undefined : decryptor;
+    // Everybody can write a backup without encryption, also in the place of one that a passphrase protects.
+    if (encryption === 'none' && decryptor)
+      throw new BackupError(
+        'The file is not encrypted, so anybody may have put it there. If it is your backup, leave out --identity, --passphrase-file and CASTELLAN_BACKUP_PASSPHRASE_FILE.',
+      );
     return {
       size,
       encryption,
       recipients,
-      read: () => contentsOf(file, decrypt),
+      read: () => contentsOf(file, decryptor),
       close: () => file.close(),
     };
   } catch (error) {

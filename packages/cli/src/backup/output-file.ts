@@ -1,7 +1,7 @@
 // Writes a file that appears under its name only when it is whole and on the disk.
 // It must leave nothing under that name, nor beside it, when it fails.
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -10,9 +10,12 @@ import { pipeline } from 'node:stream/promises';
 const taken = (path: string): Error =>
   new Error(`${path} exists. Name another file, or replace it with --overwrite.`);
 
-/** Throws if the file exists and may not be replaced. */
+/** Throws if the file exists and may not be replaced, as a device such as /dev/null, which a rename would remove. */
 export function requireFree(path: string, overwrite: boolean): void {
-  if (!overwrite && existsSync(path)) throw taken(path);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found && !overwrite) throw taken(path);
+  if (found && !found.isFile())
+    throw new Error(`${path} is not a file. Name a file, or - for standard output.`);
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   requireKnownMigrations,
   restoreDatabase,
 } from '@castellan/server/start/restore-database';
+import { printable } from '../api/text.ts';
 import { type Call, UsageError } from '../command.ts';
 import { amount } from './amounts.ts';
 import { decryptorOf } from './encryption.ts';
@@ -89,7 +90,9 @@ function report({ print }: Call, { database, contents, restored, keepsSessions, 
     `Restored into ${database}: ${amount(restored.tables, 'table')}, ${amount(restored.rows, 'row')}, in ${seconds.toFixed(1)} s.`,
   );
   if (restored.skipped.length > 0)
-    print(`Not restored, because they are not tables of Castellan: ${restored.skipped.join(', ')}.`);
+    print(
+      `Not restored, because they are not tables of Castellan: ${restored.skipped.map(printable).join(', ')}.`,
+    );
   if (restored.migrated.length > 0) print(`Migrated: ${restored.migrated.join(', ')}.`);
   print(
     keepsSessions

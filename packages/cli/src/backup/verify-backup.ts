@@ -1,6 +1,7 @@
 // `castellan verify-backup`: reads and checks a whole backup and shows what is in it. Uses no database.
 import { type BackupContents, verifyBackup } from '@castellan/server/modules/backup/service';
 import { requireKnownMigrations } from '@castellan/server/start/restore-database';
+import { printable } from '../api/text.ts';
 import { argumentOf, type Call } from '../command.ts';
 import { amount, count, size } from './amounts.ts';
 import { decryptorOf } from './encryption.ts';
@@ -11,11 +12,11 @@ export async function verifyBackupCommand(call: Call): Promise<void> {
   try {
     const contents = await verifyBackup(file.read());
     call.print(described(file, contents));
-    const width = Math.max(...contents.tables.map(({ name }) => name.length)) + 2;
+    const width = Math.max(...contents.tables.map(({ name }) => printable(name).length)) + 2;
     const rowWidth = Math.max(...contents.tables.map(({ rows }) => count(rows).length));
     for (const { name, rows, bytes } of contents.tables)
       call.print(
-        `  ${name.padEnd(width)}${count(rows).padStart(rowWidth)} ${rows === 1 ? 'row ' : 'rows'}  ${size(bytes)}`,
+        `  ${printable(name).padEnd(width)}${count(rows).padStart(rowWidth)} ${rows === 1 ? 'row ' : 'rows'}  ${size(bytes)}`,
       );
     await requireKnownMigrations(contents.header);
     call.print('The backup is whole, and this version can restore it.');
@@ -31,9 +32,11 @@ const encryptions = (file: BackupFile): string =>
     recipients: `encrypted for ${amount(file.recipients, 'age key')}`,
   })[file.encryption];
 
-/** Returns lines that say what the backup is. */
+/** Returns lines that say what the backup is. Anybody may have written it: no terminal obeys what is in it. */
 export const described = (file: BackupFile, { header, tables, rows }: BackupContents): string =>
   [
     `Backup of ${header.created_at}, by Castellan ${header.castellan} from PostgreSQL ${header.postgres}, schema ${header.migrations.at(-1)?.name}.`,
     `${amount(tables.length, 'table')}, ${amount(rows, 'row')}, ${size(file.size)}, ${encryptions(file)}, ${header.secret_key === undefined ? 'without' : 'with'} the SECRET_KEY.`,
-  ].join('\n');
+  ]
+    .map(printable)
+    .join('\n');

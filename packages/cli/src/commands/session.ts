@@ -27,6 +27,9 @@ const filterOptions: readonly Option[] = [
 async function filterOf(api: Api) {
   const { call } = api;
   const user = optionOf(call, 'user');
+  // The API takes an empty filter for none, and would end more sessions than were meant.
+  for (const name of ['address', 'search', 'older-than'])
+    if (optionOf(call, name)?.trim() === '') throw new UsageError(`--${name} is empty. Nothing was changed.`);
   return given({
     user_id: user === undefined ? undefined : await userId(api, user),
     address: optionOf(call, 'address'),

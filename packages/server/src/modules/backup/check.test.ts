@@ -137,6 +137,7 @@ for (const [what, frames, message] of [
     /the checksum of a table differs/,
   ],
   ['a table twice', ended([head, ...table('roles'), ...table('roles'), sequences]), /a table twice/],
+  ['a name that no table has', ended([head, ...table('x'.repeat(64)), sequences]), /another shape/],
   ['no sequences', ended(body.slice(0, -1)), /another order/],
   ['another total', ended(body, { tables: 2, rows: 3 }), /its checksum differs/],
   ['something after its end', Buffer.concat([ended(body), bytesOf([head])]), /something follows its end/],

@@ -10,6 +10,7 @@ import {
   type Frame,
   framesOf,
   Header,
+  MAX_ITEMS,
   Sequences,
   TableEnd,
   TableStart,
@@ -45,6 +46,7 @@ export async function* checkedParts(source: AsyncIterable<Uint8Array>): AsyncGen
       const table = contentOf(frame, TableStart);
       if (seen.has(table.name)) throw damaged('it has a table twice');
       seen.add(table.name);
+      if (seen.size > MAX_ITEMS) throw damaged('it has too many tables');
       yield { kind: 'table', table };
       const counted = yield* checkedRows(next);
       total.tables += 1;

@@ -28,36 +28,47 @@ const MAX_CONTENT = 16 * 1024 * 1024;
 const Count = Type.Integer({ minimum: 0 });
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
+/** Far more than any backup has: what is kept of a hostile one must stay small, however well it is compressed. */
+export const MAX_ITEMS = 100_000;
+const MAX_TEXT = 1_000;
+
+/** Of a table, a column or a sequence: PostgreSQL keeps 63 bytes of a name. */
+const Name = Type.String({ minLength: 1, maxLength: 63 });
+
 export const Header = Type.Object({
   /** Version of Castellan that made the backup. */
-  castellan: Type.String(),
-  postgres: Type.String(),
+  castellan: Type.String({ maxLength: MAX_TEXT }),
+  postgres: Type.String({ maxLength: MAX_TEXT }),
   /** The time of the snapshot, by the clock of the database. */
   created_at: Type.String({ format: 'date-time' }),
   /** The migrations of its schema; a checksum is null if it was never recorded. */
   migrations: Type.Array(
-    Type.Object({ name: Type.String(), checksum: Type.Union([Type.String(), Type.Null()]) }),
-    { minItems: 1 },
+    Type.Object({
+      name: Type.String({ maxLength: MAX_TEXT }),
+      checksum: Type.Union([Type.String({ maxLength: MAX_TEXT }), Type.Null()]),
+    }),
+    { minItems: 1, maxItems: MAX_ITEMS },
   ),
   /** Tables without their rows. */
-  left_out: Type.Array(Type.String()),
+  left_out: Type.Array(Name, { maxItems: MAX_ITEMS }),
   secret_key: Type.Optional(Type.String({ minLength: 1 })),
 });
 export type Header = Static<typeof Header>;
 
 export const TableStart = Type.Object({
-  name: Type.String({ minLength: 1 }),
-  columns: Type.Array(Type.String({ minLength: 1 })),
+  name: Name,
+  columns: Type.Array(Name, { maxItems: MAX_ITEMS }),
 });
 export type TableStart = Static<typeof TableStart>;
 
 export const TableEnd = Type.Object({ rows: Count, bytes: Count, sha256: Sha256 });
 export const Sequences = Type.Array(
   Type.Object({
-    name: Type.String({ minLength: 1 }),
+    name: Name,
     last_value: Type.String({ pattern: '^-?[0-9]{1,19}$' }),
     is_called: Type.Boolean(),
   }),
+  { maxItems: MAX_ITEMS },
 );
 export type Sequences = Static<typeof Sequences>;
 export const End = Type.Object({ tables: Count, rows: Count, sha256: Sha256 });

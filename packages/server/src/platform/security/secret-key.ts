@@ -128,10 +128,12 @@ export async function loadSecretKey(options: {
 
 /**
  * Writes the key to the file of `dataDir` unless there is one. Returns whether the file then has this key. Throws an Error
- * of the file system, or if the file is not a secret key.
+ * of the file system, or if the text or the file is not a secret key.
  */
 export async function putSecretKey(dataDir: string, text: string): Promise<boolean> {
   const path = join(dataDir, fileName);
+  // A bad key would stay in the file, and end every later start.
+  toKey(text, 'The SECRET_KEY of the backup', 'Nothing was changed.');
   if (!(await readKeyFile(path))) await createKeyFile(dataDir, path, text);
   const found = await readKeyFile(path);
   return found?.key.equals(Buffer.from(text)) ?? false;
