@@ -119,7 +119,7 @@ export const auditActionCatalogue = {
     text: 'Users were imported at the command line. details: count, source. A long import has several entries.',
   },
   users_exported: {
-    text: 'Users were exported at the command line. details: count, and password_hashes: whether their hashes were.',
+    text: 'Users were exported at the command line. details: count; password_hashes: whether their hashes were; interrupted: whether the export ended early.',
   },
   user_created: { text: 'An administrator created a user.' },
   user_updated: { text: 'An administrator changed a user.' },

@@ -6,6 +6,8 @@ import { parse } from 'csv-parse';
 
 // A user has a few hundred bytes. A longer record has a quote that nothing closes.
 const MAX_RECORD = 1_000_000;
+// Emails and most password hashes have these; names of columns do not.
+const DATA = /[@$]/;
 
 /** Yields a row for each record after the header. Throws an Error for quotes that are not closed. */
 export async function* readCsv(texts: AsyncIterable<string>): AsyncGenerator<SourceRow> {
@@ -24,6 +26,11 @@ export async function* readCsv(texts: AsyncIterable<string>): AsyncGenerator<Sou
     for await (const record of records as AsyncIterable<string[]>) {
       if (header === undefined) {
         header = record.map((name) => name.trim());
+        // Faults and messages name columns, so a hash must not be one.
+        if (header.some((name) => DATA.test(name)))
+          throw new Error(
+            'the first line of the CSV has data, such as an email, and no names of columns. Write the names above it.',
+          );
         const twice = header.find((name, index) => header?.indexOf(name) !== index);
         if (twice !== undefined) throw new Error(`the CSV has two columns "${twice}". Remove one of them.`);
         continue;

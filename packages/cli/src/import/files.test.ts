@@ -106,6 +106,14 @@ describe('CSV', () => {
     await assert.rejects(all(readCsv(inPieces('a,b,a\n1,2,3\n', 3))), /two columns "a"/);
   });
 
+  test('a file without a header is refused, and its first row is not shown', async () => {
+    for (const first of ['ada@example.com,Ada', 'x,$2b$10$N9qo8uLOickgx2ZMRZoMye'])
+      await assert.rejects(all(readCsv(inPieces(`${first}\nbob@example.com,Bob\n`, 5))), (error: Error) => {
+        assert.match(error.message, /^the first line of the CSV has data/);
+        return !error.message.includes('ada') && !error.message.includes('$2b');
+      });
+  });
+
   test('an error of the source is that of the rows', async () => {
     async function* failing(): AsyncGenerator<string> {
       yield 'a\n1\n';

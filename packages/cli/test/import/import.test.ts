@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { exportRecords } from '@castellan/server/modules/transfer/service';
 import type { TestClient } from '@castellan/testing/client';
 import {
   eventually,
@@ -516,6 +517,19 @@ describe('export', () => {
       `select details from audit_logs where action = 'users_exported' order by "timestamp" desc limit 1`,
     );
     assert.equal(entry?.details.password_hashes, false);
+  });
+
+  test('one whose reader leaves is in the audit log too', async () => {
+    const gone = new Error('the reader has left');
+    const write = () => Promise.reject(gone);
+    const { db, log } = service.service.deps;
+    await assert.rejects(exportRecords({ db, log }, 'users', { withPasswordHashes: true }, write), gone);
+    const [entry] = await service.sql<{ details: Record<string, unknown> }>(
+      `select details from audit_logs where action = 'users_exported' order by "timestamp" desc limit 1`,
+    );
+    const { count, ...others } = entry?.details ?? assert.fail();
+    assert.ok(Number(count) > 3);
+    assert.deepEqual(others, { interrupted: true, password_hashes: true, via: 'command_line' });
   });
 });
 

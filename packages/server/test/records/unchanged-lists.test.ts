@@ -113,6 +113,20 @@ test('every change that a list shows ends its 304', async () => {
   );
 });
 
+test('a page of roles without holders is not 304 when a role of another page gets one', async () => {
+  const name = newName('lone');
+  const roles = [await makeRole(admin, { name }), await makeRole(admin, { name: `${name}-later` })];
+  const { id: holder } = await addUser(service);
+  const query = `?holders=none&size=1&name_pattern=${name}*`;
+  const paths = [`${ROLES}${query}`, `${ROLES}/summaries${query}`];
+  const before = await Promise.all(paths.map((path) => read(path)));
+  await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [holder, roles[1]?.id]);
+  for (const [index, path] of paths.entries()) {
+    const answer = await read(path, etagOf(before[index] ?? assert.fail()));
+    assert.deepEqual([before[index]?.body.pagination.total, answer.body?.pagination?.total], [2, 1], path);
+  }
+});
+
 test('a summary has the counts of the role, and the ids of its permissions on request', async () => {
   const permissions = [await makePermission(admin), await makePermission(admin)];
   const ids = permissions.map(({ id }) => id).toSorted();

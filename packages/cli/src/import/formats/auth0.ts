@@ -3,7 +3,7 @@
 import { readNdjson } from '../ndjson.ts';
 import { textAt } from '../rows.ts';
 import { openText } from '../source.ts';
-import type { Format } from './format.ts';
+import { type Format, isNotBlocked } from './format.ts';
 
 export const auth0: Format = {
   type: 'ndjson',
@@ -18,7 +18,7 @@ export const auth0: Format = {
       last_name: user.family_name,
       // Without a name, Auth0 writes the email.
       name: user.name === user.email ? null : user.name,
-      is_active: user.blocked !== true,
+      is_active: isNotBlocked(user.blocked),
       verified: user.email_verified ?? false,
       created_at: user.created_at,
       password_hash: hashes.get(keyOf(user)) ?? textAt(user, 'passwordHash') ?? null,

@@ -3,7 +3,7 @@
 
 import { textAt, valueAt } from '../rows.ts';
 import { openRows } from '../source.ts';
-import { type Format, since, uuidOnly } from './format.ts';
+import { type Format, isNotBlocked, since, uuidOnly } from './format.ts';
 
 export const betterAuth: Format = {
   type: 'json',
@@ -15,7 +15,7 @@ export const betterAuth: Format = {
       id: uuidOnly(user.id),
       email: user.email,
       name: user.name,
-      is_active: valueAt(user, 'banned') !== true && valueAt(user, 'banned') !== 'true',
+      is_active: isNotBlocked(user.banned),
       verified: user.emailVerified ?? user.email_verified ?? false,
       created_at: since(user.createdAt ?? user.created_at),
       password_hash: hashes.get(String(user.id)) ?? null,

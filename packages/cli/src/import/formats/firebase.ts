@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '../../command.ts';
 import { textAt } from '../rows.ts';
-import { type Format, since } from './format.ts';
+import { type Format, isNotBlocked, since } from './format.ts';
 
 export const firebase: Format = {
   type: 'json',
@@ -15,7 +15,7 @@ export const firebase: Format = {
     return (user) => ({
       email: user.email,
       name: user.displayName,
-      is_active: user.disabled !== true,
+      is_active: isNotBlocked(user.disabled),
       verified: user.emailVerified ?? false,
       created_at: since(user.createdAt),
       password_hash: passwordOf(user, prefix),

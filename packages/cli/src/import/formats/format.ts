@@ -25,3 +25,12 @@ export function since(value: unknown): string | null {
 /** Returns the id if it is a UUID: other systems also have other ids, which are not kept. */
 export const uuidOnly = (value: unknown): unknown =>
   typeof value === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value) ? value : null;
+
+const noes: ReadonlySet<unknown> = new Set([undefined, null, '', false, 'false', 'f', 0, '0', 'no', 'null']);
+
+/**
+ * Whether nobody has blocked the user, by what JSON, CSV and several databases write. What is not clearly a no blocks: an
+ * account that was blocked must not be active.
+ */
+export const isNotBlocked = (blocked: unknown): boolean =>
+  noes.has(typeof blocked === 'string' ? blocked.trim().toLowerCase() : blocked);

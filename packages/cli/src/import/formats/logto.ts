@@ -1,7 +1,7 @@
 // Logto: the table users as CSV or JSON. Documentation: User migration; github.com/logto-io/logto, tables/users.sql.
 import { pbkdf2Hash } from '@castellan/server/modules/transfer/service';
 import { objectIn, textAt } from '../rows.ts';
-import { type Format, since } from './format.ts';
+import { type Format, isNotBlocked, since } from './format.ts';
 
 export const logto: Format = {
   type: 'csv',
@@ -13,7 +13,7 @@ export const logto: Format = {
       first_name: textAt(profile, 'givenName'),
       last_name: textAt(profile, 'familyName'),
       name: user.name,
-      is_active: !['true', 't', true].includes((user.is_suspended ?? user.isSuspended) as string | boolean),
+      is_active: isNotBlocked(user.is_suspended ?? user.isSuspended),
       // Logto stores only addresses that were confirmed, or that an administrator entered.
       verified: true,
       created_at: since(user.created_at ?? user.createdAt),

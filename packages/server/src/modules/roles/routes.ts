@@ -45,9 +45,12 @@ import {
 const idsOf = (body: { permission_ids?: string[] } | string[] | null): string[] =>
   Array.isArray(body) ? body : (body?.permission_ids ?? []);
 
-type Counted = { id: string; holders?: number };
-/** What a list of roles shows besides roles, permissions and groups. */
-const holdersIn = ({ data }: { data: readonly Counted[] }) => data.map(({ id, holders }) => [id, holders]);
+type CountedList = { data: readonly { id: string; holders?: number }[]; pagination?: { total: number } };
+/** What a list of roles shows besides roles, permissions and groups. Roles of other pages count in the total. */
+const holdersIn = ({ data, pagination }: CountedList) => [
+  pagination?.total,
+  data.map(({ id, holders }) => [id, holders]),
+];
 
 export function roleRoutes(app: App, deps: RoleDeps): void {
   app.route({

@@ -23,8 +23,19 @@ export async function exportRecords(
   write: Write,
 ): Promise<number> {
   if (kind === 'users') {
-    const count = await inSnapshot(deps.db, (tx) => exportUsers(tx, options, write));
-    await recordExport(deps, count, options);
+    let count = 0;
+    const counted = (users: readonly unknown[]): Promise<void> => {
+      count += users.length;
+      return write(linesOf(users));
+    };
+    try {
+      await inSnapshot(deps.db, (tx) => exportUsers(tx, options, counted));
+    } catch (error) {
+      // The reader has what was written before. Whatever fails now, the first error is that of the export.
+      if (count > 0) await recordExport(deps, { count, interrupted: true }, options).catch(() => {});
+      throw error;
+    }
+    await recordExport(deps, { count }, options);
     return count;
   }
   const read: (tx: Tx) => Promise<readonly object[]> = kind === 'roles' ? readRoles : readRoleGroups;
@@ -36,24 +47,26 @@ export async function exportRecords(
 const linesOf = (records: readonly unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-async function exportUsers(tx: Tx, { withPasswordHashes }: ExportOptions, write: Write): Promise<number> {
+async function exportUsers(
+  tx: Tx,
+  { withPasswordHashes }: ExportOptions,
+  write: (users: readonly unknown[]) => Promise<void>,
+): Promise<void> {
   const shown = ({ password_hash, ...user }: ExportedUser) =>
     withPasswordHashes ? { ...user, password_hash } : user;
-  let count = 0;
   let after = BEFORE_ALL;
   for (;;) {
     const page = await readUsers(tx, after, PAGE);
     const last = page.at(-1);
-    if (last === undefined) return count;
-    await write(linesOf(page.map(shown)));
-    count += page.length;
+    if (last === undefined) return;
+    await write(page.map(shown));
     after = last.id;
   }
 }
 
 const recordExport = (
   { db, log }: ExportDeps,
-  count: number,
+  written: { count: number; interrupted?: true },
   { withPasswordHashes }: ExportOptions,
 ): Promise<void> =>
   inTransaction(db, (tx) =>
@@ -61,6 +74,6 @@ const recordExport = (
       action: 'users_exported',
       actorId: null,
       resourceType: 'user',
-      details: { count, password_hashes: withPasswordHashes, via: 'command_line' },
+      details: { ...written, password_hashes: withPasswordHashes, via: 'command_line' },
     }),
   );

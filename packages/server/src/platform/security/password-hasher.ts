@@ -4,6 +4,7 @@
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
 import { readHash } from './password-hashes/read-hash.ts';
+import { normalized } from './password-hashes/scheme.ts';
 
 // OWASP Password Storage Cheat Sheet, argon2id: 19 MiB (KiB here), 2 passes, 1 lane.
 // The library's algorithm (argon2id), version (19), salt (16 bytes) and output (32 bytes) are its defaults.
@@ -11,10 +12,6 @@ const fullWork = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
 // Salt of 16 bytes and output of 32 bytes in unpadded base64, whose last characters have no bits beyond these bytes.
 const ownEnd = /\$[A-Za-z0-9+/]{21}[AQgw]\$[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]$/;
-
-// In UTF-16 units. Normalizing takes quadratic time on a run of combining marks: measured 6 ms at this length, 4 to 7 s
-// for 100,000 marks. A longer password is hashed in full, without normalizing it.
-const MAX_NORMALIZED_LENGTH = 4_096;
 
 // Measured: one core finishes about 100 hashes with these parameters per second.
 const HASHES_PER_CORE_PER_SECOND = 100;
@@ -93,10 +90,6 @@ export class HasherBusyError extends Error {
   }
 }
 
-function normalized(password: string): string {
-  return password.length > MAX_NORMALIZED_LENGTH ? password : password.normalize('NFC');
-}
-
 /**
  * Verifies a hash of another kind. Other systems hash the password as typed; our own hashes with former parameters are of
  * its NFC. Returns false for a hash that cannot be used.
@@ -105,7 +98,7 @@ async function isForeignHash(stored: string, password: string): Promise<boolean>
   const reading = readHash(stored);
   if ('fault' in reading) return false;
   if (await reading.verify(password)) return true;
-  const composed = normalized(password);
+  const composed = normalized(password, 'NFC');
   return composed !== password && reading.verify(composed);
 }
 
@@ -204,11 +197,11 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
     stored.startsWith(prefix) && stored.length === dummyPhc.length && ownEnd.test(stored);
 
   async function isHashOf(stored: string | null, password: string): Promise<boolean> {
-    if (stored !== null && isOwn(stored)) return verify(stored, normalized(password));
+    if (stored !== null && isOwn(stored)) return verify(stored, normalized(password, 'NFC'));
     try {
       return stored !== null && (await isForeignHash(stored, password));
     } finally {
-      await verify(dummyPhc, normalized(password));
+      await verify(dummyPhc, normalized(password, 'NFC'));
     }
   }
 
@@ -224,7 +217,7 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   return {
     hash: (password, turn) =>
       queue.run(async () => {
-        const phc = await hash(normalized(password), work);
+        const phc = await hash(normalized(password, 'NFC'), work);
         hashes += 1;
         return phc;
       }, turn),

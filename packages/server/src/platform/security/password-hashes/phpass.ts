@@ -11,6 +11,10 @@ const MIN_LOG2 = 7;
 const MAX_LOG2 = 18;
 const MAX_OF_SCHEME = 30;
 const DIGEST_BYTES = 16;
+// Rounds times blocks of MD5, which hashes the whole password in each round: WordPress's rounds of 16 KiB. Without it, a
+// stranger's long password would take as many times longer as it has blocks.
+const MAX_BLOCKS = 2 ** 21;
+const BLOCK_BYTES = 64;
 
 const form = /^\$[PH]\$([./0-9A-Za-z])([^\s$]{8})([./0-9A-Za-z]{22})$/;
 
@@ -50,7 +54,10 @@ export const phpass: Scheme = {
     const expected = decode(output);
     return {
       verify: async (password) => {
-        const work = { password: Buffer.from(password), salt: Buffer.from(salt), iterations: 2 ** log2 };
+        const iterations = 2 ** log2;
+        const bytes = Buffer.from(password);
+        if (iterations * Math.ceil((DIGEST_BYTES + bytes.length) / BLOCK_BYTES) > MAX_BLOCKS) return false;
+        const work = { password: bytes, salt: Buffer.from(salt), iterations };
         return isEqual(await digestOf(work), expected);
       },
     };

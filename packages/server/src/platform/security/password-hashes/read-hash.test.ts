@@ -92,6 +92,15 @@ describe('known answers', () => {
     assert.equal(await verifierOf(hash)('a'.repeat(71)), false);
   });
 
+  // `hashlib` of Python 3.11: these are the passwords, but verifying them would take seconds of a core.
+  test('no password is one that phpass would hash for seconds', async () =>
+    assert.equal(await verifierOf('$P$G9g1LVCAqdl3L80cm6uoH.8lf0ikBr0')('a'.repeat(1_000)), false));
+
+  test('a password whose NFKC would take seconds counts as typed', async () => {
+    const hash = '$scrypt-nfkc$ln=4,r=8,p=1$cGVwcGVybGVzcw$z3O5jN6vxXYe7WpcSUtKBNbosJC0EUiLOlLDSDHgZQk';
+    assert.equal(await verifierOf(hash)('\ufb01'.repeat(5_000)), true);
+  });
+
   test('a changed output is another hash', async () => {
     for (const hash of Object.values(known).map((one) => one.hash)) {
       const at = hash.length - 10;
@@ -131,6 +140,8 @@ describe('hashes that cannot be used', () => {
       'an output of 700 bytes': `$pbkdf2-sha256$i=1000$${salt}$${'A'.repeat(900)}`,
       'more than 1,000 characters': `$pbkdf2-sha256$i=1000$${salt}$${'A'.repeat(1_000)}`,
       'a salt that is not base64': `$scrypt$ln=14,r=8,p=1$${'A'.repeat(21)}$${output}`,
+      'scrypt with more blocks than RFC 7914 allows': `$scrypt$ln=16,r=1,p=1$${salt}$${output}`,
+      'Firebase with more blocks than RFC 7914 allows': `$fbscrypt$v=1,n=16,r=1,p=1,ss=Bw,sk=${output}$${salt}$${output}`,
       'argon2 with less than 8 KiB for a lane': `$argon2id$v=19$m=15,t=1,p=2$${salt}$${output}`,
       'argon2 of another version': `$argon2id$v=18$m=19456,t=2,p=1$${salt}$${output}`,
       'Firebase with a signer key of another length': `$fbscrypt$v=1,n=14,r=8,p=1,ss=Bw,sk=AAAA$${salt}$${output}`,

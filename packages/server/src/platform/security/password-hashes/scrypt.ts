@@ -9,6 +9,7 @@ import {
   fromBase64,
   isEqual,
   malformed,
+  normalized,
   type Reading,
   readSaltAndOutput,
   type Scheme,
@@ -20,7 +21,11 @@ const MAX_WORK = 2 ** 21;
 
 type Cost = { log2N: number; r: number; p: number };
 
-const isTooCostly = ({ log2N, r, p }: Cost): boolean => 2 ** log2N * r * p > MAX_WORK;
+/** Returns why a cost cannot be computed; null if it can. RFC 7914, 2: N is less than 2^(16r). */
+function faultOf({ log2N, r, p }: Cost): Reading | null {
+  if (log2N >= 16 * r) return malformed;
+  return 2 ** log2N * r * p > MAX_WORK ? tooCostly : null;
+}
 
 function deriveKey(
   password: string,
@@ -46,11 +51,12 @@ export const scrypt: Scheme = {
     const parts = readSaltAndOutput(saltText, outputText);
     if (parts === null) return malformed;
     const cost = { log2N: Number(log2N), r: Number(r), p: Number(p) };
-    if (isTooCostly(cost)) return tooCostly;
+    const fault = faultOf(cost);
+    if (fault) return fault;
     const { salt, output } = parts;
     return {
       verify: async (password) => {
-        const text = nfkc === undefined ? password : password.normalize('NFKC');
+        const text = nfkc === undefined ? password : normalized(password, 'NFKC');
         return isEqual(await deriveKey(text, salt, cost, output.length), output);
       },
     };
@@ -75,7 +81,8 @@ export const firebaseScrypt: Scheme = {
     // AES in counter mode: the output is as long as what it encrypts.
     if (signerKey.length !== parts.output.length) return malformed;
     const cost = { log2N: Number(log2N), r: Number(r), p: Number(p) };
-    if (isTooCostly(cost)) return tooCostly;
+    const fault = faultOf(cost);
+    if (fault) return fault;
     const salt = Buffer.concat([parts.salt, separator]);
     return {
       verify: async (password) => {
