@@ -2,7 +2,8 @@
 // It starts none of them: no container engine, cluster or systemd runs where the tests do.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -150,4 +151,16 @@ test('the pods of the deployment are selected by what belongs to it, and have th
     ports[0].containerPort,
     settingDefinitions.port.read(settingDefinitions.port.defaultText ?? ''),
   );
+});
+
+test('the command for the host reads the settings as systemd does, and runs nothing in them', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'castellan-settings-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'castellan.env');
+  writeFileSync(file, '# Settings\n\nSERVICE_NAME=My $HOME; exit 3\nMAIL_FROM="A <a@example.com>"\nLAST=x=y');
+  const [reading = ''] = read('deploy/systemd/castellan')
+    .replace('/etc/castellan/castellan.env', file)
+    .split(/^exec /m);
+  const shown = execFileSync('sh', ['-c', `${reading}\nprintf '%s|' "$SERVICE_NAME" "$MAIL_FROM" "$LAST"`]);
+  assert.equal(String(shown), 'My $HOME; exit 3|A <a@example.com>|x=y|');
 });

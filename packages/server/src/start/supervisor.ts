@@ -9,6 +9,7 @@ import { type Logger, outputOf } from '../platform/log.ts';
 import type { MetricsServer } from '../platform/metrics/server.ts';
 import type { Settings } from '../settings.ts';
 import type { Announcer } from './announcer.ts';
+import { passLines } from './pass-lines.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { isWorkerReport, type StopOrder, WORKER_VARIABLE } from './worker.ts';
 
@@ -66,9 +67,7 @@ export function supervise({
     running.set(worker, { number: freeNumber(), readyAt: undefined });
     const { stdout, pid } = worker;
     if (stdout) {
-      const read = passLines(stdout, (lines) => outputOf(log).write(lines)).finally(() =>
-        lastLines.delete(read),
-      );
+      const read = passLines(stdout, outputOf(log)).finally(() => lastLines.delete(read));
       lastLines.add(read);
     }
     worker.on('error', (error) => {
@@ -157,19 +156,3 @@ export function supervise({
 }
 
 type Running = { number: number; readyAt: number | undefined };
-
-/** Passes on whole lines. Resolves at the end of the stream. */
-async function passLines(stream: NodeJS.ReadableStream, write: (lines: string) => void): Promise<void> {
-  let rest = '';
-  try {
-    for await (const chunk of stream.setEncoding('utf8')) {
-      const text = rest + String(chunk);
-      const end = text.lastIndexOf('\n') + 1;
-      if (end > 0) write(text.slice(0, end));
-      rest = text.slice(end);
-    }
-  } finally {
-    // Of a worker that was killed.
-    if (rest !== '') write(`${rest}\n`);
-  }
-}

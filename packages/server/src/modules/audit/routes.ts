@@ -3,7 +3,7 @@ import { AuditLogPage, AuditLogQuery } from '@castellan/contract/audit';
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { AgedReads } from '../../platform/db/aged-reads.ts';
-import { ageDescription, readAged } from '../../platform/http/aged-reads.ts';
+import { ageDescription, agedReader, readAged } from '../../platform/http/aged-reads.ts';
 import {
   type ExportGates,
   exportDescription,
@@ -58,7 +58,7 @@ export function auditRoutes(app: App, deps: AuditRouteDeps): void {
         gates: deps.exports,
         callerId: deps.callerIdOf(request),
         fileName: 'audit-log',
-        source: entriesToExport(request.query, (read) => readAged(deps.agedReads, request, reply, read)),
+        source: entriesToExport(request.query, agedReader(deps.agedReads, request, reply)),
         objectOf: ({ entry }) => entry,
         csv: { columns: csvOfEntries.columns, cellsOf: ({ entry }) => csvOfEntries.cellsOf(entry) },
       }),

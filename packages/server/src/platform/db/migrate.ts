@@ -10,11 +10,11 @@ export type MigrationFile = {
   text: string;
   /** SHA-256 of the file, in hexadecimal. */
   checksum: string;
-  /** Whether the version before this migration works on the schema after it. */
+  /** Whether every version since the last contraction works on the schema after it. */
   isExpand: boolean;
 };
 
-/** The first line of a migration that the version before it can live with: see CONTRIBUTING.md. */
+/** The first line of a migration that older versions can live with: see CONTRIBUTING.md. */
 const EXPAND = /^-- Phase: expand\b/;
 
 const folder = new URL('../../../migrations/', import.meta.url);

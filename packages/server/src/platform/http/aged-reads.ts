@@ -7,18 +7,31 @@ export const ageDescription =
   'With a read replica, the response may be some seconds old: the header `Age` says how many at most. `Cache-Control: no-cache` in the request demands the newest state.';
 
 /**
- * Runs the read, on the primary if the request says `Cache-Control: no-cache` (RFC 9111, 5.2.1.4). Sets `Age` (5.1) if the
- * result is from a standby.
+ * Returns a function that runs reads for one response, on the primary if the request says `Cache-Control: no-cache` (RFC
+ * 9111, 5.2.1.4). Sets `Age` (5.1) if the first result is from a standby. If it is from the primary, all are: a standby may
+ * lack records that come next, and nothing would say so.
  */
-export async function readAged<D, T>(
+export function agedReader<D>(
+  reads: AgedReads<D>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): <T>(read: (db: D) => Promise<T>) => Promise<T> {
+  let current = /(^|[\s,])no-cache\b/i.test(request.headers['cache-control'] ?? '');
+  let isFirst = true;
+  return async (read) => {
+    const { value, ageSeconds } = await reads.run(read, { current });
+    if (isFirst && ageSeconds === null) current = true;
+    // Later batches of an export come after the headers.
+    if (isFirst && ageSeconds !== null) reply.header('age', String(ageSeconds));
+    isFirst = false;
+    return value;
+  };
+}
+
+/** Runs the only read of a response. */
+export const readAged = <D, T>(
   reads: AgedReads<D>,
   request: FastifyRequest,
   reply: FastifyReply,
   read: (db: D) => Promise<T>,
-): Promise<T> {
-  const current = /(^|[\s,])no-cache\b/i.test(request.headers['cache-control'] ?? '');
-  const { value, ageSeconds } = await reads.run(read, { current });
-  // Later batches of an export come after the headers.
-  if (ageSeconds !== null && !reply.raw.headersSent) reply.header('age', String(ageSeconds));
-  return value;
-}
+): Promise<T> => agedReader(reads, request, reply)(read);

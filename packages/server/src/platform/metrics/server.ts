@@ -17,6 +17,8 @@ export type MetricsServer = {
 
 // A scraper sends a few hundred bytes at once and reads the answer at once.
 const REQUEST_TIMEOUT_MS = 5_000;
+/** Also for an answer that nobody reads, which would hold its connection. Longer than metrics are collected. */
+const IDLE_TIMEOUT_MS = 15_000;
 const MAX_CONNECTIONS = 20;
 const MAX_HEADER_BYTES = 8_192;
 /** The owner, and a group that the operator gives the folder of the socket to. */
@@ -25,7 +27,11 @@ const SOCKET_MODE = 0o660;
 /** Listens. Rejects if the address cannot be used. */
 export async function serveMetrics(
   address: MetricsAddress,
-  { expose, log }: { expose: () => Promise<Exposition>; log: Logger },
+  {
+    expose,
+    log,
+    idleTimeoutMs = IDLE_TIMEOUT_MS,
+  }: { expose: () => Promise<Exposition>; log: Logger; idleTimeoutMs?: number },
 ): Promise<MetricsServer> {
   const server = createServer(
     {
@@ -43,6 +49,7 @@ export async function serveMetrics(
     },
   );
   server.maxConnections = MAX_CONNECTIONS;
+  server.timeout = idleTimeoutMs;
   if ('path' in address) await removeStaleSocket(address.path);
   await listen(server, address);
   if ('path' in address) await chmod(address.path, SOCKET_MODE);

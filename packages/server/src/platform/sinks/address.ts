@@ -19,20 +19,13 @@ const SYSLOG_TLS_PORT = 6_514;
 /** Reads `stdout`, `syslog+tls://host:6514` or `https://…`. The error repeats nothing, because URLs contain passwords. */
 export function parseSinkAddress(text: string): SinkAddress {
   if (text === 'stdout') return { kind: 'stdout' };
-  const url = URL.parse(text);
+  const parsed = URL.parse(text);
+  const url = parsed && !parsed.hash && !parsed.username && !parsed.password ? parsed : null;
   const host = url?.hostname.replace(/^\[|\]$/g, '') ?? '';
-  if (
-    url?.protocol === 'syslog+tls:' &&
-    host !== '' &&
-    /^\/?$/.test(url.pathname) &&
-    !url.username &&
-    !url.search
-  )
+  if (url?.protocol === 'syslog+tls:' && host !== '' && /^\/?$/.test(url.pathname) && !url.search)
     return { kind: 'syslog', host, port: url.port === '' ? SYSLOG_TLS_PORT : Number(url.port) };
-  if (url && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(host)))) {
-    if (url.hash === '' && url.username === '' && url.password === '')
-      return { kind: 'webhook', url: url.href };
-  }
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(host)))
+    return { kind: 'webhook', url: url.href };
   throw new Error(
     'is neither stdout nor an address such as syslog+tls://logs.example.com:6514 or https://siem.example.com/castellan (without user and password; http only to this machine)',
   );

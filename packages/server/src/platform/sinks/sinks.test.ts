@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createHttps } from 'node:https';
+import { createServer as createTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -72,6 +73,7 @@ test('addresses: stdout, syslog over TLS, https, and http to this machine only',
     'syslog://logs.example.com',
     'syslog+tls://',
     'syslog+tls://u:Hidden@logs',
+    'syslog+tls://:Hidden@logs',
     'http://siem.example.com/',
     'http://127.0.0.1.example.com/',
     'https://user:Hidden@siem.example.com/',
@@ -221,4 +223,29 @@ test('webhook: signed by each secret, a repeated batch with the same id, and no 
   await assert.rejects(createWebhookSink({ url, type: 'x', secrets }).send(records), {
     code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
   });
+});
+
+test('webhook: an answer that changes the protocol is a failure, and is not waited for', async (t) => {
+  const server = createTcp((socket) =>
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+    ),
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${portOf(server)}/`;
+  await assert.rejects(createWebhookSink({ url, type: 'x', secrets: [] }).send([record('1')]), {
+    name: 'SinkError',
+  });
+});
+
+test('certificates are verified whatever NODE_TLS_REJECT_UNAUTHORIZED says', async (t) => {
+  const port = await startTls(t, (socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'));
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+  t.after(() => delete process.env.NODE_TLS_REJECT_UNAUTHORIZED);
+  for (const sink of [
+    createSyslogSink({ host: 'localhost', port }),
+    createWebhookSink({ url: `https://localhost:${port}/`, type: 'x', secrets: [] }),
+  ])
+    await assert.rejects(sink.send([record('1')]), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
 });

@@ -50,7 +50,13 @@ export function createSyslogSink(
           const message = syslogMessage(record, host);
           return `${Buffer.byteLength(message)} ${message}`;
         });
-        const socket = connect({ ...address, ...servername, ...tls, minVersion: 'TLSv1.2' });
+        const socket = connect({
+          ...address,
+          ...servername,
+          ...tls,
+          minVersion: 'TLSv1.2',
+          rejectUnauthorized: true,
+        });
         const late = setTimeout(
           () => socket.destroy(new SinkError('the syslog server did not take the entries in time')),
           SEND_TIMEOUT_MS,

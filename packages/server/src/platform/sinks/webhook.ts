@@ -59,10 +59,12 @@ function post(
   };
   return new Promise((resolve, reject) => {
     const sent = url.startsWith('https:')
-      ? requestHttps(url, { ...options, ...(ca === undefined ? {} : { ca }) })
+      ? requestHttps(url, { ...options, ...(ca === undefined ? {} : { ca }), rejectUnauthorized: true })
       : requestHttp(url, options);
     // The end of an answer that was not read is an error too.
     sent.on('error', reject);
+    // A receiver that changes the protocol (101) ends the request without a response or an error.
+    sent.once('close', () => reject(new SinkError('the receiver did not answer the request')));
     sent.once('response', (response) => {
       resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] });
       // The body does not matter, and must not be waited for.

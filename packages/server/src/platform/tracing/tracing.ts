@@ -189,7 +189,7 @@ function warning(exporter: SpanExporter, log: Logger): SpanExporter {
         const failed = result.code !== ExportResultCode.SUCCESS;
         if (failed && !isFailing)
           log.warn(
-            { err: result.error },
+            { err: withoutAnswer(result.error) },
             'traces cannot be sent; they are dropped until the collector answers',
           );
         if (!failed && isFailing) log.info({}, 'traces are sent again');
@@ -200,4 +200,11 @@ function warning(exporter: SpanExporter, log: Logger): SpanExporter {
     forceFlush: async () => exporter.forceFlush?.(),
     shutdown: () => exporter.shutdown(),
   };
+}
+
+/** The exporter adds the body of the collector's answer, which may be long, and repeat the headers with their secrets. */
+function withoutAnswer(error: Error | undefined): Error | undefined {
+  if (error === undefined || !('data' in error)) return error;
+  const status = 'code' in error ? `${error.code} ` : '';
+  return new Error(`the collector answered ${status}${error.message}`);
 }
