@@ -1,12 +1,13 @@
 // Reads the options that the imports share, and prints their summary.
-import { type Call, UsageError } from '../command.ts';
+import { type Call, optionOf, UsageError } from '../command.ts';
 import type { FileType } from './formats/format.ts';
 import type { Counts } from './report.ts';
 
-export function textOption({ values }: Call, name: string): string | undefined {
-  const value = values[name];
+/** Returns the value of an option whose empty value has no meaning. */
+export function textOption(call: Call, name: string): string | undefined {
+  const value = optionOf(call, name);
   if (value === '') throw new UsageError(`--${name} is empty.`);
-  return typeof value === 'string' ? value : undefined;
+  return value;
 }
 
 export function requiredOption(call: Call, name: string): string {

@@ -20,6 +20,7 @@ import { readyClient } from '@castellan/testing/sessions/accounts';
 import { logIn } from '@castellan/testing/sessions/attempts';
 import { declaration as exporting } from '../../src/commands/export.ts';
 import { declaration as importing } from '../../src/commands/import.ts';
+import { formats } from '../../src/import/formats/index.ts';
 import { castellan, launch } from '../castellan.ts';
 
 const sample = (name: string): string => fileURLToPath(new URL(`samples/${name}`, import.meta.url));
@@ -531,6 +532,11 @@ describe('export', () => {
     assert.ok(Number(count) > 3);
     assert.deepEqual(others, { interrupted: true, password_hashes: true, via: 'command_line' });
   });
+});
+
+test('the command offers the formats that there are', () => {
+  const option = importing.commands.users?.options?.find(({ flags }) => flags.startsWith('--format'));
+  assert.deepEqual(option?.choices, [...formats.keys()]);
 });
 
 test('the program: two words, verdicts on standard output, standard input, exit codes', async () => {
