@@ -6,19 +6,22 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const secretWatch = import.meta.resolve('@castellan/testing/secret-watch');
+const browser = import.meta.resolve('@castellan/testing/e2e/browser');
 
 const sharing = [
   'packages/server/test/{access,access-changes,accounts,audit,authorization,dashboard,oauth,permission-groups,permissions,records,role-groups,roles,service-accounts,sessions,users}/*.test.ts',
   'packages/server/test/http/{bodies,body-limits,client-address,console,csrf,errors,front-page,health,limits,logging,routes,validation}.test.ts',
   'packages/server/test/{constraints,idempotency,journey,openapi}.test.ts',
-  'packages/server/test/{settings/settings,sql/*}.test.ts',
-  'packages/server/src/modules/{access,audit,auth,authz}/*.test.ts',
+  'packages/server/test/{backup/snapshot,settings/settings,sql/*}.test.ts',
+  'packages/server/src/modules/{access,audit,auth,authz,backup,console,sessions,transfer}/*.test.ts',
   'packages/server/src/modules/{demo/company,passwords/policy}.test.ts',
-  'packages/server/src/platform/{config,db/{failures,sql,transaction,trees}}.test.ts',
-  'packages/server/src/platform/http/{accent-color,accept,accept-language,csv,json-size,method-table,serialization,static-files,validation}.test.ts',
-  'packages/server/src/platform/{counted,ids,logo,limits/*,mail/{link-template,outbox-folder,text-template}}.test.ts',
-  'packages/server/src/platform/security/{client-address,csrf,jwt,jwt-forgeries,signing-keys}.test.ts',
+  'packages/server/src/platform/{config,counted,ids,logo,log-output,secret-files}.test.ts',
+  'packages/server/src/platform/{db,http,limits,metrics}/*.test.ts',
+  'packages/server/src/platform/mail/{link-template,outbox-folder,text-template,transport}.test.ts',
+  'packages/server/src/platform/security/{client-address,csrf,email,jwt,jwt-forgeries,signing-keys,text}.test.ts',
+  'packages/server/src/platform/security/password-hashes/*.test.ts',
   'packages/server/src/start/*.test.ts',
+  'packages/cli/src/**/*.test.ts',
   'packages/console/src/**/*.test.ts',
   'packages/hardening/test/{races,tokens}/*.test.ts',
   'packages/hardening/test/fuzzing/{bodies,emails,injections,machine-credentials,searches}.test.ts',
@@ -27,29 +30,52 @@ const sharing = [
   'packages/sdk/test/guard/{faults,middleware}.test.ts',
   'scripts/{check-lock,check-migrations,check-words,gen-*,hardening,package-faces,test-memory}.test.ts',
 ];
+/** These share a process and a browser. They take longest, and start first. */
+const sharingBrowser = ['packages/console/test/e2e/!(first-five-minutes|hostile-addresses|speed).test.ts'];
+const FILES_OF_A_BROWSER = 5;
 // Small enough that the last batches of a run end at about the same time, large enough to save time.
-const FILES_OF_A_BATCH = 8;
+const FILES_OF_A_BATCH = 10;
 // With few files, each is shown by itself.
 const FEW = 12;
 
 /**
- * Returns the programs that run all these files: first the files that need a process of their own, in order, then
- * modules in `folder` that run several files, each as a test with the file's tests below it.
+ * Returns the programs that run all these files: first modules in `folder` that share a browser, then the files
+ * that need a process of their own, in order, then further modules. A module runs several files, each as a test with the
+ * file's tests below it.
  */
 export function programsOf(files: readonly string[], folder: string): string[] {
-  const shared = files.filter((file) => sharing.some((glob) => matchesGlob(file, glob)));
-  if (shared.length <= FEW) return [...files];
-  const alone = files.filter((file) => !shared.includes(file));
-  const count = Math.ceil(shared.length / FILES_OF_A_BATCH);
-  const batches = Array.from({ length: count }, (_, number) => {
-    // Neighbouring files take about as long; dealing them out balances the batches.
-    const some = shared.filter((_file, index) => index % count === number);
-    const program = join(folder, `batch-${number + 1}.mjs`);
-    writeFileSync(program, moduleOf(some));
+  const matches = (file: string, globs: readonly string[]) => globs.some((glob) => matchesGlob(file, glob));
+  const driven = files.filter((file) => matches(file, sharingBrowser));
+  const shared = files.filter((file) => matches(file, sharing));
+  if (driven.length + shared.length <= FEW) return [...files];
+  const alone = files.filter((file) => !driven.includes(file) && !shared.includes(file));
+  const write = (name: string, code: string): string => {
+    const program = join(folder, `${name}.mjs`);
+    writeFileSync(program, code);
     return program;
-  });
-  return [...alone, ...batches];
+  };
+  return [
+    ...dealtOut(driven, FILES_OF_A_BROWSER).map((some, n) => write(`pages-${n + 1}`, pagesModuleOf(some))),
+    ...alone,
+    ...dealtOut(shared, FILES_OF_A_BATCH).map((some, n) => write(`batch-${n + 1}`, moduleOf(some))),
+  ];
 }
+
+/** Neighbouring files take about as long; dealing them out balances the batches. */
+function dealtOut(files: readonly string[], size: number): string[][] {
+  const count = Math.ceil(files.length / size);
+  return Array.from({ length: count }, (_, number) =>
+    files.filter((_file, index) => index % count === number),
+  );
+}
+
+const pagesModuleOf = (files: readonly string[]): string =>
+  [
+    "import { after } from 'node:test';",
+    `import { keepBrowser } from ${JSON.stringify(browser)};`,
+    'keepBrowser({ after });',
+    moduleOf(files),
+  ].join('\n');
 
 const moduleOf = (files: readonly string[]): string =>
   [

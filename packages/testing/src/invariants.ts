@@ -59,6 +59,12 @@ const violations: Readonly<Record<string, string>> = {
   'a valid link for an email that the account no longer has': `
     select t.user_id from one_time_tokens t join users u on u.id = t.user_id
     where t.used_at is null and t.expires_at > now() and t.email <> u.email`,
+  'a kept number of holders that is not theirs': `
+    select coalesce(role_id::text, 'any'), sum(change) from (
+      select role_id, change from role_holder_changes
+      union all select role_id, -count(*) from user_roles group by 1
+      union all select null, -count(distinct user_id) from user_roles) numbers
+    group by role_id having sum(change) <> 0`,
   'no active superuser': `
     select 'none' where not exists (select from users where is_superuser and is_active)`,
 };

@@ -7,8 +7,8 @@ import type { TestService } from './harness.ts';
 const background =
   /\bjob_schedule\b|from "signing_keys"|\bfrom session_ends\b|^(?!\s*insert into outbox).*\boutbox\b/s;
 
-// The files that run periodic jobs; they are in the stack of each statement of a job.
-const jobs = /\/src\/(cleanup|platform\/jobs\/scheduler)\.ts/;
+// The files that run periodic jobs and send mails; they are in the stack of each statement of such work.
+const jobs = /\/src\/(cleanup|platform\/jobs\/scheduler|platform\/mail\/outbox)\.ts/;
 
 /** Returns whether a periodic job sends the current statement. */
 function isOfJob(): boolean {

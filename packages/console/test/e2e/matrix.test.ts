@@ -66,6 +66,36 @@ test('a cell is reached by arrows, flipped by Space, reviewed with its preview, 
   await page.locator(`[role="checkbox"]:focus[aria-label="${role.name}: ${group.name}.delete"]`).waitFor();
 });
 
+test('saving is not taken for a change by somebody else, however late the roles are read again', async (t) => {
+  const { group, role, path } = await seed();
+  const { page } = await openAs(t, site, path);
+  const cell = cellOf(page, `${role.name}: ${group.name}.delete`);
+  await cell.click();
+  await bar(page).getByRole('button', { name: 'Review and save…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Review and save' });
+  await dialog.getByText(`1 gains ${group.name}.delete`).waitFor();
+  const previewed: string[] = [];
+  const isRead = Promise.withResolvers<void>();
+  page.on('request', (request) => {
+    if (request.url().includes('dry_run=true')) previewed.push(request.url());
+  });
+  page.on('response', (response) => {
+    if (new URL(response.url()).pathname === '/api/v1/permissions') isRead.resolve();
+  });
+  await page.route(
+    (url) => url.pathname === '/api/v1/roles/summaries',
+    async (route) => {
+      await isRead.promise;
+      await route.continue();
+    },
+  );
+  await dialog.getByRole('button', { name: 'Save changes' }).click();
+  await page.getByText('1 change was saved.').waitFor();
+  await page.locator(`[role="checkbox"]:focus[aria-label="${role.name}: ${group.name}.delete"]`).waitFor();
+  assert.deepEqual(previewed, []);
+  assert.equal(await page.getByRole('dialog').count(), 0);
+});
+
 test('the review names removals first, and says that nobody is affected now by a role without holders', async (t) => {
   const { admin, group, read, path } = await seed();
   const [first, second] = await Promise.all(

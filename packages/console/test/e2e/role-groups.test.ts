@@ -79,6 +79,9 @@ test('a group is moved by a key and a dialog that does not offer its own subtree
 test('a group is dragged onto another, and to the top level', async (t) => {
   const { child, other } = await seed();
   const { page } = await openAs(t, site, `/role-groups?g=${child.id}`);
+  // The whole tree fits, so that nothing scrolls between pressing and dragging: the browser would drag what is there then.
+  await page.setViewportSize({ width: 1280, height: 2_000 });
+  await page.getByRole('heading', { level: 2, name: child.name }).waitFor();
   await itemOf(page, child.name).dragTo(itemOf(page, other.name));
   await page.getByText(`${child.name} was moved to ${other.name}.`).waitFor();
   assert.equal(await parentOf(child.id), other.id);

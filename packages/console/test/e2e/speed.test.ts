@@ -126,3 +126,18 @@ test('the rows of the list of users wait for one refresh and one request, and sh
   const shifted = await page.evaluate<number>('window.shifted');
   assert.ok(shifted <= 0.05, `the layout shifts by ${shifted}`);
 });
+
+test('a browser that opens the list of users for the first time asks for it before the app has loaded', async (t) => {
+  const { page } = await openAs(t, site, '/docs/errors');
+  // The app never loads. What asks for the rows is the file before it.
+  await page.route(/\/assets\/app-[^/]+\.js$/, () => {});
+  const asked = page.waitForRequest((request) => new URL(request.url()).pathname === '/api/v1/users');
+  await page.goto('/users', { waitUntil: 'commit' });
+  const { searchParams } = new URL((await asked).url());
+  assert.equal(searchParams.get('include'), 'activity');
+});
+
+test('the rows beyond the first screen follow', async (t) => {
+  const { page } = await openAs(t, site, '/users');
+  await page.waitForFunction(() => document.querySelectorAll('[data-row]').length === 50);
+});

@@ -159,8 +159,8 @@ scenario(
   async (tally) => {
     const admins = [await signIn(service, ADMIN), await signIn(service, await superuser())];
     const answers = await under(
-      'lock table permission_groups in access exclusive mode',
-      () => admins.flatMap((admin) => times(16, () => admin.get('/api/v1/permission-groups'))),
+      'lock table service_accounts in access exclusive mode',
+      () => admins.flatMap((admin) => times(16, () => admin.get('/api/v1/service-accounts'))),
       async () => {
         await untilWaiting(WORK);
         // Checked several times: after a lock timeout, the connection serves the next request.
@@ -182,8 +182,8 @@ scenario('reads that wait in the queue are judged by the permissions after the w
   // More than one user may run at once (deps.ts).
   const [reads, extra] = [8, 4];
   const answers = await under(
-    'lock table permission_groups in access exclusive mode',
-    () => times(reads + extra, () => client.get('/api/v1/permission-groups')),
+    'lock table service_accounts in access exclusive mode',
+    () => times(reads + extra, () => client.get('/api/v1/service-accounts')),
     async () => {
       await eventually(
         () => service.service.deps.turns.reads.stats().waiting >= extra || undefined,

@@ -1,6 +1,8 @@
 // Drives a real browser against one service, which it reaches under the service's public URL.
 // Everything that the console or the network reports is kept, so that a test can check it.
 import { existsSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { pipeline } from 'node:stream';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Hooks, TestService } from '../harness.ts';
 
@@ -14,14 +16,44 @@ export type Visit = {
   leave(): Promise<void>;
 };
 
+type KeptBrowser = {
+  browser: Browser;
+  /** Lets this service answer for http://castellan.test until `t` ends. */
+  show(t: Hooks, service: TestService): void;
+};
+
+let kept: Promise<KeptBrowser> | null | undefined;
+
 /**
- * Starts the browser. Throws when there is no Chromium. `PUBLIC_URL` of the service, if there is one, must be
- * http://castellan.test, which is the harness's default.
+ * Lets the files of this process share a browser that starts with the first and closes with `t`, because a new one
+ * compiles the console again. The files must run one after the other.
+ */
+export function keepBrowser(t: Hooks): void {
+  kept = null;
+  t.after(async () => (await kept)?.browser.close());
+}
+
+/**
+ * Starts the browser, or returns the one that the process shares. Throws when there is no Chromium. `PUBLIC_URL` of the
+ * service, if there is one, must be http://castellan.test, which is the harness's default.
  */
 export async function openBrowser(t: Hooks, service?: TestService): Promise<Browser> {
+  if (service && kept !== undefined) {
+    kept ??= startKept();
+    const { browser, show } = await kept;
+    show(t, service);
+    return browser;
+  }
+  const browser = await launch(service && new URL(service.url).host);
+  t.after(() => browser.close());
+  return browser;
+}
+
+/** Starts a browser. It sends what is for castellan.test to `host`. */
+async function launch(host?: string): Promise<Browser> {
   if (!existsSync(executablePath))
     throw new Error(`there is no Chromium at ${executablePath}: install it, or name another in CHROMIUM`);
-  const browser = await chromium.launch({
+  return chromium.launch({
     executablePath,
     args: [
       '--no-sandbox',
@@ -30,11 +62,35 @@ export async function openBrowser(t: Hooks, service?: TestService): Promise<Brow
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      ...(service ? [`--host-resolver-rules=MAP castellan.test:80 ${new URL(service.url).host}`] : []),
+      ...(host ? [`--host-resolver-rules=MAP castellan.test:80 ${host}`] : []),
     ],
   });
-  t.after(() => browser.close());
-  return browser;
+}
+
+/** Starts a browser that reaches its service through a port of this process, because its rules for hosts cannot change. */
+async function startKept(): Promise<KeptBrowser> {
+  let shown = { host: '127.0.0.1', port: 0 };
+  const entrance: Server = createServer((incoming) => {
+    const outgoing = connect(shown);
+    // Either side may end the connection, in any way.
+    pipeline(incoming, outgoing, incoming, () => {});
+  });
+  await new Promise<void>((resolve) => entrance.listen(0, '127.0.0.1', resolve));
+  const address = entrance.address();
+  if (address === null || typeof address === 'string') throw new Error('the entrance has no port');
+  const browser = await launch(`127.0.0.1:${address.port}`);
+  browser.on('disconnected', () => entrance.close());
+  return {
+    browser,
+    show: (t, { url }) => {
+      const before = shown;
+      const { hostname, port } = new URL(url);
+      shown = { host: hostname, port: Number(port) };
+      t.after(async () => {
+        shown = before;
+      });
+    },
+  };
 }
 
 /** Opens a window of its own for a new visitor, who has no cookies. */
