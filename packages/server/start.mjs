@@ -1,5 +1,6 @@
 // `npm start`: checks the runtime before anything that an older one cannot even parse, then starts the service.
 import './check-node.mjs';
+import './thread-pool.mjs';
 import './bundles.mjs';
 import module from 'node:module';
 

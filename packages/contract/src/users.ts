@@ -135,7 +135,9 @@ export const userSortOrders = [
 export type UserSortOrder = (typeof userSortOrders)[number];
 
 const userListFields = {
-  email: Type.Optional(Type.String({ maxLength: 1_000, description: 'Exact match, case-insensitive.' })),
+  email: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1_000, description: 'Exact match, case-insensitive.' }),
+  ),
   search: Type.Optional(
     Type.String({
       maxLength: 250,

@@ -14,6 +14,7 @@ import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
 import { recountLiveSessions, renewLiveSessions } from './modules/sessions/live-count-store.ts';
 import { refreshLifetimeSeconds } from './modules/sessions/tokens.ts';
 import { renewUserMarks } from './modules/users/marks.ts';
+import { renewRoleHolders } from './modules/users/role-holders-store.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
 import { deleteOldIdempotencyKeys } from './platform/http/idempotency.ts';
 import { deleteExpiredLimits } from './platform/limits/rate-limit.ts';
@@ -86,7 +87,11 @@ export async function removeSessionRows({ db }: Deps): Promise<void> {
 
 const USER_MARKS_BUDGET_MS = 3_000;
 
-/** Keeps pages in the middle of many users fast. A separate job, because it follows every bulk import. */
+/**
+ * Keeps pages in the middle of many users, and the number of users without roles, fast. A separate job, because it follows
+ * every bulk import.
+ */
 export async function renewPositions({ db }: Deps): Promise<void> {
+  await renewRoleHolders(db);
   await renewUserMarks(db, USER_MARKS_BUDGET_MS);
 }

@@ -194,6 +194,10 @@ export type Tables = {
     created_by_id: string | null;
     version: Defaulted<number>;
   };
+  role_holder_changes: {
+    role_id: string | null;
+    change: Int8 | null;
+  };
   role_permissions: {
     role_id: string;
     permission_id: string;

@@ -1,5 +1,6 @@
 // Restores a backup into an empty database, in one transaction: the database is restored completely, or stays empty. A start
 // that comes meanwhile waits for the start lock, and then finds the restored database.
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import {
   BackupError,
@@ -21,6 +22,9 @@ import { takeStartLock } from './lock.ts';
 import { requireServerVersion } from './prepare-database.ts';
 import { UnfitDatabaseError } from './unfit-database.ts';
 
+// The server ends a connection after it has released its locks. Without an answer, the connection is given up.
+const CLOSE_LIMIT_MS = 5_000;
+
 export type RestoreOptions = RestoreChoices & {
   log: Logger;
   /** Bytes of rows in the backup, for the progress. */
@@ -28,6 +32,8 @@ export type RestoreOptions = RestoreChoices & {
   onProgress?: (progress: Progress) => void;
   /** Ends the restore, which then has changed nothing. */
   signal?: AbortSignal;
+  /** Called when everything is restored. If it rejects, nothing is. */
+  beforeCommit?: () => Promise<void>;
 };
 
 export type Restored = Loaded &
@@ -57,7 +63,8 @@ export async function requireKnownMigrations({ migrations }: Header): Promise<Mi
 
 /**
  * Restores a backup, which is checked once more on the way. `pool`: without statement timeouts, at least two connections.
- * Throws UnfitDatabaseError if the database is not empty or in use, and BackupError.
+ * Throws UnfitDatabaseError if the database is not empty or in use, and BackupError. When it settles, its connections are
+ * closed on the server too, so that another restore can begin at once.
  */
 export async function restoreDatabase(
   pool: Pool,
@@ -90,11 +97,16 @@ export async function restoreDatabase(
         });
         const migrated = await migrate(tx, await readMigrations(), []);
         const ended = await settleRestored(tx, options.log, options, header.created_at);
+        await options.beforeCommit?.();
         return { ...loaded, ...ended, migrated };
       });
   } finally {
     options.signal?.removeEventListener('abort', abort);
     // Closing the connections releases the lock, in whatever state they are.
+    await Promise.race([
+      Promise.allSettled([client.end(), lock.end()]),
+      wait(CLOSE_LIMIT_MS, null, { ref: false }),
+    ]);
     client.release(true);
     lock.release(true);
   }

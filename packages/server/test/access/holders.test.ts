@@ -10,6 +10,7 @@ import { makePermission, newName } from '@castellan/testing/records/fixture';
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { countStatements } from '@castellan/testing/statements';
 import { addPerson, addRole, eventsOf, roleNamed, signedInWith } from '@castellan/testing/users/people';
+import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
 
 const service = await startTestService({ after });
 const twin = await service.another();
@@ -282,4 +283,34 @@ test('a page costs the same statements for three holders as for forty, and write
   const answer = await admin.get(path);
   assert.equal(answer.body.data.length, 40);
   assert.deepEqual(await eventsOf(service, answer), []);
+});
+
+test('totals are exact where very many hold one role, or several of one permission', async () => {
+  const permission = await newPermission();
+  const [one, two] = [await addRole(service, permission.name), await addRole(service, permission.name)];
+  const people = 3_000;
+  await service.sql(
+    `with made as (
+       insert into users (id, email, first_name, last_name)
+       select gen_random_uuid(), 'held-' || n || '@example.com', 'Held', 'Often' from generate_series(1, $1::integer) n
+       returning id)
+     insert into user_roles (user_id, role_id) select made.id, r.id from made, unnest($2::uuid[]) as r (id)`,
+    [people, [one, two]],
+  );
+  await renewRoleHolders(service.service.deps.db);
+  const pageOf = async (path: string): Promise<Page> => (await admin.get(`/api/v1/${path}&size=1`)).body;
+  const ofRole = await pageOf(`roles/${one}/holders?`);
+  assert.equal(ofRole.total, people);
+  const first = await pageOf(`permissions/${permission.id}/holders?`);
+  assert.equal(first.total, people, 'each once');
+  const second = await pageOf(`permissions/${permission.id}/holders?cursor=${first.next_cursor}`);
+  assert.equal(second.total, people);
+
+  await service.sql(
+    'delete from user_roles where role_id = $1 and user_id in (select user_id from user_roles where role_id = $1 limit 1000)',
+    [two],
+  );
+  const fewer = await pageOf(`permissions/${permission.id}/holders?`);
+  assert.equal(fewer.total, people);
+  assert.equal((await pageOf(`roles/${two}/holders?`)).total, people - 1_000);
 });

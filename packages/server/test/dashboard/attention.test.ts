@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
 import { type AttentionCode, type AttentionItem, attentionCodes } from '@castellan/contract/dashboard';
-import { ADMIN, signIn, startTestService, type TestService } from '@castellan/testing/harness';
+import { ADMIN, eventually, signIn, startTestService, type TestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
+import { assertSound } from '@castellan/testing/invariants';
 import { makePermission, makePermissionGroup } from '@castellan/testing/records/fixture';
 import { addPerson, addRole, roleNamed, signedInWith } from '@castellan/testing/users/people';
+import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
 import { removeUnverifiedAccounts } from '../../src/modules/users/service.ts';
 
 const ATTENTION = '/api/v1/dashboard/attention';
@@ -122,6 +124,82 @@ test('users without roles are counted exactly through creation, assignment and d
   await admin.post(`/api/v1/users/${withRole.id}/roles`, []);
   await admin.delete(`/api/v1/users/${gone.id}`);
   await assertListed('users_without_roles', [withRole.id], among);
+});
+
+test('the kept number of users with roles stays exact, whoever writes', async () => {
+  const { db } = service.service.deps;
+  const [one, other] = [await addRole(service), await addRole(service)];
+  const people = [
+    await addPerson(service, { roles: [one, other] }),
+    await addPerson(service, { roles: [one] }),
+    await addPerson(service),
+  ];
+  const ids = people.map(({ id }) => id);
+  /** Returns the number of users with roles, after checking that all kept numbers are right. */
+  const count = async (): Promise<number> => {
+    await assertSound(service);
+    const [row] = await service.sql<{ kept: number; is_wrong: boolean }>(
+      `select sum(change) filter (where role_id is null)::integer as kept, bool_or(change is null) as is_wrong
+       from role_holder_changes`,
+    );
+    assert.equal(row?.is_wrong, false);
+    return row?.kept ?? 0;
+  };
+  const holdersOf = async (role: string): Promise<number> => {
+    const { body } = await admin.get(`/api/v1/roles/${role}/holders`);
+    assert.equal(body.total, body.data.length);
+    return body.total;
+  };
+  await renewRoleHolders(db);
+  const before = await count();
+
+  const assign =
+    'insert into user_roles (user_id, role_id) select unnest($1::uuid[]), $2 on conflict do nothing';
+  await service.sql(assign, [ids, one]);
+  assert.equal(await count(), before + 1);
+  await service.sql(assign, [ids, other]);
+  assert.equal(await count(), before + 1);
+  // Each transaction removes one of the two roles and commits when the other one has begun or is waiting.
+  const remove = (role: string) =>
+    service.sql('delete from user_roles where role_id = $1 and user_id = any($2)', [role, ids]);
+  const { pool } = service.service.deps;
+  const holding = await pool.connect();
+  try {
+    await holding.query('begin');
+    await holding.query('delete from user_roles where role_id = $1 and user_id = any($2)', [one, ids]);
+    const second = remove(other);
+    await eventually(
+      async () =>
+        (
+          await service.sql(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          )
+        ).length > 0 || undefined,
+      'the second transaction waits',
+    );
+    await holding.query('commit');
+    await second;
+  } finally {
+    holding.release();
+  }
+  assert.equal(await count(), before - 2);
+
+  await service.sql(
+    'insert into role_holder_changes (role_id, change) select $1, 0 from generate_series(1, 2100)',
+    [other],
+  );
+  await renewRoleHolders(db);
+  assert.ok((await service.sql('select from role_holder_changes')).length < 100);
+  assert.equal(await count(), before - 2);
+  // An update is not followed, so the number is asked for again. Until then, the dashboard counts.
+  await service.sql(assign, [[ids[0]], one]);
+  await service.sql('update user_roles set user_id = $1 where user_id = $2', [ids[2], ids[0]]);
+  assert.equal((await service.sql('select from role_holder_changes where change is null')).length, 1);
+  await assertListed('users_without_roles', ids.slice(0, 2), ids);
+  await renewRoleHolders(db);
+  assert.equal(await count(), before - 1);
+  await assertListed('users_without_roles', ids.slice(0, 2), ids);
+  assert.deepEqual([await holdersOf(one), await holdersOf(other)], [1, 0]);
 });
 
 test('permissions in no role: those of the product, whatever system roles have', async () => {

@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { plansOf } from '@castellan/testing/plans';
 import { recountLiveSessions } from '../../src/modules/sessions/live-count-store.ts';
+import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
@@ -43,6 +44,17 @@ test('no table that grows with the users is read as a whole, and no step reads m
       // The ten-minute slots of a week.
       assert.ok(rows <= (/live_session_changes/.test(table ?? '') ? 1_100 : 200), where);
     }
+
+  await renewRoleHolders(service.service.deps.db);
+  const attention = (await plansOf(service, () => admin.get('/api/v1/dashboard/attention'))).filter(
+    ({ text }) => /role_holder_changes/.test(text),
+  );
+  assert.equal(attention.length, 1);
+  for (const { node, table, rows } of attention.flatMap(({ steps }) => steps)) {
+    const where = `${node} ${table ?? ''}: ${rows}`;
+    if (['users', 'user_roles'].includes(table ?? '')) assert.notEqual(node, 'Seq Scan', where);
+    assert.ok(rows <= 200, where);
+  }
 
   const { body } = await admin.get('/api/v1/dashboard');
   assert.equal(body.data.stats.total_users, USERS + 1);

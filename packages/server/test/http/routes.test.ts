@@ -6,7 +6,9 @@ import { allPermissions } from '@castellan/contract/permissions';
 import { codeIn } from '@castellan/testing/conformance/described';
 import { ADMIN, createVerifiedUser, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused, assertRefusedBy, refusedBody, routesOf } from '@castellan/testing/http/fixture';
+import { Ajv } from 'ajv';
 import { buildApp } from '../../src/app.ts';
+import { isObject } from '../../src/platform/unknown-values.ts';
 
 const service = await startTestService({ after }, { DEFAULT_ROLE: '' });
 const routes = await routesOf(service);
@@ -35,6 +37,17 @@ test('nothing under /api is public except what the specification calls public', 
     .filter(({ config, url }) => config.access === 'public' && url.startsWith('/api'))
     .map(({ method, url }) => `${method} ${url}`);
   assert.deepEqual(found.sort(), publicOperations);
+});
+
+test('every schema is valid, although the service compiles it at its first use', () => {
+  const ajv = new Ajv({ strict: false, formats: { uuid: true, 'date-time': true } });
+  const schemas = routes.flatMap(({ schema: { body, querystring, params, headers, response } }) =>
+    [body, querystring, params, headers, ...(isObject(response) ? Object.values(response) : [])].filter(
+      isObject,
+    ),
+  );
+  assert.ok(schemas.length > routes.length);
+  for (const schema of schemas) ajv.compile<unknown>(schema);
 });
 
 for (const route of routes.filter(({ config }) => config.access !== 'public')) {

@@ -2,7 +2,7 @@
 // the same.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { signIn } from '@castellan/testing/harness';
+import { eventually, signIn } from '@castellan/testing/harness';
 import {
   etagOf,
   makePermission,
@@ -11,6 +11,8 @@ import {
   startServiceWithAdmin,
 } from '@castellan/testing/records/fixture';
 import { addUser } from '@castellan/testing/sessions/accounts';
+import { statementsOf } from '@castellan/testing/statements';
+import pg from 'pg';
 
 const { admin, service } = await startServiceWithAdmin({ after });
 
@@ -111,6 +113,55 @@ test('every change that a list shows ends its 304', async () => {
     ),
     COUNTED,
   );
+});
+
+test('an unchanged list is sent again without reading it', async () => {
+  for (const path of [...PERMISSIONS, ...ROLE_GROUPS, ...PERMISSION_GROUPS, ROLES, SUMMARIES]) {
+    const first = await read(path);
+    let second = first;
+    const statements = await statementsOf(async () => {
+      second = await read(path);
+    });
+    assert.deepEqual(
+      [second.status, second.text, etagOf(second), second.headers.get('content-type')],
+      [200, first.text, etagOf(first), first.headers.get('content-type')],
+    );
+    assert.deepEqual(
+      statements.filter((text) => /\b(roles|permissions|role_groups|permission_groups)\b/.test(text)),
+      [],
+      path,
+    );
+  }
+});
+
+test('a list that shows a change during its read is not sent again when a failover loses that change', async () => {
+  const [path] = ROLE_GROUPS as [string];
+  const name = newName('group');
+  const { id } = (await admin.post(path, { name })).body.data;
+  const nameIn = ({ body }: Awaited<ReturnType<typeof read>>) =>
+    body.data.find((group: { id: string }) => group.id === id)?.name;
+  const [stamp] = await service.sql<{ stamp: string }>('select stamp from catalogue_version');
+  const lost = new pg.Client(service.databaseUrl);
+  await lost.connect();
+  try {
+    await lost.query('begin; lock table role_groups in access exclusive mode');
+    await lost.query('update role_groups set name = $2 where id = $1', [id, `${name}, changed`]);
+    const during = read(path);
+    await eventually(async () => {
+      const waiting = await service.sql(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return waiting.length > 0 || undefined;
+    }, 'the list to wait for the table');
+    await lost.query('commit');
+    assert.equal(nameIn(await during), `${name}, changed`);
+  } finally {
+    await lost.end();
+  }
+  // The state before the change comes back, with its stamp.
+  await service.sql('update role_groups set name = $2 where id = $1', [id, name]);
+  await service.sql('update catalogue_version set stamp = $1', [stamp?.stamp]);
+  assert.equal(nameIn(await read(path)), name);
 });
 
 test('a page of roles without holders is not 304 when a role of another page gets one', async () => {

@@ -15,12 +15,11 @@ const keys: Readonly<Record<string, string>> = {
   session_ends: 'user_id',
 };
 /** Before a sign-in, the email is all that is known: the one lookup that a distributed database answers with an index. */
-const byEmail = /\bfrom users where email = \$1$/;
+const byEmail = /\bfrom users where email = \$\d+/g;
 
 /** Returns the tables of users that the statement uses without naming the user. */
 function unpinned(statement: string): string[] {
-  const text = statement.replace(/\s+/g, ' ').trim();
-  if (byEmail.test(text)) return [];
+  const text = statement.replace(/\s+/g, ' ').trim().replace(byEmail, '');
   const uses = [
     ...text.matchAll(
       /\b(?:from|join|update|delete from) "?(\w+)"?(?: (?:as )?(?!where\b|set\b|on\b)(\w+))?/g,

@@ -1,4 +1,4 @@
-// The migrations on servers that refuse the trigram extension, or have it in another schema.
+// The search index: its keys, and the migrations on servers that refuse the trigram extension or have it in another schema.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -54,6 +54,37 @@ test('an extension in a schema of its own is used from there', async () => {
     await client.query('create schema "My Extensions"; create extension pg_trgm schema "My Extensions"');
     for (const text of await migrations()) await client.query(text);
     assert.equal((await searchIndexes(client)).length, 1);
+  } finally {
+    await client.end();
+    await database.drop();
+  }
+});
+
+test('the index on short parts has every character and every two neighbors', async () => {
+  const database = await createScratchDatabase();
+  const client = await emptied(database.url);
+  try {
+    for (const text of await migrations()) await client.query(text);
+    const texts = [
+      '',
+      'a',
+      'ab',
+      'aab',
+      'ada b\nada@b.example',
+      '王伟 ü\\&%_',
+      '😀e\u0301😀',
+      'a\u0001b\u0001',
+      '\u0001',
+    ];
+    for (const text of texts) {
+      const characters = [...text];
+      const expected = new Set([
+        ...characters,
+        ...characters.slice(1).map((next, index) => `${characters[index]}${next}`),
+      ]);
+      const { rows } = await client.query('select short_parts($1) as parts', [text]);
+      assert.deepEqual(new Set(rows[0].parts), expected, JSON.stringify(text));
+    }
   } finally {
     await client.end();
     await database.drop();

@@ -4,6 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db } from '../../schema/database.ts';
+import { holdersOfRole } from '../../schema/role-holders.ts';
 
 /** What is held. */
 export type Held = {
@@ -41,14 +42,20 @@ export async function exists(db: Db, held: Held): Promise<boolean> {
   return onlyRow(await sql<{ is_known: boolean }>`select ${isKnown(held)} as is_known`.execute(db)).is_known;
 }
 
-/** Returns the number of holders; undefined if the permission or the role does not exist. */
+/**
+ * Returns the number of holders; undefined if the permission or the role does not exist. Of one role that users hold, the kept
+ * number counts. Several may have the same holders, so that all their assignments are read.
+ */
 export async function countHolders(db: Db, held: Held): Promise<number | undefined> {
   const result = await sql<{ is_known: boolean; total: string }>`${plannedForValues}
     select ${isKnown(held)} as is_known,
-      (select count(distinct user_id) from user_roles where role_id in (${rolesTo(held)}))
+      case when max(users) = sum(users) then max(users)
+        else (select count(distinct user_id) from user_roles where role_id in (${rolesTo(held)})) end
       + (select count(distinct service_account_id) from service_account_roles where role_id in (${rolesTo(held)}))
       + (select count(*) from users u where ${held.withSuperusers} and u.is_superuser and not exists (
-          select from user_roles h where h.user_id = u.id and ${leadsTo(held)})) as total`.execute(db);
+          select from user_roles h where h.user_id = u.id and ${leadsTo(held)})) as total
+    from (${rolesTo(held)}) through
+    cross join lateral (select ${holdersOfRole(sql`through.role_id`)} as users) counted`.execute(db);
   const { is_known, total } = onlyRow(result);
   return is_known ? Number(total) : undefined;
 }

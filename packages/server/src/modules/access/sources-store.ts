@@ -3,6 +3,7 @@
 import { sql } from 'kysely';
 import { MAX_TREE_DEPTH } from '../../platform/db/trees.ts';
 import type { Db } from '../../schema/database.ts';
+import { holdersOfRole } from '../../schema/role-holders.ts';
 
 export type PermissionDetails = {
   id: string;
@@ -47,7 +48,7 @@ export async function countHoldersOf(db: Db, roleIds: readonly string[]): Promis
   if (roleIds.length === 0) return new Map();
   const { rows } = await sql<{ id: string; holders: string }>`
     select wanted.id,
-      (select count(*) from user_roles where role_id = wanted.id)
+      ${holdersOfRole(sql`wanted.id`)}
       + (select count(*) from service_account_roles where role_id = wanted.id) as holders
     from unnest(${roleIds}::uuid[]) as wanted (id)`.execute(db);
   return new Map(rows.map(({ id, holders }) => [id, Number(holders)]));

@@ -30,3 +30,12 @@ test('the number of windows is limited within a minute', async () => {
   for (let key = 0; key < 10_050; key += 1) await counts.admits(`${key}`);
   assert.equal(counts.size, 10_000);
 });
+
+test('an event counts at once while that takes no statement, and otherwise not at all', async () => {
+  const counts = createRepeatCount<null>(null, async () => {});
+  const answers = Array.from({ length: 12 }, () => counts.admitsAtOnce('one'));
+  assert.deepEqual(answers, [...Array(10).fill(true), false, false]);
+  // Two refusals were not counted: 50 of 60 are left.
+  const later = await Promise.all(Array.from({ length: 51 }, () => counts.admits('one')));
+  assert.deepEqual(later, [...Array(50).fill(true), false]);
+});

@@ -23,6 +23,8 @@ const REPORT_MS = 30_000;
 export type RepeatCount<T> = {
   /** Counts one event. Returns whether to record it; false once the subject is over the limit. */
   admits(key: string): Promise<boolean>;
+  /** Counts one event, as `admits` does, if that takes no statement. Returns false, and counts nothing, if it does. */
+  admitsAtOnce(key: string): boolean;
   /** Counts one event left out. For the first event of a key it resolves after the report, for later ones at once. */
   leaveOut(key: string, about: T): Promise<void>;
   /** Reports every count that was not reported yet. */
@@ -96,6 +98,12 @@ export function createRepeatCount<T>(
       window.isOver = true;
       window.until = performance.now() + Math.max((counted.resetSeconds - 1) * 1_000, LEAST_MEMORY_MS);
       return false;
+    },
+    admitsAtOnce(key) {
+      const window = windowOf(key);
+      if (window.isOver || window.count >= OWN_SHARE) return false;
+      window.count += 1;
+      return true;
     },
     async leaveOut(key, about) {
       const known = leftOut.get(key);

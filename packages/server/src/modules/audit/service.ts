@@ -3,7 +3,7 @@
 import { type AuditAction, afterCommitActions, boundedActions } from '@castellan/contract/audit';
 import { sql } from 'kysely';
 import { isDatabaseUnavailable } from '../../platform/db/failures.ts';
-import { afterCommit, databaseOf } from '../../platform/db/transaction.ts';
+import { afterCommit, databaseOf, inTransaction } from '../../platform/db/transaction.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
@@ -116,10 +116,13 @@ async function recordFirst(
   lane: Lane,
 ): Promise<void> {
   const { writer, repeats } = auditLogOf(deps);
-  const key = `audit|${event.action}|${subjectOf(client, event)}`;
+  const key = repeatKey(client, event);
   if (await repeats.admits(key)) await writer.write(toEntry(client, event), lane);
   else await repeats.leaveOut(key, { client, event: { ...event, details: subjectIn(event) }, lane });
 }
+
+const repeatKey = (client: Client | null, event: AuditEvent): string =>
+  `audit|${event.action}|${subjectOf(client, event)}`;
 
 /** Returns the subject to count by: the user, else the email in the request, else the network. */
 const subjectOf = (client: Client | null, { actorId, details }: AuditEvent): string =>
@@ -133,6 +136,61 @@ const subjectIn = ({ details }: AuditEvent): Record<string, unknown> => {
   // Copied, because a slice would keep the whole text in memory.
   return email === undefined ? {} : { email: structuredClone(email.slice(0, MAX_TEXT_LENGTH)) };
 };
+
+/**
+ * Runs a transaction that records the returned security events itself, so that they take no commit of their own. If their
+ * entries cannot be written, rolls back, runs it again without them, and records them as `recordEvent` does: a failure of
+ * the audit log changes no outcome. So does an event that may have to be left out, because counting it takes a statement.
+ */
+export async function inRecordedTransaction<R>(
+  deps: AuditDeps,
+  client: Client,
+  run: (tx: Tx) => Promise<{ result: R; events: readonly AuditEvent[] }>,
+): Promise<R> {
+  const { writer, repeats } = auditLogOf(deps);
+  // A repeated transaction counts an event once.
+  const admitted = new Set<string>();
+  const isAdmitted = (event: AuditEvent): boolean => {
+    if (!isRepeatable(event)) return true;
+    const key = repeatKey(client, event);
+    if (!admitted.has(key) && repeats.admitsAtOnce(key)) admitted.add(key);
+    return admitted.has(key);
+  };
+  // Kept here, because on a broken connection the transaction throws the failure of its rollback instead.
+  let refusal: { cause: unknown; action: AuditAction } | undefined;
+  const attempt = (withEntries: boolean) =>
+    inTransaction(deps.db, async (tx) => {
+      refusal = undefined;
+      const { result, events } = await run(tx);
+      const own = withEntries ? events.filter(isAdmitted) : [];
+      const [first] = own;
+      if (first)
+        await insertBriefly(tx, client, own).catch((cause: unknown) => {
+          refusal = { cause, action: first.action };
+          throw new Error('the entries were refused', { cause });
+        });
+      return { result, later: events.filter((event) => !own.includes(event)) };
+    });
+  const { result, later } = await attempt(!writer.isHeldUp).catch((error: unknown) => {
+    if (refusal === undefined) throw error;
+    if (isDatabaseUnavailable(refusal.cause)) writer.holdUp(refusal.cause, refusal.action);
+    return attempt(false);
+  });
+  for (const event of later) {
+    if (isAdmitted(event)) await writer.write(toEntry(client, event), 'events');
+    else await recordEvent(deps, client, event);
+  }
+  return result;
+}
+
+/** Waits no longer than MAX_LOCK_WAIT for a lock of the audit log. */
+async function insertBriefly(tx: Tx, client: Client, events: readonly AuditEvent[]): Promise<void> {
+  await sql.raw(`set local lock_timeout = '${MAX_LOCK_WAIT}'`).execute(tx);
+  await insertEntries(
+    tx,
+    events.map((event) => toEntry(client, event)),
+  );
+}
 
 /** An entry about a user or by one, `age_s` seconds ago. */
 export type PastEntry = Pick<

@@ -97,9 +97,9 @@ export async function deleteOldEntries(db: Db, days: number): Promise<number> {
   let total = 0;
   for (let deleted = batch; deleted === batch; total += deleted) {
     const result = await sql`
-      delete from audit_logs where id in (
+      delete from audit_logs where id = any(array(
         select id from audit_logs where "timestamp" < now() - make_interval(secs => ${days * 86_400})
-        order by "timestamp" limit ${batch} for update skip locked)`.execute(db);
+        order by "timestamp" limit ${batch} for update skip locked))`.execute(db);
     deleted = Number(result.numAffectedRows ?? 0);
   }
   return total;

@@ -2,28 +2,16 @@
 // the statements and the hashing are the same, and unknown, wrong and inactive get the same error.
 import type { LoginBody } from '@castellan/contract/auth';
 import type { User } from '@castellan/contract/users';
-import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { canonicalEmail, hasMarkupOrControl } from '../../platform/security/email.ts';
 import type { HashPlace, HashTurn } from '../../platform/security/password-hasher.ts';
 import type { Tx } from '../../schema/database.ts';
-import { recordEvent } from '../audit/service.ts';
-import { type Attempt, beginAttempt, type LockoutDeps } from '../lockout/service.ts';
-import {
-  type CredentialHolder,
-  findPasswordHolderByEmail,
-  lockEpoch,
-  type PasswordDeps,
-  rehashWhenOld,
-} from '../passwords/service.ts';
-import {
-  recordCapRevocations,
-  recordLastLogin,
-  type SessionTokens,
-  startSession,
-} from '../sessions/service.ts';
-import { present, readRecord, recordLanguage, type UserDeps } from '../users/service.ts';
+import { type AuditEvent, inRecordedTransaction, recordEvent } from '../audit/service.ts';
+import { type Attempt, beginAttempt, type LockedOut, type LockoutDeps } from '../lockout/service.ts';
+import { type CredentialHolder, lockEpoch, type PasswordDeps, rehashWhenOld } from '../passwords/service.ts';
+import { capEvent, type SessionTokens, startSession } from '../sessions/service.ts';
+import { present, recordLanguage, type UserDeps } from '../users/service.ts';
 import { languageOf } from './mail-language.ts';
 import type { AccountMail } from './mails.ts';
 
@@ -81,15 +69,14 @@ async function refuseLocked(
   client: Client,
   { email, password }: LoginBody,
   turn: HashTurn,
-  { lockedSeconds }: { lockedSeconds: number },
+  { lockedSeconds, holder }: LockedOut,
 ): Promise<never> {
-  const owner = await findPasswordHolderByEmail(deps.db, email);
   await deps.hasher.verify(null, password, turn);
-  await recordFailure(deps, client, { reason: 'locked', email, userId: owner?.user_id ?? null });
+  await recordFailure(deps, client, { reason: 'locked', email, userId: holder?.user_id ?? null });
   throw new AppError('account_locked', { retryAfterSeconds: lockedSeconds });
 }
 
-/** Verifies the password and starts a session. `email` is canonical. */
+/** Verifies the password and starts a session. `email` is canonical. What follows the password is one commit. */
 async function attemptLogin(
   deps: LoginDeps,
   client: Client,
@@ -97,55 +84,61 @@ async function attemptLogin(
   turn: HashTurn,
   attempt: Attempt,
 ): Promise<SessionTokens & { user: User }> {
-  const holder = await findPasswordHolderByEmail(deps.db, email);
+  const { holder } = attempt;
   const matches = await deps.hasher.verify(holder?.password_hash ?? null, password, turn);
   if (!holder || !matches || !holder.is_active) {
     const reason = !holder ? 'unknown_user' : matches ? 'inactive' : 'wrong_password';
-    await attempt.fail(holder?.user_id ?? null);
-    await recordFailure(deps, client, { reason, email, userId: holder?.user_id ?? null });
+    const userId = holder?.user_id ?? null;
+    await attempt.fail(userId, failureEvent(client, { reason, email, userId }));
     throw new AppError('invalid_credentials');
   }
-  if (!holder.verified) {
-    await attempt.succeed();
-    await recordFailure(deps, client, { reason: 'unverified', email, userId: holder.user_id });
-    throw new AppError('email_not_verified');
-  }
-  const started = await inTransaction(deps.db, async (tx) => {
-    const session = await startUnlessChanged(tx, deps, client, holder);
-    // In the same commit, and last: parallel attempts on the email wait for its row.
+  const { user_id: userId } = holder;
+  const started = await inRecordedTransaction(deps, client, async (tx) => {
+    const session = holder.verified ? await startUnlessChanged(tx, deps, client, holder) : null;
+    // In the same commit, and after the session: parallel attempts on the email wait for its row.
     await attempt.succeed(tx);
-    return session;
+    if (session) return { result: session, events: eventsOf(client, holder, session) };
+    const reason = holder.verified ? 'wrong_password' : 'unverified';
+    return { result: null, events: [failureEvent(client, { reason, email, userId })] };
   });
-  if (!started) {
-    await recordFailure(deps, client, { reason: 'wrong_password', email, userId: holder.user_id });
-    throw new AppError('invalid_credentials');
-  }
-  const { tokens, record } = started;
+  if (!started) throw new AppError(holder.verified ? 'invalid_credentials' : 'email_not_verified');
   await rehashWhenOld(deps, holder, password);
-  await recordEvent(deps, client, {
-    action: 'login_succeeded',
-    actorId: holder.user_id,
-    resourceId: holder.user_id,
-    details: { email, session_id: tokens.sessionId, user_agent: client.userAgent },
-  });
-  await recordCapRevocations(deps, client, holder.user_id, tokens.revoked);
-  return { ...tokens, user: (await present(deps, record)).record };
+  return { ...started.tokens, user: (await present(deps, started.record)).record };
 }
+
+type Started = Awaited<ReturnType<typeof startSession>>;
+
+const eventsOf = (
+  { userAgent }: Client,
+  { user_id: userId, email }: CredentialHolder,
+  { tokens, revoked }: Started,
+): AuditEvent[] => [
+  {
+    action: 'login_succeeded',
+    actorId: userId,
+    resourceId: userId,
+    details: { email, session_id: tokens.sessionId, user_agent: userAgent },
+  },
+  ...revoked.map((sessionId) => capEvent(userId, sessionId)),
+];
 
 /**
  * Starts a session, unless an administrator has changed the account while the password was verified: no session may outlive
  * that. Then returns null.
  */
-async function startUnlessChanged(tx: Tx, deps: LoginDeps, client: Client, holder: CredentialHolder) {
+async function startUnlessChanged(
+  tx: Tx,
+  deps: LoginDeps,
+  client: Client,
+  holder: CredentialHolder,
+): Promise<Started | null> {
   const { user_id: userId, email, password_epoch: epoch } = holder;
   const locked = await lockEpoch(tx, userId);
   if (locked?.password_epoch !== epoch || !locked.is_active) return null;
   if (!locked.verified || locked.email !== email) return null;
-  await recordLastLogin(tx, userId);
   const language = languageOf(client);
   if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
-  const tokens = await startSession(tx, deps, { id: userId, now: locked.now }, client);
-  return { tokens, record: await readRecord(tx, userId) };
+  return startSession(tx, deps, { id: userId, now: locked.now, isSignIn: true }, client);
 }
 
 /** Records a failed sign-in whose body was refused before the operation ran (NUL characters, ill-formed Unicode). */
@@ -158,15 +151,12 @@ export async function recordUnreadableLogin(deps: LoginDeps, client: Client, bod
   });
 }
 
-async function recordFailure(
-  deps: LoginDeps,
-  client: Client,
-  { reason, email, userId }: Failure,
-): Promise<void> {
-  await recordEvent(deps, client, {
-    action: 'login_failed',
-    actorId: null,
-    resourceId: userId ?? '',
-    details: { email, reason, user_agent: client.userAgent },
-  });
-}
+const failureEvent = ({ userAgent }: Client, { reason, email, userId }: Failure): AuditEvent => ({
+  action: 'login_failed',
+  actorId: null,
+  resourceId: userId ?? '',
+  details: { email, reason, user_agent: userAgent },
+});
+
+const recordFailure = (deps: LoginDeps, client: Client, failure: Failure): Promise<void> =>
+  recordEvent(deps, client, failureEvent(client, failure));

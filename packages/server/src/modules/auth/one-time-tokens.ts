@@ -90,13 +90,13 @@ export async function isOfVerifiedUser(db: Db, token: string): Promise<boolean> 
 
 /** Deletes tokens that expired more than a day ago, in batches. Returns their number. */
 export async function deleteExpiredOneTimeTokens(db: Db): Promise<number> {
-  const batch = 5_000;
+  const batch = 2_000;
   let total = 0;
   for (let deleted = batch; deleted === batch; total += deleted) {
     const result = await sql`
-      delete from one_time_tokens where token_hash in (
+      delete from one_time_tokens where token_hash = any(array(
         select token_hash from one_time_tokens where expires_at < now() - interval '1 day'
-        limit ${batch} for update skip locked)`.execute(db);
+        order by expires_at limit ${batch} for update skip locked))`.execute(db);
     deleted = Number(result.numAffectedRows ?? 0);
   }
   return total;

@@ -10,7 +10,7 @@ import { overLimit } from '../../platform/http/rate-limits.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import { requireEmail } from '../../platform/security/email.ts';
 import type { Tx } from '../../schema/database.ts';
-import { recordBounded, recordEvent } from '../audit/service.ts';
+import { type AuditEvent, recordBounded, recordEvent } from '../audit/service.ts';
 import type { UserCaller } from '../authz/caller.ts';
 import { beginAttempt, clearAttempts } from '../lockout/service.ts';
 import {
@@ -56,8 +56,9 @@ export async function changePassword(
       throw new AppError('token_revoked');
     const { sessionsEnded, now } = await replacePassword(tx, deps, replacement);
     await endOneTimeTokens(tx, 'reset_password', holder.user_id);
-    const tokens = await startSession(tx, deps, { id: holder.user_id, now }, client);
-    return { tokens, sessionsEnded, record: await readRecord(tx, holder.user_id) };
+    const user = { id: holder.user_id, now, isSignIn: false };
+    const { tokens, record } = await startSession(tx, deps, user, client);
+    return { tokens, sessionsEnded, record };
   });
   await recordEvent(deps, client, replacementEvent(replacement, sessionsEnded));
   return { ...tokens, user: (await present(deps, record)).record };
@@ -72,7 +73,7 @@ async function requireCurrentPassword(
 ): Promise<void> {
   const attempt = await beginAttempt(deps, client, holder.email);
   if ('lockedSeconds' in attempt) {
-    await recordRefusal(deps, client, holder, 'locked');
+    await recordEvent(deps, client, refusalEvent(holder, 'locked'));
     throw new AppError('account_locked', { retryAfterSeconds: attempt.lockedSeconds });
   }
   try {
@@ -81,11 +82,10 @@ async function requireCurrentPassword(
       await attempt.succeed();
       return;
     }
-    await attempt.fail(holder.user_id);
+    await attempt.fail(holder.user_id, refusalEvent(holder, 'wrong_current_password'));
   } finally {
     await attempt.release();
   }
-  await recordRefusal(deps, client, holder, 'wrong_current_password');
   throw new AppError('wrong_current_password');
 }
 
@@ -109,18 +109,12 @@ async function requireFewChanges(
   throw overLimit(counted);
 }
 
-const recordRefusal = (
-  deps: LoginDeps,
-  client: Client,
-  holder: PasswordHolder,
-  reason: string,
-): Promise<void> =>
-  recordEvent(deps, client, {
-    action: 'password_refused',
-    actorId: holder.user_id,
-    resourceId: holder.user_id,
-    details: { email: holder.email, attempted: 'password_changed', reason },
-  });
+const refusalEvent = (holder: PasswordHolder, reason: string): AuditEvent => ({
+  action: 'password_refused',
+  actorId: holder.user_id,
+  resourceId: holder.user_id,
+  details: { email: holder.email, attempted: 'password_changed', reason },
+});
 
 /** Queues a reset mail. Returns nothing, so that the response is the same whether or not an account exists. */
 export async function requestPasswordReset(

@@ -35,6 +35,7 @@ function build(state: State): Graph {
 
 const shown = (graph: Graph) => ({
   all: graph.allPermissions,
+  size: graph.roles.size,
   roles: [...graph.roles.values()]
     .map(({ id, name, permissions }) => ({ id, name, permissions }))
     .sort((a, b) => (a.id < b.id ? -1 : 1)),
@@ -103,4 +104,28 @@ test('a graph with one changed role shares all other roles and the sorted permis
   assert.equal(second.allPermissions, sorted);
   assert.deepEqual(second.roles.get('one')?.permissions, ['a.read', 'b.read']);
   assert.deepEqual(first.roles.get('one')?.permissions, ['a.read']);
+});
+
+test('a graph stays right over more changes than it keeps apart from the settled roles', () => {
+  const { permissions } = emptyGraph;
+  const node = (id: string, name: string) =>
+    RoleNode.of({ id, name, description: '', is_system: false, permission_ids: null }, permissions);
+  const roles = 1_000;
+  const expected = new Map(Array.from({ length: roles }, (_, n) => [`r${n}`, `first ${n}`]));
+  let graph = emptyGraph.next(
+    '0',
+    permissions,
+    'all',
+    [...expected].map(([id, name]) => node(id, name)),
+  );
+  for (let step = 1; step <= roles; step += 1) {
+    const id = `r${(step * 7) % (roles + 100)}`;
+    const isRemoved = step % 5 === 0;
+    if (isRemoved) expected.delete(id);
+    else expected.set(id, `step ${step}`);
+    graph = graph.next(`${step}`, permissions, new Set([id]), isRemoved ? [] : [node(id, `step ${step}`)]);
+    assert.equal(graph.roles.get(id)?.name, expected.get(id));
+    assert.equal(graph.roles.size, expected.size);
+  }
+  assert.deepEqual(new Map(Array.from(graph.roles.values(), ({ id, name }) => [id, name])), expected);
 });

@@ -10,7 +10,7 @@ import {
   type RoleRow,
   type Touched,
 } from './compiled-graph.ts';
-import { type Change, findChanges, findPermissions, findRoles } from './store.ts';
+import { type Change, findChanges, findPermissions, findRenewal, findRoles } from './store.ts';
 
 export type { Graph, RoleNode } from './compiled-graph.ts';
 
@@ -97,7 +97,24 @@ export function createGraphSource(db: Db): GraphSource {
 type Renewal = { renewed: Graph; extent: 'none' | 'changed' | 'all' };
 
 /** Returns the current graph. Derives it from `known` if the log of changes leads from there to the current stamp. */
-const renew = (db: Db, known: Graph | undefined): Promise<Renewal> =>
+const renew = async (db: Db, known: Graph | undefined): Promise<Renewal> =>
+  (known && (await renewByLog(db, known))) ?? renewByTables(db, known);
+
+/** Returns undefined if the log does not list every record that has changed. */
+async function renewByLog(db: Db, known: Graph): Promise<Renewal | undefined> {
+  const found = await findRenewal(db, known.stamp);
+  if (known.stamp === found.stamp) return { renewed: known, extent: 'none' };
+  const steps = stepsBetween(known.stamp, found.stamp, found.changes);
+  if (!steps) return undefined;
+  const permissionIds = unionOf(steps.map((step) => step.permission_ids));
+  const roleIds = unionOf(steps.map((step) => step.role_ids));
+  if (permissionIds === 'all' || roleIds === 'all') return undefined;
+  const permissions = known.permissions.next(permissionIds, found.permissions);
+  const roles = await compile(found.roles, permissions);
+  return { renewed: known.next(found.stamp, permissions, roleIds, roles), extent: 'changed' };
+}
+
+const renewByTables = (db: Db, known: Graph | undefined): Promise<Renewal> =>
   db
     .transaction()
     .setIsolationLevel('repeatable read')

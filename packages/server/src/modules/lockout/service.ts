@@ -1,14 +1,15 @@
 // Locks an email after too many wrong passwords, whether or not an account has it. Every attempt takes a slot before
 // the password is verified and settles it afterwards, so that parallel attempts get no more guesses than allowed.
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterCommit, inTransaction } from '../../platform/db/transaction.ts';
+import { afterCommit } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import { createGate, type Gate, type Leave } from '../../platform/limits/gate.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { CredentialHolder } from '../../schema/credential-holder.ts';
 import type { Db, Tx } from '../../schema/database.ts';
-import { recordEvent } from '../audit/service.ts';
+import { type AuditEvent, inRecordedTransaction, recordEvent } from '../audit/service.ts';
 import {
   findLock,
   lockOverdrawn,
@@ -41,10 +42,12 @@ export type LockoutDeps = {
 
 /** A running attempt. `succeed` or `fail` settles it. Always call `release` last: it ends the turn. */
 export type Attempt = {
+  /** The account with the email when the attempt began; null if there is none. */
+  holder: CredentialHolder | null;
   /** Resets the failures; with `tx`, as part of it and only if it commits. */
   succeed(tx?: Tx): Promise<void>;
-  /** Counts the failure. `userId` is the id of the account, null if there is none. */
-  fail(userId: string | null): Promise<void>;
+  /** Counts the failure and records `refusal`. `userId` is the id of the account, null if there is none. */
+  fail(userId: string | null, refusal: AuditEvent): Promise<void>;
   release(): Promise<void>;
 };
 
@@ -67,6 +70,9 @@ export const createAttemptGate = (settings: { lockoutAttempts: number }): Gate =
     waiting: MAX_WAITING_ATTEMPTS,
   });
 
+/** An attempt that a lock refuses. */
+export type LockedOut = { lockedSeconds: number; holder: CredentialHolder | null };
+
 /**
  * Begins an attempt, after waiting for a slot. If the email is locked, returns the remaining seconds instead; then
  * nothing is counted and no password may be verified. Throws GateFullError if too many attempts on the email are
@@ -78,13 +84,13 @@ export async function beginAttempt(
   client: Client,
   email: string,
   beforeSlot: () => void = () => {},
-): Promise<Attempt | { lockedSeconds: number }> {
+): Promise<Attempt | LockedOut> {
   const leave = await deps.attemptGate.enter(email, client);
   try {
     beforeSlot();
     const begun = await takeSlotOrLock(deps, client, email);
     if ('lockedSeconds' in begun) leave();
-    else return attemptOf(deps, client, { email, slot: begun.slot, leave });
+    else return attemptOf(deps, client, { email, ...begun, leave });
     return begun;
   } catch (error) {
     leave();
@@ -96,13 +102,14 @@ async function takeSlotOrLock(
   deps: LockoutDeps,
   client: Client,
   email: string,
-): Promise<{ slot: string } | { lockedSeconds: number }> {
+): Promise<{ slot: string; holder: CredentialHolder | null } | LockedOut> {
   const slot = newId();
   let waitMs = FIRST_WAIT_MS;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    if (await takeSlot(deps.db, email, slot, deps.settings.lockoutAttempts)) return { slot };
+    const { taken, holder } = await takeSlot(deps.db, email, slot, deps.settings.lockoutAttempts);
+    if (taken) return { slot, holder };
     const lock = await findLock(deps.db, email, limitsOf(deps).lockSeconds);
-    if (lock !== null && lock > 0) return { lockedSeconds: lock };
+    if (lock !== null && lock > 0) return { lockedSeconds: lock, holder };
     if (lock !== null) {
       const passed = await removePassedLock(deps.db, email);
       if (passed)
@@ -132,7 +139,7 @@ type Slot = { email: string; slot: string };
 function attemptOf(
   deps: LockoutDeps,
   client: Client,
-  { email, slot, leave }: Slot & { leave: Leave },
+  { email, slot, holder, leave }: Slot & { holder: CredentialHolder | null; leave: Leave },
 ): Attempt {
   let settled = false;
   const settle = async (run: () => Promise<void>): Promise<void> => {
@@ -141,6 +148,7 @@ function attemptOf(
     await run();
   };
   return {
+    holder,
     async succeed(tx) {
       if (!tx) return settle(() => settleSuccess(deps.db, email, slot));
       await settleSuccess(tx, email, slot);
@@ -156,7 +164,7 @@ function attemptOf(
         leave();
       }
     },
-    fail: (userId) => settle(() => countFailure(deps, client, { email, slot }, userId)),
+    fail: (userId, refusal) => settle(() => countFailure(deps, client, { email, slot }, userId, refusal)),
   };
 }
 
@@ -165,23 +173,23 @@ async function countFailure(
   client: Client,
   { email, slot }: Slot,
   userId: string | null,
+  refusal: AuditEvent,
 ): Promise<void> {
   const { lockoutAttempts, lockoutMinutes } = deps.settings;
-  const locked = await inTransaction(deps.db, async (tx) => {
+  const lockEvent: AuditEvent = {
+    action: 'account_locked',
+    actorId: null,
+    resourceId: userId ?? '',
+    details: { email, failures: lockoutAttempts, minutes: lockoutMinutes },
+  };
+  const locked = await inRecordedTransaction(deps, client, async (tx) => {
     const lockedNow = await settleFailure(tx, email, slot, {
       maxAttempts: lockoutAttempts,
       lockSeconds: lockoutMinutes * 60,
     });
     // Queued for any email, so that the response time does not reveal whether an account has it.
     if (lockedNow) await deps.accountMail.enqueue(tx, 'account_locked', { email });
-    return lockedNow;
+    return { result: lockedNow, events: lockedNow ? [lockEvent, refusal] : [refusal] };
   });
-  if (!locked) return;
-  deps.accountMail.wake();
-  await recordEvent(deps, client, {
-    action: 'account_locked',
-    actorId: null,
-    resourceId: userId ?? '',
-    details: { email, failures: lockoutAttempts, minutes: lockoutMinutes },
-  });
+  if (locked) deps.accountMail.wake();
 }

@@ -1,6 +1,8 @@
 // SQL of login_attempts.
 // Each statement is atomic under the row's lock, so parallel attempts count exactly.
 import { sql } from 'kysely';
+import { onlyRow } from '../../platform/db/sql.ts';
+import { type CredentialHolder, credentialColumns } from '../../schema/credential-holder.ts';
 import type { Db } from '../../schema/database.ts';
 
 // The slot of a crashed process becomes free after this time, which is longer than the longest wait for hashing.
@@ -9,19 +11,32 @@ const SLOT_LEASE_SECONDS = 30;
 const LONGEST_LEASE_SECONDS = 2 * SLOT_LEASE_SECONDS;
 
 /**
- * Takes a slot if the email is not locked and failures and running attempts together leave one. Returns whether it did.
+ * Takes a slot if the email is not locked and failures and running attempts together leave one. Returns whether it did, and
+ * the account with this email, in one commit.
  */
-export async function takeSlot(db: Db, email: string, slot: string, maxAttempts: number): Promise<boolean> {
+export async function takeSlot(
+  db: Db,
+  email: string,
+  slot: string,
+  maxAttempts: number,
+): Promise<{ taken: boolean; holder: CredentialHolder | null }> {
   const lease = sql`jsonb_build_object(${slot}::text, extract(epoch from clock_timestamp()) + ${SLOT_LEASE_SECONDS})`;
   const running = sql`coalesce((
     select jsonb_object_agg(key, value) from jsonb_each(a.slots)
     where value::numeric - extract(epoch from clock_timestamp()) between 0 and ${LONGEST_LEASE_SECONDS}), '{}'::jsonb)`;
-  const result = await sql`
-    insert into login_attempts as a (email, slots) values (${email}, ${lease})
-    on conflict (email) do update set slots = ${running} || ${lease}, updated_at = now()
-    where a.locked_until is null
-      and a.failures + (select count(*) from jsonb_object_keys(${running})) < ${maxAttempts}`.execute(db);
-  return result.numAffectedRows === 1n;
+  const answer = await sql<{ taken: boolean; holder: CredentialHolder | null }>`
+    with taken as (
+      insert into login_attempts as a (email, slots) values (${email}, ${lease})
+      on conflict (email) do update set slots = ${running} || ${lease}, updated_at = now()
+      where a.locked_until is null
+        and a.failures + (select count(*) from jsonb_object_keys(${running})) < ${maxAttempts}
+      returning a.email
+    )
+    select exists (select from taken) as taken, (
+      select row_to_json(h) from (select ${sql.raw(credentialColumns)} from users where email = ${email}) h) as holder`.execute(
+    db,
+  );
+  return onlyRow(answer);
 }
 
 /**
@@ -113,15 +128,15 @@ export async function clearAttempts(db: Db, email: string): Promise<boolean> {
 
 /** Deletes counters that did not change for `hours`, in batches. Returns their number. */
 export async function deleteIdleAttempts(db: Db, hours: number): Promise<number> {
-  const batch = 5_000;
+  const batch = 2_000;
   let total = 0;
   for (let deleted = batch; deleted === batch; total += deleted) {
     const result = await sql`
-      delete from login_attempts where email in (
+      delete from login_attempts where email = any(array(
         select email from login_attempts
         where updated_at < now() - make_interval(hours => ${hours})
           and (locked_until is null or locked_until < now() - make_interval(hours => ${hours}))
-        limit ${batch} for update skip locked)`.execute(db);
+        order by updated_at limit ${batch} for update skip locked))`.execute(db);
     deleted = Number(result.numAffectedRows ?? 0);
   }
   return total;

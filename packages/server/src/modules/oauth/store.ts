@@ -45,9 +45,9 @@ export async function deleteExpiredClientTokens(db: Db, budgetMs: number): Promi
   let total = 0;
   for (let deleted = BATCH; deleted === BATCH && performance.now() < deadline; total += deleted) {
     const result = await sql`
-      delete from client_tokens where (service_account_id, token_hash) in (
-        select service_account_id, token_hash from client_tokens where expires_at < now()
-        order by expires_at limit ${BATCH} for update skip locked)`.execute(db);
+      delete from client_tokens where ctid = any(array(
+        select ctid from client_tokens where expires_at < now()
+        order by expires_at limit ${BATCH} for update skip locked))`.execute(db);
     deleted = Number(result.numAffectedRows ?? 0);
   }
   return total;

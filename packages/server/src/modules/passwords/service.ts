@@ -6,26 +6,20 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { HashTurn, PasswordHasher } from '../../platform/security/password-hasher.ts';
+import type { PasswordHolder } from '../../schema/credential-holder.ts';
 import type { Tx } from '../../schema/database.ts';
 import { type AuditEvent, recordEvent } from '../audit/service.ts';
 import { endAllSessions, type SessionDeps } from '../sessions/service.ts';
 import { brokenRules, passwordRules, REUSED_MESSAGE } from './policy.ts';
-import {
-  findFormerHashes,
-  lockEpoch,
-  type PasswordHolder,
-  replaceHash,
-  replaceHashInPlace,
-} from './store.ts';
+import { findFormerHashes, lockEpoch, replaceHash, replaceHashInPlace } from './store.ts';
 import { type StrengthMeter, StrengthUnavailableError } from './strength.ts';
 
+export type { CredentialHolder, PasswordHolder } from '../../schema/credential-holder.ts';
 export { countingRefusals, type Refusals } from './refusal-limit.ts';
 export {
-  type CredentialHolder,
   findPasswordHolder,
   findPasswordHolderByEmail,
   lockEpoch,
-  type PasswordHolder,
 } from './store.ts';
 
 export type PasswordDeps = SessionDeps & {

@@ -1,18 +1,18 @@
 // SQL of password_history and of the password columns of users. No other file updates those columns.
 import { sql } from 'kysely';
+import {
+  type CredentialHolder,
+  credentialColumns,
+  type PasswordHolder,
+  passwordColumns,
+} from '../../schema/credential-holder.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 
 type User = Row<'users'>;
-export type PasswordHolder = Pick<
-  User,
-  'email' | 'first_name' | 'last_name' | 'password_hash' | 'password_epoch'
-> & { user_id: User['id'] };
-export type CredentialHolder = PasswordHolder & Pick<User, 'is_active' | 'verified'>;
-
-const columns = sql`id as user_id, email, first_name, last_name, password_hash, password_epoch`;
 
 export async function findPasswordHolder(db: Db, userId: string): Promise<PasswordHolder | undefined> {
-  const { rows } = await sql<PasswordHolder>`select ${columns} from users where id = ${userId}`.execute(db);
+  const { rows } =
+    await sql<PasswordHolder>`select ${sql.raw(passwordColumns)} from users where id = ${userId}`.execute(db);
   return rows[0];
 }
 
@@ -22,7 +22,7 @@ export async function findPasswordHolderByEmail(
   email: string,
 ): Promise<CredentialHolder | undefined> {
   const { rows } = await sql<CredentialHolder>`
-    select ${columns}, is_active, verified from users where email = ${email}`.execute(db);
+    select ${sql.raw(credentialColumns)} from users where email = ${email}`.execute(db);
   return rows[0];
 }
 

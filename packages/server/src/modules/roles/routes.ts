@@ -25,13 +25,13 @@ import { creation } from '../../platform/http/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
 import { callerOf } from '../authz/caller.ts';
-import { unlessUnchanged } from '../authz/unchanged-lists.ts';
+import { sendPartsUnlessUnchanged, unlessUnchanged } from '../authz/unchanged-lists.ts';
 import {
   changePermissions,
+  countAllHolders,
   createRole,
   deleteRole,
   getRole,
-  listAllRoles,
   listRoles,
   previewPermissions,
   previewRoleCreation,
@@ -40,6 +40,7 @@ import {
   type RoleDeps,
   summarizeRoles,
   updateRole,
+  writeAllRoles,
 } from './service.ts';
 
 const idsOf = (body: { permission_ids?: string[] } | string[] | null): string[] =>
@@ -78,16 +79,15 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     config: { access: 'role.read' },
     schema: {
       summary: 'List all roles',
-      description: 'Each role contains its permissions. The summaries are many times smaller.',
+      description:
+        'Each role contains its permissions: megabytes, if there are thousands of roles. The summaries are many times smaller.',
       querystring: AllRolesQuery,
       response: { 200: AllRolesEnvelope, 304: Type.Null() },
     },
     handler: async (request, reply) => {
-      const read = async () => ({
-        data: await listAllRoles(deps, request.query),
-        message: 'All roles, sorted by name.',
-      });
-      return unlessUnchanged(deps.db, request, reply, read, request.query.include && holdersIn);
+      const holders = request.query.include ? await countAllHolders(deps) : null;
+      const shown = holders && [...holders];
+      await sendPartsUnlessUnchanged(deps.db, request, reply, shown, () => writeAllRoles(deps, holders));
     },
   });
 

@@ -3,7 +3,6 @@
 import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { PageQuery, Pagination } from '@castellan/contract/common';
 import type {
-  AllRolesQuery,
   CreateRoleBody,
   Role,
   RoleListQuery,
@@ -22,6 +21,7 @@ import { cleanDescription, cleanName } from '../../platform/security/record-text
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Run } from '../authz/change.ts';
 import { preview } from '../authz/preview.ts';
+import { allRolesText } from './all-roles.ts';
 import { deleteRoles, requireDeletable } from './deletion.ts';
 import { linkRoles, lockGroupTree, requireGroup } from './group-links.ts';
 import { requireGrantable } from './permission-plans.ts';
@@ -38,7 +38,9 @@ import {
   addPermissions,
   countHolders,
   countRoles,
+  findAllRoles,
   findRole,
+  findRoleIds,
   insertRole,
   listRoles as listRecords,
   listSummaries,
@@ -73,9 +75,15 @@ export async function listRoles(
   return { data: await presented(deps, roles, query.include), pagination: paginationOf(query, total) };
 }
 
-export async function listAllRoles(deps: RoleDeps, { include }: AllRolesQuery): Promise<Role[]> {
-  return presented(deps, await listRecords(deps.db, {}, null), include);
-}
+/** Returns the number of holders of each role. */
+export const countAllHolders = async ({ db }: RoleDeps): Promise<ReadonlyMap<string, number>> =>
+  countHolders(db, await findRoleIds(db));
+
+/** Returns the text of a response with all roles, in parts. With `holders`, as `countAllHolders` returned them, they have them too. */
+export const writeAllRoles = async (
+  { db }: RoleDeps,
+  holders: ReadonlyMap<string, number> | null,
+): Promise<Generator<string, void>> => allRolesText(await findAllRoles(db), holders);
 
 /** Like `listRoles`, without the records of permissions. */
 export async function summarizeRoles(
@@ -112,7 +120,7 @@ async function withHolders<R extends { id: string }>(
 async function presented(
   deps: RoleDeps,
   roles: readonly RoleRecord[],
-  include: AllRolesQuery['include'],
+  include: RoleListQuery['include'],
 ): Promise<Role[]> {
   return include === undefined ? roles.map(withoutVersion) : withHolders(deps, roles);
 }

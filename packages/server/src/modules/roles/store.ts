@@ -4,17 +4,21 @@ import type { Role, SummarizedRole } from '@castellan/contract/roles';
 import { type RawBuilder, sql } from 'kysely';
 import { isoTime, lockUntilCommit } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
+import { inSnapshot } from '../../platform/db/transaction.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import { isWithoutHolders, isWithoutPermissions } from '../../schema/attention.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import { holdersOfRole } from '../../schema/role-holders.ts';
 import type { Entitled } from '../authz/change.ts';
 import { permissionJson } from '../permissions/presentation.ts';
 
 export type RoleRecord = Omit<Role, 'holders' | 'version'> & { version: number };
 
-const roleColumns = sql`
+const ownColumns = sql`
   r.id, r.name, r.description, r.role_group_id, r.is_system, r.version, r.created_by_id,
-  ${isoTime('r.created_at')} as created_at, ${isoTime('r.updated_at')} as updated_at,
+  ${isoTime('r.created_at')} as created_at, ${isoTime('r.updated_at')} as updated_at`;
+
+const roleColumns = sql`${ownColumns},
   coalesce((
     select json_agg(${permissionJson} order by p.name)
     from role_permissions rp join permissions p on p.id = rp.permission_id join permission_groups pg on pg.id = p.group_id
@@ -69,11 +73,37 @@ export async function countRoles(db: Db, filter: RoleFilter): Promise<number> {
   return rows[0]?.total ?? 0;
 }
 
-export async function listRoles(db: Db, filter: RoleFilter, page: PageQuery | null): Promise<RoleRecord[]> {
+export async function listRoles(db: Db, filter: RoleFilter, page: PageQuery): Promise<RoleRecord[]> {
   const { rows } = await sql<RoleRecord>`${plannedForValues}
     select ${roleColumns} from roles r where ${matching(filter)} order by lower(r.name), r.id
-    ${page === null ? sql`` : sql`limit ${page.size} offset ${offsetOf(page)}`}`.execute(db);
+    limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows;
+}
+
+export type AllRoles = {
+  /** By name. `permission_ids` are separated by commas. */
+  roles: (Omit<RoleRecord, 'permissions'> & { permission_ids: string })[];
+  /** The permissions of any role as JSON, by name. */
+  permissions: { id: string; json: string }[];
+};
+
+/** Returns all roles, and each of their permissions once: most permissions belong to several roles. */
+export const findAllRoles = (db: Db): Promise<AllRoles> =>
+  inSnapshot(db, async (tx) => {
+    const { rows: permissions } = await sql<AllRoles['permissions'][number]>`
+      select p.id, ${permissionJson}::text as json
+      from permissions p join permission_groups pg on pg.id = p.group_id
+      where p.id in (select permission_id from role_permissions) order by p.name`.execute(tx);
+    const { rows: roles } = await sql<AllRoles['roles'][number]>`
+      select ${ownColumns}, coalesce((
+        select string_agg(permission_id::text, ',') from role_permissions where role_id = r.id), '') as permission_ids
+      from roles r order by lower(r.name), r.id`.execute(tx);
+    return { roles, permissions };
+  });
+
+export async function findRoleIds(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from roles order by id`.execute(db);
+  return rows.map((row) => row.id);
 }
 
 /** Like `listRoles`, without the records of permissions. Reads their ids only `withIds`. */
@@ -159,7 +189,7 @@ export async function countHoldersByKind(
   const { rows } = await sql<{ id: string; users: number; accounts: number }>`
     select id, users, accounts
     from unnest(${ids}::uuid[]) as wanted(id)
-    cross join lateral (select count(*)::integer as users from user_roles where role_id = wanted.id) u
+    cross join lateral (select ${holdersOfRole(sql`wanted.id`)}::integer as users) u
     cross join lateral (select count(*)::integer as accounts from service_account_roles where role_id = wanted.id) a
     where users + accounts > 0`.execute(tx);
   return new Map(rows.map(({ id, ...counts }) => [id, counts]));
@@ -168,7 +198,7 @@ export async function countHoldersByKind(
 /** Returns the number of users and service accounts with each role, by the id of the role. */
 export async function countHolders(db: Db, ids: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await sql<{ id: string; holders: number }>`
-    select id, (select count(*)::integer from user_roles where role_id = wanted.id)
+    select id, ${holdersOfRole(sql`wanted.id`)}::integer
       + (select count(*)::integer from service_account_roles where role_id = wanted.id) as holders
     from unnest(${ids}::uuid[]) as wanted(id)`.execute(db);
   return new Map(rows.map((row) => [row.id, row.holders]));

@@ -34,9 +34,9 @@ async function removeExpiredTokens(db: Db, deadline: number): Promise<number> {
   let total = 0;
   for (let deleted = BATCH; deleted === BATCH && performance.now() < deadline; total += deleted) {
     const result = await sql`
-      delete from session_tokens where (user_id, token_hash) in (
-        select user_id, token_hash from session_tokens where expires_at < now()
-        order by expires_at limit ${BATCH} for update skip locked)`.execute(db);
+      delete from session_tokens where ctid = any(array(
+        select ctid from session_tokens where expires_at < now()
+        order by expires_at limit ${BATCH} for update skip locked))`.execute(db);
     deleted = Number(result.numAffectedRows ?? 0);
   }
   return total;

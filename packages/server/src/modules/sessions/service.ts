@@ -15,7 +15,8 @@ import { paginationOf } from '../../platform/pages.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 import { type PeekedClaims, tokenHash, tokenHashText, verify } from '../../platform/security/jwt.ts';
 import type { Db, Tx } from '../../schema/database.ts';
-import { recordEvent } from '../audit/service.ts';
+import type { UserRow } from '../../schema/user-record.ts';
+import { type AuditEvent, recordEvent } from '../audit/service.ts';
 import type { KeyRing } from './key-ring.ts';
 import {
   countLiveSessions,
@@ -31,7 +32,7 @@ import {
 import type { LiveToken, TokenLookup } from './token-lookup.ts';
 import { accessAudience, createToken, type TokenSettings } from './tokens.ts';
 
-export { lockLiveSession, recordLastLogin, revokeLiveSessions } from './store.ts';
+export { lockLiveSession, revokeLiveSessions } from './store.ts';
 
 export type SessionDeps = {
   db: Db;
@@ -52,14 +53,15 @@ export type SessionTokens = { sessionId: string; accessToken: string; refreshTok
 
 /**
  * Starts a session with both its tokens, and ends the oldest sessions beyond CONCURRENT_SESSION_LIMIT. The caller must
- * have locked the user's row. `user.now` is the transaction's time. `revoked` holds the ids of the ended sessions.
+ * have locked the user's row. `user.now` is the transaction's time; `user.isSignIn` also records a sign-in. `revoked` holds
+ * the ids of the ended sessions, `record` the user as this transaction leaves them.
  */
 export async function startSession(
   tx: Tx,
   deps: SessionDeps,
-  user: { id: string; now: Date },
+  user: { id: string; now: Date; isSignIn: boolean },
   client: Client,
-): Promise<SessionTokens & { revoked: string[] }> {
+): Promise<{ tokens: SessionTokens; revoked: string[]; record: UserRow }> {
   const sessionId = newId();
   const about = { userId: user.id, sessionId, now: user.now };
   const access = createToken(deps, 'access', about);
@@ -73,26 +75,25 @@ export async function startSession(
     expires_at: refresh.row.expires_at,
   };
   const tokens = { access: access.row, refresh: refresh.row };
-  const beyond = await insertSession(tx, session, tokens, deps.settings.concurrentSessionLimit);
+  const { beyond, ...record } = await insertSession(tx, session, tokens, {
+    limit: deps.settings.concurrentSessionLimit,
+    isSignIn: user.isSignIn,
+  });
   const revoked = beyond.length > 0 ? await revokeSessions(tx, user.id, beyond, 'session_limit') : [];
-  return { sessionId, accessToken: access.text, refreshToken: refresh.text, revoked };
+  return {
+    tokens: { sessionId, accessToken: access.text, refreshToken: refresh.text },
+    revoked,
+    record,
+  };
 }
 
-/** Records one event for each session that the limit ended. Call it after the commit of `startSession`. */
-export async function recordCapRevocations(
-  deps: SessionDeps,
-  client: Client,
-  userId: string,
-  revoked: string[],
-): Promise<void> {
-  for (const sessionId of revoked)
-    await recordEvent(deps, client, {
-      action: 'session_revoked',
-      actorId: userId,
-      resourceId: userId,
-      details: { session_id: sessionId, reason: 'session_limit' },
-    });
-}
+/** Returns the event of a session that the limit ended. */
+export const capEvent = (userId: string, sessionId: string): AuditEvent => ({
+  action: 'session_revoked',
+  actorId: userId,
+  resourceId: userId,
+  details: { session_id: sessionId, reason: 'session_limit' },
+});
 
 /** Returns the token of an Authorization header (RFC 6750, section 2.1); undefined when it holds none. */
 export const bearerToken = (authorization: string | undefined): string | undefined =>

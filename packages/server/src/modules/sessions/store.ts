@@ -2,8 +2,10 @@
 // It must not delete rows: ended-rows.ts does. A transaction that adds a session must hold the user's row lock.
 import type { PageQuery } from '@castellan/contract/common';
 import { sql } from 'kysely';
+import { onlyRow } from '../../platform/db/sql.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import { type UserRow, userColumns } from '../../schema/user-record.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
 export type NewToken = Pick<
@@ -13,7 +15,8 @@ export type NewToken = Pick<
 
 /**
  * Inserts a session and both its tokens, and notes whether the user has sessions, live or ended, but none from this
- * network. Returns the ids of live sessions beyond the newest `limit`, the new one included; none with a limit of 0.
+ * network. With `isSignIn`, also records the time of the user's latest sign-in. Returns the user's record, and in `beyond`
+ * the ids of live sessions beyond the newest `limit`, the new one included; none with a limit of 0.
  */
 export async function insertSession(
   tx: Tx,
@@ -22,14 +25,14 @@ export async function insertSession(
     origin_network: string;
   },
   tokens: { access: NewToken; refresh: NewToken },
-  limit: number,
-): Promise<string[]> {
+  { limit, isSignIn }: { limit: number; isSignIn: boolean },
+): Promise<UserRow & { beyond: string[] }> {
   const rowOf = ({ token_hash, kind, jti, key_id, issued_at, expires_at }: NewToken) => sql`
     (${session.user_id}::uuid, ${token_hash}::bytea, ${session.id}::uuid, ${kind}, ${jti}::uuid, ${key_id},
      ${issued_at}::timestamptz, ${expires_at}::timestamptz)`;
   // clock_timestamp(), because a sign-in that waited for the user's row lock must be newer than the one it waited for.
   // The select does not see what the statement inserts: the new session counts as one of the limit.
-  const { rows } = await sql<{ id: string }>`
+  const answer = await sql<UserRow & { beyond: string[] }>`
     with begun as (
       insert into sessions (id, user_id, origin_address, last_address, origin_network, is_new_network, user_agent,
         created_at, last_used_at, expires_at)
@@ -42,13 +45,20 @@ export async function insertSession(
     ), listed as (
       insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at)
       values ${rowOf(tokens.access)}, ${rowOf(tokens.refresh)}
+    ), entered as (
+      insert into last_logins (user_id, logged_in_at)
+      select ${session.user_id}::uuid, clock_timestamp() where ${isSignIn}::boolean
+      on conflict (user_id) do update set logged_in_at = excluded.logged_in_at
     )
-    select s.id from sessions s join users u on u.id = s.user_id
-    where s.user_id = ${session.user_id} and ${limit}::integer > 0
-      and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
-    order by s.created_at desc, s.id desc
-    offset greatest(${limit}::integer - 1, 0)`.execute(tx);
-  return rows.map((row) => row.id);
+    select ${sql.raw(userColumns)},
+      array(
+        select s.id from sessions s
+        where s.user_id = u.id and ${limit}::integer > 0
+          and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+        order by s.created_at desc, s.id desc
+        offset greatest(${limit}::integer - 1, 0)) as beyond
+    from users u where u.id = ${session.user_id}`.execute(tx);
+  return onlyRow(answer);
 }
 
 export async function insertTokens(
@@ -246,11 +256,4 @@ export async function listLiveSessions(db: Db, userId: string, page: PageQuery):
     from ${liveSessionsOf(userId)}
     order by s.created_at desc, s.id desc limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows;
-}
-
-/** Records the time of the user's latest sign-in, for the dashboard. */
-export async function recordLastLogin(tx: Tx, userId: string): Promise<void> {
-  await sql`
-    insert into last_logins (user_id, logged_in_at) values (${userId}, clock_timestamp())
-    on conflict (user_id) do update set logged_in_at = excluded.logged_in_at`.execute(tx);
 }

@@ -47,7 +47,7 @@ export async function importUsers(
 ): Promise<void> {
   const seen = new Set<string>();
   let created = 0;
-  for await (const batch of inBatches(rows)) {
+  for await (const batch of readAhead(readBatches(rows, options))) {
     const verdicts = await importBatch(deps, batch, options, seen);
     created += verdicts.filter(({ verdict }) => verdict === 'created').length;
     await report(verdicts);
@@ -56,34 +56,49 @@ export async function importUsers(
   if (created >= ANALYZE_FROM) await analyzeUsers(deps.db);
 }
 
-async function* inBatches(rows: AsyncIterable<SourceRow>): AsyncGenerator<SourceRow[]> {
-  let batch: SourceRow[] = [];
-  for await (const row of rows) {
-    batch.push(row);
-    if (batch.length < BATCH) continue;
-    yield batch;
-    batch = [];
+/** Rows that were read: people, and the verdicts on those that cannot be imported. */
+type Batch = { candidates: Candidate[]; refusals: Verdict[] };
+
+async function* readBatches(rows: AsyncIterable<SourceRow>, rules: UserRules): AsyncGenerator<Batch> {
+  let candidates: Candidate[] = [];
+  let refusals: Verdict[] = [];
+  for await (const one of rows) {
+    const read = 'fault' in one ? { errors: [one.fault] } : readUser(one.value, rules);
+    if ('user' in read) candidates.push({ row: one.row, user: read.user });
+    else refusals.push(refused(one.row, 'value' in one ? one.value.email : null, read.errors));
+    if (candidates.length + refusals.length < BATCH) continue;
+    yield { candidates, refusals };
+    candidates = [];
+    refusals = [];
   }
-  if (batch.length > 0) yield batch;
+  if (candidates.length + refusals.length > 0) yield { candidates, refusals };
+}
+
+/** Reads the next item while the caller works on the present one, and no further. */
+async function* readAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
+  let next = items.next();
+  try {
+    for (let item = await next; !item.done; item = await next) {
+      next = items.next();
+      // An error is thrown when its turn comes; the items before it are complete.
+      next.catch(() => undefined);
+      yield item.value;
+    }
+  } finally {
+    await items.return(undefined);
+  }
 }
 
 /** `seen`: the emails of a dry run so far, which no transaction remembers. */
 async function importBatch(
   deps: UserImportDeps,
-  rows: readonly SourceRow[],
+  { candidates, refusals }: Batch,
   options: UserImportOptions,
   seen: Set<string>,
 ): Promise<Verdict[]> {
-  const verdicts: Verdict[] = [];
-  const candidates: Candidate[] = [];
-  for (const one of rows) {
-    const read = 'fault' in one ? { errors: [one.fault] } : readUser(one.value, options);
-    if ('user' in read) candidates.push({ row: one.row, user: read.user });
-    else verdicts.push(refused(one.row, 'value' in one ? one.value.email : null, read.errors));
-  }
   const judged = await inTransaction(deps.db, (tx) => judge(tx, deps, candidates, options, seen));
   if (options.dryRun) for (const { user } of candidates) seen.add(user.email);
-  return [...verdicts, ...judged].sort((one, other) => one.row - other.row);
+  return [...refusals, ...judged].sort((one, other) => one.row - other.row);
 }
 
 async function judge(

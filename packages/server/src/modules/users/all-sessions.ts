@@ -10,6 +10,7 @@ import { pageOf, readCursor } from '../../platform/cursors.ts';
 import { AppError } from '../../platform/errors.ts';
 import { canonicalRange } from '../../platform/security/client-address.ts';
 import { readTime } from '../../platform/times.ts';
+import type { Db } from '../../schema/database.ts';
 import { type Caller, sessionIdOf } from '../authz/caller.ts';
 import { change, type Entry, isNonEmpty } from '../authz/change.ts';
 import { revokeLiveSessions, toSession } from '../sessions/service.ts';
@@ -23,6 +24,7 @@ import {
   type SessionFilter,
 } from './all-sessions-store.ts';
 import { endPendingLinks } from './change-store.ts';
+import { isInMany } from './list-store.ts';
 import { requireMayActOnAll } from './protection.ts';
 import { searchText } from './search.ts';
 
@@ -34,7 +36,8 @@ export async function listAllSessions(
 ): Promise<{ data: UserSession[]; next_cursor: string | null; total: number }> {
   const after = readCursor(cursor);
   // One session more than requested shows whether there is a next page.
-  const { total, sessions } = await findSessionPage(deps.db, toFilter(filters), after, size + 1);
+  const filter = await toFilter(deps.db, filters);
+  const { total, sessions } = await findSessionPage(deps.db, filter, after, size + 1);
   const { page, next_cursor } = pageOf(sessions, size);
   return { data: page.map((row) => present(row, caller)), next_cursor, total };
 }
@@ -62,7 +65,7 @@ export async function endMatchingSessions(
   caller: Caller,
   filters: SessionFilters,
 ): Promise<{ sessions: number; users: number }> {
-  const filter = toFilter(filters);
+  const filter = await toFilter(deps.db, filters);
   if (Object.keys(filter).length === 0) throw filterMissing();
   return change(deps, caller, async (locking) => {
     const { tx } = locking;
@@ -105,13 +108,16 @@ function filterMissing(): AppError {
 }
 
 // An empty text is not a filter, because forms send empty fields.
-function toFilter({ user_id, address = '', search = '', older_than }: SessionFilters): SessionFilter {
+async function toFilter(
+  db: Db,
+  { user_id, address = '', search = '', older_than }: SessionFilters,
+): Promise<SessionFilter> {
   const part = searchText(search);
   const unusedSince = readTime('older_than', older_than);
   return {
     ...(user_id === undefined ? {} : { userId: user_id.toLowerCase() }),
     ...(address.trim() === '' ? {} : { address: readAddress(address.trim()) }),
-    ...(part === '' ? {} : { search: part }),
+    ...(part === '' ? {} : { search: part, isFrequent: await isInMany(db, part) }),
     ...(unusedSince === null ? {} : { unusedSince }),
   };
 }

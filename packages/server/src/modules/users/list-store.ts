@@ -192,7 +192,7 @@ const SAMPLE = sql.lit(2_000);
 const FREQUENT = 100;
 
 /** Returns whether so many users contain the text that the first of them are soon found without an index. */
-async function isInMany(db: Db, text: string): Promise<boolean> {
+export async function isInMany(db: Db, text: string): Promise<boolean> {
   const { rows } = await sql<{ hits: string }>`${plannedForValues}
     select count(*) as hits
     from (select id, search_text from users order by created_at desc, id desc limit ${SAMPLE}) u

@@ -61,10 +61,10 @@ async function findActivities(
 // Of a user who was deleted between the two statements.
 const noActivity: UserActivity = { status: 'inactive', live_sessions: 0, last_active_at: null };
 
-// An empty text is not a filter, because forms send empty fields.
+// An empty search finds everybody. Only an absent email is no filter: a caller that looks somebody up must get nobody else.
 function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
   const {
-    email = '',
+    email,
     search = '',
     role_id,
     after,
@@ -76,7 +76,7 @@ function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
   } = query;
   const part = searchText(search);
   return {
-    ...(email.trim() === '' ? {} : { email: canonicalEmail(email) }),
+    ...(email === undefined ? {} : { email: canonicalEmail(email) }),
     ...(part === '' ? {} : { search: part }),
     ...(status === undefined ? {} : { status }),
     ...(roles === undefined ? {} : { withoutRoles: true }),

@@ -1,7 +1,7 @@
 // SQL that keeps the marks of migration 0022 near each other and their numbers recent. list-store.ts reads them.
-// It must run in a snapshot (repeatable read): a mark and the changes that it includes belong to the same one.
+// All but `shrinkChanges` must run in a snapshot (repeatable read): a mark and the changes in it belong to the same one.
 import { type RawBuilder, sql } from 'kysely';
-import type { Tx } from '../../schema/database.ts';
+import type { Db, Tx } from '../../schema/database.ts';
 import { markKeys, type UserOrder, userKeys } from './user-orders.ts';
 
 /** Returns whether this transaction may renew the marks; false while another one does. */
@@ -54,6 +54,19 @@ export async function addChanges(tx: Tx, limit: number): Promise<void> {
       and (s.av <> 0 or s.au <> 0 or s.iv <> 0 or s.iu <> 0)`.execute(tx);
 }
 
+// Read by every page in less than a millisecond.
+const MAX_BYTES = 1_048_576;
+
+/**
+ * Gives back the space of many changes that marks include now. Every page reads the table, and PostgreSQL vacuums one with
+ * few rows for no other reason. Without effect while an older transaction runs; the next call tries again.
+ */
+export async function shrinkChanges(db: Db): Promise<void> {
+  const { rows } = await sql<{ is_large: boolean | null }>`
+    select pg_relation_size('user_changes') > ${MAX_BYTES} as is_large`.execute(db);
+  if (rows[0]?.is_large) await sql`vacuum user_changes`.execute(db);
+}
+
 const NIL = sql`'00000000-0000-0000-0000-000000000000'::uuid`;
 
 type Gap = { id: string | null; width: number };
@@ -72,6 +85,10 @@ async function findWidestGap(tx: Tx, order: UserOrder): Promise<Gap | undefined>
   const [gap] = rows;
   return gap && { id: gap.id, width: Number(gap.width) };
 }
+
+/** Returns whether `splitWidestGap` would split a gap of the order. */
+export const isGapWide = async (tx: Tx, order: UserOrder, step: number): Promise<boolean> =>
+  ((await findWidestGap(tx, order))?.width ?? 0) > 2 * step;
 
 /**
  * Sets marks every `step` users in the first `stretch` users of the widest gap of the order, if it is wider than two

@@ -1,7 +1,14 @@
 // Renews the marks by which pages of users are found. A periodic job; lists are right without it, and slower.
 import { inSnapshot } from '../../platform/db/transaction.ts';
-import type { Db } from '../../schema/database.ts';
-import { addChanges, countChanges, lockMarks, splitWidestGap } from './marks-store.ts';
+import type { Db, Tx } from '../../schema/database.ts';
+import {
+  addChanges,
+  countChanges,
+  isGapWide,
+  lockMarks,
+  shrinkChanges,
+  splitWidestGap,
+} from './marks-store.ts';
 import { userOrders } from './user-orders.ts';
 
 // Users between two marks. A page skips at most twice as many, which takes about a millisecond.
@@ -14,18 +21,29 @@ const MIN_CHANGES = 200;
 /** Works for at most `budgetMs`, or without a limit; the next call continues. Returns whether nothing is left. */
 export async function renewUserMarks(db: Db, budgetMs = Number.POSITIVE_INFINITY): Promise<boolean> {
   const deadline = performance.now() + budgetMs;
-  while (performance.now() < deadline) if (!(await inSnapshot(db, renewSome))) return true;
+  while (performance.now() < deadline)
+    if (!(await inSnapshot(db, renewSome))) {
+      await shrinkChanges(db);
+      return true;
+    }
+  return false;
+}
+
+/** Many changes may have come in before these few, and their users may be without marks. */
+async function isAnyGapWide(tx: Tx): Promise<boolean> {
+  for (const order of userOrders) if (await isGapWide(tx, order, limits.step)) return true;
   return false;
 }
 
 /** Returns whether something is left. */
-async function renewSome(tx: Parameters<typeof lockMarks>[0]): Promise<boolean> {
+async function renewSome(tx: Tx): Promise<boolean> {
   if (!(await lockMarks(tx))) return false;
   const changes = await countChanges(tx);
-  if (changes >= MIN_CHANGES) {
+  if (changes > 0) {
+    if (changes < MIN_CHANGES && !(await isAnyGapWide(tx))) return false;
     await addChanges(tx, limits.stretch);
     if (changes > limits.stretch) return true;
-  } else if (changes > 0) return false;
+  }
   let isLeft = false;
   for (const order of userOrders) if (await splitWidestGap(tx, order, limits)) isLeft = true;
   return isLeft;

@@ -167,9 +167,10 @@ export async function deleteOldIdempotencyKeys(pool: Pool, batch = 1_000): Promi
   for (let deleted = batch; deleted === batch; total += deleted) {
     const result = await pool.query({
       name: 'idempotency-delete-old',
-      text: `delete from idempotency_keys where (user_id, key) in (
-        select user_id, key from idempotency_keys
-        where created_at < now() - make_interval(hours => ${IDEMPOTENCY_KEEP_HOURS}) limit $1 for update skip locked)`,
+      text: `delete from idempotency_keys where ctid = any(array(
+        select ctid from idempotency_keys
+        where created_at < now() - make_interval(hours => ${IDEMPOTENCY_KEEP_HOURS})
+        order by created_at limit $1 for update skip locked))`,
       values: [batch],
     });
     deleted = result.rowCount ?? 0;

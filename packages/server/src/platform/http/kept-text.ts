@@ -1,5 +1,6 @@
 // Sends a body as the text that was serialized for an earlier response.
 // It must not decide when two responses have the same body.
+import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { knowsTag } from './static-text.ts';
 
@@ -19,6 +20,6 @@ export function sendUnlessKnown(
   else sendSerialized(reply, text());
 }
 
-function sendSerialized(reply: FastifyReply, text: string): void {
+/** Sends a text that `serialized` returned, its bytes, or a stream of them. */
+export const sendSerialized = (reply: FastifyReply, text: string | Buffer | Readable): FastifyReply =>
   reply.header('content-type', 'application/json; charset=utf-8').send(text);
-}

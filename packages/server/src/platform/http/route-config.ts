@@ -1,7 +1,7 @@
 // What a route declares besides its schema. The types apply to every `app.route` call; the hooks read the values.
 import type { ErrorCode } from '@castellan/contract/errors';
 import type { Access, Permission } from '@castellan/contract/permissions';
-import type { FastifyContextConfig } from 'fastify';
+import type { FastifyContextConfig, FastifySchema } from 'fastify';
 import type { RateLimitRule } from '../limits/rate-limit.ts';
 import type { BodyLimits } from './body-limits.ts';
 import type { Client } from './client.ts';
@@ -12,6 +12,7 @@ export type DeclaredRoute = {
   url: string;
   takesBody: boolean;
   config: FastifyContextConfig;
+  schema: FastifySchema;
 };
 
 declare module 'fastify' {

@@ -1,4 +1,4 @@
-// Tests which schemas share a compiled serializer.
+// Tests when schemas are compiled, and which of them share a serializer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
@@ -7,9 +7,24 @@ import { compileSerializer } from './serialization.ts';
 const compile = (schema: unknown) =>
   compileSerializer({ schema, method: 'GET', url: '/', httpStatus: '200' });
 
+test('a schema is compiled at its first use', () => {
+  const serialize = compile({ type: 'object', properties: { name: { type: 'no type' } } });
+  assert.throws(() => serialize({ name: 'a' }));
+});
+
 test('equal schemas share one serializer across routes', () => {
-  const make = () => Type.Object({ name: Type.String() });
-  assert.equal(compile(make()), compile(make()));
+  let reads = 0;
+  const make = () => ({
+    type: 'object',
+    get properties() {
+      reads += 1;
+      return { shared: { type: 'string' } };
+    },
+  });
+  assert.equal(compile(make())({ shared: 'a' }), '{"shared":"a"}');
+  const readsOfFirst = reads;
+  assert.equal(compile(make())({ shared: 'b' }), '{"shared":"b"}');
+  assert.equal(reads - readsOfFirst, 1, 'the second one is only turned into JSON');
 });
 
 test('different schemas have different serializers', () => {

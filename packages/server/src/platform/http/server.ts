@@ -145,15 +145,15 @@ export function createServer(options: ServerOptions) {
   const declaredRoutes: DeclaredRoute[] = [];
   app.decorate('declaredRoutes', declaredRoutes);
   app.addHook('onRoute', (route) => {
-    const { method, url, schema } = route;
+    const { method, url, schema = {} } = route;
     const body = route.config?.body ?? (route.config?.access === 'public' ? publicBody : signedInBody);
     const config = { ...route.config, body, ...(route.config?.readOnly ? { csrf: false } : {}) };
     route.config = config;
     route.bodyLimit = body.bytes;
     const methods = [method].flat();
-    const takesBody = schema?.body !== undefined;
+    const takesBody = schema.body !== undefined;
     methodTable.add(url, methods);
-    declaredRoutes.push(...methods.map((one) => ({ method: one, url, takesBody, config })));
+    declaredRoutes.push(...methods.map((one) => ({ method: one, url, takesBody, config, schema })));
   });
   const notFound = (request: FastifyRequest): AppError => {
     const allow = methodTable.methodsOf(decodedPath(request.url));

@@ -15,6 +15,9 @@ const shared = {
   strict: false,
   useDefaults: true,
   removeAdditional: false,
+  // A test does it for all schemas; here it would compile the schema of schemas for each of the three.
+  meta: false,
+  validateSchema: false,
   formats: { uuid: UUID, 'date-time': true },
 } as const;
 // JSON may contain 1e400, which parses as Infinity; strictNumbers refuses it. It is not set for query and path, where
@@ -50,7 +53,7 @@ const compiled: Record<Kind, Map<string, ValidateFunction>> = {
   addresses: new Map(),
 };
 
-/** Returns the validator of a schema; schemas that are equal in JSON share one. Throws when the schema is invalid. */
+/** Returns the validator of a schema; schemas that are equal in JSON share one. Throws when it cannot be compiled. */
 function validatorOf(schema: object, kind: Kind): ValidateFunction {
   const key = JSON.stringify(schema);
   const known = compiled[kind].get(key);
@@ -60,17 +63,21 @@ function validatorOf(schema: object, kind: Kind): ValidateFunction {
   return validate;
 }
 
+/** Compiles at the first use. Compiling all schemas takes longer than the rest of a start. */
+function atFirstUse(schema: object, kind: Kind): () => ValidateFunction {
+  let validate: ValidateFunction | undefined;
+  return () => (validate ??= validatorOf(schema, kind));
+}
+
 /** Returns the validator of one part of a request, for Fastify. It fails with a ShapeError. */
 export const compileSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
-  const thorough = validatorOf(schema, httpPart === 'body' ? 'bodies' : 'addresses');
-  // Compiled at its first use: most routes never get a large body.
-  let brief: ValidateFunction | undefined;
-  const briefly = (): ValidateFunction => (brief ??= validatorOf(schema, 'largeBodies'));
+  const thorough = atFirstUse(schema, httpPart === 'body' ? 'bodies' : 'addresses');
+  const brief = atFirstUse(schema, 'largeBodies');
   const isPath = httpPart === 'params';
   const integers = httpPart === 'querystring' ? integersOf(schema) : [];
   return (value: unknown) => {
     if (isPath && isObject(value)) lowerCaseIds(value);
-    const validate = httpPart === 'body' && isLarge(value) ? briefly() : thorough;
+    const validate = httpPart === 'body' && isLarge(value) ? brief() : thorough();
     const misspelt = isObject(value) ? misspeltIntegers(integers, value) : [];
     const problems = validate(value) ? [] : (validate.errors ?? []);
     const all = [...misspelt, ...problems.filter((one) => !misspelt.some((two) => isAtSamePath(one, two)))];
@@ -183,10 +190,11 @@ export function shapeRefusal(
 
 /** Checks values inside a body that its schema leaves open. `refusalOf` returns `invalid_input` for a refused value. */
 export function createCheck<T extends TSchema>(schema: T) {
-  const validate = validatorOf(schema, 'largeBodies');
+  const validator = atFirstUse(schema, 'largeBodies');
   return {
-    accepts: (value: unknown): value is Static<T> => validate(value),
+    accepts: (value: unknown): value is Static<T> => validator()(value),
     refusalOf(value: unknown): AppError {
+      const validate = validator();
       validate(value);
       return shapeRefusal(new ShapeError(validate.errors ?? [], 'body', value), 'invalid_input');
     },

@@ -58,13 +58,11 @@ export const outcome = {
 } satisfies Record<string, (row: OutboxRow, reason: string) => Statement>;
 
 const deleteSql = `
-with finished as materialized (
+delete from outbox where id = any(array(
   select id from outbox
   where (sent_at is not null or failed_at is not null)
     and coalesce(sent_at, failed_at) < now() - $1::float8 * interval '1 day'
-  order by coalesce(sent_at, failed_at) limit $2::integer for update skip locked
-)
-delete from outbox using finished where outbox.id = finished.id`;
+  order by coalesce(sent_at, failed_at) limit $2::integer for update skip locked))`;
 
 export const deleteStatement = (olderThanDays: number, count: number): Statement => ({
   name: 'outbox_delete_old',

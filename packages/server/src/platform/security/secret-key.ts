@@ -126,15 +126,28 @@ export async function loadSecretKey(options: {
   }
 }
 
+type PlannedKey = {
+  /** The key of the file after `write`. */
+  key: Buffer;
+  /** Writes the file unless there is one. Returns whether the file then has the planned key. */
+  write(): Promise<boolean>;
+};
+
 /**
- * Writes the key to the file of `dataDir` unless there is one. Returns whether the file then has this key. Throws an Error
- * of the file system, or if the text or the file is not a secret key.
+ * Prepares to put a key into `dataDir`, and writes nothing yet. Throws an Error if the text, or the file that is there, is
+ * not a secret key.
  */
-export async function putSecretKey(dataDir: string, text: string): Promise<boolean> {
+export async function planSecretKey(dataDir: string, text: string): Promise<PlannedKey> {
   const path = join(dataDir, fileName);
   // A bad key would stay in the file, and end every later start.
-  toKey(text, 'The SECRET_KEY of the backup', 'Nothing was changed.');
-  if (!(await readKeyFile(path))) await createKeyFile(dataDir, path, text);
-  const found = await readKeyFile(path);
-  return found?.key.equals(Buffer.from(text)) ?? false;
+  const planned = toKey(text, 'The SECRET_KEY of the backup', 'Nothing was changed.');
+  const existing = await readKeyFile(path);
+  return {
+    key: existing?.key ?? planned,
+    async write() {
+      if (!existing) await createKeyFile(dataDir, path, text);
+      const found = await readKeyFile(path);
+      return found?.key.equals(planned) ?? false;
+    },
+  };
 }

@@ -69,6 +69,16 @@ const known: Record<string, Known> = {
   'phpass $H$': { hash: '$H$6F9YgB/6FAPraLFXqNKrEvPFvJ5fFM1' },
   // The test program of the author, openwall.com/phpass.
   'phpass of 2,048 rounds': { hash: '$P$9IQRaTwmfeRo7ud9Fh4E2PdI0S3r.L0', password: 'test12345' },
+  // Made with the systems themselves, as Debian 12 packages them.
+  'WordPress 6.1': { hash: '$P$B8A9G2bVthXDebOWOMpm2JHlFAqPAy0', password: 'Kestrel-Über-42!' },
+  'slappasswd of OpenLDAP 2.5': {
+    hash: '{SSHA}T77oRfRbXKN9ttUB7xNL9U3ZwJ3xYCWO',
+    password: 'Kestrel-Über-42!',
+  },
+  'pw-sha2 of OpenLDAP 2.5': {
+    hash: '{SSHA512}TYtn14yJkp4XxzHE/aZs+gfwjPhZTW7Q0eSKTiXlKIQFMvqL4cG7mdq2SXZfrDc1n1mqnaobuCSrn5ba+cgvWKqy1P0IBM3O',
+    password: 'Kestrel-Über-42!',
+  },
 };
 
 function verifierOf(hash: string) {

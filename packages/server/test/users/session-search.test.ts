@@ -1,0 +1,59 @@
+// Searches among the sessions of all users: right for a text that nearly every user contains, and for a rare one, and
+// each by the index that suits it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
+import { plansOf } from '@castellan/testing/plans';
+
+const USERS = 6_000;
+const service = await startTestService({ after });
+const admin = await signIn(service, ADMIN);
+
+before(async () => {
+  await service.sql(
+    `with made as (
+       insert into users (id, email, first_name, last_name, created_at)
+       select gen_random_uuid(), 'many-' || n || '@example.com', case when n % 1000 = 0 then 'Qzara' else 'Many' end, 'User',
+         now() - make_interval(secs => n) from generate_series(1, $1::integer) n
+       returning id, created_at)
+     insert into sessions (id, user_id, created_at, expires_at)
+     select gen_random_uuid(), id, created_at, now() + interval '1 day' from made`,
+    [USERS],
+  );
+  await service.sql('vacuum analyze users');
+  await service.sql('analyze sessions');
+});
+
+const path = (search: string, more = ''): string => `/api/v1/sessions?size=10&search=${search}${more}`;
+
+async function expected(search: string): Promise<string[]> {
+  const rows = await service.sql<{ id: string }>(
+    `select s.id from sessions s join users u on u.id = s.user_id where u.search_text like $1
+     order by s.created_at desc, s.id desc`,
+    [`%${search}%`],
+  );
+  return rows.map(({ id }) => id);
+}
+
+for (const search of ['a', 'ma', 'many', 'qz', 'qzara', 'nobody'])
+  test(`"${search}" finds every session once, newest first, and counts them`, async () => {
+    const ids = await expected(search);
+    const found: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null && found.length < 40; ) {
+      const { body } = await admin.get(path(search, cursor === '' ? '' : `&cursor=${cursor}`));
+      assert.equal(body.total, ids.length);
+      found.push(...body.data.map(({ id }: { id: string }) => id));
+      cursor = body.next_cursor;
+    }
+    assert.deepEqual(found, ids.slice(0, found.length));
+    assert.equal(found.length, Math.min(40, ids.length));
+  });
+
+test('an index finds the users of a rare text; those of a frequent one are found from the sessions', async () => {
+  const indexes = async (search: string): Promise<Set<string | undefined>> => {
+    const explained = await plansOf(service, () => admin.get(path(search)));
+    return new Set(explained.flatMap(({ steps }) => steps.map(({ index }) => index)));
+  };
+  assert.ok((await indexes('qz')).has('users_short_parts_idx'));
+  for (const search of ['a', 'ma']) assert.ok(!(await indexes(search)).has('users_short_parts_idx'), search);
+});
