@@ -305,7 +305,9 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     assert.equal(denied.code, 4);
     assert.match(denied.error, /request .+\)\nNothing was changed\. .+ needs the permission users\.read\.$/);
     assert.equal((await cli(['can', 'admin@example.com', 'x.y', '--type', 'user'], own)).code, 4);
-    const rotated = await json('key', 'rotate', 'Shop', 'web-1', '--overlap', '0');
+    const unconfirmed = await cli(['key', 'rotate', 'Shop', 'web-1', '--overlap', '0']);
+    assert.match(unconfirmed.error ?? '', /are refused at once\. .*Nothing was changed\. Confirm with --yes/);
+    const rotated = await json('key', 'rotate', 'Shop', 'web-1', '--overlap', '0', '--yes');
     assert.notEqual(rotated.data.key, key);
     assert.equal((await cli(['user', 'list'], own)).code, 4);
     await ok('key', 'revoke', 'Shop', rotated.data.prefix, '--yes');

@@ -266,6 +266,10 @@ test('the SECRET_KEY travels only in an encrypted backup, and arrives only where
   t.after(drop);
   const dataDir = join(folder, 'data-of-key');
   const args = ['restore', '--from', file, '--identity', identity, '--keep-sessions'];
+  const { SECRET_KEY: _, ...used } = environment();
+  const refused = await castellan(args, { ...used, DATA_DIR: dataDir });
+  assert.match(refused.err, /Castellan uses this database/);
+  await assert.rejects(stat(join(dataDir, 'secret.key')), { code: 'ENOENT' });
   const out = await succeed(args, { DATABASE_URL: url, DATA_DIR: dataDir });
   assert.match(out, /^The SECRET_KEY of the backup is in .+secret\.key\.$/m);
   assert.equal((await stat(join(dataDir, 'secret.key'))).mode & 0o777, 0o600);

@@ -5,7 +5,7 @@ import {
   type RestoreChoices,
   verifyBackup,
 } from '@castellan/server/modules/backup/service';
-import { loadSecretKey, putSecretKey } from '@castellan/server/platform/security/secret-key';
+import { loadSecretKey, planSecretKey } from '@castellan/server/platform/security/secret-key';
 import {
   type Restored,
   requireKnownMigrations,
@@ -35,7 +35,7 @@ export async function restore(call: Call): Promise<void> {
 
     await onServer(call, { existing: false }, async ({ settings, log, pool, database, signal }) => {
       const began = performance.now();
-      const sessions = await sessionsOf(call, settings, contents);
+      const { sessions, putKey } = await planKey(call, settings, contents);
       const bar = progressBar(process.stderr);
       try {
         const restored = await restoreDatabase(pool, file.read(), {
@@ -45,6 +45,7 @@ export async function restore(call: Call): Promise<void> {
           totalBytes: contents.tables.reduce((sum, { bytes }) => sum + bytes, 0),
           onProgress: bar.report,
           signal,
+          beforeCommit: putKey,
         });
         bar.clear();
         const seconds = (performance.now() - began) / 1_000;
@@ -58,22 +59,33 @@ export async function restore(call: Call): Promise<void> {
   }
 }
 
-/** Puts the SECRET_KEY of the backup where it is missing. Returns what becomes of the sessions. */
-async function sessionsOf(
+type KeyPlan = {
+  /** What becomes of the sessions. */
+  sessions: RestoreChoices['sessions'];
+  /** Puts the SECRET_KEY of the backup where it is missing. A restore that fails earlier leaves no key behind. */
+  putKey(): Promise<void>;
+};
+
+async function planKey(
   call: Call,
   { secretKey, dataDir }: { secretKey?: string | undefined; dataDir: string },
   { header }: BackupContents,
-): Promise<RestoreChoices['sessions']> {
-  if (header.secret_key !== undefined && secretKey === undefined) {
-    const isThere = await putSecretKey(dataDir, header.secret_key);
+): Promise<KeyPlan> {
+  const planned =
+    header.secret_key !== undefined && secretKey === undefined
+      ? await planSecretKey(dataDir, header.secret_key)
+      : undefined;
+  const putKey = async (): Promise<void> => {
+    if (!planned) return;
     call.print(
-      isThere
+      (await planned.write())
         ? `The SECRET_KEY of the backup is in ${dataDir}/secret.key.`
         : `${dataDir}/secret.key has another SECRET_KEY than the backup. It stays.`,
     );
-  }
-  if (call.values['keep-sessions'] !== true) return 'end';
-  return { secretKey: (await loadSecretKey({ fromEnv: secretKey, dataDir, existing: true })).key };
+  };
+  if (call.values['keep-sessions'] !== true) return { sessions: 'end', putKey };
+  const { key } = planned ?? (await loadSecretKey({ fromEnv: secretKey, dataDir, existing: true }));
+  return { sessions: { secretKey: key }, putKey };
 }
 
 type Report = {

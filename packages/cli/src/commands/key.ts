@@ -60,6 +60,9 @@ async function keyOf(api: Api, service_account_id: string): Promise<ApiKey> {
   return first;
 }
 
+const endsAtOnce = ({ name, prefix }: Pick<ApiKey, 'name' | 'prefix'>): string =>
+  `The key ${prefix} (${name}) and its access tokens are refused at once. This cannot be undone.`;
+
 export const declaration: CommandGroup = {
   commands: {
     list: {
@@ -107,11 +110,14 @@ export const declaration: CommandGroup = {
       summary: 'Replace an API key by a new one.',
       arguments: [account, key],
       options: [
-        { flags: '--overlap <seconds>', help: 'How long the replaced key is still accepted.' },
+        {
+          flags: '--overlap <seconds>',
+          help: 'How long the replaced key is still accepted: a day, unless this says otherwise.',
+        },
         expiryOption,
         fileOption,
         retryOption,
-        dryRun,
+        ...destructiveOptions,
         ...apiOptions,
       ],
       run: overApi(async (api) => {
@@ -120,18 +126,19 @@ export const declaration: CommandGroup = {
         if (overlap !== undefined && !/^\d+$/.test(overlap))
           throw new UsageError('--overlap must be a number of seconds.');
         const service_account_id = await accountOf(api);
-        const { id } = await keyOf(api, service_account_id);
+        const { id, name, prefix } = await keyOf(api, service_account_id);
         const expires_at = optionOf(call, 'expires');
         const body = {
           ...(overlap === undefined ? {} : { overlap_seconds: Number(overlap) }),
           ...(expires_at === undefined ? {} : { expires_at }),
         };
         await handOver(api, () =>
-          change(api, 'POST /api/v1/service-accounts/{service_account_id}/keys/{key_id}/rotate', {
-            path: { service_account_id, key_id: id },
-            body,
-            ...idempotency(call),
-          }),
+          change(
+            api,
+            'POST /api/v1/service-accounts/{service_account_id}/keys/{key_id}/rotate',
+            { path: { service_account_id, key_id: id }, body, ...idempotency(call) },
+            body.overlap_seconds === 0 ? { consequences: [endsAtOnce({ name, prefix })] } : {},
+          ),
         );
       }),
     },
@@ -147,9 +154,7 @@ export const declaration: CommandGroup = {
           'DELETE /api/v1/service-accounts/{service_account_id}/keys/{key_id}',
           { path: { service_account_id, key_id: id } },
           {
-            consequences: [
-              `The key ${prefix} (${name}) and its access tokens are refused at once. This cannot be undone.`,
-            ],
+            consequences: [endsAtOnce({ name, prefix })],
           },
         );
         report(api, answer, `Key ${prefix} revoked.`);

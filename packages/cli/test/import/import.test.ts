@@ -109,7 +109,7 @@ const KESTREL = 'Kestrel-Über-42!';
 
 type Sample = { from: string; options: Values; people: Record<string, string | null>; refused?: string[] };
 
-/** Each person with the password, or null for those who have none. Real exports: better-auth 1.7.25, Django 3.2.25. */
+/** Each person with the password, or null for those who have none. */
 const samples: Record<string, Sample> = {
   keycloak: {
     from: 'keycloak.json',
