@@ -5,6 +5,9 @@ import react from '@vitejs/plugin-react';
 import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
 import { authPaths } from './src/common/paths.ts';
 
+/** What a list shows first. Its dialogs, panes and pickers load after it. */
+const list =
+  /console\/src\/app\/(components\/(DataTable|Pager|debounce|time|table\/)|pages\/users\/(columns|data|rules))|@mantine\/core\/esm\/components\/(ActionIcon|NativeSelect|TextInput|Tooltip)\/|Icon(UserOff|UserCheck|UserEdit|Users|Search|Columns3|X|Shield|Trash|LockOpen|DeviceLaptop|ChevronDown|Plus)\.mjs|page-actions|ActionButton|CloseButton|(filter-chips|BulkBar)/;
 const library = /node_modules\/(@mantine|@tanstack|@tabler|@floating-ui)\//;
 
 const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -108,6 +111,7 @@ export default defineConfig(({ command }) => ({
               test: /packages\/(sdk\/src\/react|console\/src\/app\/(?!early|main))/,
               tags: ['$initial'],
             },
+            { name: 'list', test: list },
             { name: 'widgets', test: library, minShareCount: 4 },
             { name: 'parts', test: /console\/src\/app\/(components|data|shell)\//, minShareCount: 4 },
           ],

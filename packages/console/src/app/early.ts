@@ -5,19 +5,33 @@ import { client } from '../common/client.ts';
 import { readFirst } from '../common/first-reads.ts';
 import { pageSettings } from '../common/page-settings.ts';
 import { rememberFor } from '../common/preferences.ts';
-import { firstUsers, knownListPath, withActivity } from './first-list.ts';
+import { firstList, knownListPath, type ListPath, readableListPath } from './first-list.ts';
 import { ownRecord } from './own-record.ts';
 import { loadPage } from './page-files.ts';
 import { loadTexts } from './text.ts';
 
 const path = location.pathname.slice(pageSettings.basePath.length);
 
+const readList = (list: ListPath | undefined): void => {
+  if (list) void readFirst(`GET ${list}`, firstList());
+};
+
 /** Sends what the app asks for once somebody is signed in. */
 function readFor(subject: string): void {
-  readFirst('GET /api/v1/users/me', ownRecord);
+  const own = readFirst('GET /api/v1/users/me', ownRecord);
   rememberFor(subject);
-  const list = path === '/users' && location.search === '' ? knownListPath() : undefined;
-  if (list) readFirst(`GET ${list}`, { query: { ...firstUsers(), ...withActivity } });
+  if (path !== '/users' || location.search !== '') return;
+  const known = knownListPath();
+  if (known) readList(known);
+  // In a browser that does not know yet, the record says it, long before the app runs.
+  else
+    own
+      .then(({ result: { data } }) => {
+        // Until then, every other operation is refused.
+        if (!data.must_change_password)
+          readList(readableListPath((permission) => data.permissions.includes(permission)));
+      })
+      .catch(() => {});
 }
 
 async function begin(): Promise<void> {

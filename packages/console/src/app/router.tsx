@@ -10,8 +10,9 @@ import type { ReactElement } from 'react';
 import { pageSettings } from '../common/page-settings.ts';
 import { NotFound } from './components/NotFound.tsx';
 import { PageError } from './components/PageError.tsx';
-import { queryClient } from './data/api.ts';
+import { queryClient, reading } from './data/api.ts';
 import { allPermissions, allRoles, fullRoles } from './data/catalogue.ts';
+import { firstList, readableListPath } from './first-list.ts';
 import { pageFiles } from './page-files.ts';
 import { pageSizes } from './page-size.ts';
 import {
@@ -87,6 +88,12 @@ const users = createRoute({
       user: uuidIn(given, 'user'),
       tab: choiceIn(given, 'tab', userTabs),
     }),
+  // Begun or already there when the page renders, so that it need not render without rows first.
+  loader: ({ cause, context, location }) => {
+    const list = readableListPath(context.can);
+    if (cause !== 'enter' || location.searchStr !== '' || !list) return;
+    void queryClient.prefetchQuery(reading(`GET ${list}`, firstList()));
+  },
   component: lazyRouteComponent(pageFiles['/users'], 'Users'),
 });
 const newUser = createRoute({

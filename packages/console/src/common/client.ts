@@ -1,5 +1,6 @@
 // The one client of a page.
 import { createClient } from '@castellan/sdk';
+import { seeingOwnWrites } from './own-writes.ts';
 import { pageSettings } from './page-settings.ts';
 
 /** After this time, a page says that the service does not respond, and offers to try again. */
@@ -8,4 +9,5 @@ const TIMEOUT_MS = 15_000;
 export const client = createClient({
   baseUrl: `${location.origin}${pageSettings.basePath}`,
   timeoutMs: TIMEOUT_MS,
+  fetch: seeingOwnWrites((input, init) => fetch(input, init)),
 });

@@ -14,12 +14,16 @@ const begun = new Map<string, { answer: Promise<unknown>; at: number }>();
 const keyOf = (operation: string, { path, query }: Input): string =>
   JSON.stringify([operation, ...[path, query].map((one) => Object.entries(one ?? {}).toSorted())]);
 
-/** Sends a request whose answer `takeFirst` returns. */
-export function readFirst<O extends ReadOperation>(operation: O, input: InputOf<O> & Input): void {
+/** Sends a request and returns its answer, which `takeFirst` returns again. */
+export function readFirst<O extends ReadOperation>(
+  operation: O,
+  input: InputOf<O> & Input,
+): Promise<Answer<ResultOf<O>>> {
   const answer = client.request<O>(operation, input);
   // Whoever takes it sees the failure.
   answer.catch(() => {});
   begun.set(keyOf(operation, input), { answer, at: performance.now() });
+  return answer;
 }
 
 /** Returns the answer to the same request if it has begun, and undefined from then on. */

@@ -1,7 +1,15 @@
 // The table of every list: rows of plain elements that render only when they change; cards on phones.
 // It must not fetch: it shows the rows that it is given and reports what the person does.
 import { useMediaQuery } from '@mantine/hooks';
-import { type KeyboardEvent, type MouseEvent, type ReactElement, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactElement,
+  startTransition,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
 import { Card } from './table/Card.tsx';
 import { useDrawnOnce } from './table/drawn-once.tsx';
 import { Head } from './table/Head.tsx';
@@ -36,6 +44,23 @@ type Props<T> = {
 
 const PHONE = '(max-width: 48em)';
 const DEFAULT_SKELETON_ROWS = 12;
+/** More than a screen shows. */
+const FIRST_ROWS = 24;
+
+/** A table of this page load has been drawn. */
+let hasDrawn = false;
+
+/** Returns the rows to draw. When the app opens, those of the first screen come first, and the rest once they are shown. */
+function useFirstScreen<T>(rows: readonly T[] | undefined): readonly T[] | undefined {
+  const [isWhole, setWhole] = useState(hasDrawn);
+  const isThere = rows !== undefined;
+  useEffect(() => {
+    if (!isThere || isWhole) return;
+    hasDrawn = true;
+    startTransition(() => setWhole(true));
+  }, [isThere, isWhole]);
+  return isWhole ? rows : rows?.slice(0, FIRST_ROWS);
+}
 
 /** Shows the rows. Empty lists and errors are the caller's. */
 export function DataTable<T extends { id: string }>(props: Props<T>): ReactElement {
@@ -45,6 +70,7 @@ export function DataTable<T extends { id: string }>(props: Props<T>): ReactEleme
   const anchor = useRef<string | null>(null);
   const [menuOf, setMenuOf] = useState<string | null>(null);
   const draw = useDrawnOnce();
+  const drawn = useFirstScreen(rows);
 
   const toggle = (id: string, isRange: boolean): void => {
     if (!selection || !onSelect || !rows) return;
@@ -84,7 +110,7 @@ export function DataTable<T extends { id: string }>(props: Props<T>): ReactEleme
     if (id && activeId) onOpen?.(id);
   };
 
-  if (!rows) return <Skeletons label={label} count={props.skeletonRows ?? DEFAULT_SKELETON_ROWS} />;
+  if (!rows || !drawn) return <Skeletons label={label} count={props.skeletonRows ?? DEFAULT_SKELETON_ROWS} />;
   const partsOf = (row: T): RowParts<T> => ({
     row,
     title,
@@ -109,7 +135,7 @@ export function DataTable<T extends { id: string }>(props: Props<T>): ReactEleme
     >
       {isPhone ? (
         <ul className="cards" aria-label={label}>
-          {rows.map((row) => draw(row.id, partsOf(row), Card))}
+          {drawn.map((row) => draw(row.id, partsOf(row), Card))}
         </ul>
       ) : (
         <table className="data" aria-label={label}>
@@ -123,7 +149,7 @@ export function DataTable<T extends { id: string }>(props: Props<T>): ReactEleme
             onSort={props.onSort}
             hasActions={actionsOf !== undefined}
           />
-          <tbody>{rows.map((row) => draw(row.id, partsOf(row), TableRow))}</tbody>
+          <tbody>{drawn.map((row) => draw(row.id, partsOf(row), TableRow))}</tbody>
         </table>
       )}
     </div>

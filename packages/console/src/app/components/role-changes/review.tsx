@@ -81,9 +81,6 @@ function ReviewDialog({ changes, list, onStale, onClose }: ReviewProps): ReactEl
     remove_permission_ids: remove,
     version: roleById.get(roleId)?.version ?? 0,
   }));
-  const preview = usePreview(['roles', items], (signal, query) =>
-    client.post('/api/v1/access/changes', { query, body: { changes: items }, signal }),
-  );
   const saving = useMutation({
     // The old values must not show again before the new ones are read.
     mutationFn: async () => {
@@ -102,7 +99,13 @@ function ReviewDialog({ changes, list, onStale, onClose }: ReviewProps): ReactEl
       if (isCode(error, 'precondition_failed')) onStale();
     },
   });
-  const isStale = preview.data?.would_be_refused?.code === 'precondition_failed';
+  // Of what has just been saved, a preview would say that somebody else has changed the roles.
+  const preview = usePreview(
+    ['roles', items],
+    (signal, query) => client.post('/api/v1/access/changes', { query, body: { changes: items }, signal }),
+    !saving.isPending,
+  );
+  const isStale = !saving.isPending && preview.data?.would_be_refused?.code === 'precondition_failed';
   const onStalePreview = useEffectEvent(() => void readAgain().then(onStale));
   useEffect(() => {
     if (isStale) onStalePreview();

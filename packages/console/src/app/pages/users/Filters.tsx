@@ -1,14 +1,18 @@
 // The filters of the list of users: search box, status, role, and chips for those that only links set.
-import { Button, Menu, NativeSelect, TextInput } from '@mantine/core';
+import { Button, Input, Menu, NativeSelect, TextInput } from '@mantine/core';
 import { IconColumns3, IconSearch, IconX } from '@tabler/icons-react';
-import type { ReactElement } from 'react';
+import { lazy, type ReactElement, Suspense } from 'react';
 import { useTypedText } from '../../components/debounce.ts';
 import '../../components/filter-chips.css';
-import { RolePicker } from '../../components/RolePicker.tsx';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { type ColumnKey, columnKeys } from './columns.tsx';
 import type { UserSearch } from './search.ts';
+
+// With all that it needs, it is a tenth of what the list loads.
+const RolePicker = lazy(() =>
+  import('../../components/RolePicker.tsx').then((file) => ({ default: file.RolePicker })),
+);
 
 const statuses = ['active', 'inactive', 'locked', 'unverified'] as const;
 
@@ -47,14 +51,16 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
       />
       {maySeeRoles && (
         <div className="filter-role">
-          <RolePicker
-            label={t.users.filters.role}
-            isLabelHidden
-            placeholder={t.users.filters.anyRole}
-            max={1}
-            value={search.role ? [search.role] : []}
-            onChange={([role]) => onChange({ role })}
-          />
+          <Suspense fallback={<Input component="div" aria-hidden />}>
+            <RolePicker
+              label={t.users.filters.role}
+              isLabelHidden
+              placeholder={t.users.filters.anyRole}
+              max={1}
+              value={search.role ? [search.role] : []}
+              onChange={([role]) => onChange({ role })}
+            />
+          </Suspense>
         </div>
       )}
       <Menu closeOnItemClick={false} position="bottom-end">
