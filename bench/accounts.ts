@@ -11,8 +11,8 @@ export const accountPassword = 'QaRegisterPass!47';
 const emailOf = (number: number): string => `bench-${number}@example.com`;
 
 /** Creates verified users with the default role. In SQL, because rate limits forbid so many registrations. */
-export async function createAccounts(place: Place): Promise<void> {
-  const ids = Array.from({ length: accountCount }, () => randomUUID());
+export async function createAccounts(place: Place, count = accountCount): Promise<void> {
+  const ids = Array.from({ length: count }, () => randomUUID());
   const emails = ids.map((_, number) => emailOf(number));
   const connection = await place.connection();
   await query(
@@ -29,9 +29,9 @@ export async function createAccounts(place: Place): Promise<void> {
 }
 
 /** Returns one sign-in per account, as autocannon sends it. */
-export async function loginRequests(url: string): Promise<Request[]> {
+export async function loginRequests(url: string, count = accountCount): Promise<Request[]> {
   const csrf = await fetchCsrf(url);
-  return Array.from({ length: accountCount }, (_, number) => ({
+  return Array.from({ length: count }, (_, number) => ({
     method: 'POST' as const,
     path: '/api/v1/auth/login',
     headers: { 'content-type': 'application/json', ...csrf },
@@ -61,10 +61,10 @@ export async function signIn(url: string, number: number): Promise<Session> {
   };
 }
 
-/** Signs in to each account; returns GET requests with their access tokens. */
-export async function openSessions(url: string, path: string): Promise<Request[]> {
+/** Signs in to the first `count` accounts; returns GET requests with their access tokens. */
+export async function openSessions(url: string, path: string, count = accountCount): Promise<Request[]> {
   const requests: Request[] = [];
-  for (const { headers = {}, body = '' } of await loginRequests(url)) {
+  for (const { headers = {}, body = '' } of (await loginRequests(url)).slice(0, count)) {
     const response = await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers, body });
     const { data }: { data: { access_token: string } } = JSON.parse(await response.text());
     requests.push({ method: 'GET', path, headers: { authorization: `Bearer ${data.access_token}` } });

@@ -87,6 +87,8 @@ async function signIn(browser: Browser): Promise<BrowserContextOptions> {
   await page.locator('[name="password"]').fill(password);
   await page.keyboard.press('Enter');
   await page.waitForURL('**/overview');
+  // By then the browser remembers which list the person may read.
+  await page.waitForLoadState('networkidle');
   const storageState = await context.storageState();
   await context.close();
   return { baseURL: url, storageState };

@@ -1,15 +1,21 @@
-// Measures how long it takes to end a session with very many tokens, by every operation that ends a session, and checks
-// that another instance refuses the session at the next request. Run it alone: `node bench/end-session.ts`. DATABASE_URL
-// names a server to use; BENCH_ROWS sets the token rows of the session (10 million, about 4 GB while it runs).
-// Some operations include password hashing: compare them with the same operation on a session with few tokens.
+// How long each operation takes that ends a session: of a session with very many tokens, and of a user with very many
+// sessions, against one of each. Checks that another instance refuses the session at the next request, if the instances can
+// share a database (DATABASE_URL). A part of `npm run bench`. Operations with hashing compare with themselves.
 import { randomUUID } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import { argon2Parameters } from './argon2-rate.ts';
-import { createPlace, databaseKind, type Place, query } from './place.ts';
+import { createPlace, type Place, query } from './place.ts';
+import type { Row } from './rows.ts';
 import { fetchCsrf, type Service, startService } from './service.ts';
-import { format, markdown } from './table.ts';
+import { pinApart, type Run } from './suite.ts';
+import { format, median } from './table.ts';
 
-const rows = Number(process.env.BENCH_ROWS ?? 10_000_000);
+/** Of one session, for one user of the largest size: 10 million at a million users. */
+const TOKENS_PER_USER = 10;
+const MANY_SESSIONS = 100_000;
+/** Every operation that ends sessions is one write to the user's row or to few rows, whatever hangs on them. */
+const MOST_MS = 100;
+const MOST_RATIO = 2;
 const password = 'QaRegisterPass!47';
 const next = 'ReplacementPassword!42';
 const admin = { email: 'admin@example.com', password: 'Vexing#Quartz82Lime' };
@@ -57,13 +63,19 @@ type Target = { id: string; email: string; sid: string; browser: Browser; exchan
 type Operation = {
   name: string;
   hashes?: true;
+  /** Also measured for a user with very many sessions. */
+  hasMany?: true;
   end(at: { target: Target; administrator: Browser; url: string; place: Place }): Promise<Answer>;
 };
 
 const users = '/api/v1/users';
 const operations: readonly Operation[] = [
   { name: 'logout', end: ({ target }) => target.browser.send('POST', `${auth}/logout`) },
-  { name: 'logout everywhere', end: ({ target }) => target.browser.send('POST', `${auth}/logout/all`) },
+  {
+    name: 'logout everywhere',
+    hasMany: true,
+    end: ({ target }) => target.browser.send('POST', `${auth}/logout/all`),
+  },
   {
     name: 'own session by its id',
     end: ({ target }) => target.browser.send('DELETE', `${auth}/sessions/${target.sid}`),
@@ -100,6 +112,7 @@ const operations: readonly Operation[] = [
   },
   {
     name: 'deactivation',
+    hasMany: true,
     end: ({ target, administrator }) =>
       administrator.send('PUT', `${users}/${target.id}`, { is_active: false }),
   },
@@ -110,10 +123,12 @@ const operations: readonly Operation[] = [
   },
   {
     name: 'an administrator ends all',
+    hasMany: true,
     end: ({ target, administrator }) => administrator.send('DELETE', `${users}/${target.id}/sessions`),
   },
   {
     name: 'deletion of the user',
+    hasMany: true,
     end: ({ target, administrator }) => administrator.send('DELETE', `${users}/${target.id}`),
   },
   {
@@ -136,7 +151,7 @@ const operations: readonly Operation[] = [
 const large = { id: randomUUID(), sid: randomUUID() };
 
 /** Writes live tokens of the session, in parts, so that no statement runs long. */
-async function writeTokens(place: Place): Promise<void> {
+async function writeTokens(place: Place, rows: number): Promise<void> {
   const connection = await place.connection();
   const part = 500_000;
   for (let done = 0; done < rows; done += part)
@@ -150,13 +165,26 @@ async function writeTokens(place: Place): Promise<void> {
   await query(connection, 'vacuum analyze session_tokens');
 }
 
-/** Creates a user with one session and one exchanged token whose reuse interval has passed. */
-async function createTarget(
-  place: Place,
-  url: string,
-  passwordHash: string,
-  isLarge: boolean,
-): Promise<Target> {
+/** Writes live sessions of a user, each with an access token. */
+async function writeSessions(place: Place, userId: string): Promise<void> {
+  await query(
+    await place.connection(),
+    `with made as (
+       insert into sessions (id, user_id, expires_at)
+       select gen_random_uuid(), $1, now() + interval '7 days' from generate_series(1, $2::integer) returning id
+     )
+     insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at)
+     select $1, sha256(id::text::bytea), id, 'access', gen_random_uuid(), 'bench', now(), now() + interval '1 day' from made`,
+    [userId, MANY_SESSIONS],
+  );
+}
+
+/** What hangs on the session that is ended. */
+type Kind = 'few' | 'tokens' | 'sessions';
+
+/** Creates a user with one session and one exchanged token whose reuse interval has passed, and what `kind` says. */
+async function createTarget(place: Place, url: string, passwordHash: string, kind: Kind): Promise<Target> {
+  const isLarge = kind === 'tokens';
   const connection = await place.connection();
   const id = isLarge ? large.id : randomUUID();
   const email = `bench-${id}@example.com`;
@@ -185,6 +213,7 @@ async function createTarget(
      where session_id = $2`,
     [sid, made],
   );
+  if (kind === 'sessions') await writeSessions(place, id);
   return { id, email, sid, browser, exchanged };
 }
 
@@ -198,52 +227,83 @@ const isRefused = async (url: string, target: Target): Promise<boolean> => {
   return me.status === 401 && exchange.status === 401;
 };
 
-async function measure(place: Place, one: Service, other: Service): Promise<void> {
+async function measureOperations(
+  place: Place,
+  one: Service,
+  other: Service,
+  { rounds, tokens }: { rounds: number; tokens: number },
+): Promise<Row[]> {
   const administrator = await openBrowser(one.url);
   await administrator.login(admin);
   const passwordHash = await hash(password, argon2Parameters);
-  await writeTokens(place);
-  const table: string[][] = [];
+  await writeTokens(place, tokens);
+  const rows: Row[] = [];
   for (const operation of operations) {
-    // Each operation also runs on a session with few tokens; the difference is the cost of the rows.
-    const times: string[] = [];
-    let refused = true;
-    for (const isLarge of [false, true]) {
-      const target = await createTarget(place, one.url, passwordHash, isLarge);
-      const answer = await operation.end({ target, administrator, url: one.url, place });
-      if (answer.status !== 200) throw new Error(`${operation.name} answered ${answer.status}`);
-      times.push(format(answer.ms));
-      refused &&= await isRefused(other.url, target);
-    }
-    table.push([
-      `${operation.name}${operation.hashes ? ', with its hashing' : ''}`,
-      ...times,
-      refused ? 'yes' : '**no**',
-    ]);
+    const kinds: Kind[] = operation.hasMany ? ['few', 'tokens', 'sessions'] : ['few', 'tokens'];
+    const times: Record<Kind, number[]> = { few: [], tokens: [], sessions: [] };
+    for (let round = 0; round < rounds; round += 1)
+      for (const kind of kinds) {
+        // Writing the sessions takes far longer than ending them.
+        if (kind === 'sessions' && round > 0) continue;
+        const target = await createTarget(place, one.url, passwordHash, kind);
+        const answer = await operation.end({ target, administrator, url: one.url, place });
+        if (answer.status !== 200) throw new Error(`${operation.name} answered ${answer.status}`);
+        times[kind].push(answer.ms);
+        if (!(await isRefused(other.url, target)))
+          throw new Error(`${operation.name} left the session alive`);
+      }
+    const conditions: Record<Kind, string> = {
+      few: 'one session, few tokens',
+      tokens: `one session of ${format(tokens)} tokens`,
+      sessions: `${format(MANY_SESSIONS)} sessions`,
+    };
+    for (const kind of kinds)
+      rows.push({
+        part: 'ends of sessions',
+        name: `${operation.name}${operation.hashes ? ', with its hashing' : ''}`,
+        condition: conditions[kind],
+        unit: 'ms',
+        values: times[kind],
+        ...(kind === 'few'
+          ? {}
+          : {
+              of: { what: 'few', ratio: median(times[kind]) / median(times.few) },
+              // Hashing is most of the time of those that hash.
+              goals: operation.hashes
+                ? [{ figure: 'ratio', most: MOST_RATIO }]
+                : [{ figure: 'median', most: MOST_MS }],
+            }),
+      });
   }
-  const head = [`${rows.toLocaleString('en-US')} token rows`, 'ms with few rows', 'ms', 'refused elsewhere'];
-  process.stdout.write(`${databaseKind}\n\n${markdown(head, table)}\n`);
+  return rows;
 }
 
-const place = await createPlace();
-try {
-  const limits = {
-    CONCURRENT_SESSION_LIMIT: '1',
-    RATE_LIMIT_NEW_ACCESS_TOKEN: 'off',
-    RATE_LIMIT_REFRESH: 'off',
-  };
-  const one = await startService({ ...place.environment, ...limits });
+export async function measureEndedSessions({ rounds, sizes }: Run): Promise<Row[]> {
+  const tokens = (sizes.at(-1) ?? 0) * TOKENS_PER_USER;
+  const place = await createPlace();
+  const services: Service[] = [];
   try {
+    const limits = {
+      CONCURRENT_SESSION_LIMIT: '1',
+      RATE_LIMIT_NEW_ACCESS_TOKEN: 'off',
+      RATE_LIMIT_REFRESH: 'off',
+      RATE_LIMIT_USER: 'off',
+    };
+    const start = async (): Promise<Service> => {
+      const service = await startService({ ...place.environment, ...limits });
+      services.push(service);
+      return service;
+    };
+    const one = await start();
     // The second instance shares the database, so it must not have an embedded one of its own.
-    const other = process.env.DATABASE_URL ? await startService({ ...place.environment, ...limits }) : one;
-    try {
-      await measure(place, one, other);
-    } finally {
-      if (other !== one) await other.stop();
-    }
+    const other = process.env.DATABASE_URL ? await start() : one;
+    pinApart(
+      services.map(({ pid }) => pid),
+      await place.databasePids(),
+    );
+    return await measureOperations(place, one, other, { rounds: Math.min(rounds, 3), tokens });
   } finally {
-    await one.stop();
+    for (const service of services.reverse()) await service.stop();
+    await place.remove();
   }
-} finally {
-  await place.remove();
 }

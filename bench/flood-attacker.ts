@@ -7,8 +7,12 @@ export type Attack = { url: string; connections: number; seconds: number; reques
 export type AttackRate = { served: number; refused: number };
 
 process.once('message', async ({ requests, seconds, ...target }: Attack) => {
-  const setupClient = (client: { setRequests(requests: Request[]): void }): void =>
-    client.setRequests(requests);
+  // Each connection begins with another request.
+  let begin = 0;
+  const setupClient = (client: { setRequests(requests: Request[]): void }): void => {
+    client.setRequests([...requests.slice(begin), ...requests.slice(0, begin)]);
+    begin = (begin + 1) % requests.length;
+  };
   const result = await autocannon({ ...target, duration: seconds, setupClient });
   const rate: AttackRate = {
     served: result['2xx'] / result.duration,

@@ -24,7 +24,13 @@ const ROLES = 1_000;
 const PERMISSIONS = 200;
 
 type World = { service: Service; attacker: Session; resetToken: string; roleId: string; others: Session[] };
-type Flood = { name: string; connections: number; requests: (world: World) => Request[] };
+type Flood = {
+  name: string;
+  connections: number;
+  requests: (world: World) => Request[];
+  /** The queue of password checks is full: then sign-ins of other users are refused too, and only the served ones count. */
+  refusesSignIns?: true;
+};
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const post = (
@@ -120,6 +126,18 @@ const floods: Flood[] = [
     requests: ({ attacker, roleId }) =>
       ['one', 'other'].map((description) => put(attacker, `/roles/${roleId}`, { description })),
   },
+  {
+    name: '(e) 600 sign-ins at once, unknown emails',
+    connections: 600,
+    requests: ({ attacker }) =>
+      Array.from({ length: 2_000 }, (_, number) =>
+        anonymousLogin(
+          attacker,
+          JSON.stringify({ email: `nobody-${number}@example.com`, password: accountPassword }),
+        ),
+      ),
+    refusesSignIns: true,
+  },
 ];
 
 type Felt = { me: number[]; logins: number[]; live: number[] };
@@ -132,7 +150,7 @@ function cyclic<T>(values: readonly T[], position: number): T {
 }
 
 /** Sends requests in three loops, one request at a time each, like a few people. */
-async function feel({ service, others }: World, milliseconds: number): Promise<Felt> {
+async function feel({ service, others }: World, milliseconds: number, flood?: Flood): Promise<Felt> {
   const felt: Felt = { me: [], logins: [], live: [] };
   const end = performance.now() + milliseconds;
   // The first accounts belong to the attacker and to the users with sessions.
@@ -142,6 +160,10 @@ async function feel({ service, others }: World, milliseconds: number): Promise<F
       const begin = performance.now();
       const answer = await send(count);
       await answer.arrayBuffer();
+      if (into === felt.logins && flood?.refusesSignIns && answer.status === 503) {
+        await pause(restMs);
+        continue;
+      }
       if (!answer.ok) throw new Error(`another user was refused: ${answer.status} ${answer.url}`);
       into.push(performance.now() - begin);
       await pause(restMs);
@@ -210,7 +232,8 @@ async function fill(place: Place): Promise<{ resetToken: string; roleId: string 
 
 const row = (name: string, felt: Felt, rate?: AttackRate): string[] => [
   name,
-  ...[percentile(felt.me, 0.5), percentile(felt.me, 0.99), percentile(felt.logins, 0.5)].map(format),
+  ...[percentile(felt.me, 0.5), percentile(felt.me, 0.99)].map(format),
+  felt.logins.length > 0 ? format(percentile(felt.logins, 0.5)) : 'refused',
   format(percentile(felt.live, 0.5)),
   rate ? format(rate.served) : '',
   rate ? format(rate.refused) : '',
@@ -230,7 +253,7 @@ async function measure(place: Place, flood: Flood | null): Promise<string[]> {
     const seconds = SECONDS + 2;
     const attacking = attack({ url: service.url, connections, seconds, requests: requests(world) });
     await pause(WARM_UP_MS);
-    const felt = await feel(world, SECONDS * 1_000);
+    const felt = await feel(world, SECONDS * 1_000, flood);
     return row(`${flood.name}, ${connections} connections`, felt, await attacking);
   } finally {
     await service.stop();

@@ -1,6 +1,5 @@
-// Measures what it costs an instance to read the permission graph, whole and after one role changed, and compares it
-// with reading everything at each change by one subquery per role. `node bench/graph.ts`, about a minute.
-// Runs on an embedded PostgreSQL, or on a new database of the server that DATABASE_URL names. Loopback only.
+// What it costs an instance to read the graph of roles and permissions, entirely and after a change, compared with reading
+// everything at each change by one subquery per role. A part of `npm run bench`.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,11 +11,12 @@ import { createKysely, createPool, type PoolSettings } from '../packages/server/
 import { inTransaction } from '../packages/server/src/platform/db/transaction.ts';
 import { createLog } from '../packages/server/src/platform/log.ts';
 import type { Tables } from '../packages/server/src/schema/tables.ts';
-import { databaseKind, query } from './place.ts';
+import { query } from './place.ts';
 import { cpuMicroseconds } from './processes.ts';
-import { format, markdown, median, summary } from './table.ts';
+import type { Row } from './rows.ts';
+import type { Run } from './suite.ts';
+import { format, median } from './table.ts';
 
-const rounds = Number(process.env.BENCH_ROUNDS || 5);
 const sizes = [
   { roles: 1_000, each: 200, permissions: 1_000 },
   { roles: 10_000, each: 20, permissions: 1_000 },
@@ -45,7 +45,7 @@ async function readWhole(pool: pg.Pool): Promise<unknown> {
 }
 
 async function fill(pool: pg.Pool, size: (typeof sizes)[number]): Promise<void> {
-  await pool.query('truncate role_permissions, user_roles, roles, permissions, role_group_roles');
+  await pool.query('truncate role_permissions, roles, permissions cascade');
   await pool.query(
     `insert into permission_groups (id, name) values (gen_random_uuid(), 'bench') on conflict do nothing`,
   );
@@ -70,7 +70,7 @@ async function fill(pool: pg.Pool, size: (typeof sizes)[number]): Promise<void> 
   await pool.query('analyze roles, permissions, role_permissions');
 }
 
-async function measureSize(pool: pg.Pool, size: (typeof sizes)[number]): Promise<string[][]> {
+async function measureSize(pool: pg.Pool, size: (typeof sizes)[number], rounds: number): Promise<Row[]> {
   await fill(pool, size);
   const db = createKysely<Tables>(pool);
   const pid: number = (await pool.query('select pg_backend_pid() as pid')).rows[0].pid;
@@ -121,12 +121,17 @@ async function measureSize(pool: pg.Pool, size: (typeof sizes)[number]): Promise
       cost.cpu.push((user + system) / 1_000);
       cost.database.push((cpuMicroseconds([pid]) - database) / 1_000);
     }
-  return measured.map(({ name, cost }) => [
-    `${format(size.roles)} × ${size.each}, ${format(size.permissions)} permissions: ${name}`,
-    summary(cost.wall),
-    format(median(cost.cpu)),
-    format(median(cost.database)),
-  ]);
+  const [whole] = measured;
+  const condition = `${format(size.roles)} roles × ${size.each} of ${format(size.permissions)} permissions`;
+  return measured.map(({ name, cost }) => ({
+    part: 'graph',
+    name,
+    condition,
+    unit: 'ms',
+    values: cost.wall,
+    of: { what: 'a subquery per role', ratio: median(cost.wall) / median(whole?.cost.wall ?? []) },
+    cpu: (median(cost.cpu) + median(cost.database)) * 1_000,
+  }));
 }
 
 async function openDatabase(): Promise<{ connection: PoolSettings['connection']; close(): Promise<void> }> {
@@ -154,22 +159,21 @@ async function openDatabase(): Promise<{ connection: PoolSettings['connection'];
   };
 }
 
-const { connection, close } = await openDatabase();
-try {
-  // One connection, so that the processor time of its backend is all that the database spends.
-  const pool = createPool({ connection, maxConnections: 1, unbounded: true }, createLog('warn'));
+export async function measureGraph({ rounds }: Run): Promise<Row[]> {
+  const { connection, close } = await openDatabase();
   try {
-    const files = await readMigrations();
-    await inTransaction(createKysely<unknown>(pool), (tx) => migrate(tx, files, []));
-    const rows: string[][] = [];
-    for (const size of sizes) rows.push(...(await measureSize(pool, size)));
-    process.stdout.write(
-      `Node ${process.versions.node}, ${databaseKind}. Medians of ${rounds} rounds (lowest–highest), ms.\n\n` +
-        `${markdown(['Roles × permissions of each', 'time', 'CPU of the service', 'CPU of PostgreSQL'], rows)}\n`,
-    );
+    // One connection, so that the processor time of its backend is all that the database spends.
+    const pool = createPool({ connection, maxConnections: 1, unbounded: true }, createLog('warn'));
+    try {
+      const files = await readMigrations();
+      await inTransaction(createKysely<unknown>(pool), (tx) => migrate(tx, files, []));
+      const rows: Row[] = [];
+      for (const size of sizes) rows.push(...(await measureSize(pool, size, rounds)));
+      return rows;
+    } finally {
+      await pool.end();
+    }
   } finally {
-    await pool.end();
+    await close();
   }
-} finally {
-  await close();
 }

@@ -1,36 +1,36 @@
-// Measures `GET /api/v1/users/me` against a bare Fastify route and an empty route of the service, each on one core.
-// `node bench/hot-path.ts`, about a minute and a half. Loopback only. It needs Linux with taskset.
-import { execFileSync, spawn } from 'node:child_process';
+// `GET /api/v1/users/me` against a bare Fastify route and an empty route of the service: as many requests as the server
+// answers, each server on the same core, then the latency at a fixed rate. A part of `npm run bench`.
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Agent, get } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { createAccounts, openSessions } from './accounts.ts';
+import { startBetterAuth } from './better-auth.ts';
+import { openLoop } from './open-loop.ts';
 import { createPlace } from './place.ts';
 import { cpuMicroseconds } from './processes.ts';
 import { closedLoop } from './raw-load.ts';
+import type { Goal, Row } from './rows.ts';
 import { startService } from './service.ts';
-import { format, markdown, median, summary } from './table.ts';
+import { pinApart, type Run } from './suite.ts';
+import { median, percentile } from './table.ts';
 
-const rounds = Number(process.env.BENCH_ROUNDS || 7);
-const secondsEach = Number(process.env.BENCH_SECONDS || 1.5);
-const loads = (process.env.BENCH_CONNECTIONS || '64,1').split(',').map(Number);
-const servedCore = '0';
-const otherCore = '1';
+const part = 'hot path';
 const me = '/api/v1/users/me';
+const LOADS = [64, 1];
+/** Requests per second of the open loop: a fifth of what one core serves, so that nothing waits for lack of it. */
+const OPEN_RATE = 1_000;
+const OPEN_REQUESTS = 1_000;
 
-/** Returns the value of an option, `--name=value`. */
-const option = (name: string): string | undefined =>
-  process.argv.find((one) => one.startsWith(`--${name}=`))?.slice(name.length + 3);
-
-/** The start.mjs of another checkout, measured beside this one. */
-const earlier = option('earlier');
-
-/** A setting, `NAME=value`, with which another instance is measured beside this one. */
-const extra = option('with')?.split(/=(.*)/s);
-
-/** Moves processes with all their threads to a core. */
-function pin(core: string, ...pids: number[]): void {
-  for (const pid of pids) execFileSync('taskset', ['-a', '-c', '-p', core, String(pid)], { stdio: 'ignore' });
-}
+type Caller = Readonly<Record<string, string>>;
+type Target = {
+  name: string;
+  server: { pid: number; url: string };
+  path: string;
+  callers: readonly Caller[];
+  goals: Readonly<Record<number, Goal[]>>;
+};
+type Measured = Target & { rates: number[]; cpu: number[] };
 
 /** Starts `bare-fastify.ts` in a process of its own. */
 async function startBare(): Promise<{ pid: number; url: string; stop(): void }> {
@@ -44,94 +44,146 @@ async function startBare(): Promise<{ pid: number; url: string; stop(): void }> 
   return { pid: child.pid, url: String(line).trim(), stop };
 }
 
-type Row = {
-  name: string;
-  server: { pid: number; url: string };
-  path: string;
-  rates: number[];
-  cpu: number[];
-};
+/** Returns the median of the ratios of two rows, round by round. */
+const ratioOf = (values: readonly number[], denominators: readonly number[]): number =>
+  median(values.map((value, round) => value / (denominators[round] ?? Number.NaN)));
 
-async function measure(): Promise<string> {
+async function measureClosed(
+  targets: readonly Target[],
+  connections: number,
+  { rounds, seconds }: Run,
+): Promise<Measured[]> {
+  const measured = targets.map((target): Measured => ({ ...target, rates: [], cpu: [] }));
+  const send = async ({ server, path, callers }: Target, forSeconds: number) => {
+    const before = cpuMicroseconds([server.pid]);
+    const done = await closedLoop(server.url, path, callers, connections, forSeconds);
+    return {
+      rate: done.answers / done.seconds,
+      cpu: (cpuMicroseconds([server.pid]) - before) / done.answers,
+    };
+  };
+  for (const one of measured) await send(one, 2);
+  for (let round = 0; round < rounds; round += 1)
+    for (const one of measured) {
+      const { rate, cpu } = await send(one, seconds);
+      one.rates.push(rate);
+      one.cpu.push(cpu);
+    }
+  return measured;
+}
+
+function closedRows(measured: readonly Measured[], connections: number): Row[] {
+  const [bare] = measured;
+  return measured.map(({ name, rates, cpu, goals }) => ({
+    part,
+    name: `${name}, throughput`,
+    condition: connections === 1 ? '1 connection' : `${connections} connections`,
+    unit: '/s',
+    values: rates,
+    of: { what: 'bare Fastify', ratio: ratioOf(rates, bare?.rates ?? []) },
+    cpu: median(cpu),
+    goals: goals[connections] ?? [],
+  }));
+}
+
+async function openRows(targets: readonly Target[], { rounds }: Run): Promise<Row[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const times = new Map(targets.map((target) => [target, { medians: [] as number[], slow: [] as number[] }]));
+  for (let round = 0; round < rounds; round += 1)
+    for (const [{ server, path, callers }, { medians, slow }] of times) {
+      let sent = 0;
+      const ask = async (): Promise<void> => {
+        const headers = callers[sent++ % callers.length] ?? {};
+        const [answer] = await once(get(`${server.url}${path}`, { agent, headers }), 'response');
+        answer.resume();
+        await once(answer, 'end');
+        if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}`);
+      };
+      const all = await openLoop(ask, { everyMs: 1_000 / OPEN_RATE, count: OPEN_REQUESTS });
+      medians.push(median(all));
+      slow.push(percentile(all, 0.99));
+    }
+  agent.destroy();
+  const condition = `${OPEN_RATE} requests/s, from the intended start`;
+  return [...times].flatMap(([{ name }, { medians, slow }]): Row[] => [
+    { part, name: `${name}, latency p50`, condition, unit: 'ms', values: medians },
+    { part, name: `${name}, latency p99`, condition, unit: 'ms', values: slow },
+  ]);
+}
+
+export async function measureHotPath(run: Run): Promise<Row[]> {
   const place = await createPlace();
   const bare = await startBare();
+  const stops: (() => Promise<void>)[] = [];
+  const start = async (more: Record<string, string>, program?: string) => {
+    const service = await startService({ ...place.environment, RATE_LIMIT_USER: 'off', ...more }, program);
+    stops.unshift(service.stop);
+    return service;
+  };
   try {
-    const settings = { ...place.environment, RATE_LIMIT_USER: 'off' };
-    const service = await startService(settings);
-    const before = earlier === undefined ? null : await startService(settings, earlier);
-    const [name = '', value = ''] = extra ?? [];
-    const other = extra ? await startService({ ...settings, [name]: value }) : null;
+    const service = await start({});
+    const earlier = run.earlier === undefined ? [] : [await start({}, run.earlier)];
+    const extra = run.extra ? [await start({ [run.extra.name]: run.extra.value })] : [];
     await createAccounts(place);
     const callers = (await openSessions(service.url, me)).map(({ headers }) => headers ?? {});
-    pin(servedCore, bare.pid, service.pid, ...[before, other].flatMap((one) => one?.pid ?? []));
-    pin(otherCore, process.pid, ...(await place.databasePids()));
-    const row = (name: string, server: Row['server'], path: string): Row => ({
+    const other = run.withBetterAuth ? await startBetterAuth(await place.connection()) : undefined;
+    if (other) stops.unshift(other.stop);
+    const servers = [bare, service, ...earlier, ...extra, ...(other ? [other] : [])];
+    pinApart(
+      servers.map(({ pid }) => pid),
+      await place.databasePids(),
+    );
+
+    const target = (name: string, server: Target['server'], path: string): Target => ({
       name,
       server,
       path,
-      rates: [],
-      cpu: [],
+      callers,
+      goals: {},
     });
-    const tables: string[] = [];
-    for (const connections of loads) {
-      const rows = [
-        row('bare Fastify', bare, '/'),
-        row('GET /health/live', service, '/health/live'),
-        row(`GET ${me}`, service, me),
-        ...(before ? [row(`GET ${me}, earlier`, before, me)] : []),
-        ...(other
-          ? [row(`GET /health/live, ${name}`, other, '/health/live'), row(`GET ${me}, ${name}`, other, me)]
-          : []),
-      ];
-      const run = async ({ server, path }: Row, seconds: number) => {
-        const begin = cpuMicroseconds([server.pid]);
-        const done = await closedLoop(server.url, path, callers, connections, seconds);
-        return {
-          rate: done.answers / done.seconds,
-          cpu: (cpuMicroseconds([server.pid]) - begin) / done.answers,
-        };
-      };
-      for (const one of rows) await run(one, 2);
-      for (let round = 0; round < rounds; round += 1)
-        for (const one of rows) {
-          const { rate, cpu } = await run(one, secondsEach);
-          one.rates.push(rate);
-          one.cpu.push(cpu);
-        }
-      tables.push(tableOf(rows, connections));
+    const targets = [
+      target('bare Fastify', bare, '/'),
+      target('GET /health/live', service, '/health/live'),
+      {
+        ...target('GET /users/me', service, me),
+        goals: {
+          64: [
+            { figure: 'ratio', least: 0.6 },
+            { figure: 'cpu', most: 45 },
+          ],
+          1: [{ figure: 'ratio', least: 0.35 }],
+        } satisfies Target['goals'],
+      },
+      ...earlier.map((server) => target('GET /users/me, earlier', server, me)),
+      ...extra.flatMap((server) => [
+        target(`GET /health/live, ${run.extra?.name}`, server, '/health/live'),
+        target(`GET /users/me, ${run.extra?.name}`, server, me),
+      ]),
+    ];
+    const rows: Row[] = [];
+    for (const connections of LOADS) {
+      const there = other
+        ? [{ ...target('better-auth get-session', other, other.path), callers: other.callers }]
+        : [];
+      const measured = await measureClosed([...targets, ...there], connections, run);
+      rows.push(...closedRows(measured, connections));
+      const [, , ours] = measured;
+      const theirs = measured.find(({ server }) => server === other);
+      if (ours && theirs)
+        rows.push({
+          part,
+          name: 'GET /users/me against better-auth',
+          condition: connections === 1 ? '1 connection' : `${connections} connections`,
+          unit: '/s',
+          values: ours.rates,
+          of: { what: 'get-session', ratio: ratioOf(ours.rates, theirs.rates) },
+          goals: connections === 64 ? [{ figure: 'ratio', least: 25 }] : [],
+        });
     }
-    await before?.stop();
-    await other?.stop();
-    await service.stop();
-    return tables.join('\n\n');
+    return [...rows, ...(await openRows(targets, run))];
   } finally {
     bare.stop();
+    for (const stop of stops) await stop();
     await place.remove();
   }
 }
-
-function tableOf(rows: readonly Row[], connections: number): string {
-  const [bare] = rows;
-  return markdown(
-    [
-      connections === 1 ? 'One connection' : `${connections} connections`,
-      'requests/s',
-      'of bare',
-      'CPU of the process, µs each',
-      'of bare',
-    ],
-    rows.map(({ name, rates, cpu }) => [
-      name,
-      summary(rates),
-      format(median(rates) / median(bare?.rates ?? [])),
-      summary(cpu),
-      format(median(cpu) / median(bare?.cpu ?? [])),
-    ]),
-  );
-}
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-process.stdout.write(
-  `Node ${process.versions.node}, server on one core; load and embedded PostgreSQL on another. Medians of ${rounds} ` +
-    `rounds of ${secondsEach} s (lowest–highest); the rows take turns in each round.\n\n${await measure()}\n`,
-);

@@ -1,7 +1,7 @@
 // Gives a benchmark a folder and a database of its own, embedded or on the server of DATABASE_URL.
 // It must leave nothing behind.
 import { readFileSync, rmSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -24,14 +24,18 @@ export const databaseKind = onServer
   ? 'PostgreSQL of DATABASE_URL'
   : 'embedded PostgreSQL, default durability';
 
-/** Creates an empty folder and, with DATABASE_URL, an empty database. */
-export async function createPlace(): Promise<Place> {
-  const folder = await mkdtemp(join(tmpdir(), 'castellan-bench-'));
+/**
+ * Creates an empty folder and, with DATABASE_URL, an empty database. With `keep`, an embedded database is in that folder, as
+ * an earlier benchmark left it, and stays there.
+ */
+export async function createPlace(keep?: string): Promise<Place> {
+  const folder = keep ?? (await mkdtemp(join(tmpdir(), 'castellan-bench-')));
+  if (keep !== undefined) await mkdir(keep, { recursive: true });
   const pidFile = async () => (await readFile(join(folder, 'postgres/postmaster.pid'), 'utf8')).split('\n');
-  const onExit = (): void => abandon(folder);
+  const onExit = (): void => abandon(folder, keep !== undefined);
   process.once('exit', onExit);
   const removeFolder = async (): Promise<void> => {
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    if (keep === undefined) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     process.off('exit', onExit);
   };
   if (!onServer) {
@@ -64,15 +68,15 @@ export async function createPlace(): Promise<Place> {
   };
 }
 
-/** Kills what an interrupted benchmark started and removes its folder. */
-function abandon(folder: string): void {
+/** Kills what an interrupted benchmark started and removes its folder, unless it is kept. */
+function abandon(folder: string, isKept: boolean): void {
   try {
     const pid = Number(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
     for (const one of withChildren(pid)) process.kill(one, 'SIGKILL');
   } catch {
     // No embedded PostgreSQL runs.
   }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  if (!isKept) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 export async function query(

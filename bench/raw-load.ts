@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
+const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
 /** Returns the bytes of a complete answer; undefined while its head is incomplete. Throws unless it is a 200. */
 function lengthOf(bytes: Buffer): number | undefined {
@@ -11,7 +12,10 @@ function lengthOf(bytes: Buffer): number | undefined {
   if (head < 0) return undefined;
   const text = bytes.toString('latin1', 0, head);
   const length = /^content-length: (\d+)$/im.exec(text)?.[1];
-  if (!text.startsWith('HTTP/1.1 200') || length === undefined) throw new Error(`unexpected answer: ${text}`);
+  const isChunked = /^transfer-encoding: chunked$/im.test(text);
+  if (!text.startsWith('HTTP/1.1 200') || (length === undefined && !isChunked))
+    throw new Error(`unexpected answer: ${text}`);
+  if (isChunked) return bytes.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) ? bytes.length : undefined;
   return head + HEAD_END.length + Number(length);
 }
 

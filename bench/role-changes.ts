@@ -1,15 +1,16 @@
-// Measures what a change of one role costs everybody else: `GET /api/v1/users/me` with 10,000 roles of 20 permissions,
-// quiet and while roles change. `node bench/role-changes.ts`, about a minute. Loopback only.
+// What a change of one role costs everybody else: `GET /api/v1/users/me` with 10,000 roles of 20 permissions, quiet and while
+// roles change. A part of `npm run bench`.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAccounts, openSessions, signIn } from './accounts.ts';
 import { createPlace, type Place, query } from './place.ts';
 import { cpuMicroseconds, pssMebibytes } from './processes.ts';
 import { closedLoop } from './raw-load.ts';
+import type { Row } from './rows.ts';
 import { startService } from './service.ts';
-import { format, markdown, median, percentile, summary } from './table.ts';
+import { pinApart, type Run } from './suite.ts';
+import { median } from './table.ts';
 
-const rounds = Number(process.env.BENCH_ROUNDS || 5);
-const secondsEach = Number(process.env.BENCH_SECONDS || 2);
+const part = 'role changes';
 const roleCount = 10_000;
 const permissionsOfRole = 20;
 const connections = 64;
@@ -43,7 +44,7 @@ async function fill(place: Place): Promise<string[]> {
   );
 }
 
-async function measure(): Promise<string> {
+export async function measureRoleChanges({ rounds, seconds }: Run): Promise<Row[]> {
   const place = await createPlace();
   try {
     const service = await startService({ ...place.environment, RATE_LIMIT_USER: 'off' });
@@ -57,6 +58,7 @@ async function measure(): Promise<string> {
       if (!answer.ok) throw new Error(`answered ${answer.status}: ${path}`);
       return performance.now() - begin;
     };
+    pinApart([service.pid], await place.databasePids());
     let changes = 0;
     const put = (): Promise<number> => {
       changes += 1;
@@ -83,7 +85,7 @@ async function measure(): Promise<string> {
         while (kind === 'changing' && !isOver) await Promise.all([put(), pause(1_000 / changesPerSecond)]);
       })();
       const before = cpuMicroseconds([service.pid]);
-      const done = await closedLoop(service.url, me, callers, connections, secondsEach);
+      const done = await closedLoop(service.url, me, callers, connections, seconds);
       cpu[kind].push((cpuMicroseconds([service.pid]) - before) / done.answers);
       isOver = true;
       await changing;
@@ -93,36 +95,49 @@ async function measure(): Promise<string> {
       for (const kind of ['quiet', 'changing'] as const) await run(kind);
     const memory = pssMebibytes([service.pid]);
     await service.stop();
-    const times = (values: number[]): string[] => [format(median(values)), format(percentile(values, 0.95))];
+    const condition = `${roleCount} roles × ${permissionsOfRole} permissions`;
+    const loaded = `${condition}, ${connections} connections`;
     return [
-      markdown(
-        ['One change after another', 'p50, ms', 'p95, ms'],
-        [
-          ['PUT of the role', ...times(single.put)],
-          ['the next request', ...times(single.next)],
-          ['the request after it', ...times(single.later)],
-        ],
-      ),
-      markdown(
-        [`GET ${me}, ${connections} connections`, 'requests/s', 'of quiet', 'CPU of the service, µs each'],
-        [
-          ['quiet', summary(rates.quiet), '1', summary(cpu.quiet)],
-          [
-            `${changesPerSecond} changes/s`,
-            summary(rates.changing),
-            format(median(rates.changing) / median(rates.quiet)),
-            summary(cpu.changing),
-          ],
-        ],
-      ),
-      `Memory of the service after ${changes} changes: ${format(memory)} MiB.`,
-    ].join('\n\n');
+      { part, name: 'PUT of a role', condition, unit: 'ms', values: single.put },
+      {
+        part,
+        name: 'the first request after it',
+        condition,
+        unit: 'ms',
+        values: single.next,
+        goals: [{ figure: 'median', most: 20 }],
+      },
+      { part, name: 'the request after that', condition, unit: 'ms', values: single.later },
+      {
+        part,
+        name: 'GET /users/me, quiet',
+        condition: loaded,
+        unit: '/s',
+        values: rates.quiet,
+        cpu: median(cpu.quiet),
+      },
+      {
+        part,
+        name: `GET /users/me, ${changesPerSecond} changes/s`,
+        condition: loaded,
+        unit: '/s',
+        values: rates.changing,
+        of: {
+          what: 'quiet',
+          ratio: median(rates.changing.map((rate, round) => rate / (rates.quiet[round] ?? Number.NaN))),
+        },
+        cpu: median(cpu.changing),
+        goals: [{ figure: 'ratio', least: 0.9 }],
+      },
+      {
+        part,
+        name: 'memory of the service',
+        condition: `PSS, after ${changes} changes`,
+        unit: 'MiB',
+        values: [memory],
+      },
+    ];
   } finally {
     await place.remove();
   }
 }
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-process.stdout.write(
-  `${roleCount} roles × ${permissionsOfRole} permissions. Medians of ${rounds} rounds (lowest–highest).\n\n${await measure()}\n`,
-);
