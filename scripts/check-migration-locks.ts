@@ -1,21 +1,23 @@
-// Checks that no migration since the first release keeps writers out while it reads or rewrites a large table: runs each on
-// a database of many users, and compares the time that it holds such a lock with the time of reading the table.
-//   node scripts/check-migration-locks.ts [--users=100000] [--since=0024-live-sessions]
-// It creates a database of its own on TEST_DATABASE_URL (default: 127.0.0.1:5432), whose user must be a superuser.
-import { randomBytes } from 'node:crypto';
+// Checks that no recent migration keeps writers out while it reads or rewrites a large table: runs each on
+// a database of many users, and compares what it costs under such a lock with the cost of reading the table.
+//   node scripts/check-migration-locks.ts [--users=100000] [--since=0024-live-sessions] [--server]
+// Costs are processor time of PostgreSQL, which other programs on the machine change little. They grow with the rows, so a
+// share of a million users suffices. It creates a database of its own on the embedded PostgreSQL; --server: on that of
+// TEST_DATABASE_URL (default: 127.0.0.1:5432), whose user must be a superuser.
 import pg from 'pg';
 import { type MigrationFile, migrate, readMigrations } from '../packages/server/src/platform/db/migrate.ts';
 import { createKysely } from '../packages/server/src/platform/db/pool.ts';
+import { onOwnDatabase } from './own-database.ts';
 
-/** The last migration of the first release. The earlier ones ran before anybody had many users. */
-const FIRST_RELEASE = '0024-live-sessions';
+/** The last migration that is not checked: CHANGELOG.md says how long 0022 to 0024 keep writers out. */
+const LAST_UNCHECKED = '0024-live-sessions';
 /** A change of the catalogue takes less than one; validating a constraint or building an index takes several. */
 const MOST_SCANS = 2;
-/** One second for a million users. Below that, a migration of many statements may take longer than a scan. */
+/** One second for a million users. Below that, a migration of many statements may cost more than a scan. */
 const MS_PER_USER = 0.001;
-/** Each migration is timed this often, and the best counts: others use the machine too. */
+/** Each migration is measured this often, and the least counts: others use the processor and its caches too. */
 const ATTEMPTS = 3;
-/** Tables that grow with the users. The columns are those of the first release that have no default. */
+/** Tables that grow with the users. The columns are those of LAST_UNCHECKED that have no default. */
 const fillings: Readonly<Record<string, string>> = {
   users: `
     insert into users (id, email, first_name, last_name)
@@ -24,6 +26,11 @@ const fillings: Readonly<Record<string, string>> = {
   sessions: `
     insert into sessions (id, user_id, expires_at)
     select gen_random_uuid(), id, now() + interval '7 days' from users limit $1`,
+  user_roles: `
+    with role as (insert into roles (id, name) values (gen_random_uuid(), 'Everybody') returning id)
+    insert into user_roles (user_id, role_id) select u.id, role.id from users u, role limit $1`,
+  last_logins: `
+    insert into last_logins (user_id, logged_in_at) select id, now() from users limit $1`,
   audit_logs: `
     insert into audit_logs (id, action, resource_type, resource_id)
     select gen_random_uuid(), 'login', 'session', id::text from users limit $1`,
@@ -55,17 +62,30 @@ async function fill(client: pg.Client, users: number): Promise<void> {
   await client.query('vacuum analyze');
 }
 
-/** Returns the shortest time of `work`, in milliseconds. */
+/** Returns the least cost of `work`, in milliseconds. */
 async function best(work: () => Promise<number>): Promise<number> {
   let shortest = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) shortest = Math.min(shortest, await work());
   return shortest;
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await work();
-  return performance.now() - started;
+/** What PostgreSQL reports for each query text with `log_statement_stats`. */
+const usage = /^!\s+([\d.]+) s user, ([\d.]+) s system/m;
+
+/** Returns the processor time that PostgreSQL needs for the statements, in milliseconds. */
+async function costOf(client: pg.Client, statements: string): Promise<number> {
+  let ms: number | undefined;
+  const note = ({ detail }: { detail?: string | undefined }): void => {
+    const [, user, system] = usage.exec(detail ?? '') ?? [];
+    if (user !== undefined) ms = (Number(user) + Number(system)) * 1_000;
+  };
+  await client.query('set log_statement_stats = on');
+  client.on('notice', note);
+  await client.query(statements);
+  client.off('notice', note);
+  await client.query('set log_statement_stats = off');
+  if (ms === undefined) throw new Error('PostgreSQL did not report the cost of a statement');
+  return ms;
 }
 
 /** Measures a migration in transactions that are rolled back, then runs it. */
@@ -73,32 +93,23 @@ async function measure(client: pg.Client, { name, text }: MigrationFile, users: 
   let held: Held[] = [];
   const ms = await best(async () => {
     await client.query('begin');
-    const took = await timed(() => client.query(text));
+    const took = await costOf(client, text);
     held = (await client.query<Held>(heldLocks, [Object.keys(fillings)])).rows;
     await client.query('rollback');
     return took;
   });
   const locked = new Set(held.map(({ table }) => table));
   const scans = [0];
-  for (const table of locked)
-    scans.push(await best(() => timed(() => client.query(`select count(t) from ${table} t`))));
+  for (const table of locked) scans.push(await best(() => costOf(client, `select count(t) from ${table} t`)));
   await client.query(text);
   return { name, users, held, ms, scanMs: Math.max(...scans) };
 }
 
-/** Runs the migrations after `since` on a database with so many users. */
+/** Runs the migrations after `since` on an empty database, after filling it with so many users. */
 async function measureAll(url: string, users: number, since: string): Promise<Measured[]> {
   const files = await readMigrations();
-  const later = files.filter(({ name }) => name > since);
-  if (later.length === 0) return [];
-  const admin = new pg.Client(url);
-  await admin.connect();
-  const database = `castellan_locks_${randomBytes(6).toString('hex')}`;
-  await admin.query(`create database ${database}`);
-  const own = new URL(url);
-  own.pathname = `/${database}`;
-  const pool = new pg.Pool({ connectionString: own.href, max: 1 });
-  const client = new pg.Client(own.href);
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  const client = new pg.Client(url);
   try {
     const earlier = files.filter(({ name }) => name <= since);
     await createKysely<unknown>(pool)
@@ -106,14 +117,15 @@ async function measureAll(url: string, users: number, since: string): Promise<Me
       .execute((tx) => migrate(tx, earlier, []));
     await client.connect();
     await client.query('set max_parallel_workers_per_gather = 0');
+    await client.query('set max_parallel_maintenance_workers = 0');
+    await client.query('set client_min_messages = log');
     await fill(client, users);
     const measured: Measured[] = [];
-    for (const file of later) measured.push(await measure(client, file, users));
+    for (const file of files.filter(({ name }) => name > since))
+      measured.push(await measure(client, file, users));
     return measured;
   } finally {
     await Promise.all([pool.end(), client.end()]);
-    await admin.query(`drop database ${database} with (force)`);
-    await admin.end();
   }
 }
 
@@ -121,9 +133,10 @@ if (import.meta.main) {
   const option = (name: string): string | undefined =>
     process.argv.find((one) => one.startsWith(`--${name}=`))?.slice(name.length + 3);
   const users = Number(option('users') ?? 100_000);
-  const since = option('since') ?? FIRST_RELEASE;
-  const url = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
-  const measured = await measureAll(url, users, since);
+  const since = option('since') ?? LAST_UNCHECKED;
+  const measured = await onOwnDatabase(process.argv, 'castellan_locks', (url) =>
+    measureAll(url, users, since),
+  );
   for (const one of measured) {
     const locks =
       one.held.map(({ table, mode }) => `${table} ${mode}`).join(', ') || 'no lock against writers';

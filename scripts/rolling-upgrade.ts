@@ -1,43 +1,35 @@
 // Replaces the instances of one version by those of another, one at a time, and back, under load and on one database: no
 // request may fail. The second version is this one, with one more migration, which expands the schema.
-//   node scripts/rolling-upgrade.ts [--from=<commit>]     default: the last release tag; without one, this version
-// Needs a checkout with history, and the PostgreSQL of TEST_DATABASE_URL (default: 127.0.0.1:5432).
-import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+//   node scripts/rolling-upgrade.ts [--from=<commit>] [--server]     default: the last release, the embedded PostgreSQL
+// Needs a checkout with history. --server: the PostgreSQL of TEST_DATABASE_URL (default: 127.0.0.1:5432).
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { type Service, startService } from '../bench/service.ts';
 import { startLoad } from '../deploy/ha/load.ts';
+import { tellLastRelease } from './last-release.ts';
+import { onOwnDatabase } from './own-database.ts';
 import { layOutVersion } from './version-tree.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const account = { email: 'admin@example.com', password: 'Vexing#Quartz82Lime' };
 const INSTANCES = 2;
-const GRACE_SECONDS = 3;
-/** Well below GRACE_SECONDS, as monitor.md asks of a load balancer. */
+/** The default of the service. */
+const GRACE_SECONDS = 5;
+/** Well below GRACE_SECONDS, as monitor.md asks of a load balancer, also where other programs take most of the machine. */
 const CHECK_MS = 200;
 /** Acknowledged writes that must pass between two replacements. */
 const WRITES = 20;
 
-const git = (...args: string[]): string =>
-  execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+type Balancer = { url: string; add(url: string): Promise<void>; close(): Promise<void> };
 
-function lastRelease(): string | undefined {
-  try {
-    return git('describe', '--tags', '--abbrev=0', '--match=v*');
-  } catch {
-    return undefined;
-  }
-}
-
-type Balancer = { url: string; add(url: string): Promise<void>; close(): void };
-
-/** Hands each connection to the next instance that is ready, as a load balancer with health checks does. */
+/**
+ * Hands each connection to the next instance that is ready, as a load balancer with health checks does. It tries another
+ * instance when a connection is refused, before any byte of a request.
+ */
 async function startBalancer(): Promise<Balancer> {
   const instances: string[] = [];
   let ready: string[] = [];
@@ -53,32 +45,41 @@ async function startBalancer(): Promise<Balancer> {
   };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
-    const target = ready[turn++ % ready.length];
-    if (target === undefined) return client.destroy();
-    const { hostname, port } = new URL(target);
-    const upstream = connect(Number(port), hostname);
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(one);
-      one.on('error', () => other.destroy());
-      one.on('close', () => sockets.delete(one));
-      one.pipe(other);
-    }
+    sockets.add(client);
+    client.on('error', () => client.destroy()).on('close', () => sockets.delete(client));
+    const forward = (targetsLeft: number): void => {
+      const target = ready[turn++ % ready.length];
+      if (target === undefined || targetsLeft === 0) return void client.destroy();
+      const { hostname, port } = new URL(target);
+      const upstream = connect(Number(port), hostname);
+      sockets.add(upstream);
+      upstream.on('close', () => sockets.delete(upstream));
+      const tryNext = () => forward(targetsLeft - 1);
+      upstream.once('error', tryNext).once('connect', () => {
+        upstream.off('error', tryNext).on('error', () => client.destroy());
+        client.on('close', () => upstream.destroy());
+        client.pipe(upstream).pipe(client);
+      });
+    };
+    forward(ready.length);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the balancer listens on no port');
-  const timer = setInterval(() => void check(), CHECK_MS);
+  let isClosed = false;
+  const checks = (async () => {
+    // One after the other: a slow answer must not replace a newer one.
+    for (; !isClosed; await pause(CHECK_MS)) await check();
+  })();
   return {
     url: `http://127.0.0.1:${address.port}`,
     async add(url) {
       instances.push(url);
       while (!ready.includes(url)) await pause(CHECK_MS);
     },
-    close() {
-      clearInterval(timer);
+    async close() {
+      isClosed = true;
+      await checks;
       server.close();
       for (const socket of sockets) socket.destroy();
     },
@@ -150,24 +151,15 @@ async function rehearse(folder: string, databaseUrl: string, from: string): Prom
     if (ways.length === 1) process.stdout.write(`not back: this version contracts the schema of ${from}\n`);
   } finally {
     await Promise.allSettled(running.map((service) => service.stop()));
-    balancer.close();
+    await balancer.close();
   }
 }
 
 const given = process.argv.find((one) => one.startsWith('--from='))?.slice('--from='.length);
-const from = given ?? lastRelease() ?? 'HEAD';
-const adminUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
-const admin = new pg.Client(adminUrl);
-await admin.connect();
-const name = `castellan_rolling_${randomBytes(6).toString('hex')}`;
-const url = new URL(adminUrl);
-url.pathname = `/${name}`;
+const from = given ?? tellLastRelease(root);
 const folder = mkdtempSync(join(tmpdir(), 'castellan-rolling-'));
 try {
-  await admin.query(`create database ${name}`);
-  await rehearse(folder, url.href, from);
+  await onOwnDatabase(process.argv, 'castellan_rolling', (url) => rehearse(folder, url, from));
 } finally {
-  await admin.query(`drop database if exists ${name} with (force)`);
-  await admin.end();
   rmSync(folder, { recursive: true });
 }

@@ -32,6 +32,8 @@ const OLDEST_SERVER = '15';
 /** The hardening suite runs as a step of its own, so that its result is shown separately. */
 const HARDENING = 'packages/hardening/';
 const MOST_REPEATED = 3;
+/** A change of the catalogue then costs a tenth of what the check of the locks allows; filling the tables takes seconds. */
+const USERS = 50_000;
 
 /** The folder for the counts of the scenarios on both servers. */
 const hardeningReport = mkdtempSync(join(tmpdir(), 'castellan-hardening-'));
@@ -64,7 +66,10 @@ const steps: [name: string, command: Command][] = [
     `hardening on PostgreSQL ${OLDEST_SERVER}`,
     [node, 'scripts/test.ts', '--server', '--twin', '--database', `--only=${HARDENING}`],
   ],
+  ['locks of the migrations', [node, 'scripts/check-migration-locks.ts', '--server', `--users=${USERS}`]],
+  ['rolling upgrade from the last release, and back', [node, 'scripts/rolling-upgrade.ts', '--server']],
   ['generated: hardening', [node, 'scripts/hardening.ts', `--check=${hardeningReport}`]],
+  ['CPU time against the last release', [node, 'scripts/check-cpu.ts']],
   ['clone, install, start, stop, start again', [node, 'scripts/smoke.ts']],
   ['pack, install, start, stop, start again', [node, 'scripts/smoke-pack.ts']],
 ];
