@@ -83,11 +83,20 @@ export const SessionPage = Type.Object(
   {
     data: Type.Array(UserSession),
     next_cursor: Type.Union([Type.String(), Type.Null()]),
-    total: Type.Integer({ description: 'All matching sessions, on whatever page.' }),
+    total: Type.Integer({
+      description:
+        'How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000: see `total_is_estimate`.',
+    }),
+    total_is_estimate: Type.Optional(
+      Type.Boolean({
+        description: 'True if more sessions match. `total` then says how many there are at least.',
+      }),
+    ),
     message: Type.String(),
   },
   { title: 'SessionPage' },
 );
+export type SessionPage = Type.Static<typeof SessionPage>;
 
 /** Maximum sessions, and users who have them, that one request ends: it locks the rows of these users. */
 export const MAX_SESSIONS_ENDED = 10_000;

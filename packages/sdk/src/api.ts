@@ -992,8 +992,10 @@ export type Session = {
 export type SessionPage = {
   data: UserSession[];
   next_cursor: string | null;
-  /** All matching sessions, on whatever page. */
+  /** How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000: see `total_is_estimate`. */
   total: number;
+  /** True if more sessions match. `total` then says how many there are at least. */
+  total_is_estimate?: boolean;
   message: string;
 };
 

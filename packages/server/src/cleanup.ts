@@ -11,7 +11,7 @@ import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
 import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
-import { recountLiveSessions, renewLiveSessions } from './modules/sessions/live-count-store.ts';
+import { checkLiveSessions, renewLiveSessions } from './modules/sessions/live-count-store.ts';
 import { refreshLifetimeSeconds } from './modules/sessions/tokens.ts';
 import { renewUserMarks } from './modules/users/marks.ts';
 import { renewRoleHolders } from './modules/users/role-holders-store.ts';
@@ -38,7 +38,7 @@ export async function cleanUp(deps: Deps): Promise<void> {
   const parts: Record<string, () => Promise<unknown>> = {
     unverified_accounts: () => removeUnverifiedAccounts(deps, settings.unverifiedAccountHours),
     sessions: () => deleteOldSessions(db, ENDED_SESSION_DAYS),
-    live_sessions: () => recountLiveSessions(db),
+    live_sessions: () => checkLiveSessions(db),
     one_time_tokens: () => deleteExpiredOneTimeTokens(db),
     login_attempts: () => deleteIdleAttempts(db, IDLE_ATTEMPT_HOURS),
     sessions_of_revoked_keys: async () => (await endSessionsOfRevokedKeys(db)).ended,

@@ -114,6 +114,8 @@ export type Tables = {
   };
   live_session_recounts: {
     asked_at: Defaulted<Timestamp>;
+    user_id: string | null;
+    epoch: number | null;
   };
   login_attempts: {
     email: string;

@@ -5,7 +5,14 @@ import type { TestClient } from '@castellan/testing/client';
 import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { addPerson, addRole, isSignedIn, roleNamed, signedInWith } from '@castellan/testing/users/people';
-import { recountLiveSessions, renewLiveSessions } from '../../src/modules/sessions/live-count-store.ts';
+import { removeEndedRows } from '../../src/modules/sessions/ended-rows.ts';
+import {
+  checkLiveSessions,
+  LIVE_COUNT_SHARES,
+  recountLiveSessions,
+  renewLiveSessions,
+  takeOffEndedSessions,
+} from '../../src/modules/sessions/live-count-store.ts';
 
 const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
 const twin = await service.another();
@@ -326,28 +333,78 @@ test('the numbers of live sessions stay the same when many changes are added up 
   assert.equal(await liveSessions(), (await counted())?.active_sessions);
 });
 
-test('ending very many sessions of one user counts none of them, and the number stays exact', async () => {
-  const person = await addPerson(service);
+test('the number stays exact when very many sessions of one user end, and while their rows go', async () => {
+  const { db } = service.service.deps;
   const open = () => service.sql('select from live_session_recounts');
-  const add = (count: number) =>
+  const add = (person: { id: string }, count: number) =>
     service.sql(
       `insert into sessions (id, user_id, expires_at, epoch)
        select gen_random_uuid(), id, now() + interval '1 day', session_epoch
        from users cross join generate_series(1, $2::integer) where id = $1`,
       [person.id, count],
     );
-  await renewLiveSessions(service.service.deps.db);
+  await takeOffEndedSessions(db);
   const before = await liveSessions();
-  await add(900);
-  await admin.delete(`/api/v1/users/${person.id}/sessions`);
-  assert.equal((await open()).length, 0);
+  const many: readonly [what: string, end: (id: string) => Promise<unknown>][] = [
+    ['an administrator', (id) => admin.delete(`/api/v1/users/${id}/sessions`)],
+    ['deactivation', (id) => admin.put(`/api/v1/users/${id}`, { is_active: false })],
+    ['deletion', (id) => service.sql('delete from users where id = $1', [id])],
+  ];
+  for (const [what, end] of many) {
+    const person = await addPerson(service);
+    await service.sql('delete from user_roles where user_id = $1', [person.id]);
+    await add(person, 900);
+    assert.equal(await liveSessions(), before + 900, what);
+    await end(person.id);
+    assert.equal((await open()).length, 0, what);
+    assert.equal(await liveSessions(), before, what);
+  }
+  for (const [what, end] of many) {
+    const person = await addPerson(service);
+    await service.sql('delete from user_roles where user_id = $1', [person.id]);
+    await add(person, 2_500);
+    assert.equal(await liveSessions(), before + 2_500, what);
+    await end(person.id);
+    assert.equal((await open()).length, 1, what);
+    assert.equal(await liveSessions(), before, what);
+    await takeOffEndedSessions(db);
+    assert.equal((await open()).length, 0, what);
+    assert.equal(await liveSessions(), before, what);
+    await removeEndedRows(db, 10_000);
+    assert.equal(await liveSessions(), before, what);
+    assert.equal((await counted())?.active_sessions, before, what);
+  }
+});
+
+test('sessions that SQL brings back are counted again', async () => {
+  const { db } = service.service.deps;
+  const person = await addPerson(service);
+  const before = await liveSessions();
+  await service.sql(
+    `insert into sessions (id, user_id, expires_at)
+     select gen_random_uuid(), $1, now() + interval '1 day' from generate_series(1, 1500)`,
+    [person.id],
+  );
+  await service.sql('update users set is_active = false where id = $1', [person.id]);
   assert.equal(await liveSessions(), before);
-  await add(1_001);
-  assert.equal(await liveSessions(), before + 1_001);
-  await admin.delete(`/api/v1/users/${person.id}/sessions`);
-  assert.equal((await open()).length, 1);
+  await service.sql('update users set is_active = true where id = $1', [person.id]);
+  assert.equal(await liveSessions(), before + 1_500);
+  await renewLiveSessions(db);
+  assert.equal(await liveSessions(), before + 1_500);
+  await service.sql('delete from sessions where user_id = $1', [person.id]);
   assert.equal(await liveSessions(), before);
-  await renewLiveSessions(service.service.deps.db);
-  assert.equal((await open()).length, 0);
+});
+
+test('a day of clean-ups corrects kept numbers that are wrong', async () => {
+  const { db } = service.service.deps;
+  const before = await liveSessions();
+  await service.sql(`
+    insert into live_session_changes (expires_in, change)
+    select ten_minutes(now()) + n * interval '10 minutes', n from generate_series(1, 40) n`);
+  assert.equal(await liveSessions(), before + 820);
+  await checkLiveSessions(db, 5);
+  const wrong = await liveSessions();
+  assert.ok(wrong < before + 820 && wrong > before, 'one share at a time');
+  for (let share = 0; share < LIVE_COUNT_SHARES; share += 1) await checkLiveSessions(db, share);
   assert.equal(await liveSessions(), before);
 });

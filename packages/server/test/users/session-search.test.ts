@@ -13,7 +13,7 @@ before(async () => {
   await service.sql(
     `with made as (
        insert into users (id, email, first_name, last_name, created_at)
-       select gen_random_uuid(), 'many-' || n || '@example.com', case when n % 1000 = 0 then 'Qzara' else 'Many' end, 'User',
+       select gen_random_uuid(), 'many-' || n || '@example.com', case when n % 1000 = 0 then 'Qzara' when n % 40 = 1 then 'Annabel' else 'Many' end, 'User',
          now() - make_interval(secs => n) from generate_series(1, $1::integer) n
        returning id, created_at)
      insert into sessions (id, user_id, created_at, expires_at)
@@ -35,7 +35,7 @@ async function expected(search: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-for (const search of ['a', 'ma', 'many', 'qz', 'qzara', 'nobody'])
+for (const search of ['a', 'ma', 'many', 'qz', 'qzara', 'annabel', 'nobody'])
   test(`"${search}" finds every session once, newest first, and counts them`, async () => {
     const ids = await expected(search);
     const found: string[] = [];
@@ -56,4 +56,39 @@ test('an index finds the users of a rare text; those of a frequent one are found
   };
   assert.ok((await indexes('qz')).has('users_short_parts_idx'));
   for (const search of ['a', 'ma']) assert.ok(!(await indexes(search)).has('users_short_parts_idx'), search);
+});
+
+test('a search reads the sessions of the users who match, not those of all', async () => {
+  for (const [search, users] of [
+    ['qzara', USERS / 1_000],
+    ['annabel', USERS / 40],
+  ] as const)
+    for (const { text, steps } of await plansOf(service, () => admin.get(path(search))))
+      for (const { node, table, rows } of steps)
+        // A step reads the session of each user, or those of the page.
+        if (table === 'sessions') assert.ok(rows <= users + 20, `${search}: ${node} reads ${rows}\n${text}`);
+});
+
+test('of a search that nearly every user matches, the newest 20,000 sessions are counted, up to 10,000', async () => {
+  await service.sql(
+    `set session_replication_role = replica;
+     insert into sessions (id, user_id, created_at, expires_at)
+     select gen_random_uuid(), u.id, now() - make_interval(secs => n * 10), now() + interval '1 day'
+     from (select id from users where first_name = 'Many' limit 1) u, generate_series(1, 24000) n;
+     insert into sessions (id, user_id, created_at, expires_at)
+     select gen_random_uuid(), u.id, now(), now() + interval '1 day'
+     from (select id from users where first_name = 'Annabel' limit 1) u, generate_series(1, 12000) n;
+     set session_replication_role = origin`,
+  );
+  await service.sql('analyze sessions');
+  for (const [search, most] of [
+    ['many', 10_000],
+    ['annabel', 10_000],
+  ] as const) {
+    const { body } = await admin.get(path(search));
+    assert.deepEqual([body.total, body.total_is_estimate, body.data.length], [most, true, 10], search);
+    for (const { text, steps } of await plansOf(service, () => admin.get(path(search))))
+      for (const { node, table, rows } of steps)
+        if (table === 'sessions') assert.ok(rows <= 20_200, `${search}: ${node} reads ${rows}\n${text}`);
+  }
 });

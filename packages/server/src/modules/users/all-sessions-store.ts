@@ -40,15 +40,17 @@ const userCondition = ({ search, isFrequent = false }: SessionFilter): RawBuilde
   search === undefined ? live : sql`${live} and ${searchCondition(search, { isFrequent })}`;
 
 /**
- * The matching sessions, for a statement that may end early. With a search that few users match it begins with the users. `offset 0` makes the
- * planner find the first table as if all of it were needed: it expects so many matches that any order seems to do.
+ * The matching sessions, for a statement that may end early. With a search that few users match it begins with the users,
+ * and finds the sessions of each by their index. `offset 0` makes the planner find the first table as if all of it were
+ * needed: it expects so many matches that any order seems to do.
  */
 const matching = (filter: SessionFilter): RawBuilder<unknown> =>
   filter.search === undefined || filter.isFrequent
     ? sql`(select * from sessions s where ${sessionCondition(filter)} offset 0) s
         where (select ${userCondition(filter)} from users u where u.id = s.user_id)`
     : sql`(select * from users u where ${searchCondition(filter.search)} offset 0) u
-        join sessions s on s.user_id = u.id where ${sessionCondition(filter)} and ${live}`;
+        cross join lateral (select * from sessions s
+          where s.user_id = u.id and ${sessionCondition(filter)} and ${live} offset 0) s`;
 
 // Stored addresses are canonical. PostgreSQL could not convert other text, if an import brought any.
 const addressCondition = (address: string): RawBuilder<unknown> =>
@@ -56,14 +58,39 @@ const addressCondition = (address: string): RawBuilder<unknown> =>
     ? sql`case when s.origin_address ~ '^[0-9a-f:.]+$' then s.origin_address::inet <<= ${address}::inet end`
     : sql`s.origin_address = ${address}`;
 
-const countOf = (filter: SessionFilter): RawBuilder<unknown> =>
-  Object.keys(filter).length === 0
-    ? liveSessionCount
-    : sql`(select count(*) from sessions s join users u on u.id = s.user_id
-        where ${sessionCondition(filter)} and ${userCondition(filter)})`;
+/** Up to this many matches are collected, counted exactly and sorted. */
+const MAX_COUNTED = 10_000;
+/** So many of the newest sessions are read to count those of a search that many users match. */
+const MAX_READ = 20_000;
 
-// Fewer matches than this are collected and sorted. With more, a scan of the index soon finds a page.
-const FEW = 20_000;
+/**
+ * The first matches, as statements of a `with` that end with `collected` (id, created_at, at most one more than are counted)
+ * and `counted` (found, are_all).
+ */
+function collecting(filter: SessionFilter): RawBuilder<unknown> {
+  const { search, isFrequent, ...others } = filter;
+  if (search !== undefined && isFrequent && Object.keys(others).length === 0)
+    return sql`
+      newest as materialized (
+        select * from sessions s where ${sessionCondition(filter)}
+        order by s.created_at desc, s.id desc limit ${MAX_READ}),
+      collected as materialized (
+        select s.id, s.created_at from newest s
+        where (select ${userCondition(filter)} from users u where u.id = s.user_id) limit ${MAX_COUNTED + 1}),
+      counted as materialized (
+        select count(*) as found, count(*) <= ${MAX_COUNTED} and (select count(*) from newest) < ${MAX_READ} as are_all
+        from collected)`;
+  return sql`
+    collected as materialized (
+      select s.id, s.created_at from ${matching(filter)} limit ${MAX_COUNTED + 1}),
+    counted as materialized (select count(*) as found, count(*) <= ${MAX_COUNTED} as are_all from collected)`;
+}
+
+/** Without a filter, the number is kept. */
+const everySession = sql`
+  collected as materialized (select s.id, s.created_at from sessions s limit 0),
+  counted as materialized (select ${liveSessionCount} as found, false as are_all)`;
+
 type SessionOfUser = Pick<
   Row<'sessions'>,
   | 'id'
@@ -81,44 +108,43 @@ type SessionOfUser = Pick<
 export type FoundSession = SessionOfUser & { key: PageKey };
 
 /**
- * Returns up to `limit` matching sessions after the key, newest first, and the exact number of all matching ones, from one
- * snapshot. The page comes from the collected matches if these are all, otherwise from a scan of the order's index.
+ * Returns up to `limit` matching sessions after the key, newest first, and how many match, from one snapshot. The number is
+ * exact without a filter, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate. The
+ * page comes from the collected matches if these are all, otherwise from a scan of the order's index.
  */
 export async function findSessionPage(
   db: Db,
   filter: SessionFilter,
   after: PageKey | null,
   limit: number,
-): Promise<{ total: number; sessions: FoundSession[] }> {
-  // Without a filter, or with nothing but a frequent search, there are never few.
-  const { search, isFrequent, ...others } = filter;
-  const few = sql.lit(Object.keys(others).length > 0 || (search !== undefined && !isFrequent) ? FEW : 0);
+): Promise<{ total: number; isEstimate: boolean; sessions: FoundSession[] }> {
+  const isFiltered = Object.keys(filter).length > 0;
   const size = sql`${limit}::bigint`;
   const isAfter =
     after === null ? sql`true` : sql`(s.created_at, s.id) < (${after.time}::timestamptz, ${after.id}::uuid)`;
-  const { rows } = await sql<SessionOfUser & { total: string; key_time: string }>`${plannedForValues}
-    with collected as materialized (
-      select s.id, s.created_at from ${matching(filter)} limit ${few}),
-    matching as materialized (
-      select are_few, case when are_few then found else ${countOf(filter)} end as total
-      from (select count(*) as found, count(*) < ${few} as are_few from collected) c),
+  const { rows } = await sql<
+    SessionOfUser & { found: string; are_all: boolean; key_time: string }
+  >`${plannedForValues}
+    with ${isFiltered ? collecting(filter) : everySession},
     page as (
       (select s.id from collected s where ${isAfter} order by s.created_at desc, s.id desc
-       limit (select case when are_few then ${size} else 0 end from matching))
+       limit (select case when are_all then ${size} else 0 end from counted))
       union all
       (select s.id from sessions s
        where ${sessionCondition(filter)} and ${isAfter}
          and (select ${userCondition(filter)} from users u where u.id = s.user_id)
        order by s.created_at desc, s.id desc
-       limit (select case when are_few then 0 else ${size} end from matching)))
-    select m.total, f.* from matching m left join page p on true left join lateral (
+       limit (select case when are_all then 0 else ${size} end from counted)))
+    select c.found, c.are_all, f.* from counted c left join page p on true left join lateral (
       select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent,
         s.created_at, s.last_used_at, s.expires_at,
         ${keyTime('s.created_at')} as key_time, s.user_id, u.email, u.first_name, u.last_name
       from sessions s join users u on u.id = s.user_id where s.id = p.id offset 0) f on true
     order by f.created_at desc, f.id desc`.execute(db);
+  const found = Number(rows[0]?.found ?? 0);
   return {
-    total: Number(rows[0]?.total ?? 0),
+    total: isFiltered ? Math.min(found, MAX_COUNTED) : found,
+    isEstimate: isFiltered && rows[0]?.are_all === false,
     sessions: rows
       .filter((row) => row.id !== null)
       .map((row) => ({ ...row, key: { time: row.key_time, id: row.id } })),

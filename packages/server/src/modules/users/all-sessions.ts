@@ -4,6 +4,7 @@ import {
   MAX_SESSIONS_ENDED,
   MAX_USERS_ENDED,
   SessionFilters,
+  type SessionPage,
   type UserSession,
 } from '@castellan/contract/sessions';
 import { pageOf, readCursor } from '../../platform/cursors.ts';
@@ -33,13 +34,18 @@ export async function listAllSessions(
   deps: UserAdminDeps,
   caller: Caller,
   { size, cursor, ...filters }: AllSessionsQuery,
-): Promise<{ data: UserSession[]; next_cursor: string | null; total: number }> {
+): Promise<Omit<SessionPage, 'message'>> {
   const after = readCursor(cursor);
   // One session more than requested shows whether there is a next page.
   const filter = await toFilter(deps.db, filters);
-  const { total, sessions } = await findSessionPage(deps.db, filter, after, size + 1);
+  const { total, isEstimate, sessions } = await findSessionPage(deps.db, filter, after, size + 1);
   const { page, next_cursor } = pageOf(sessions, size);
-  return { data: page.map((row) => present(row, caller)), next_cursor, total };
+  return {
+    data: page.map((row) => present(row, caller)),
+    next_cursor,
+    total,
+    ...(isEstimate ? { total_is_estimate: true } : {}),
+  };
 }
 
 const present = (row: FoundSession, { principal }: Caller): UserSession => ({

@@ -42,6 +42,7 @@ export function Sessions(): ReactElement {
   const kept = useKeptRows(query);
   const sessions = kept?.pages.flatMap(({ data }) => data);
   const total = kept?.pages[0]?.total ?? 0;
+  const isAtLeast = kept?.pages[0]?.total_is_estimate === true;
   const reason = mayEnd ? null : t.common.forbidden.reason('session.revoke');
   const isFiltered = hasFilters(search);
   useEffect(() => {
@@ -51,7 +52,7 @@ export function Sessions(): ReactElement {
     <>
       <PageHeader
         title={t.sessions.title}
-        note={kept ? t.sessions.count(total) : undefined}
+        note={kept && !isAtLeast ? t.sessions.count(total) : undefined}
         actions={
           isFiltered &&
           total > 0 && (
@@ -89,7 +90,10 @@ export function Sessions(): ReactElement {
             />
             <p className="sessions-more">
               <span className="muted">
-                {t.sessions.shownOf(formatNumber(sessions.length), formatNumber(total))}
+                {t.sessions.shownOf(
+                  formatNumber(sessions.length),
+                  `${formatNumber(total)}${isAtLeast ? '+' : ''}`,
+                )}
               </span>
               {query.hasNextPage && (
                 <Button
