@@ -163,4 +163,10 @@ test('the command for the host reads the settings as systemd does, and runs noth
     .split(/^exec /m);
   const shown = execFileSync('sh', ['-c', `${reading}\nprintf '%s|' "$SERVICE_NAME" "$MAIL_FROM" "$LAST"`]);
   assert.equal(String(shown), 'My $HOME; exit 3|A <a@example.com>|x=y|');
+  const ran = (folder: object) =>
+    String(
+      execFileSync('sh', ['-c', `${reading}\nprintf %s "$folder"`], { env: { ...process.env, ...folder } }),
+    );
+  assert.equal(ran({}), '/opt/castellan');
+  assert.equal(ran({ CASTELLAN_FOLDER: '/opt/castellan-new' }), '/opt/castellan-new');
 });

@@ -62,7 +62,7 @@ ${auditRows.join('\n')}
   'docs/metrics.md': `# Metrics
 
 \`\`\`sh
-METRICS_ADDRESS=127.0.0.1:9464 npm start
+METRICS_ADDRESS=127.0.0.1:9464 castellan serve
 curl -s http://127.0.0.1:9464/metrics
 \`\`\`
 

@@ -28,7 +28,7 @@ export function renderConfiguration(
   return `# Configuration
 
 \`\`\`sh
-npm run castellan -- check-config    # show the values in effect, or every wrong setting
+castellan check-config    # show the values in effect, or every wrong setting
 \`\`\`
 
 Castellan is configured by environment variables, and by files for [secrets](#keep-secrets-in-files). It reads them once, when it starts. If a value is wrong, it refuses to start and lists every problem. \`GET /api/v1/settings\` returns the values in effect of a running instance, without secrets, to holders of \`settings.read\`.
@@ -36,7 +36,7 @@ Castellan is configured by environment variables, and by files for [secrets](#ke
 ## Keep secrets in files
 
 \`\`\`sh
-SECRET_KEY_FILE=/run/secrets/secret-key npm start
+SECRET_KEY_FILE=/run/secrets/secret-key castellan serve
 \`\`\`
 
 These settings are secret: ${secretNames(definitions)}. Instead of the variable, each can be read from a file:

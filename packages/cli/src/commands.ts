@@ -17,7 +17,7 @@ const HERE = 'Set up the command line:';
 export const commands: Readonly<Record<string, Entry>> = {
   serve: {
     heading: LOCAL,
-    summary: 'Run the service, as `npm start` does.',
+    summary: 'Run the service.',
     load: () => import('./commands/serve.ts'),
   },
   migrate: {

@@ -55,7 +55,10 @@ async function requirePrepared(
   if (!anySchema) await requireSchemaOfThisVersion(deps.db);
   try {
     await deps.keyRing.load();
-    if (!anySecretKey) deps.keyRing.current();
+    if (!anySecretKey && deps.keyRing.publicKeys().size === 0)
+      throw new Error(
+        `${database} has no signing key, as after a restore: run \`castellan migrate\`, or start the service once.`,
+      );
   } catch (error) {
     if (anySecretKey && error instanceof SealedKeyError) return;
     // undefined_table: the database has no schema yet.

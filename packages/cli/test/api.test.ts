@@ -128,7 +128,7 @@ describe('users', () => {
     assert.equal(await ok('user', 'roles', 'add', email, 'User'), 'Nothing to change.');
     await ok('user', 'roles', 'remove', email, 'Manager');
     assert.deepEqual(await roles(), ['User']);
-    await ok('user', 'roles', 'set', email, 'Manager', 'Service');
+    await ok('user', 'roles', 'set', email, 'Manager', 'Service', '--yes');
     assert.deepEqual(await roles(), ['Manager', 'Service']);
     assert.match(
       await ok('user', 'permissions', email),
@@ -162,6 +162,30 @@ describe('users', () => {
     assert.equal(refused.code, 1);
     assert.deepEqual(await json('user', 'get', email), before);
     assert.equal((await cli(['user', 'get', names[1] ?? ''])).code, 3);
+  });
+
+  test('a set that is replaced names what it removes, and asks', async () => {
+    const email = await invite();
+    await ok('user', 'roles', 'set', email, 'User', 'Manager');
+    await ok('role', 'create', 'Guide', '--permission', 'role.read', '--permission', 'user.read');
+    await ok('service-account', 'create', 'Kiosk', '--role', 'Service', '--role', 'User');
+    const commands = [
+      { args: ['user', 'roles', 'set', email, 'Manager'], loss: `The user ${email} loses User.` },
+      { args: ['role', 'permissions', 'set', 'Guide', 'role.read'], loss: 'The role Guide loses user.read.' },
+      {
+        args: ['service-account', 'update', 'Kiosk', '--role', 'User'],
+        loss: 'The service account Kiosk loses Service.',
+      },
+    ];
+    for (const { args, loss } of commands) {
+      const refused = `${loss} Nothing was changed. Confirm with --yes, or run the command at a terminal.`;
+      assert.deepEqual(await cli(args), { out: '', code: 1, error: refused });
+      assert.ok((await ok(...args, '--dry-run')).split('\n').includes(loss), loss);
+      assert.deepEqual((await json(...args, '--dry-run')).consequences, [loss]);
+      await ok(...args, '--yes');
+      // Now it removes nothing, so it does not ask.
+      await ok(...args);
+    }
   });
 
   test('bulk: each row gets a verdict, and a wrong one stops no other', async () => {
@@ -275,7 +299,12 @@ describe('roles, permissions and groups', () => {
       { role: 'Noon', permissions: [] },
       { role: 'Day' },
     ]);
-    const { code, out } = await cli(['role', 'permissions', 'set', '--from', path]);
+    const unconfirmed = await cli(['role', 'permissions', 'set', '--from', path]);
+    assert.deepEqual([unconfirmed.code, unconfirmed.out], [1, '']);
+    assert.match(unconfirmed.error, /^Each role of the file loses .+ Confirm with --yes/);
+    const shown = await cli(['role', 'permissions', 'set', '--from', path, '--dry-run']);
+    assert.match(shown.out, /^The role Day loses role\.read\.$/m);
+    const { code, out } = await cli(['role', 'permissions', 'set', '--from', path, '--yes']);
     assert.equal(code, 1);
     assert.deepEqual(
       out.split('\n').map((line) => line.slice(0, 14)),

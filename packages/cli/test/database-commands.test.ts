@@ -97,6 +97,12 @@ describe('migrate', () => {
     assert.deepEqual([second.code, second.err], [0, '']);
     assert.match(second.out, /^PostgreSQL at .+\nThe schema is up to date\.\n$/);
     assert.equal((await castellan(['rotate-keys'], own)).code, 0);
+    await run(url, 'delete from signing_keys');
+    const restored = await castellan(['rotate-keys'], own);
+    assert.equal(restored.code, 1);
+    assert.match(restored.err, / has no signing key, as after a restore: run `castellan migrate`, or start/);
+    assert.equal((await castellan(['migrate'], own)).code, 0);
+    assert.equal((await castellan(['rotate-keys'], own)).code, 0);
   });
 });
 
@@ -229,7 +235,7 @@ describe('rotate-keys', () => {
     assert.deepEqual(listed, [leaked]);
     assert.equal(commands.length, 1);
     for (const command of commands) {
-      const [, args = ''] = /^npm run castellan -- (.+)$/.exec(command) ?? [];
+      const [, args = ''] = /^castellan (.+)$/.exec(command) ?? [];
       const { code, out, err } = await castellan(args.replace('<kid>', leaked).split(' '), {
         ...environment,
         DATABASE_URL: own.databaseUrl,

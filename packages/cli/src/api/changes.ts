@@ -7,7 +7,7 @@ import { jsonText, printable } from './text.ts';
 
 export const dryRun: Option = {
   flags: '--dry-run',
-  help: 'Show the request that would be sent, and its effect where the service can tell. Nothing changes.',
+  help: 'Show the request that would be sent, what it removes, and its effect where the service can tell. Nothing changes.',
 };
 export const changeOptions: readonly Option[] = [dryRun];
 export const destructiveOptions: readonly Option[] = [dryRun, yes];
@@ -30,7 +30,7 @@ type Input = {
 type ChangeOptions = {
   /** The operation has previews (`dry_run`). */
   preview?: boolean;
-  /** Shown before anything is sent. Asks for confirmation. */
+  /** Shown before anything is sent, and by a dry run. Asks for confirmation, unless it is empty. */
   consequences?: readonly string[];
 };
 
@@ -45,27 +45,37 @@ export async function change<O extends Operation>(
   api: Api,
   operation: O,
   input: InputOf<O>,
-  { preview = false, consequences }: ChangeOptions = {},
+  { preview = false, consequences = [] }: ChangeOptions = {},
 ): Promise<Answer<ResultOf<O>> | null> {
   if (isDryRun(api)) {
-    await showChange(api, operation, input, preview);
+    await showChange(api, operation, input, { preview, consequences });
     return null;
   }
-  if (consequences) await confirm(api.call, consequences.map(printable));
+  if (consequences.length > 0) await confirm(api.call, consequences.map(printable));
   return untyped(api)(operation, input) as Promise<Answer<ResultOf<O>>>;
 }
 
 export const isDryRun = ({ call }: Pick<Api, 'call'>): boolean => call.values['dry-run'] === true;
 
-async function showChange(api: Api, operation: string, input: Input, hasPreview: boolean): Promise<void> {
+async function showChange(
+  api: Api,
+  operation: string,
+  input: Input,
+  { preview: hasPreview, consequences }: Required<ChangeOptions>,
+): Promise<void> {
   const { call } = api;
   const request = requestOf(operation, input);
   const { dry_run: preview } = hasPreview
     ? { dry_run: await previewOf(api, operation, input) }
     : { dry_run: null };
   if (call.values.json === true)
-    call.print(jsonText({ dry_run: true, request, preview }, call.values.from === undefined ? 2 : 0));
-  else call.print([...requestLines(request), ...previewLines(preview)].join('\n'));
+    call.print(
+      jsonText({ dry_run: true, request, consequences, preview }, call.values.from === undefined ? 2 : 0),
+    );
+  else
+    call.print(
+      [...requestLines(request), ...consequences.map(printable), ...previewLines(preview)].join('\n'),
+    );
   if (preview?.would_be_refused)
     throw new Failure(
       1,

@@ -26,7 +26,6 @@ import {
 import { permissionsOfRoles } from './role/permissions.ts';
 
 const role = nameArgument('role');
-const _permissions = { name: '<permissions...>', help: 'Names or ids of permissions.' };
 const roleOf = (api: Api) => roleId(api, argumentOf(api.call, 'role'));
 
 const columns: readonly Column<Role>[] = [

@@ -3,6 +3,7 @@ import type { ServiceAccount } from '@castellan/sdk';
 import {
   change,
   changeOptions,
+  destructiveOptions,
   idempotency,
   ifVersion,
   report,
@@ -13,6 +14,7 @@ import {
 import { type Api, apiOptions, overApi } from '../api/connection.ts';
 import { roleIds, serviceAccountId } from '../api/names.ts';
 import { type Column, listOptions, printList, printRecord } from '../api/output.ts';
+import { lossOf, removedNames } from '../api/sets.ts';
 import { cannotBeUndone, deleteOptions, describing, nameArgument } from '../api/standard.ts';
 import {
   argumentOf,
@@ -36,6 +38,23 @@ const columns: readonly Column<ServiceAccount>[] = [
 ];
 
 const roleOption: Option = { flags: '--role <role>', help: 'A role, by name or id. Repeatable.', list: true };
+
+/** Returns what a replacement of the roles removes, and the header for the version that was looked at. */
+async function replacedRoles(
+  { client }: Api,
+  path: { service_account_id: string },
+  role_ids: readonly string[] | undefined,
+): Promise<{ headers?: Record<string, string>; consequences: string[] }> {
+  if (role_ids === undefined) return { consequences: [] };
+  const { result, headers } = await client.request('GET /api/v1/service-accounts/{service_account_id}', {
+    path,
+  });
+  const { name, roles } = result.data;
+  return {
+    headers: { 'if-match': headers.get('etag') ?? '*' },
+    ...lossOf(`The service account ${name}`, removedNames(roles, role_ids)),
+  };
+}
 
 export const declaration: CommandGroup = {
   commands: {
@@ -105,9 +124,9 @@ export const declaration: CommandGroup = {
       options: [
         ...describing,
         { flags: '--active <yes|no>', help: 'Whether its keys are accepted.', choices: ['yes', 'no'] },
-        { ...roleOption, help: 'Replaces all roles, by name or id. Repeatable.' },
+        { ...roleOption, help: 'Replaces all roles, by name or id. Repeatable. Asks before it removes any.' },
         versionOption,
-        ...changeOptions,
+        ...destructiveOptions,
         ...apiOptions,
       ],
       run: overApi(async (api) => {
@@ -122,10 +141,14 @@ export const declaration: CommandGroup = {
         });
         if (Object.keys(body).length === 0)
           throw new UsageError('no change is given. See `castellan help service-account update`.');
-        const input = { path: { service_account_id: await accountOf(api) }, body, ...ifVersion(call) };
-        const answer = await change(api, 'PUT /api/v1/service-accounts/{service_account_id}', input, {
-          preview: true,
-        });
+        const path = { service_account_id: await accountOf(api) };
+        const { headers, consequences } = await replacedRoles(api, path, body.role_ids);
+        const answer = await change(
+          api,
+          'PUT /api/v1/service-accounts/{service_account_id}',
+          { path, body, headers, ...ifVersion(call) },
+          { preview: true, consequences },
+        );
         report(api, answer, 'Service account changed.');
       }),
     },

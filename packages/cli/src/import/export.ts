@@ -35,7 +35,10 @@ type Write = (text: string) => Promise<void>;
 /** Writes a file of mode 0600 that appears under its name when it is whole. Rejects if that name exists. */
 async function intoFile<T>(path: string, work: (write: Write) => Promise<T>): Promise<T> {
   const part = `${path}.${process.pid}.part`;
-  const file: FileHandle = await open(part, 'wx', 0o600);
+  const file: FileHandle = await open(part, 'wx', 0o600).catch((error: Error) => {
+    // As it is, it would be taken for a fault of a file that DATABASE_URL names.
+    throw new Error(`The export cannot be written to ${path}: ${error.message}.`, { cause: error });
+  });
   try {
     const result = await work((text) => file.appendFile(text));
     await file.sync();

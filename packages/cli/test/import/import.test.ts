@@ -464,6 +464,11 @@ describe('roles and role groups', () => {
 });
 
 describe('export', () => {
+  test('a file that cannot be written is named, and no setting is blamed', async () => {
+    const { error } = await run('export users', { to: join(folder, 'none', 'users.ndjson') });
+    assert.match(error ?? '', /^The export cannot be written to .+users\.ndjson: ENOENT/);
+  });
+
   test('an empty service gets the same groups, roles and users', async () => {
     const empty = await startTestService({ after: (hook) => void hooks.push(hook) });
     const exported = async (kind: string, on: TestService, name: string, more: Values = {}) => {

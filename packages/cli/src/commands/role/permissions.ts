@@ -1,14 +1,15 @@
 // `castellan role permissions …`: the permissions of roles, one role or many.
 import type { Role } from '@castellan/sdk';
-import { change, changeOptions, report } from '../../api/changes.ts';
+import { change, changeOptions, destructiveOptions, isDryRun, report } from '../../api/changes.ts';
 import { type Api, apiOptions, overApi } from '../../api/connection.ts';
 import { permissionIds, roleId } from '../../api/names.ts';
 import { tableOf } from '../../api/output.ts';
 import { eachRow, fromOption, openRows, textIn, textsIn } from '../../api/rows.ts';
-import { replaceSet } from '../../api/sets.ts';
+import { lossOf, replaceSet } from '../../api/sets.ts';
 import { nameArgument } from '../../api/standard.ts';
 import { jsonText } from '../../api/text.ts';
 import { argumentOf, type Command, Failure, listOf, optionOf, UsageError } from '../../command.ts';
+import { confirm } from '../../confirmation.ts';
 
 const role = nameArgument('role');
 const permissions = { name: '<permissions...>', help: 'Names or ids of permissions.' };
@@ -16,22 +17,27 @@ const roleOf = (api: Api) => roleId(api, argumentOf(api.call, 'role'));
 
 type Wanted = (ids: readonly string[], chosen: readonly string[]) => string[];
 
-/** Replaces the permissions of a role by what `wanted` returns. Returns null if nothing was sent. */
+/**
+ * Replaces the permissions of a role by what `wanted` returns. A `set` shows the permissions that are removed, and asks.
+ * Returns null if nothing was sent.
+ */
 function replacePermissions(api: Api, role_id: string, chosen: readonly string[], wanted: Wanted) {
+  let name = '';
   return replaceSet(
     async () => {
       const { result, headers } = await api.client.request('GET /api/v1/roles/{role_id}', {
         path: { role_id },
       });
-      return { ids: result.data.permissions.map(({ id }) => id), etag: headers.get('etag') };
+      name = result.data.name;
+      return { members: result.data.permissions, etag: headers.get('etag') };
     },
     (ids) => wanted(ids, chosen),
-    async (permission_ids, headers) => ({
+    async (permission_ids, headers, removed) => ({
       answer: await change(
         api,
         'POST /api/v1/roles/{role_id}/permissions',
         { path: { role_id }, body: { permission_ids }, headers },
-        { preview: true },
+        { preview: true, ...(wanted === setTo ? lossOf(`The role ${name}`, removed) : {}) },
       ),
     }),
   );
@@ -55,11 +61,16 @@ async function setPermissions(api: Api): Promise<void> {
   }
   if (isNamed)
     throw new UsageError('--from has the role and the permissions of each row: leave out the arguments.');
+  if (!isDryRun(api))
+    await confirm(api.call, [
+      'Each role of the file loses the permissions that its row does not name. --dry-run shows which.',
+    ]);
+  const confirmed = { ...api, call: { ...api.call, values: { ...api.call.values, yes: true } } };
   await eachRow(api.call, openRows(from), async (row) => {
     const name = textIn(row, 'role');
     if (row.permissions === undefined) throw new Failure(1, '"permissions" is missing.');
     const [id, chosen] = [await roleId(api, name), await permissionIds(api, textsIn(row, 'permissions'))];
-    const sent = await replacePermissions(api, id, chosen, setTo);
+    const sent = await replacePermissions(confirmed, id, chosen, setTo);
     return { id, message: sent ? `${name}: ${chosen.length} permissions` : `${name}: nothing to change` };
   });
 }
@@ -100,14 +111,15 @@ export const permissionsOfRoles: Readonly<Record<string, Command>> = {
     ),
   },
   'permissions set': {
-    summary: 'Replace all permissions of one role, or of many with --from.',
+    summary: 'Replace all permissions of one role, or of many with --from. Asks before it removes any.',
     arguments: [
       { ...role, name: '[role]' },
       { ...permissions, name: '[permissions...]' },
     ],
-    options: [fromOption, ...changeOptions, ...apiOptions],
+    options: [fromOption, ...destructiveOptions, ...apiOptions],
     details: [
       'A row of --from has role and permissions (names or ids). A role is replaced as a whole or not at all.',
+      'With --from, it asks once, before the first row: --dry-run shows what each row removes.',
     ],
     run: overApi(setPermissions),
   },

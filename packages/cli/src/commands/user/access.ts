@@ -3,7 +3,7 @@ import { change, changeOptions, destructiveOptions, report } from '../../api/cha
 import { apiOptions, overApi } from '../../api/connection.ts';
 import { roleIds } from '../../api/names.ts';
 import { tableOf } from '../../api/output.ts';
-import { replaceSet } from '../../api/sets.ts';
+import { lossOf, replaceSet } from '../../api/sets.ts';
 import { jsonText } from '../../api/text.ts';
 import { argumentOf, type Command, listOf } from '../../command.ts';
 import { sessionColumns } from '../session.ts';
@@ -11,26 +11,30 @@ import { user, userOf } from './arguments.ts';
 
 const roles = { name: '<roles...>', help: 'Names or ids of roles.' };
 
+/** `asks`: shows the roles that are removed, and asks. */
 const replaceRoles = (
   wanted: (ids: readonly string[], chosen: readonly string[]) => string[],
   done: string,
+  asks = false,
 ) =>
   overApi(async (api) => {
     const [user_id, chosen] = [await userOf(api), await roleIds(api, listOf(api.call, 'roles'))];
+    let email = '';
     const sent = await replaceSet(
       async () => {
         const { result, headers } = await api.client.request('GET /api/v1/users/{user_id}', {
           path: { user_id },
         });
-        return { ids: result.data.roles.map(({ id }) => id), etag: headers.get('etag') };
+        email = result.data.email;
+        return { members: result.data.roles, etag: headers.get('etag') };
       },
       (ids) => wanted(ids, chosen),
-      async (role_ids, headers) => ({
+      async (role_ids, headers, removed) => ({
         answer: await change(
           api,
           'POST /api/v1/users/{user_id}/roles',
           { path: { user_id }, body: { role_ids }, headers },
-          { preview: true },
+          { preview: true, ...(asks ? lossOf(`The user ${email}`, removed) : {}) },
         ),
       }),
     );
@@ -75,10 +79,10 @@ export const access: Readonly<Record<string, Command>> = {
     run: replaceRoles((ids, chosen) => ids.filter((id) => !chosen.includes(id)), 'Roles removed.'),
   },
   'roles set': {
-    summary: 'Replace all roles of a user.',
+    summary: 'Replace all roles of a user. Asks before it removes any.',
     arguments: [user, roles],
-    options: [...changeOptions, ...apiOptions],
-    run: replaceRoles((_, chosen) => [...chosen], 'Roles replaced.'),
+    options: [...destructiveOptions, ...apiOptions],
+    run: replaceRoles((_, chosen) => [...chosen], 'Roles replaced.', true),
   },
   'sessions list': {
     summary: 'List the live sessions of a user.',

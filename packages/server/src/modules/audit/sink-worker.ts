@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type AuditLogEntry, failureActions } from '@castellan/contract/audit';
 import type { Logger } from '../../platform/log.ts';
+import { createOutageLog } from '../../platform/outage-log.ts';
 import { type Sink, SinkError, type SinkRecord } from '../../platform/sinks/sink.ts';
 import type { Db } from '../../schema/database.ts';
 import { deleteQueued, endLease, findQueued, LEASE_SECONDS, takeLease } from './sink-store.ts';
@@ -24,6 +25,8 @@ const STAND_BY_MS = 5_000;
 // Backoff: 1 s, doubled up to 5 min, each shortened by up to a fifth.
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 300_000;
+/** A sink that refuses every other batch gets two lines of the log in this time. */
+const LOG_EVERY_MS = 60_000;
 /** The lease is renewed so often, also while the sink is failing, so that instances do not take turns to ask it. */
 const MAX_PAUSE_MS = (LEASE_SECONDS * 1_000) / 3;
 // Longer than an attempt may take is not needed: an entry that is sent twice has the same id.
@@ -41,6 +44,13 @@ export function createSinkWorker({ db, log, sink }: { db: Db; log: Logger; sink:
   let renewAt = 0;
   let batchSize = MAX_BATCH;
   let isUnreachable = false;
+  const outages = createOutageLog<unknown>(
+    {
+      begin: (err) => log.warn({ err }, 'the audit sink did not accept entries; they wait in the database'),
+      end: () => log.info({}, 'the audit sink accepts entries again'),
+    },
+    LOG_EVERY_MS,
+  );
 
   /** Sends one batch. Returns the milliseconds until the next. */
   async function round(): Promise<number> {
@@ -69,7 +79,7 @@ export function createSinkWorker({ db, log, sink }: { db: Db; log: Logger; sink:
       postpone(error);
       return false;
     }
-    if (failuresInARow > 0) log.info({}, 'the audit sink accepts entries again');
+    outages.succeeded();
     failuresInARow = 0;
     stats.sent += entries.length;
     batchSize = Math.min(MAX_BATCH, batchSize * 2);
@@ -78,8 +88,7 @@ export function createSinkWorker({ db, log, sink }: { db: Db; log: Logger; sink:
 
   function postpone(error: unknown): void {
     stats.failures += 1;
-    if (failuresInARow === 0)
-      log.warn({ err: error }, 'the audit sink did not accept entries; they wait in the database');
+    outages.failed(error);
     failuresInARow += 1;
     const isTooLarge = error instanceof SinkError && error.isTooLarge && batchSize > 1;
     if (isTooLarge) batchSize = Math.ceil(batchSize / 2);

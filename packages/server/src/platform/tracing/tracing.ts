@@ -27,6 +27,7 @@ import {
 import { type ActiveTrace, currentTrace, within } from '../current-trace.ts';
 import type { StatementWatch } from '../db/watched-statements.ts';
 import type { Logger } from '../log.ts';
+import { createOutageLog } from '../outage-log.ts';
 import { errorCode } from '../unknown-values.ts';
 import type { TracingSettings } from './settings.ts';
 
@@ -57,6 +58,7 @@ export type Tracing = {
 const MAX_QUEUE = 2_048;
 const EXPORT_TIMEOUT_MS = 10_000;
 const STOP_TIMEOUT_MS = 2_000;
+const LOG_EVERY_MS = 60_000;
 const NO_ROUTE = 'no route';
 
 export function createTracing(settings: TracingSettings, log: Logger): Tracing {
@@ -180,20 +182,24 @@ function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
   return prefix === undefined ? root : new ParentBasedSampler({ root });
 }
 
-/** Logs the first of the failures in a row. Neither the exporter nor the queue would tell anybody. */
+/** Logs outages of the collector. Neither the exporter nor the queue would tell anybody. */
 function warning(exporter: SpanExporter, log: Logger): SpanExporter {
-  let isFailing = false;
+  const outages = createOutageLog<Error | undefined>(
+    {
+      begin: (error) =>
+        log.warn(
+          { err: withoutAnswer(error) },
+          'traces cannot be sent; they are dropped until the collector answers',
+        ),
+      end: () => log.info({}, 'traces are sent again'),
+    },
+    LOG_EVERY_MS,
+  );
   return {
     export(spans, resultCallback) {
       exporter.export(spans, (result) => {
-        const failed = result.code !== ExportResultCode.SUCCESS;
-        if (failed && !isFailing)
-          log.warn(
-            { err: withoutAnswer(result.error) },
-            'traces cannot be sent; they are dropped until the collector answers',
-          );
-        if (!failed && isFailing) log.info({}, 'traces are sent again');
-        isFailing = failed;
+        if (result.code === ExportResultCode.SUCCESS) outages.succeeded();
+        else outages.failed(result.error);
         resultCallback(result);
       });
     },
