@@ -51,7 +51,7 @@ export function Sessions(): ReactElement {
     <>
       <PageHeader
         title={t.sessions.title}
-        note={kept ? t.sessions.count(total) : undefined}
+        note={kept ? t.sessions.count(total) : null}
         actions={
           isFiltered &&
           total > 0 && (
