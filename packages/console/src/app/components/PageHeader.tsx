@@ -3,7 +3,12 @@ import type { ReactElement, ReactNode } from 'react';
 import { useEffect, useRef } from 'react';
 import { pageSettings } from '../../common/page-settings.ts';
 
-type Props = { title: string; note?: ReactNode; actions?: ReactNode };
+type Props = {
+  title: string;
+  /** Beside the title. Null as long as it is not known: it gets its place from the start. */
+  note?: ReactNode;
+  actions?: ReactNode;
+};
 
 /** Takes the focus when the page opens, so that screen readers read where one is, and names the browser's tab. */
 export function PageHeader({ title, note, actions }: Props): ReactElement {
@@ -15,7 +20,7 @@ export function PageHeader({ title, note, actions }: Props): ReactElement {
   }, [title]);
   return (
     <div className="page-header">
-      <div className="page-title">
+      <div className="page-title" data-note={note !== undefined || undefined}>
         <h1 ref={heading} tabIndex={-1}>
           {title}
         </h1>

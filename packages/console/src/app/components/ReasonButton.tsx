@@ -7,6 +7,7 @@ type Props = {
   reason: string | null;
   onClick: () => void;
   variant?: string;
+  color?: string;
   leftSection?: ReactNode;
   children: ReactNode;
 };

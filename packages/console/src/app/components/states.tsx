@@ -1,9 +1,9 @@
 // What a page shows instead of its content: an error, a missing permission, nothing yet, no match.
 import { Alert, Button, CopyButton } from '@mantine/core';
 import { IconAlertTriangle, IconLock, IconSearchOff } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import type { ReactElement, ReactNode } from 'react';
-import { readAgain, reading } from '../data/api.ts';
+import { readAgain } from '../data/api.ts';
+import { useRolesWith } from '../data/catalogue.ts';
 import { type Failure, failureOf } from '../data/errors.ts';
 import { nameOf, useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
@@ -112,13 +112,4 @@ export function Forbidden({ permission, page }: { permission: string; page: stri
       />
     </>
   );
-}
-
-/** Returns the names of the roles that hold the permission, as far as the person may know them. */
-function useRolesWith(permission: string): string[] {
-  const { can } = useMe();
-  const roles = useQuery({ ...reading('GET /api/v1/roles/list', {}), enabled: can('role.read') });
-  return (roles.data?.data ?? [])
-    .filter((role) => role.permissions.some(({ name }) => name === permission))
-    .map(({ name }) => name);
 }

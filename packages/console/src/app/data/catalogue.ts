@@ -2,8 +2,10 @@
 // It must not be used where a list of pages is enough.
 import type { Permission, PermissionGroup, Role, RoleGroup, SummarizedRole } from '@castellan/sdk';
 import { type UseQueryOptions, useQuery } from '@tanstack/react-query';
-import { callInQuery, reading } from './api.ts';
-import { useCan } from './me.tsx';
+import { useMemo } from 'react';
+import { callInQuery, reading, readingVersioned } from './api.ts';
+import { isCode } from './errors.ts';
+import { useCan, useMe } from './me.tsx';
 
 const MOST_PER_PAGE = 100;
 
@@ -55,6 +57,35 @@ export const allRoleNames: UseQueryOptions<SummarizedRole[]> = {
     allPages((page) => callInQuery(context, 'GET /api/v1/roles/summaries', { query: page })),
 };
 
+/** Returns the number in an ETag. */
+const versionIn = (etag: string | null): number => Number(etag?.replaceAll(/\D/g, '') ?? 0);
+
+/** Reads one role. `role` is undefined until it is read, and the same object until it changes. */
+export function useFullRole(id: string) {
+  const query = useQuery(readingVersioned('GET /api/v1/roles/{role_id}', { path: { role_id: id } }));
+  const role = useMemo(
+    (): FullRole | undefined =>
+      query.data && { ...fullRole(query.data.result.data), version: versionIn(query.data.etag) },
+    [query.data],
+  );
+  return { role, query, isMissing: isCode(query.error, 'role_not_found', 'validation_failed') };
+}
+
+/** Returns the names of the roles that hold the permission, as far as the person may know them. */
+export function useRolesWith(permission: string): string[] {
+  const { can } = useMe();
+  const mayRead = can('role.read');
+  const mayList = mayRead && can('permission.read');
+  const permissions = useQuery({ ...allPermissions(), enabled: mayList });
+  const roles = useQuery({ ...allRoles, enabled: mayList });
+  const full = useQuery({ ...fullRoles, enabled: mayRead && !mayList });
+  const found = permissions.data?.find(({ name }) => name === permission);
+  const holding = found
+    ? (roles.data ?? []).filter(({ permission_ids }) => permission_ids.includes(found.id))
+    : (full.data ?? []).filter(({ permissions }) => permissions.some(({ name }) => name === permission));
+  return holding.map(({ name }) => name);
+}
+
 /** For those who must name permissions that they may not list. Many times larger than `allRoles`. */
 export const fullRoles = {
   ...reading('GET /api/v1/roles/list', { query: { include: 'holders' } }),
@@ -81,9 +112,15 @@ export const allRoleGroups: UseQueryOptions<RoleGroup[]> = {
   queryFn: (context) => allPages((page) => callInQuery(context, 'GET /api/v1/role-groups', { query: page })),
 };
 
-/** Returns the path of every role group from its root, by id; empty for people who may not read role groups. */
-export function useRoleGroupPaths(): ReadonlyMap<string, readonly string[]> {
+export type RoleGroupPaths = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Returns the path of every role group from its root, by id; undefined while they are read, and empty for people who may
+ * not read them.
+ */
+export function useRoleGroupPaths(): RoleGroupPaths | undefined {
   const groups = useQuery({ ...allRoleGroups, enabled: useCan('role_group.read') });
+  if (groups.isLoading) return undefined;
   const paths = new Map<string, readonly string[]>();
   const walk = (nodes: readonly RoleGroup[], above: readonly string[]): void => {
     for (const { id, name, children } of nodes) {

@@ -42,6 +42,8 @@ export const sessions = {
   networkCount: (count: number) => (count === 1 ? 'session' : 'sessions'),
   endMatching: (count: number) =>
     plural(count, { one: 'End # matching session', other: 'End all # matching sessions' }),
+  endAllMatching: 'End all matching sessions',
+  tooManyMatch: 'More sessions match than one request can end. Narrow the filters.',
   askMatching: (count: number) => plural(count, { one: 'End # session?', other: 'End # sessions?' }),
   explainMatching:
     'All sessions that match the filters end at once, your own included. One request ends at most 10,000 sessions of at most 1,000 users, or none.',

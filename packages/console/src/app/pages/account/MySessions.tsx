@@ -63,7 +63,7 @@ export function MySessions({ titleId }: { titleId: string }): ReactElement {
           </Button>
         )}
       </div>
-      <p className="muted">{sessions && others === 0 ? texts.onlyThis : texts.text}</p>
+      {sessions && <p className="muted">{others === 0 ? texts.onlyThis : texts.text}</p>}
       {query.error && <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />}
       {one.error && <ErrorAlert error={one.error} />}
       {sessions ? (

@@ -19,17 +19,17 @@ type Names = Pick<User, 'first_name' | 'last_name'>;
 const namesOf = ({ first_name, last_name }: Names): Names => ({ first_name, last_name });
 
 export function Profile(): ReactElement {
+  const { user } = useMe();
   const query = useQuery(readingVersioned('GET /api/v1/users/me', { query: { permissions: 'builtin' } }));
   if (query.error && !query.data)
     return <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />;
-  if (!query.data)
-    return (
-      <div className="skeletons" role="status" aria-busy="true" aria-label={t.common.list.loading}>
-        <i />
-        <i />
-      </div>
-    );
-  return <ProfileForm user={query.data.result.data} etag={query.data.etag} />;
+  // The record with its version is under way. What is known of it has the same height.
+  const isWaiting = !query.data;
+  return (
+    <div className="account-profile" inert={isWaiting} aria-busy={isWaiting}>
+      <ProfileForm user={query.data?.result.data ?? user} etag={query.data?.etag ?? null} />
+    </div>
+  );
 }
 
 function ProfileForm({ user, etag }: { user: User; etag: string | null }): ReactElement {

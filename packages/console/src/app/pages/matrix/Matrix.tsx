@@ -79,7 +79,11 @@ export function Matrix(): ReactElement {
         title={t.matrix.title}
         note={
           <>
-            {!isLoading && t.matrix.size(columns.length, permissions.length)}
+            {isLoading ? (
+              <span className="waiting">{t.matrix.size(USUAL_ROLES, USUAL_PERMISSIONS)}</span>
+            ) : (
+              t.matrix.size(columns.length, permissions.length)
+            )}
             {missing && <span className="badge"> {t.common.forbidden.readOnly}</span>}
           </>
         }
@@ -173,6 +177,9 @@ export function Matrix(): ReactElement {
 }
 
 const SKELETON_ROWS = 14;
+/** The numbers in the heading, invisible until they are known, take as many lines as these. */
+const USUAL_ROLES = 20;
+const USUAL_PERMISSIONS = 100;
 
 function MatrixSkeleton(): ReactElement {
   return (

@@ -10,8 +10,13 @@ import { t } from '../../text.ts';
 
 const DAYS = 30;
 
+export const activityQuery = reading('GET /api/v1/dashboard/activity', { query: { days: DAYS } });
+
+/** A day without events: the chart of it is as tall as any other. */
+const noDay = { day: new Date().toISOString().slice(0, 10), sign_ins: 0, refusals: 0, registrations: 0 };
+
 export function Activity(): ReactElement {
-  const activity = useQuery(reading('GET /api/v1/dashboard/activity', { query: { days: DAYS } }));
+  const activity = useQuery(activityQuery);
   const mayOpenAudit = useCan('audit_log.read');
   return (
     <section className="panel" aria-busy={activity.isPending}>
@@ -25,6 +30,11 @@ export function Activity(): ReactElement {
       </div>
       {activity.error && <ErrorAlert error={activity.error} onRetry={() => void activity.refetch()} />}
       {activity.data && <TrendChart days={activity.data.data} />}
+      {activity.isPending && (
+        <div className="trend-waiting">
+          <TrendChart days={[noDay]} />
+        </div>
+      )}
     </section>
   );
 }

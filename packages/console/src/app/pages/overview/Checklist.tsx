@@ -1,9 +1,9 @@
-// The first steps on an empty service. Whether a step is done is read from the service, not remembered here.
+// The first steps on an empty service. Whether a step is done is read from the service. Only that all are done is remembered.
 import { CloseButton } from '@mantine/core';
 import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactElement, useState } from 'react';
+import { type ReactElement, useEffect, useState } from 'react';
 import { readPreference, writePreference } from '../../../common/preferences.ts';
 import { reading } from '../../data/api.ts';
 import { allRoleNames } from '../../data/catalogue.ts';
@@ -13,34 +13,56 @@ import { t } from '../../text.ts';
 const PREFERENCE = 'checklist';
 const DISMISSED = 'dismissed';
 
-/** Shows nothing once there are roles, permissions and people, or when it was dismissed in this browser. */
-export function Checklist({ users }: { users: number }): ReactElement | null {
+export type FirstSteps = Readonly<Record<'password' | 'permissions' | 'role', boolean>>;
+
+/**
+ * Returns which steps are done; undefined while they are read. Null for people who cannot do them, once there is nothing
+ * left to do, and when the list was dismissed in this browser.
+ */
+export function useFirstSteps(isAdministrator: boolean): FirstSteps | null | undefined {
   const { user, can } = useMe();
-  const [isDismissed, setDismissed] = useState(() => readPreference(PREFERENCE) === DISMISSED);
+  const [isOver] = useState(() => readPreference(PREFERENCE) !== null);
+  const enabled =
+    isAdministrator && !isOver && ['audit_log.read', 'role.read', 'permission.read'].every((one) => can(one));
   const changes = useQuery({
     ...reading('GET /api/v1/audit-logs', {
       query: { action: ['password_changed'], actor_id: user.id, size: 1 },
     }),
-    enabled: !isDismissed && can('audit_log.read'),
+    enabled,
   });
-  const roles = useQuery({
-    ...allRoleNames,
-    enabled: !isDismissed && can('role.read'),
-  });
+  const roles = useQuery({ ...allRoleNames, enabled });
   const permissions = useQuery({
     ...reading('GET /api/v1/permissions', { query: { is_builtin: false, size: 1 } }),
-    enabled: !isDismissed && can('permission.read'),
+    enabled,
   });
-  const isKnown = changes.data && roles.data && permissions.data;
-  if (isDismissed || !isKnown) return null;
-  const steps = [
-    { name: 'password', to: '/account', isDone: changes.data.data.length > 0 },
-    { name: 'permissions', to: '/permissions', isDone: permissions.data.pagination.total > 0 },
+  if (!enabled) return null;
+  if (![changes, roles, permissions].every(({ isFetched }) => isFetched)) return undefined;
+  if (!changes.data || !roles.data || !permissions.data) return null;
+  return {
+    password: changes.data.data.length > 0,
+    permissions: permissions.data.pagination.total > 0,
     // The roles of a new service were created by nobody.
-    { name: 'role', to: '/roles', isDone: roles.data.some((role) => role.created_by_id !== null) },
+    role: roles.data.some((role) => role.created_by_id !== null),
+  };
+}
+
+type Props = { steps: FirstSteps; users: number };
+
+/** Shows nothing once there are roles, permissions and people. */
+export function Checklist({ steps: done, users }: Props): ReactElement | null {
+  const [isDismissed, setDismissed] = useState(false);
+  const steps = [
+    { name: 'password', to: '/account', isDone: done.password },
+    { name: 'permissions', to: '/permissions', isDone: done.permissions },
+    { name: 'role', to: '/roles', isDone: done.role },
     { name: 'people', to: '/users/new', isDone: users > 1 },
   ] as const;
-  if (steps.every(({ name, isDone }) => isDone || name === 'password')) return null;
+  const isOver = steps.every(({ name, isDone }) => isDone || name === 'password');
+  // From then on, nobody waits for what only the steps need.
+  useEffect(() => {
+    if (isOver) writePreference(PREFERENCE, DISMISSED);
+  }, [isOver]);
+  if (isDismissed || isOver) return null;
   const dismiss = (): void => {
     writePreference(PREFERENCE, DISMISSED);
     setDismissed(true);

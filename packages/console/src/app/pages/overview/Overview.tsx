@@ -9,32 +9,53 @@ import { ErrorAlert } from '../../components/states.tsx';
 import { reading } from '../../data/api.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { Activity } from './Activity.tsx';
+import { Activity, activityQuery } from './Activity.tsx';
 import { Attention } from './Attention.tsx';
-import { Checklist } from './Checklist.tsx';
+import { Checklist, type FirstSteps, useFirstSteps } from './Checklist.tsx';
 import { Counters } from './Counters.tsx';
 import { GroupTree } from './GroupTree.tsx';
 import { Networks } from './Networks.tsx';
 import './overview.css';
 import { RecentSignIns } from './RecentSignIns.tsx';
 
+/** The system role whose holders, like superusers, get the whole dashboard. */
+const ADMINISTRATORS = 'Admin';
+
 export function Overview(): ReactElement {
   const { user, can } = useMe();
+  const isAdministrator = user.is_superuser || user.roles.some(({ name }) => name === ADMINISTRATORS);
+  // All at once: a part that came later would push away what people already read.
   const dashboard = useQuery(reading('GET /api/v1/dashboard', {}));
-  const data = dashboard.data?.data;
+  const attention = useQuery({ ...reading('GET /api/v1/dashboard/attention', {}), enabled: isAdministrator });
+  useQuery({ ...activityQuery, enabled: isAdministrator });
+  const firstSteps = useFirstSteps(isAdministrator);
+  const isReading = (isAdministrator && !attention.isFetched) || firstSteps === undefined;
+  const data = isReading ? undefined : dashboard.data?.data;
   return (
     <>
       <PageHeader title={t.overview.title} note={<span data-raw>{nameOf(user)}</span>} />
       {dashboard.error && <ErrorAlert error={dashboard.error} onRetry={() => void dashboard.refetch()} />}
       {!data && !dashboard.error && (
-        <div className="skeletons counters" role="status" aria-busy="true" aria-label={t.common.list.loading}>
-          <i />
-          <i />
-          <i />
+        <div role="status" aria-busy="true" aria-label={t.common.list.loading}>
+          <div className="skeletons counters">
+            <i />
+            <i />
+            <i />
+            <i />
+            <i />
+          </div>
+          <div className="skeletons overview-waiting">
+            <i />
+            <i />
+          </div>
         </div>
       )}
       {data &&
-        (data.recent_logins === null ? <ForEveryone data={data} /> : <ForAdministrators data={data} />)}
+        (data.recent_logins === null ? (
+          <ForEveryone data={data} />
+        ) : (
+          <ForAdministrators data={data} firstSteps={firstSteps ?? null} />
+        ))}
       {data && (can('session.read') || can('role_group.read')) && (
         <div className="overview-pair">
           {can('session.read') && <Networks />}
@@ -67,10 +88,12 @@ function ForEveryone({ data }: { data: Dashboard }): ReactElement {
   );
 }
 
-function ForAdministrators({ data }: { data: Dashboard }): ReactElement {
+type AdministratorsProps = { data: Dashboard; firstSteps: FirstSteps | null };
+
+function ForAdministrators({ data, firstSteps }: AdministratorsProps): ReactElement {
   return (
     <>
-      <Checklist users={data.stats.total_users} />
+      {firstSteps && <Checklist steps={firstSteps} users={data.stats.total_users} />}
       <Counters stats={data.stats} />
       <Attention users={data.stats.total_users} />
       <div className="overview-pair overview-wide">

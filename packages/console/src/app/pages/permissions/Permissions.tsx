@@ -22,6 +22,9 @@ const PermissionPane = lazy(() =>
   import('./PermissionPane.tsx').then((module) => ({ default: module.PermissionPane })),
 );
 
+/** So that the tree fills its place on a phone, too. */
+const skeletonRows = ['a', 'b', 'c', 'd', 'e'];
+
 export function Permissions(): ReactElement {
   const { can } = useMe();
   const navigate = route.useNavigate();
@@ -31,12 +34,12 @@ export function Permissions(): ReactElement {
   const list = usePermissionList();
   const createReason = can('permission.create') ? null : t.common.forbidden.reason('permission.create');
   const open = list.all?.find(({ id }) => id === search.permission);
-  const mayGroup = groups.data !== undefined;
+  const hasTree = groups.data !== undefined || groups.isLoading;
   return (
     <>
       <PageHeader
         title={t.permissions.title}
-        note={list.all && t.permissions.count(list.all.length)}
+        note={list.all ? t.permissions.count(list.all.length) : null}
         actions={
           <ReasonButton
             leftSection={<IconPlus size={16} aria-hidden />}
@@ -48,8 +51,17 @@ export function Permissions(): ReactElement {
         }
       />
       {groups.error && <ErrorAlert error={groups.error} onRetry={() => void groups.refetch()} />}
-      <div className={mayGroup ? 'groups-layout permissions-layout' : undefined}>
+      <div className={hasTree ? 'groups-layout permissions-layout' : undefined}>
         {groups.data && <GroupTree groups={groups.data} />}
+        {groups.isLoading && (
+          <div className="tree-panel">
+            <div className="skeletons" role="status" aria-busy="true" aria-label={t.permissions.groups}>
+              {skeletonRows.map((key) => (
+                <i key={key} />
+              ))}
+            </div>
+          </div>
+        )}
         <PermissionList
           list={list}
           groups={groups.data ?? []}

@@ -65,7 +65,7 @@ export function Reference(): ReactElement {
           <i />
         </div>
       )}
-      <div className="reference" ref={box} lang="en" dir="ltr" />
+      <div className="reference" data-state={state} ref={box} lang="en" dir="ltr" />
     </>
   );
 }

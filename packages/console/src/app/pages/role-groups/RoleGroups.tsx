@@ -62,7 +62,7 @@ export function RoleGroups(): ReactElement {
     <>
       <PageHeader
         title={t.roleGroups.title}
-        note={groups.data && t.roleGroups.count(count)}
+        note={groups.data ? t.roleGroups.count(count) : null}
         actions={
           <ReasonButton
             leftSection={<IconPlus size={16} aria-hidden />}

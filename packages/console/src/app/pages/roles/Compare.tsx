@@ -1,27 +1,26 @@
 // Two roles side by side: what only one of them has. Cells are copied across and saved like those of the matrix.
 import { Button, SegmentedControl } from '@mantine/core';
 import { IconArrowLeft } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
 import { formatNumber } from '../../../common/format.ts';
 import { UnsavedChanges } from '../../components/role-changes/review.tsx';
 import { type RoleChanges, useRoleChanges } from '../../components/role-changes/use-role-changes.ts';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
-import { type CountedRole, fullRoles } from '../../data/catalogue.ts';
+import { Skeletons } from '../../components/table/Skeletons.tsx';
+import { type CountedRole, useFullRole } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
 const route = getRouteApi('/roles');
+const SKELETON_ROWS = 8;
 
 export function Compare({ one, other }: { one: string; other: string }): ReactElement | null {
   const { can } = useMe();
   const navigate = route.useNavigate();
-  const all = useQuery(fullRoles);
-  const pair = useMemo(
-    () => [one, other].flatMap((id) => all.data?.find((role) => role.id === id) ?? []),
-    [all.data, one, other],
-  );
+  const reads = [useFullRole(one), useFullRole(other)];
+  const [a, b] = reads.map(({ role }) => role);
+  const pair = useMemo(() => (a && b ? [a, b] : []), [a, b]);
   const permissions = useMemo(
     () =>
       [
@@ -43,10 +42,11 @@ export function Compare({ one, other }: { one: string; other: string }): ReactEl
       {t.roles.page.breadcrumb}
     </Button>
   );
-  if (all.error) return <ErrorAlert error={all.error} onRetry={() => void all.refetch()} />;
-  if (!all.data) return null;
-  if (!first || !second || first.id === second.id)
+  if (one === other || reads.some(({ isMissing }) => isMissing))
     return <Empty title={t.roles.compare.missing} action={back} />;
+  const failed = reads.find(({ role, query }) => query.error && !role)?.query;
+  if (failed) return <ErrorAlert error={failed.error} onRetry={() => void failed.refetch()} />;
+  if (!first || !second) return <Skeletons label={t.roles.compare.paneLabel} count={SKELETON_ROWS} />;
   const missing = ['access.change', 'role.update'].find((name) => !can(name)) ?? null;
   return (
     <section className="compare" aria-label={t.roles.compare.paneLabel}>

@@ -63,7 +63,7 @@ export function EditRoleDialog({ role, onClose }: { role: CountedRole; onClose: 
     group: t.roles.group,
   };
   const textOf = (name: keyof Fields, value: string): string =>
-    name === 'group' ? (paths.get(value)?.join(' / ') ?? t.roles.noGroup) : value;
+    name === 'group' ? (paths?.get(value)?.join(' / ') ?? t.roles.noGroup) : value;
   if (theirs) {
     const names = ['name', 'description', 'group'] as const;
     const differing = names.filter(
@@ -131,7 +131,7 @@ export function EditRoleDialog({ role, onClose }: { role: CountedRole; onClose: 
           error={fieldError(saving.error, 'description')}
           onChange={(event) => setFields({ ...fields, description: event.currentTarget.value })}
         />
-        {paths.size > 0 && (
+        {paths && paths.size > 0 && (
           <GroupSelect
             paths={paths}
             value={fields.group}

@@ -5,7 +5,7 @@ import { type ReactElement, useState } from 'react';
 import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { call, useWrite } from '../../data/api.ts';
-import { type CountedRole, useRoleGroupPaths } from '../../data/catalogue.ts';
+import { type CountedRole, type RoleGroupPaths, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
 import { t } from '../../text.ts';
 
@@ -70,14 +70,14 @@ export function RoleDialog({ original, onCreated, onClose }: Props): ReactElemen
           error={fieldError(creation.error, 'description')}
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
-        {paths.size > 0 && <GroupSelect paths={paths} value={group} onChange={setGroup} />}
+        {paths && paths.size > 0 && <GroupSelect paths={paths} value={group} onChange={setGroup} />}
       </Form>
     </Modal>
   );
 }
 
 type GroupSelectProps = {
-  paths: ReadonlyMap<string, readonly string[]>;
+  paths: RoleGroupPaths;
   value: string;
   onChange: (id: string) => void;
 };

@@ -10,7 +10,7 @@ import { Pager } from '../../components/Pager.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { keepingRows, reading } from '../../data/api.ts';
-import { type CountedRole, countedRoles } from '../../data/catalogue.ts';
+import { type CountedRole, countedRoles, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { preferredSize } from '../../page-size.ts';
 import { t } from '../../text.ts';
@@ -44,8 +44,14 @@ export function RoleList({ onDialog, mayCreate }: Props): ReactElement {
       void navigate({ search: (now) => ({ ...now, q: text || undefined, page: undefined }), replace: true }),
   );
   const [selection, setSelection] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => list.data && countedRoles(list.data.data), [list.data]);
-  const { title, columns } = useRoleColumns(rows);
+  const paths = useRoleGroupPaths();
+  // A path may take two lines, so the rows wait for it.
+  const hasPaths = paths !== undefined;
+  const rows = useMemo(
+    () => (hasPaths ? list.data && countedRoles(list.data.data) : undefined),
+    [list.data, hasPaths],
+  );
+  const { title, columns } = useRoleColumns(rows, paths);
   const isFiltered = q !== '' || holders !== undefined || permissions !== undefined;
   const clear = (): void => void navigate({ search: {}, replace: true });
   const chosen = [...selection];
@@ -135,7 +141,7 @@ export function RoleList({ onDialog, mayCreate }: Props): ReactElement {
           isStale={list.isPlaceholderData}
         />
       )}
-      {list.data && list.data.pagination.total > 0 && (
+      {rows && list.data && list.data.pagination.total > 0 && (
         <Pager
           page={page}
           size={size}

@@ -2,17 +2,14 @@
 import type { Role } from '@castellan/sdk';
 import { Tabs } from '@mantine/core';
 import { IconArrowLeft, IconCopy, IconPencil, IconShieldOff, IconTrash } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { lazy, type ReactElement, type ReactNode, Suspense, useMemo, useState } from 'react';
+import { lazy, type ReactElement, type ReactNode, Suspense, useState } from 'react';
 import { Tag } from '../../components/badges.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
 import { Day } from '../../components/time.tsx';
-import { readingVersioned } from '../../data/api.ts';
-import { type FullRole, fullRole, useRoleGroupPaths } from '../../data/catalogue.ts';
-import { isCode } from '../../data/errors.ts';
+import { type FullRole, type RoleGroupPaths, useFullRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
@@ -29,28 +26,21 @@ const AuditTimeline = lazy(() =>
 const HoldersTab = lazy(() => import('./HoldersTab.tsx').then((module) => ({ default: module.HoldersTab })));
 const tabs = ['permissions', 'users', 'activity'] as const;
 
-/** Returns the number in an ETag. */
-const versionIn = (etag: string | null): number => Number(etag?.replaceAll(/\D/g, '') ?? 0);
-
 export function RolePage(): ReactElement {
   const { id } = route.useParams();
-  const read = useQuery(readingVersioned('GET /api/v1/roles/{role_id}', { path: { role_id: id } }));
-  const role = useMemo(
-    (): FullRole | null =>
-      read.data ? { ...fullRole(read.data.result.data), version: versionIn(read.data.etag) } : null,
-    [read.data],
-  );
+  const { role, query: read, isMissing } = useFullRole(id);
+  const paths = useRoleGroupPaths();
   const back = (
     <Link to="/roles" className="back-link">
       <IconArrowLeft size={15} aria-hidden className="mirrored" /> {t.roles.page.breadcrumb}
     </Link>
   );
-  if (role) return <Loaded key={role.id} role={role} back={back} />;
+  if (role && paths) return <Loaded key={role.id} role={role} paths={paths} back={back} />;
   return (
     <>
       {back}
       <PageHeader title={t.roles.title} />
-      {isCode(read.error, 'role_not_found', 'validation_failed') ? (
+      {isMissing ? (
         <Empty
           icon={<IconShieldOff size={32} aria-hidden />}
           title={t.roles.page.missing}
@@ -59,7 +49,7 @@ export function RolePage(): ReactElement {
       ) : (
         read.error && <ErrorAlert error={read.error} onRetry={() => void read.refetch()} />
       )}
-      {read.isPending && (
+      {(read.isPending || role) && (
         <div className="table-card skeletons" role="status" aria-label={t.common.list.loading}>
           <i />
           <i />
@@ -70,11 +60,12 @@ export function RolePage(): ReactElement {
   );
 }
 
-function Loaded({ role, back }: { role: FullRole; back: ReactNode }): ReactElement {
+type LoadedProps = { role: FullRole; paths: RoleGroupPaths; back: ReactNode };
+
+function Loaded({ role, paths, back }: LoadedProps): ReactElement {
   const navigate = route.useNavigate();
   const { tab = 'permissions' } = route.useSearch();
   const { can } = useMe();
-  const paths = useRoleGroupPaths();
   const [dialog, setDialog] = useState<'edit' | 'clone' | 'delete' | null>(null);
   const close = (): void => setDialog(null);
   const path = role.role_group_id && paths.get(role.role_group_id);
@@ -83,7 +74,7 @@ function Loaded({ role, back }: { role: FullRole; back: ReactNode }): ReactEleme
       {back}
       <PageHeader
         title={role.name}
-        note={role.is_system && <Tag>{t.common.status.system}</Tag>}
+        note={role.is_system ? <Tag>{t.common.status.system}</Tag> : undefined}
         actions={<Actions role={role} onOpen={setDialog} />}
       />
       <p className="role-facts muted">

@@ -4,19 +4,21 @@ import { useMemo } from 'react';
 import { formatNumber } from '../../../common/format.ts';
 import { Tag } from '../../components/badges.tsx';
 import type { Column } from '../../components/DataTable.tsx';
-import { allRoles, type CountedRole, useRoleGroupPaths } from '../../data/catalogue.ts';
+import { allRoles, type CountedRole, type RoleGroupPaths } from '../../data/catalogue.ts';
 import { t } from '../../text.ts';
 import { sameSets } from './duplicates.ts';
 
-export function useRoleColumns(rows: readonly CountedRole[] | undefined): {
+export function useRoleColumns(
+  rows: readonly CountedRole[] | undefined,
+  paths: RoleGroupPaths | undefined,
+): {
   title: Column<CountedRole>;
   columns: Column<CountedRole>[];
 } {
-  const paths = useRoleGroupPaths();
   // Not needed for the list itself: it says later which roles are alike.
   const all = useQuery({ ...allRoles, enabled: rows !== undefined });
   const alike = useMemo(() => sameSets(all.data ?? []), [all.data]);
-  const pathsKey = [...paths.values()].join('|');
+  const pathsKey = [...(paths?.values() ?? [])].join('|');
   const title = useMemo(
     (): Column<CountedRole> => ({
       key: 'name',
@@ -44,7 +46,7 @@ export function useRoleColumns(rows: readonly CountedRole[] | undefined): {
         key: 'group',
         header: t.roles.group,
         cell: ({ role_group_id }) => (
-          <span className="muted">{(role_group_id && paths.get(role_group_id)?.join(' / ')) || '–'}</span>
+          <span className="muted">{(role_group_id && paths?.get(role_group_id)?.join(' / ')) || '–'}</span>
         ),
       },
       {

@@ -99,7 +99,7 @@ export function ServiceAccounts(): ReactElement {
     <>
       <PageHeader
         title={t.serviceAccounts.title}
-        note={rows && !q ? formatNumber(total) : undefined}
+        note={rows && !q ? formatNumber(total) : null}
         actions={create}
       />
       {!(isEmpty && !q) && (

@@ -7,6 +7,7 @@ import { type ReactElement, useEffect, useState } from 'react';
 import { formatNumber } from '../../../common/format.ts';
 import { announce } from '../../components/announce.ts';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { SessionList } from '../../components/SessionList.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { call, keepingRows, useKeptRows } from '../../data/api.ts';
@@ -46,23 +47,23 @@ export function Sessions(): ReactElement {
   const reason = mayEnd ? null : t.common.forbidden.reason('session.revoke');
   const isFiltered = hasFilters(search);
   useEffect(() => {
-    if (query.data) announce(t.sessions.count(total));
-  }, [query.data, total]);
+    if (query.data) announce(isAtLeast ? t.common.list.resultsAtLeast(total) : t.sessions.count(total));
+  }, [query.data, total, isAtLeast]);
   return (
     <>
       <PageHeader
         title={t.sessions.title}
-        note={kept && !isAtLeast ? t.sessions.count(total) : undefined}
+        note={kept && !isAtLeast ? t.sessions.count(total) : null}
         actions={
           isFiltered &&
           total > 0 && (
-            <Button
+            <ReasonButton
               color="red"
-              disabled={!mayEnd}
+              reason={reason ?? (isAtLeast ? t.sessions.tooManyMatch : null)}
               onClick={() => setEnding({ kind: 'matching', filter, total })}
             >
-              {t.sessions.endMatching(total)}
-            </Button>
+              {isAtLeast ? t.sessions.endAllMatching : t.sessions.endMatching(total)}
+            </ReasonButton>
           )
         }
       />

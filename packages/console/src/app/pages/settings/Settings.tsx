@@ -42,7 +42,7 @@ export function Settings(): ReactElement {
     <>
       <PageHeader
         title={texts.title}
-        note={query.data && texts.count(shown.length)}
+        note={query.data ? texts.count(shown.length) : null}
         actions={<Tag>{t.common.forbidden.readOnly}</Tag>}
       />
       <p className="muted">{texts.text}</p>
@@ -94,7 +94,7 @@ export function Settings(): ReactElement {
           </section>
         );
       })}
-      <About settings={query.data?.data ?? []} />
+      {!query.isPending && <About settings={query.data?.data ?? []} />}
     </>
   );
 }

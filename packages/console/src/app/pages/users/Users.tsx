@@ -96,7 +96,7 @@ export function Users(): ReactElement {
     <>
       <PageHeader
         title={t.users.title}
-        note={kept && !kept.data.total_is_estimate ? t.users.count(total, hasFilters(search)) : undefined}
+        note={kept && !kept.data.total_is_estimate ? t.users.count(total, hasFilters(search)) : null}
         actions={
           <HeaderActions onExport={() => setDialog('exportAll')} onImport={() => setDialog('import')} />
         }

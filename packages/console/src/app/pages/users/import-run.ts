@@ -8,8 +8,9 @@ import { previewRoles, type useAddRoles, type useListPath } from './data.ts';
 import { type ImportRow, impactOfCreation, judgeRows, type Verdict } from './import.ts';
 import { makePassword } from './password.ts';
 
-/** So many users are looked up at the same time. */
+/** So many users, or roles, are looked up at the same time. */
 const LOOKUPS = 6;
+const MOST_PER_PAGE = 100;
 
 type Lookup = {
   path: ReturnType<typeof useListPath>;
@@ -20,7 +21,7 @@ type Lookup = {
 
 export type Judged = { verdicts: Verdict[]; roles: ReadonlyMap<string, Role> };
 
-/** Returns what would happen to each row, and the roles by id. */
+/** Returns what would happen to each row, and the roles of the users that would be created, by id. */
 export async function judge(rows: readonly ImportRow[], lookup: Lookup): Promise<Judged> {
   const { path, mayReadRoles, signal, onProgress } = lookup;
   const users = new Map<string, ListedUser>();
@@ -34,12 +35,27 @@ export async function judge(rows: readonly ImportRow[], lookup: Lookup): Promise
     );
     for (const user of found.flatMap(({ data }) => data.items)) users.set(user.email, user);
   }
-  const roles = mayReadRoles ? (await call('GET /api/v1/roles/list', { signal })).data : [];
-  const ids = new Map(roles.map(({ id, name }) => [name.toLowerCase(), id]));
-  return {
-    verdicts: judgeRows(rows, users, ids),
-    roles: new Map(roles.map((role) => [role.id, role])),
-  };
+  const ids = new Map<string, string>();
+  if (mayReadRoles)
+    for await (const { items } of client.pages('/api/v1/roles/summaries', {
+      query: { size: MOST_PER_PAGE },
+      signal,
+    }))
+      for (const { id, name } of items) ids.set(name.toLowerCase(), id);
+  const verdicts = judgeRows(rows, users, ids);
+  const given = verdicts.flatMap((verdict) => (verdict.kind === 'create' ? verdict.roleIds : []));
+  return { verdicts, roles: await rolesOf([...new Set(given)], signal) };
+}
+
+/** Returns the roles with their permissions, by id. */
+async function rolesOf(ids: readonly string[], signal: AbortSignal): Promise<Judged['roles']> {
+  const roles = new Map<string, Role>();
+  for (const chunk of chunksOf(ids, LOOKUPS))
+    for (const { data } of await Promise.all(
+      chunk.map((id) => call('GET /api/v1/roles/{role_id}', { path: { role_id: id }, signal })),
+    ))
+      roles.set(data.id, data);
+  return roles;
 }
 
 type Asking = { mayChangeAccess: boolean; signal: AbortSignal; query: PreviewQuery };
