@@ -5,46 +5,21 @@ import { sql } from 'kysely';
 import { isDatabaseUnavailable } from '../../platform/db/failures.ts';
 import { afterCommit, databaseOf, inTransaction } from '../../platform/db/transaction.ts';
 import type { Client } from '../../platform/http/client.ts';
-import { newId } from '../../platform/ids.ts';
 import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 import type { Db, Tx } from '../../schema/database.ts';
+import { type AuditEvent, MAX_TEXT_LENGTH, toEntry } from './entry.ts';
 import { createEventWriter, type EventWriter, type Lane } from './event-writer.ts';
 import { createRepeatCount, type RepeatCount, subjectKey } from './repeat-count.ts';
 import { insertEntries, type NewEntry } from './store.ts';
 
-export type AuditEvent = {
-  action: AuditAction;
-  /** Id of a user or a service account; null when neither is known. */
-  actorId: string | null;
-  /** Default: what the id names now. */
-  actorType?: 'user' | 'service_account';
-  /** Name of a service account. */
-  actorName?: string | null;
-  /** Default: `security_event`. */
-  resourceType?: string;
-  resourceId?: string;
-  /**
-   * The name of the record at that time. Default: the `name` or `email` in `after`, else in `before`; of a user, the
-   * email that the account has when the entry is written.
-   */
-  resourceName?: string;
-  details?: Record<string, unknown>;
-  /**
-   * The record before and after a change; null if it did not or does not exist. Only the fields that differ are kept.
-   */
-  before?: Record<string, unknown> | null;
-  after?: Record<string, unknown> | null;
-};
+export type { AuditEvent } from './entry.ts';
 
 type AuditDeps = { db: Db; log: Logger };
 // `event.details` come from `subjectIn`.
 type LeftOut = { client: Client | null; event: AuditEvent; lane: Lane };
 type AuditLog = { writer: EventWriter; repeats: RepeatCount<LeftOut> };
-
-// Maximum UTF-16 units of a text value, because public forms could otherwise store long texts.
-const MAX_TEXT_LENGTH = 500;
 
 // How long a change waits for the table while it holds row locks. Two instances may wait one after the other.
 const MAX_LOCK_WAIT = '250ms';
@@ -251,48 +226,4 @@ export async function recordChanges(
     await sql`rollback to savepoint audit`.execute(tx);
     if (isLate) writeLater(writer);
   }
-}
-
-function toEntry(client: Client | null, event: AuditEvent) {
-  const details: unknown = JSON.parse(JSON.stringify(detailsOf(client, event), shortened));
-  return {
-    id: newId(),
-    actor_id: event.actorId,
-    actor_type: event.actorType ?? null,
-    actor_name: event.actorName ?? null,
-    action: event.action,
-    resource_type: event.resourceType ?? 'security_event',
-    resource_id: event.resourceId ?? '',
-    resource_name: event.resourceName ?? nameIn(event.after) ?? nameIn(event.before) ?? null,
-    details,
-  };
-}
-
-/** Returns the name of a role, a group or a permission, or the email of a user. */
-const nameIn = (record: AuditEvent['before']): string | undefined =>
-  [record?.name, record?.email].find((value) => typeof value === 'string');
-
-function detailsOf(client: Client | null, event: AuditEvent): Record<string, unknown> {
-  return {
-    ...(client ? { address: client.address, request_id: client.requestId } : {}),
-    ...event.details,
-    ...difference(event.before, event.after),
-  };
-}
-
-// jsonb accepts neither NUL nor lone surrogates.
-const shortened = (_key: string, value: unknown): unknown =>
-  typeof value === 'string'
-    ? value.slice(0, MAX_TEXT_LENGTH).replaceAll('\0', '\uFFFD').toWellFormed()
-    : value;
-
-function difference(before: AuditEvent['before'], after: AuditEvent['after']): Record<string, unknown> {
-  if (before === undefined && after === undefined) return {};
-  if (!before || !after) return { before: before ?? null, after: after ?? null };
-  const changed = Object.keys(after).filter(
-    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
-  );
-  const pick = (record: Record<string, unknown>) =>
-    Object.fromEntries(changed.map((field) => [field, record[field]]));
-  return { before: pick(before), after: pick(after) };
 }
