@@ -6,8 +6,15 @@ import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
 import { authPaths } from './src/common/paths.ts';
 
 /** What a list shows first. Its dialogs, panes and pickers load after it. */
-const list =
-  /console\/src\/app\/(components\/(DataTable|Pager|debounce|time|table\/)|pages\/users\/(columns|data|rules))|@mantine\/core\/esm\/components\/(ActionIcon|NativeSelect|TextInput|Tooltip)\/|Icon(UserOff|UserCheck|UserEdit|Users|Search|Columns3|X|Shield|Trash|LockOpen|DeviceLaptop|ChevronDown|Plus)\.mjs|page-actions|ActionButton|CloseButton|(filter-chips|BulkBar)/;
+const list = new RegExp(
+  [
+    'console/src/app/components/(DataTable|Pager|debounce|time|filter-chips|table/)',
+    'console/src/app/shell/page-actions',
+    'console/src/app/pages/users/(columns|data|rules|ActionButton|BulkBar)',
+    '@mantine/core/esm/components/(ActionIcon|CloseButton|NativeSelect|TextInput|Tooltip)/',
+    'Icon(UserOff|UserCheck|UserEdit|Users|Search|Columns3|X|Shield|Trash|LockOpen|DeviceLaptop|ChevronDown|Plus).mjs',
+  ].join('|'),
+);
 const library = /node_modules\/(@mantine|@tanstack|@tabler|@floating-ui)\//;
 
 const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
