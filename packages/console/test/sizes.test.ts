@@ -69,6 +69,13 @@ test('each page, opened first, loads at most 260 KiB of scripts and 30 KiB of st
   }
 });
 
+test('the list of users shows its first rows without the library parts of dialogs and panes', () => {
+  const loaded = [...app, ...english, ...closureOf(chunkOf('app/pages/users/Users.tsx'))];
+  const widgets = Object.keys(manifest).find((key) => /^_widgets-/.test(key));
+  assert.ok(widgets, 'the build has no chunk "widgets"');
+  assert.ok(!loaded.includes(widgets), loaded.join(', '));
+});
+
 test('no file of a page has more than 25 KiB', () => {
   const large = Object.entries(manifest)
     .filter(([key]) => !app.has(key) && /src\/app\//.test(key))

@@ -156,6 +156,49 @@ test('a role that somebody else gives to another person meanwhile is taken from 
   assert.deepEqual(await holdersOf(role.id), []);
 });
 
+test('a role of more holders than one request changes is deleted in batches, and a stopped run gives it back', async (t) => {
+  const { group, role } = await seed();
+  await site.service.sql(
+    `with holders as (
+       insert into users (id, email, first_name, last_name, password_hash, is_active, verified)
+       select gen_random_uuid(), $2 || n || '@example.com', 'Holder', 'No' || n, null, true, true
+         from generate_series(1, 1200) as n returning id)
+     insert into user_roles (user_id, role_id) select id, $1 from holders`,
+    [role.id, group.name],
+  );
+  const { page } = await openAs(t, site, `/roles/${role.id}`);
+  const { promise: isStopped, resolve: goOn } = Promise.withResolvers<void>();
+  await page.route('**/api/v1/access/changes*', async (route) => {
+    // Previews pass.
+    if (!route.request().url().includes('?')) await isStopped;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: `Delete ${role.name}` });
+  await dialog.getByText('1,201 holders lose it').waitFor();
+  await dialog.getByText(`1,201 lose ${group.name}.read`).waitFor();
+  const confirm = async (): Promise<void> => {
+    await dialog.getByRole('textbox').fill('1201');
+    await dialog.getByRole('button', { name: 'Unassign and delete' }).click();
+  };
+  const firstBatch = page.waitForRequest((request) => request.url().endsWith('/api/v1/access/changes'));
+  await confirm();
+  await firstBatch;
+  await dialog.getByRole('button', { name: 'Stop' }).click();
+  goOn();
+  await dialog.getByText('The role is not deleted. 1,000 holders have lost it.').waitFor();
+  assert.equal((await holdersOf(role.id)).length, 201);
+  await assertAccessible(page);
+  await dialog.getByRole('button', { name: 'Give it back to 1,000 holders' }).click();
+  await page.getByText('1,000 holders have the role again.').waitFor();
+  assert.equal((await holdersOf(role.id)).length, 1_201);
+  await dialog.getByText(`1,201 lose ${group.name}.read`).waitFor();
+  await confirm();
+  await page.waitForURL('**/roles');
+  assert.deepEqual(await holdersOf(role.id), []);
+  assert.equal((await site.service.sql('select from roles where id = $1', [role.id])).length, 0);
+});
+
 test('without the permission to unassign, a deletion says so and asks nothing of the service', async (t) => {
   const { role } = await seed();
   const as = await addPerson(site.service, {

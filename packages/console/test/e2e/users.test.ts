@@ -321,7 +321,7 @@ test('columns are remembered, and the export has them', async (t) => {
   assert.match(text, /grace@example\.com,Grace,'=1\+1,active,,0,/);
 });
 
-test('an import shows what each row does, then does it and reports failures', async (t) => {
+test('an import shows what each row does, then does it, and roles of existing users can be taken back', async (t) => {
   const { page } = await openAs(t, site, '/users');
   await page.getByRole('button', { name: 'CSV' }).click();
   await page.getByRole('menuitem', { name: 'Import CSV' }).click();
@@ -342,14 +342,19 @@ test('an import shows what each row does, then does it and reports failures', as
   assert.deepEqual(await find('new@example.com'), []);
   await dialog(page).getByRole('button', { name: 'Import 2 rows' }).click();
   await dialog(page).getByText('2 rows imported.').waitFor();
-  const held = await service.sql(
-    'select u.email from user_roles r join users u on u.id = r.user_id where r.role_id = $1 order by 1',
-    [editor],
-  );
-  assert.deepEqual(
-    held.map(({ email }) => email),
-    ['grace@example.com', 'new@example.com'],
-  );
+  const editors = async (): Promise<string[]> => {
+    const held = await service.sql<{ email: string }>(
+      'select u.email from user_roles r join users u on u.id = r.user_id where r.role_id = $1 order by 1',
+      [editor],
+    );
+    return held.map(({ email }) => email);
+  };
+  assert.deepEqual(await editors(), ['grace@example.com', 'new@example.com']);
+  await dialog(page).getByRole('button', { name: 'Close' }).last().click();
+  await page.getByText('1 existing user has new roles.').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('The roles of 1 user are as before.').waitFor();
+  assert.deepEqual(await editors(), ['new@example.com'], 'a new user keeps what it was created with');
   await service.sql('delete from user_roles where role_id = $1', [editor]);
 });
 
@@ -368,6 +373,34 @@ test('a broken file is refused with the line, and the mended one can be chosen a
   await cells.first().waitFor();
   assert.equal(await cells.first().innerText(), '4', 'blank lines count');
   await assertAccessible(page, 'the review of an import');
+});
+
+test('names and menus of the rows have room beside long names of roles', async (t) => {
+  const [{ name } = { name: '' }] = await service.sql<{ name: string }>(
+    'select name from roles where id = $1',
+    [editor],
+  );
+  await service.sql(`update roles set name = repeat('Site reliability engineer ', 4) || name where id = $1`, [
+    editor,
+  ]);
+  await service.sql(
+    `insert into user_roles (user_id, role_id) select $1::uuid, id from roles where id = $2 or name in ('Manager', 'User')
+     on conflict do nothing`,
+    [grace.id, editor],
+  );
+  const { page } = await openAs(t, site, `/users?q=${grace.id}`);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const row = rows(page).filter({ hasText: 'Grace Hopper' });
+  const title = await row.locator('td.title').boundingBox();
+  assert.ok((title?.width ?? 0) >= 190, `the name has ${title?.width} pixels`);
+  const isTooWide = await page.evaluate(
+    "(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)(document.querySelector('.table-card'))",
+  );
+  assert.equal(isTooWide, false);
+  await row.getByRole('button', { name: 'Actions for Grace Hopper' }).click();
+  await page.getByRole('menu').waitFor();
+  await service.sql('update roles set name = $2 where id = $1', [editor, name]);
+  await service.sql('delete from user_roles where user_id = $1', [grace.id]);
 });
 
 test('the list and the pane are accessible', async (t) => {

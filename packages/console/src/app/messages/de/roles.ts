@@ -130,8 +130,17 @@ export const roles: Messages['roles'] = {
       }),
     together: 'Alles davon geschieht auf einmal oder gar nicht.',
     unassign: 'Entziehen und löschen',
-    tooMany: (limit) =>
-      `Mehr als ${limit} Benutzer oder Dienste haben diese Rolle. Entziehen Sie sie einigen zuvor auf der Seite Benutzer.`,
+    inBatches: (size) =>
+      `Sie wird ihnen in Schritten von ${size} entzogen, jeder auf einmal oder gar nicht. Dann wird die Rolle gelöscht. Sie können nach jedem Schritt anhalten.`,
+    taking: (done, all) => `${done} von ${all} Inhabern haben die Rolle verloren.`,
+    half: (count) =>
+      plural(count, {
+        one: 'Die Rolle ist nicht gelöscht. # Inhaber hat sie verloren.',
+        other: 'Die Rolle ist nicht gelöscht. # Inhaber haben sie verloren.',
+      }),
+    giveBack: (count) => plural(count, { one: '# Inhaber zurückgeben', other: '# Inhabern zurückgeben' }),
+    givenBack: (count) =>
+      plural(count, { one: '# Inhaber hat die Rolle wieder.', other: '# Inhaber haben die Rolle wieder.' }),
     deleted: (name) => `${name} wurde gelöscht.`,
   },
 };

@@ -319,6 +319,16 @@ export const users: Messages['users'] = {
       ].join(' · '),
     line: 'Zeile',
     verdict: 'Was geschieht',
+    assigned: (count) =>
+      plural(count, {
+        one: '# bestehender Benutzer hat neue Rollen.',
+        other: '# bestehende Benutzer haben neue Rollen.',
+      }),
+    takenBack: (count) =>
+      plural(count, {
+        one: 'Die Rollen von # Benutzer sind wie zuvor.',
+        other: 'Die Rollen von # Benutzern sind wie zuvor.',
+      }),
     run: (count) => plural(count, { one: '# Zeile importieren', other: '# Zeilen importieren' }),
     result: (done, failed) =>
       `${plural(done, { one: '# Zeile importiert.', other: '# Zeilen importiert.' })} ${plural(failed, { one: '# fehlgeschlagen.', other: '# fehlgeschlagen.' })}`,

@@ -119,8 +119,18 @@ export const roles = {
       plural(count, { one: '# permission is removed from it', other: '# permissions are removed from it' }),
     together: 'All of this happens at once, or nothing of it.',
     unassign: 'Unassign and delete',
-    tooMany: (limit: string) =>
-      `More than ${limit} people or services have this role. Remove it from some of them first, on the page Users.`,
+    inBatches: (size: string) =>
+      `They lose it in batches of ${size}, each at once or not at all. Then the role is deleted. You can stop after each batch.`,
+    taking: (done: string, all: string) => `${done} of ${all} holders have lost the role.`,
+    half: (count: number) =>
+      plural(count, {
+        one: 'The role is not deleted. # holder has lost it.',
+        other: 'The role is not deleted. # holders have lost it.',
+      }),
+    giveBack: (count: number) =>
+      plural(count, { one: 'Give it back to # holder', other: 'Give it back to # holders' }),
+    givenBack: (count: number) =>
+      plural(count, { one: '# holder has the role again.', other: '# holders have the role again.' }),
     deleted: (name: string) => `${name} was deleted.`,
   },
 };

@@ -295,6 +295,13 @@ export const users = {
     line: 'Line',
     verdict: 'What happens',
     run: (count: number) => plural(count, { one: 'Import # row', other: 'Import # rows' }),
+    assigned: (count: number) =>
+      plural(count, { one: '# existing user has new roles.', other: '# existing users have new roles.' }),
+    takenBack: (count: number) =>
+      plural(count, {
+        one: 'The roles of # user are as before.',
+        other: 'The roles of # users are as before.',
+      }),
     result: (done: number, failed: number) =>
       `${plural(done, { one: '# row imported.', other: '# rows imported.' })} ${plural(failed, { one: '# failed.', other: '# failed.' })}`,
     failedRow: (line: number, email: string) => `Line ${line}, ${email}:`,

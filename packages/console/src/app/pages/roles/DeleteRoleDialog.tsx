@@ -1,74 +1,44 @@
-// Deletes a role. What stands in the way is shown first, and removed in the same request: all of it or nothing.
-import type { AccessChange, Holder } from '@castellan/sdk';
-import { useMutation, useQuery } from '@tanstack/react-query';
+// Deletes a role. What stands in the way is shown first, and removed in the same request: all of it or nothing. Only a role of
+// a thousand holders and more takes several requests.
+import type { Holder } from '@castellan/sdk';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
-import { formatNumber } from '../../../common/format.ts';
 import { type ChangedField, ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
-import { notifyDone } from '../../components/notify.tsx';
-import { call, readAgain, readingVersioned } from '../../data/api.ts';
-import { allPermissions, type CountedRole, fullRole } from '../../data/catalogue.ts';
-import { isCode } from '../../data/errors.ts';
+import { call, readingVersioned } from '../../data/api.ts';
+import { allPermissions, fullRole } from '../../data/catalogue.ts';
 import { useCan, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-
-/** One request takes up to 1,000 records; one of them is the role. */
-const MOST_HOLDERS = 999;
-const MOST_PER_PAGE = 100;
-
-async function holdersOf(roleId: string, signal: AbortSignal): Promise<{ holders: Holder[]; total: number }> {
-  const holders: Holder[] = [];
-  let total = 0;
-  const input = { path: { role_id: roleId }, query: { size: MOST_PER_PAGE }, signal };
-  for await (const page of client.pages('/api/v1/roles/{role_id}/holders', input)) {
-    holders.push(...page.items);
-    total = page.total ?? holders.length;
-    if (total > MOST_HOLDERS) break;
-  }
-  return { holders, total };
-}
-
-const takeRole = ({ type, id }: Pick<Holder, 'type' | 'id'>, roleId: string): AccessChange => ({
-  ...(type === 'user' ? { user_id: id } : { service_account_id: id }),
-  remove_role_ids: [roleId],
-});
+import { DeleteMany } from './DeleteMany.tsx';
+import { type DeletedRole, deleteWith, MOST_HOLDERS, readHolders } from './deletion.ts';
+import { useDeletion } from './use-deletion.ts';
 
 type Props = {
-  role: Pick<CountedRole, 'id' | 'name' | 'permission_ids'>;
+  role: DeletedRole;
   /** Leaves what shows the role: only then everything is read again. */
   onDeleted: () => void | Promise<void>;
   onClose: () => void;
 };
 
 export function DeleteRoleDialog(props: Props): ReactElement {
-  const { onClose } = props;
   const { stored: role, fields, etag, isReady } = useStoredRole(props.role);
   const shared = { ...props, role, fields, etag };
   const maySee = useMe().can('access.explain');
   const found = useQuery({
     queryKey: ['holders', role.id, 'all'],
-    queryFn: ({ signal }) => holdersOf(role.id, signal),
+    queryFn: ({ signal }) => readHolders(role.id, MOST_HOLDERS + 1, signal),
     enabled: maySee,
     gcTime: 0,
   });
   const { holders = [], total = 0 } = found.data ?? {};
+  // It stays so while their number falls.
+  const [isMany, setMany] = useState(false);
+  if (total > MOST_HOLDERS && !isMany) setMany(true);
   if (!isReady || (maySee && !found.data))
     return <Waiting {...props} error={found.error} onRetry={() => void found.refetch()} />;
-  if (total > MOST_HOLDERS)
-    return (
-      <ConfirmDialog
-        title={t.roles.remove.title(role.name)}
-        confirmLabel={t.common.actions.close}
-        isPending={false}
-        error={null}
-        onConfirm={onClose}
-        onClose={onClose}
-      >
-        <p>{t.roles.remove.tooMany(formatNumber(MOST_HOLDERS))}</p>
-      </ConfirmDialog>
-    );
+  if (isMany) return <DeleteMany {...shared} total={total} />;
   return total + role.permission_ids.length === 0 || !maySee ? (
     <DeleteFree {...shared} />
   ) : (
@@ -77,12 +47,6 @@ export function DeleteRoleDialog(props: Props): ReactElement {
 }
 
 type SharedProps = Props & { fields: readonly ChangedField[]; etag: string | null };
-
-/** Returns the number in an ETag; null without one. */
-const versionOf = (etag: string | null): number | null => {
-  const digits = /"(\d+)"/.exec(etag ?? '')?.[1];
-  return digits === undefined ? null : Number(digits);
-};
 
 type WaitingProps = Props & { error: unknown; onRetry: () => void };
 
@@ -97,22 +61,6 @@ const Waiting = ({ role, error, onRetry, onClose }: WaitingProps): ReactElement 
     onClose={onClose}
   />
 );
-
-function useDeletion(work: () => Promise<unknown>, name: string, onDeleted: Props['onDeleted']) {
-  const deletion = useMutation({
-    mutationFn: work,
-    onSuccess: async () => {
-      notifyDone(t.roles.remove.deleted(name));
-      await onDeleted();
-      // What showed the role is unmounted by then: reading it again would be a 404.
-      setTimeout(() => void readAgain());
-    },
-    onError: () => void readAgain(),
-  });
-  // Somebody else has changed the role, or given it to others: what stands in the way is read again and shown anew.
-  const isStale = isCode(deletion.error, 'precondition_failed', 'role_in_use');
-  return { ...deletion, isStale, shownError: isStale ? null : deletion.error };
-}
 
 /** The role as stored when the dialog opened, and after each later change. The deletion names its version. */
 function useStoredRole(seen: Props['role']) {
@@ -182,17 +130,8 @@ function DeleteUsed({
   onClose,
 }: SharedProps & { holders: Holder[] }): ReactElement {
   const { can } = useMe();
-  const version = versionOf(etag);
-  const permissionIds = [...role.permission_ids];
-  const changes: AccessChange[] = [
-    {
-      role_id: role.id,
-      delete: true,
-      ...(permissionIds.length > 0 ? { remove_permission_ids: permissionIds } : {}),
-      ...(version === null ? {} : { version }),
-    },
-    ...holders.map((holder) => takeRole(holder, role.id)),
-  ];
+  const permissionIds = role.permission_ids;
+  const changes = deleteWith(role, etag, holders);
   const needed = [
     'access.change',
     'role.delete',

@@ -1,7 +1,7 @@
 // Imports users and role assignments from a CSV file: first what each row would do and change, then row by row with results.
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
-import { notifyDone } from '../../components/notify.tsx';
+import { notifyDone, notifyUndo } from '../../components/notify.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
 import { readAgain } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';
@@ -12,7 +12,7 @@ import { ImportChoice } from './ImportChoice.tsx';
 import { ImportResult } from './ImportResult.tsx';
 import { ImportReview } from './ImportReview.tsx';
 import { type FileProblem, MAX_BYTES, readRows, textOf, type Verdict } from './import.ts';
-import { carryOut, type Judged, judge } from './import-run.ts';
+import { type Assignment, carryOut, type Judged, judge, takeBack } from './import-run.ts';
 import { Reading } from './Reading.tsx';
 
 type State =
@@ -81,8 +81,28 @@ export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement
     }
     await readAgain();
     const [done, left] = [reached - failures.size, work.length - reached];
-    if (!isOpen.current) notifyDone(t.users.import.left(done, failures.size + left));
-    setState({ step: 'result', verdicts: work.slice(0, reached), failures, undone: work.slice(reached) });
+    const tried = work.slice(0, reached);
+    if (!isOpen.current) {
+      notifyDone(t.users.import.left(done, failures.size + left));
+      offerUndo(tried, failures);
+    }
+    setState({ step: 'result', verdicts: tried, failures, undone: work.slice(reached) });
+  };
+
+  /** New users stay: deleting them is no undo. */
+  const offerUndo = (tried: readonly Verdict[], failures: ReadonlyMap<number, string>): void => {
+    const assigned = tried.filter(
+      (verdict): verdict is Assignment => verdict.kind === 'assign' && !failures.has(verdict.row.line),
+    );
+    if (assigned.length === 0) return;
+    notifyUndo(t.users.import.assigned(assigned.length), async () => {
+      await takeBack(assigned, can('access.change')).finally(readAgain);
+      notifyDone(t.users.import.takenBack(assigned.length));
+    });
+  };
+  const leave = (): void => {
+    onClose();
+    if (state.step === 'result') offerUndo(state.verdicts, state.failures);
   };
 
   const isRunning = state.step === 'running';
@@ -92,7 +112,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement
       onClose={() => {
         stop.current.abort();
         // A run ends after the row under way, and then shows what was done.
-        if (!isRunning) onClose();
+        if (!isRunning) leave();
       }}
       closeOnClickOutside={!isRunning}
       size="xl"
@@ -119,7 +139,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement
             onBack={() => setState({ step: 'choose', problem: null })}
           />
         )}
-        {state.step === 'result' && <ImportResult {...state} onClose={onClose} />}
+        {state.step === 'result' && <ImportResult {...state} onClose={leave} />}
       </Stack>
     </Modal>
   );

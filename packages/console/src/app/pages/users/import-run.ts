@@ -4,7 +4,7 @@ import { client } from '../../../common/client.ts';
 import type { PreviewQuery } from '../../components/impact.tsx';
 import { call } from '../../data/api.ts';
 import { chunksOf, joinPreviews } from './bulk.ts';
-import { previewRoles, type useAddRoles, type useListPath } from './data.ts';
+import { previewRoles, removeRoles, type useAddRoles, type useListPath } from './data.ts';
 import { type ImportRow, impactOfCreation, judgeRows, type Verdict } from './import.ts';
 import { makePassword } from './password.ts';
 
@@ -56,6 +56,18 @@ async function rolesOf(ids: readonly string[], signal: AbortSignal): Promise<Jud
     ))
       roles.set(data.id, data);
   return roles;
+}
+
+export type Assignment = Extract<Verdict, { kind: 'assign' }>;
+
+/** Takes the roles of the rows from their users again: with `access.change` from all or from none of them. */
+export async function takeBack(assigned: readonly Assignment[], mayChangeAccess: boolean): Promise<void> {
+  if (!mayChangeAccess) for (const { user, roleIds } of assigned) await removeRoles(user.id, roleIds);
+  else
+    for (const chunk of chunksOf(assigned)) {
+      const changes = chunk.map(({ user, roleIds }) => ({ user_id: user.id, remove_role_ids: [...roleIds] }));
+      await call('POST /api/v1/access/changes', { body: { changes } });
+    }
 }
 
 type Asking = { mayChangeAccess: boolean; signal: AbortSignal; query: PreviewQuery };
