@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { failedTests } from './failed-tests.ts';
+import { failedTests, filesOf } from './failed-tests.ts';
 
 test('every failed test of a run is found with its file, line, name and the first line of its error', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'castellan-failed-'));
@@ -45,4 +45,21 @@ test('outer', async (t) => {
 
 test('a run without failures has no failed tests', () => {
   assert.deepEqual(failedTests('ℹ tests 1\nℹ fail 0\n'), []);
+});
+
+test('the file of a failed scenario is the one that its outcome names', () => {
+  const failed = (file: string, name: string) => ({ file, place: `${file}:1`, name, reason: '' });
+  const outcomes = [
+    { name: 'a race', ok: true, file: 'embedded.test.ts' },
+    { name: 'a race', ok: false, file: 'races.test.ts' },
+    { name: 'the search for secrets', ok: false },
+  ];
+  const failures = ['a race', 'another race', 'the search for secrets'].map((name) =>
+    failed('scenario.ts', name),
+  );
+  assert.deepEqual(filesOf([...failures, failed('own.test.ts', 'a test')], outcomes), [
+    'races.test.ts',
+    'scenario.ts',
+    'own.test.ts',
+  ]);
 });

@@ -15,3 +15,13 @@ export function failedTests(out: string): FailedTest[] {
     })),
   );
 }
+
+/** Outcome of a scenario, of which node:test knows only the place that all scenarios share. */
+type Scenario = { name: string; ok: boolean; file?: string };
+
+/** Returns the files of the failed tests; that of a scenario is in its outcome. */
+export const filesOf = (failures: readonly FailedTest[], outcomes: readonly Scenario[]): string[] => [
+  ...new Set(
+    failures.map(({ file, name }) => outcomes.find((one) => !one.ok && one.name === name)?.file ?? file),
+  ),
+];

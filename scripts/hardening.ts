@@ -90,7 +90,8 @@ ${conditions.map((one) => `- ${one}\n`).join('')}
 ${texts.join('\n')}`;
 }
 
-function outcomesIn(folder: string): Outcome[] {
+/** Returns the outcomes of all scenarios of a run. `folder` was its HARDENING_REPORT. */
+export function outcomesIn(folder: string): Outcome[] {
   return readdirSync(folder).flatMap((file) =>
     readFileSync(join(folder, file), 'utf8')
       .split('\n')

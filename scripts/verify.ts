@@ -3,21 +3,15 @@
 // Up to MOST_REPEATED failed tests of a suite get a second attempt, alone with their files. The end of the output names them,
 // so that a test that depends on luck is seen and mended, and does not hide whether the change itself is sound.
 import { spawn } from 'node:child_process';
-import {
-  appendFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Outcome } from '@castellan/testing/scenario';
 import pg from 'pg';
-import { type FailedTest, failedTests } from './failed-tests.ts';
+import { type FailedTest, failedTests, filesOf } from './failed-tests.ts';
 import { findBrowser } from './find-browser.ts';
+import { outcomesIn } from './hardening.ts';
 
 type Command = [program: string, ...args: string[]];
 /** `left` counts cancelled, skipped and todo tests. */
@@ -110,9 +104,9 @@ function totalsOf(out: string): Totals {
 
 /** Runs the files of the failed tests again, alone. Returns false for failures that no second attempt can excuse. */
 async function passesAgain({ totals, failures }: Run, command: Command, url?: string): Promise<boolean> {
-  const files = [...new Set(failures.map(({ file }) => file))];
+  const files = filesOf(failures, outcomesIn(hardeningReport));
   const isFew = failures.length > 0 && failures.length <= MOST_REPEATED;
-  // The place of a scenario is the file that all scenarios share: to run that would show nothing.
+  // A failure may be in a file that many tests share: to run that would show nothing.
   const areTests = files.every((file) => file.endsWith('.test.ts') && existsSync(join(root, file)));
   if (!isFew || totals.left > 0 || !areTests) return false;
   process.stdout.write(`\n== second attempt: ${files.join(', ')}\n`);
@@ -130,19 +124,16 @@ async function passesAgain({ totals, failures }: Run, command: Command, url?: st
 
 /** Replaces the outcomes of failed scenarios with those of their second attempt. */
 function replaceOutcomes(report: string): void {
-  const linesIn = (folder: string, file: string): string[] =>
-    readFileSync(join(folder, file), 'utf8').split('\n').filter(Boolean);
-  const nameOf = (line: string): string => `${JSON.parse(line).area}: ${JSON.parse(line).name}`;
-  const failed = new Set<string>();
-  for (const file of readdirSync(hardeningReport)) {
-    const all = linesIn(hardeningReport, file);
-    const passed = all.filter((line) => JSON.parse(line).ok);
-    for (const line of all) if (!passed.includes(line)) failed.add(nameOf(line));
-    writeFileSync(join(hardeningReport, file), passed.map((line) => `${line}\n`).join(''));
-  }
-  const fresh = readdirSync(report).flatMap((file) => linesIn(report, file));
-  for (const line of fresh.filter((one) => failed.has(nameOf(one))))
-    appendFileSync(join(hardeningReport, 'second-attempt.jsonl'), `${line}\n`);
+  const keyOf = ({ area, name }: Outcome): string => `${area}: ${name}`;
+  const before = outcomesIn(hardeningReport);
+  const failed = new Set(before.filter(({ ok }) => !ok).map(keyOf));
+  const after = [
+    ...before.filter(({ ok }) => ok),
+    ...outcomesIn(report).filter((outcome) => failed.has(keyOf(outcome))),
+  ];
+  for (const file of readdirSync(hardeningReport)) rmSync(join(hardeningReport, file));
+  const lines = after.map((outcome) => `${JSON.stringify(outcome)}\n`);
+  writeFileSync(join(hardeningReport, 'outcomes.jsonl'), lines.join(''));
 }
 
 /** Returns what is missing on this machine, before any step runs. Nothing is skipped because of a missing part. */

@@ -3,8 +3,12 @@
 // HARDENING=full runs all rounds, as for the report; otherwise a scenario runs the bounded share of every test run.
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { getCallSites } from 'node:util';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** The chapters of the report, in order. */
 export const areas = {
@@ -41,6 +45,8 @@ export type Outcome = {
   injected: number;
   held: number;
   ok: boolean;
+  /** The test file, relative to the root. */
+  file?: string;
 };
 
 export const isFull = process.env.HARDENING === 'full';
@@ -69,9 +75,14 @@ export function report(outcome: Outcome): void {
  * Returns `test` for the scenarios of one area. Their names say what holds and must be the same in every run, because
  * the report is compared by names.
  */
-export const scenariosOf =
-  (area: Area, scope: Scope = 'each database') =>
-  (name: string, run: (tally: Tally, t: TestContext) => Promise<void>): void => {
+export function scenariosOf(
+  area: Area,
+  scope: Scope = 'each database',
+): (name: string, run: (tally: Tally, t: TestContext) => Promise<void>) => void {
+  // node:test knows only where this file calls it.
+  const [, caller] = getCallSites(2);
+  const file = relative(root, fileURLToPath(caller?.scriptName ?? ''));
+  return (name, run) => {
     test(name, async (t) => {
       const counts = { tried: 0, injected: 0, held: 0 };
       const countOf =
@@ -88,7 +99,8 @@ export const scenariosOf =
         assert.ok(area !== 'faults' || counts.injected > 0, 'the scenario brought no fault about');
         ok = true;
       } finally {
-        report({ area, scope, name, ...counts, ok });
+        report({ area, scope, name, ...counts, ok, file });
       }
     });
   };
+}
