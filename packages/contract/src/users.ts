@@ -105,7 +105,7 @@ export const UserListEnvelope = DataEnvelope(
       items: Type.Array(ListedUser),
       total: Type.Integer({
         description:
-          'How many users match. Exact, except that with a search, a role or another filter than `is_active` and `verified` it is exact only up to 10,000: see `total_is_estimate`.',
+          'How many users match. Exact without filters, with `is_active` and `verified`, and with a `status` alone while at most 1,000 emails are locked; otherwise exact up to 10,000: see `total_is_estimate`.',
       }),
       total_is_estimate: Type.Optional(
         Type.Boolean({

@@ -1206,7 +1206,7 @@ export type UserActivity = {
 
 export type UserPage = {
   items: ListedUser[];
-  /** How many users match. Exact, except that with a search, a role or another filter than `is_active` and `verified` it is exact only up to 10,000: see `total_is_estimate`. */
+  /** How many users match. Exact without filters, with `is_active` and `verified`, and with a `status` alone while at most 1,000 emails are locked; otherwise exact up to 10,000: see `total_is_estimate`. */
   total: number;
   /** True if more than 10,000 users match. `total` and `pages` then say how many there are at least. A search shows only the first 10,000; narrow it to see the others. */
   total_is_estimate?: boolean;

@@ -59,13 +59,13 @@ test('an index finds the users of a rare text; those of a frequent one are found
 });
 
 test('a search reads the sessions of the users who match, not those of all', async () => {
+  // A step reads the session of each user, or those of the page.
   for (const [search, users] of [
     ['qzara', USERS / 1_000],
     ['annabel', USERS / 40],
   ] as const)
     for (const { text, steps } of await plansOf(service, () => admin.get(path(search))))
       for (const { node, table, rows } of steps)
-        // A step reads the session of each user, or those of the page.
         if (table === 'sessions') assert.ok(rows <= users + 20, `${search}: ${node} reads ${rows}\n${text}`);
 });
 

@@ -14,6 +14,7 @@ import type { VersionedUser } from './presentation.ts';
 import { isShort, searchCondition } from './search.ts';
 import {
   changeKeys,
+  lockedKeys,
   markKeys,
   type UserOrder,
   type UserSortKey,
@@ -77,17 +78,24 @@ export function findUserPage(
   sort: UserSortOrder,
   query: PageQuery,
 ): Promise<UserPage> {
-  const { isActive, verified, ...others } = filter;
-  const kind = {
+  const kind = kindOf(filter);
+  const { order, isDescending } = readSort(sort);
+  return inSnapshot(db, async (tx) => {
+    if (!kind || order === 'id' || (kind.isUnlocked && (await areManyLocked(tx))))
+      return findMatchingPage(tx, filter, { order, isDescending }, query);
+    return findPageOfKind(tx, kind, { order, isDescending }, query);
+  });
+}
+
+/** Returns the kind of exactly the users that the filter finds; undefined if their number is not kept. */
+function kindOf({ status, isActive, verified, ...others }: UserFilter): Kind | undefined {
+  if (Object.keys(others).length > 0) return undefined;
+  if (status !== undefined)
+    return isActive === undefined && verified === undefined ? kindOfStatus[status] : undefined;
+  return {
     ...(isActive === undefined ? {} : { isActive }),
     ...(verified === undefined ? {} : { verified }),
   };
-  const { order, isDescending } = readSort(sort);
-  return inSnapshot(db, (tx) =>
-    Object.keys(others).length === 0 && order !== 'id'
-      ? findPageOfKind(tx, kind, { order, isDescending }, query)
-      : findMatchingPage(tx, filter, { order, isDescending }, query),
-  );
 }
 
 /** Begins at a mark near the page, always in ascending order. */
@@ -97,6 +105,7 @@ async function findPageOfKind(
   { order, isDescending }: Sort & { order: UserOrder },
   query: PageQuery,
 ): Promise<UserPage> {
+  const { isUnlocked, ...ofKind } = kind;
   const total = await countKind(db, kind);
   const offset = offsetOf(query);
   const size = Math.max(0, Math.min(query.size, total - offset));
@@ -105,7 +114,7 @@ async function findPageOfKind(
   const start = await findStart(db, kind, order, position);
   const users = await readUsers(
     db,
-    conditionOf(kind),
+    sql`${conditionOf(ofKind)} and ${isUnlocked ? isNotLocked : sql`true`}`,
     { order, isDescending: false },
     {
       size,
@@ -116,8 +125,38 @@ async function findPageOfKind(
   return { total, isEstimate: false, users: isDescending ? users.reverse() : users };
 }
 
-/** The users whose numbers are kept. A missing condition is not applied. */
-type Kind = { isActive?: boolean; verified?: boolean };
+/** The users whose numbers are kept. A missing condition is not applied. Locked users are counted apart: they are few. */
+type Kind = { isActive?: boolean; verified?: boolean; isUnlocked?: boolean };
+
+const kindOfStatus: Readonly<Record<UserStatus, Kind | undefined>> = {
+  inactive: { isActive: false },
+  locked: undefined,
+  unverified: { isActive: true, verified: false, isUnlocked: true },
+  active: { isActive: true, verified: true, isUnlocked: true },
+};
+
+// Each page reads them all.
+const MOST_LOCKED = 1_000;
+const lockedEmails = sql`(
+  select email from login_attempts where locked_until > now() limit ${sql.lit(MOST_LOCKED + 1)})`;
+
+/**
+ * The locked users of the kind as a subquery `l`; empty for a kind that does not leave them out. `offset 0` makes the planner
+ * use the index for each email.
+ */
+const lockedOf = ({ isUnlocked = false, isActive, verified }: Kind): RawBuilder<unknown> => sql`(
+  select u.* from ${lockedEmails} a cross join lateral (select * from users u where u.email = a.email offset 0) u
+  where ${isUnlocked}::boolean and u.is_active = ${isActive ?? null}::boolean
+    and u.verified = ${verified ?? null}::boolean) l`;
+
+// For each user, so that the planner reads the users in the order of an index. It expects that `is not true` holds for many.
+const isNotLocked = sql`
+  (select true from login_attempts a where a.email = u.email and a.locked_until > now()) is not true`;
+
+async function areManyLocked(db: Db): Promise<boolean> {
+  const result = await sql<{ count: string }>`select count(*) as count from ${lockedEmails} a`.execute(db);
+  return Number(onlyRow(result).count) > MOST_LOCKED;
+}
 
 const includes = (condition: boolean | undefined, value: boolean): boolean =>
   condition === undefined || condition === value;
@@ -137,7 +176,8 @@ const isOfKind = ({ isActive, verified }: Kind): RawBuilder<unknown> => sql`
 /** Returns how many users of the kind there are. */
 async function countKind(db: Db, kind: Kind): Promise<number> {
   const result = await sql<{ total: string }>`
-    select ${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)}) as total
+    select ${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)})
+      - (select count(*) from ${lockedOf(kind)}) as total
     from user_marks m where m."order" = 'end'`.execute(db);
   return Number(onlyRow(result).total);
 }
@@ -152,7 +192,8 @@ async function findStart(db: Db, kind: Kind, order: UserOrder, position: number)
   const { rows } = await sql<{ id: string; before: string }>`
     select m.id, ${countOf(kind)} + (
       select coalesce(sum(c.change), 0) from user_changes c
-      where ${isOfKind(kind)} and (${changeKeys[order]}, c.id) < (${mark}, m.id)) as before
+      where ${isOfKind(kind)} and (${changeKeys[order]}, c.id) < (${mark}, m.id))
+      - (select count(*) from ${lockedOf(kind)} where (${lockedKeys[order]}, l.id) < (${mark}, m.id)) as before
     from user_marks m
     where m."order" = ${order} and ${countOf(kind)} <= ${position}::bigint - (select count(*) from user_changes)
     order by ${countOf(kind)} desc, ${mark} desc, m.id desc limit 1`.execute(db);

@@ -28,3 +28,10 @@ export const changeKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
   last_name: sql`c.last_name`,
   id: sql`c.id`,
 };
+/** The same in a subquery `l` of users. */
+export const lockedKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
+  created_at: sql`l.created_at`,
+  email: sql`l.email`,
+  last_name: sql`lower(l.last_name)`,
+  id: sql`l.id`,
+};
