@@ -126,8 +126,9 @@ export function createTracing(settings: TracingSettings, log: Logger): Tracing {
       });
     },
     watch(label) {
-      const parent = currentParent();
-      // Statements of timers, and of requests that are not traced, would each be a trace of their own.
+      // A trace that is not kept needs no spans. Every sampler decides by the trace, so none of them would be kept.
+      const parent = currentTrace()?.traceId === undefined ? undefined : currentParent();
+      // Statements of timers would each be a trace of their own.
       if (!parent) return () => {};
       const span = tracer.startSpan(
         label,
