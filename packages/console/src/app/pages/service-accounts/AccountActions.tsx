@@ -1,4 +1,5 @@
 // What can be done with a service account: edit, activate, deactivate, delete. Each change names the version that is shown.
+import { useMutation } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
 import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
@@ -13,7 +14,7 @@ import { Act } from './Act.tsx';
 import { changedFields, ifMatch, previewUpdate, type Read, update, useStoredAccount } from './changes.ts';
 import { EditDialog } from './EditDialog.tsx';
 
-type Props = { read: Read; onDeleted: () => void };
+type Props = { read: Read; onDeleted: () => void | Promise<void> };
 type Open = 'edit' | 'activate' | 'deactivate' | 'delete';
 
 export function AccountActions({ read, onDeleted }: Props): ReactElement {
@@ -96,20 +97,24 @@ function Toggle({ act, read, onClose }: DialogProps & { act: 'activate' | 'deact
   );
 }
 
-function Delete({ read, onClose, onDeleted }: DialogProps & { onDeleted: () => void }): ReactElement {
+function Delete({ read, onClose, onDeleted }: DialogProps & Pick<Props, 'onDeleted'>): ReactElement {
   const texts = t.serviceAccounts;
   const { before, stored, etag, isReady } = useStoredAccount(read);
   const path = { service_account_id: stored.id };
   const preview = usePreview(['service account', stored.id, 'delete'], (signal, query) =>
     client.delete('/api/v1/service-accounts/{service_account_id}', { path, query, signal }),
   );
-  const write = useWrite(
-    () => call('DELETE /api/v1/service-accounts/{service_account_id}', { path, headers: ifMatch(etag) }),
-    () => {
+  const write = useMutation({
+    mutationFn: () =>
+      call('DELETE /api/v1/service-accounts/{service_account_id}', { path, headers: ifMatch(etag) }),
+    onSuccess: async () => {
       notifyDone(texts.deleted(stored.name));
-      onDeleted();
+      await onDeleted();
+      // What showed the account is unmounted by then: reading it again would be a 404.
+      setTimeout(() => void readAgain());
     },
-  );
+    onError: () => void readAgain(),
+  });
   const isStale = isCode(write.error, 'precondition_failed');
   return (
     <ConfirmDialog
@@ -120,7 +125,7 @@ function Delete({ read, onClose, onDeleted }: DialogProps & { onDeleted: () => v
       isDisabled={!isReady}
       error={isStale ? null : write.error}
       preview={preview}
-      onConfirm={() => write.run(undefined)}
+      onConfirm={() => write.mutate()}
       onClose={onClose}
     >
       <p>{texts.deleteText}</p>

@@ -20,7 +20,7 @@ const AuditTimeline = lazy(() =>
 const tabs = ['keys', 'access', 'activity'] as const;
 type Tab = (typeof tabs)[number];
 
-type Props = { id: string; tab: Tab; onTab: (tab: Tab) => void; onClose: () => void };
+type Props = { id: string; tab: Tab; onTab: (tab: Tab) => void; onClose: () => void | Promise<void> };
 
 export function AccountPane({ id, tab, onTab, onClose }: Props): ReactElement {
   const texts = t.serviceAccounts;
@@ -39,7 +39,7 @@ export function AccountPane({ id, tab, onTab, onClose }: Props): ReactElement {
   return (
     <SidePane
       label={account?.name ?? texts.title}
-      onClose={onClose}
+      onClose={() => void onClose()}
       header={
         account && (
           <>

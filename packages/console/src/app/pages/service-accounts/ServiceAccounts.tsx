@@ -159,7 +159,7 @@ export function ServiceAccounts(): ReactElement {
           id={search.account}
           tab={search.tab ?? 'keys'}
           onTab={(tab) => void navigate({ search: (all) => ({ ...all, tab }), replace: true })}
-          onClose={() => void navigate({ search: (all) => ({ ...all, account: undefined, tab: undefined }) })}
+          onClose={() => navigate({ search: (all) => ({ ...all, account: undefined, tab: undefined }) })}
         />
       )}
       {isCreating && (
