@@ -116,6 +116,24 @@ test('a database that cannot be reached is one finding, and the rest is looked a
   has('ok', /^the service answers at /);
 });
 
+test('a database that folds case for ASCII letters only is found', async (t) => {
+  for (const [name, types] of [
+    ['ascii', 'C'],
+    ['all', 'C.UTF-8'],
+  ] as const) {
+    const database = `castellan_doctor_${process.pid}_${name}`;
+    await service.sql(
+      `create database ${database} template template0 encoding 'UTF8' locale_provider libc lc_collate 'C' lc_ctype '${types}'`,
+    );
+    t.after(() => service.sql(`drop database ${database}`));
+    const url = new URL(service.databaseUrl);
+    url.pathname = database;
+    const { of } = await doctor({ DATABASE_URL: url.href });
+    const warned = of('warn').some(({ text }) => text.startsWith('the database folds case for ASCII'));
+    assert.equal(warned, types === 'C', types);
+  }
+});
+
 test('a database user without rights, and wrong settings, are found', async (t) => {
   const name = `castellan_doctor_${process.pid}`;
   const password = randomBytes(12).toString('hex');

@@ -13,6 +13,7 @@ type Facts = {
   version_num: number;
   encoding: string;
   collation: string;
+  folds_ascii_only: boolean;
   recorded_collation: string | null;
   actual_collation: string | null;
   is_standby: boolean;
@@ -32,6 +33,7 @@ const facts = `
   select current_setting('server_version') as version,
          current_setting('server_version_num')::int as version_num,
          pg_encoding_to_char(d.encoding)::text as encoding, d.datcollate as collation,
+         d.datlocprovider = 'c' and d.datctype in ('C', 'POSIX') as folds_ascii_only,
          d.datcollversion as recorded_collation,
          pg_database_collation_actual_version(d.oid) as actual_collation,
          pg_is_in_recovery() as is_standby,
@@ -88,7 +90,8 @@ function writable({ is_standby, is_read_only, unsafe }: Facts): Report[] {
   );
 }
 
-function texts({ encoding, collation, recorded_collation, actual_collation }: Facts): Report[] {
+function texts(found: Facts): Report[] {
+  const { encoding, collation, folds_ascii_only, recorded_collation, actual_collation } = found;
   const isChanged = recorded_collation !== null && recorded_collation !== actual_collation;
   return [
     encoding === 'UTF8'
@@ -97,6 +100,14 @@ function texts({ encoding, collation, recorded_collation, actual_collation }: Fa
           `the encoding is ${encoding}`,
           'Create the database with encoding UTF8: names may use any script.',
         ),
+    ...(folds_ascii_only
+      ? [
+          warn(
+            'the database folds case for ASCII letters only: a search for "é" does not find "É"',
+            'Restore a backup into a database with lc_ctype C.UTF-8: docs/operate/install.md.',
+          ),
+        ]
+      : []),
     ...(isChanged
       ? [
           warn(
