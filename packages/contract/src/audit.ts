@@ -236,7 +236,7 @@ export const AuditLogPage = Type.Object(
     data: Type.Array(AuditLogEntry),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description:
-        'The start of the next page; null on the last one. Filters that rarely match together are searched 5,000 entries at a time: then a page may be shorter than `size`, or empty, and not be the last.',
+        'The start of the next page; null on the last one. Filters that rarely match together are searched up to 3,000 entries at a time: then a page may be shorter than `size`, or empty, and not be the last.',
     }),
     message: Type.String(),
   },

@@ -85,11 +85,11 @@ export const SessionPage = Type.Object(
     next_cursor: Type.Union([Type.String(), Type.Null()]),
     total: Type.Integer({
       description:
-        'How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000: see `total_is_estimate`.',
+        'How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000. By a `search` that many users match, only the newest 20,000 sessions are counted: see `total_is_estimate`.',
     }),
     total_is_estimate: Type.Optional(
       Type.Boolean({
-        description: 'True if more sessions match. `total` then says how many there are at least.',
+        description: 'True if more sessions may match. `total` then says how many there are at least.',
       }),
     ),
     message: Type.String(),

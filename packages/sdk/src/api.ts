@@ -143,7 +143,7 @@ export type AuditLogEntry = {
 
 export type AuditLogPage = {
   data: AuditLogEntry[];
-  /** The start of the next page; null on the last one. Filters that rarely match together are searched 5,000 entries at a time: then a page may be shorter than `size`, or empty, and not be the last. */
+  /** The start of the next page; null on the last one. Filters that rarely match together are searched up to 3,000 entries at a time: then a page may be shorter than `size`, or empty, and not be the last. */
   next_cursor: string | null;
   message: string;
 };
@@ -992,9 +992,9 @@ export type Session = {
 export type SessionPage = {
   data: UserSession[];
   next_cursor: string | null;
-  /** How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000: see `total_is_estimate`. */
+  /** How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000. By a `search` that many users match, only the newest 20,000 sessions are counted: see `total_is_estimate`. */
   total: number;
-  /** True if more sessions match. `total` then says how many there are at least. */
+  /** True if more sessions may match. `total` then says how many there are at least. */
   total_is_estimate?: boolean;
   message: string;
 };

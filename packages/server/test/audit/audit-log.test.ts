@@ -146,6 +146,7 @@ test('each filter finds exactly what it names, in the list and in the export ali
     [`resource_id=${target.toUpperCase()}`, [c, a]],
     ['action=role_created', [a]],
     ['action=role_created&action=role_deleted', [c, a]],
+    ['action=role_created&action=role_created', [a]],
     ['address=10.0.0.1', [c, a]],
     ['address=2001:db8::1', [b]],
     ['result=failure', [d, b]],

@@ -6,6 +6,7 @@ import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { addPerson, addRole, isSignedIn, roleNamed, signedInWith } from '@castellan/testing/users/people';
 import { removeEndedRows } from '../../src/modules/sessions/ended-rows.ts';
+import { endSessionsOfKeys } from '../../src/modules/sessions/key-store.ts';
 import {
   checkLiveSessions,
   LIVE_COUNT_SHARES,
@@ -374,6 +375,39 @@ test('the number stays exact when very many sessions of one user end, and while 
     assert.equal(await liveSessions(), before, what);
     assert.equal((await counted())?.active_sessions, before, what);
   }
+});
+
+test('the sweep of a revoked key leaves out sessions that ended before it, so that the number stays exact', async () => {
+  const { db } = service.service.deps;
+  const person = await addPerson(service);
+  await takeOffEndedSessions(db);
+  const before = await liveSessions();
+  await service.sql(
+    `with opened as (
+       insert into sessions (id, user_id, expires_at, epoch)
+       select gen_random_uuid(), id, now() + interval '1 day', session_epoch
+       from users cross join generate_series(1, 1500) where id = $1 returning id, user_id, expires_at)
+     insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at)
+     select user_id, sha256(id::text::bytea), id, 'refresh', gen_random_uuid(), 'leaked', now(), expires_at from opened`,
+    [person.id],
+  );
+  const sweep = async (): Promise<number> => {
+    let ended = 0;
+    for (let last: string | null = null; ; ) {
+      const page = await endSessionsOfKeys(db, ['leaked'], last);
+      ended += page.ended;
+      if (page.last === null) return ended;
+      last = page.last;
+    }
+  };
+  await service.sql('update users set session_epoch = session_epoch + 1 where id = $1', [person.id]);
+  assert.equal(await liveSessions(), before);
+  assert.equal(await sweep(), 0);
+  assert.equal(await liveSessions(), before);
+  await service.sql('update users set session_epoch = session_epoch - 1 where id = $1', [person.id]);
+  assert.equal(await sweep(), 1_500);
+  await renewLiveSessions(db);
+  assert.equal(await liveSessions(), before);
 });
 
 test('sessions that SQL brings back are counted again', async () => {

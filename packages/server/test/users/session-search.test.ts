@@ -92,3 +92,18 @@ test('of a search that nearly every user matches, the newest 20,000 sessions are
         if (table === 'sessions') assert.ok(rows <= 20_200, `${search}: ${node} reads ${rows}\n${text}`);
   }
 });
+
+test('matches beyond the newest 20,000 sessions are listed, and the number says that more may match', async () => {
+  await service.sql(
+    `with made as (
+       insert into users (id, email, first_name, last_name)
+       select gen_random_uuid(), 'older-' || n || '@example.com', 'Olderson', 'User' from generate_series(1, 150) n
+       returning id)
+     insert into sessions (id, user_id, created_at, expires_at)
+     select gen_random_uuid(), id, now() - interval '30 days', now() + interval '1 day' from made`,
+  );
+  const { body } = await admin.get(path('olderson'));
+  assert.equal(body.data.length, 10);
+  assert.equal(body.total_is_estimate, true);
+  assert.ok(body.total > 10 && body.total <= 150, String(body.total));
+});

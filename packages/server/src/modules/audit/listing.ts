@@ -60,7 +60,9 @@ const toFilter = (query: AuditLogFilter): EntryFilter => ({
   to: readTime('to', query.to),
 });
 
+/** Each action once: `findEntries` reads the entries of each. */
 function actionsOf({ action, result }: AuditLogFilter): readonly string[] | null {
-  if (result !== 'failure') return action ?? null;
-  return action === undefined ? failureActions : action.filter((one) => failureActions.includes(one));
+  const named = action && [...new Set(action)];
+  if (result !== 'failure') return named ?? null;
+  return named?.filter((one) => failureActions.includes(one)) ?? failureActions;
 }

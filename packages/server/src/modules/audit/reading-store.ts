@@ -13,7 +13,7 @@ export type EntryFilter = {
   actorId: string | null;
   resourceType: string | null;
   resourceId: string | null;
-  /** Any of these actions. */
+  /** Any of these actions, each named once. */
   actions: readonly string[] | null;
   /** None of these actions. */
   exceptActions: readonly string[] | null;

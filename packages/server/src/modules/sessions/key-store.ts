@@ -124,8 +124,8 @@ export async function endSessionsOfKeys(
       select id from sessions where ${last}::uuid is null or id > ${last}
       order by id limit ${SESSIONS_PER_PAGE}
     ), due as (
-      select s.id from page join sessions s on s.id = page.id
-      where s.revoked_at is null and s.expires_at > now() and exists (
+      select s.id from page join sessions s on s.id = page.id join users u on u.id = s.user_id
+      where s.epoch = u.session_epoch and s.revoked_at is null and s.expires_at > now() and exists (
         select from session_tokens t where t.session_id = s.id and t.kind = 'refresh' and t.rotated_at is null
           and t.key_id = any(${keyIds}::text[]))
     ), free as (

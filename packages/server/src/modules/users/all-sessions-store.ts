@@ -109,8 +109,8 @@ export type FoundSession = SessionOfUser & { key: PageKey };
 
 /**
  * Returns up to `limit` matching sessions after the key, newest first, and how many match, from one snapshot. The number is
- * exact without a filter, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate. The
- * page comes from the collected matches if these are all, otherwise from a scan of the order's index.
+ * exact without a filter, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate. For a
+ * search that many users match, it is one as soon as there are more than `MAX_READ` sessions. The page comes from the collected matches if these are all, otherwise from a scan of the order's index.
  */
 export async function findSessionPage(
   db: Db,
@@ -142,12 +142,14 @@ export async function findSessionPage(
       from sessions s join users u on u.id = s.user_id where s.id = p.id offset 0) f on true
     order by f.created_at desc, f.id desc`.execute(db);
   const found = Number(rows[0]?.found ?? 0);
+  const sessions = rows
+    .filter((row) => row.id !== null)
+    .map((row) => ({ ...row, key: { time: row.key_time, id: row.id } }));
   return {
-    total: isFiltered ? Math.min(found, MAX_COUNTED) : found,
+    // A page may reach beyond the newest sessions, among which the matches of a frequent search are counted.
+    total: isFiltered ? Math.max(Math.min(found, MAX_COUNTED), sessions.length) : found,
     isEstimate: isFiltered && rows[0]?.are_all === false,
-    sessions: rows
-      .filter((row) => row.id !== null)
-      .map((row) => ({ ...row, key: { time: row.key_time, id: row.id } })),
+    sessions,
   };
 }
 

@@ -44,7 +44,8 @@ export const sessions: Messages['sessions'] = {
   endMatching: (count) =>
     plural(count, { one: '# passende Sitzung beenden', other: 'Alle # passenden Sitzungen beenden' }),
   endAllMatching: 'Alle passenden Sitzungen beenden',
-  tooManyMatch: 'Es passen mehr Sitzungen, als eine Anfrage beenden kann. Grenzen Sie die Filter ein.',
+  tooManyToCount:
+    'Zu viele Sitzungen, um die passenden zu zählen. Grenzen Sie die Filter ein, um sie zu beenden.',
   askMatching: (count) => plural(count, { one: '# Sitzung beenden?', other: '# Sitzungen beenden?' }),
   explainMatching:
     'Alle Sitzungen, die zu den Filtern passen, enden sofort, auch Ihre eigene. Eine Anfrage beendet höchstens 10.000 Sitzungen von höchstens 1.000 Benutzern, oder keine.',

@@ -43,7 +43,7 @@ export const sessions = {
   endMatching: (count: number) =>
     plural(count, { one: 'End # matching session', other: 'End all # matching sessions' }),
   endAllMatching: 'End all matching sessions',
-  tooManyMatch: 'More sessions match than one request can end. Narrow the filters.',
+  tooManyToCount: 'Too many sessions to count those that match. Narrow the filters to end them.',
   askMatching: (count: number) => plural(count, { one: 'End # session?', other: 'End # sessions?' }),
   explainMatching:
     'All sessions that match the filters end at once, your own included. One request ends at most 10,000 sessions of at most 1,000 users, or none.',

@@ -1,5 +1,6 @@
 // Deletes a role that more people and services have than one request changes: batch after batch loses it, and with the last
 // one it is deleted. It can be stopped after each batch, and then given back.
+import type { Holder } from '@castellan/sdk';
 import { Button, Group, Progress } from '@mantine/core';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { client } from '../../../common/client.ts';
@@ -22,12 +23,15 @@ import {
   readHolders,
   takeRole,
 } from './deletion.ts';
+import { neededToDelete } from './needed-to-delete.ts';
 import { useDeletion } from './use-deletion.ts';
 
 type Props = {
   role: DeletedRole;
   fields: readonly ChangedField[];
   etag: string | null;
+  /** The first of them: those of the first batch at least. */
+  holders: readonly Pick<Holder, 'type'>[];
   total: number;
   onDeleted: () => void | Promise<void>;
   onClose: () => void;
@@ -36,7 +40,7 @@ type Props = {
 /** Ends the run without an error of the service. */
 class Stopped extends Error {}
 
-export function DeleteMany({ role, fields, etag, total, onDeleted, onClose }: Props): ReactElement {
+export function DeleteMany({ role, fields, etag, holders, total, onDeleted, onClose }: Props): ReactElement {
   const { can } = useMe();
   const texts = t.roles.remove;
   const [all] = useState(total);
@@ -44,8 +48,7 @@ export function DeleteMany({ role, fields, etag, total, onDeleted, onClose }: Pr
   const stop = useRef(new AbortController());
   useEffect(() => () => stop.current.abort(), []);
   const hasPermissions = role.permission_ids.length > 0;
-  const needed = ['access.change', 'role.delete', 'user.update', ...(hasPermissions ? ['role.update'] : [])];
-  const missing = needed.find((one) => !can(one));
+  const missing = neededToDelete(role, holders).find((one) => !can(one));
   // Without its permissions, the role gives its holders as little as not having it.
   const changes = [emptyRole(role, etag)];
   const preview = usePreview(
@@ -57,10 +60,10 @@ export function DeleteMany({ role, fields, etag, total, onDeleted, onClose }: Pr
     async () => {
       stop.current = new AbortController();
       for (;;) {
-        const { holders, total: left } = await readHolders(role.id, BATCH);
+        const { holders: next, total: left } = await readHolders(role.id, BATCH);
         if (stop.current.signal.aborted) throw new Stopped();
         const isLast = left <= MOST_HOLDERS;
-        const batch = holders.slice(0, BATCH);
+        const batch = next.slice(0, BATCH);
         await call('POST /api/v1/access/changes', {
           body: { changes: isLast ? deleteWith(role, etag, batch) : takeRole(role.id, batch) },
         });

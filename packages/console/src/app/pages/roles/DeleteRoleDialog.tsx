@@ -13,6 +13,7 @@ import { useCan, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { DeleteMany } from './DeleteMany.tsx';
 import { type DeletedRole, deleteWith, MOST_HOLDERS, readHolders } from './deletion.ts';
+import { neededToDelete } from './needed-to-delete.ts';
 import { useDeletion } from './use-deletion.ts';
 
 type Props = {
@@ -38,7 +39,7 @@ export function DeleteRoleDialog(props: Props): ReactElement {
   if (total > MOST_HOLDERS && !isMany) setMany(true);
   if (!isReady || (maySee && !found.data))
     return <Waiting {...props} error={found.error} onRetry={() => void found.refetch()} />;
-  if (isMany) return <DeleteMany {...shared} total={total} />;
+  if (isMany) return <DeleteMany {...shared} holders={holders} total={total} />;
   return total + role.permission_ids.length === 0 || !maySee ? (
     <DeleteFree {...shared} />
   ) : (
@@ -132,14 +133,7 @@ function DeleteUsed({
   const { can } = useMe();
   const permissionIds = role.permission_ids;
   const changes = deleteWith(role, etag, holders);
-  const needed = [
-    'access.change',
-    'role.delete',
-    ...(permissionIds.length > 0 ? ['role.update'] : []),
-    ...(holders.some(({ type }) => type === 'user') ? ['user.update'] : []),
-    ...(holders.some(({ type }) => type === 'service_account') ? ['service_account.update'] : []),
-  ];
-  const missing = needed.find((one) => !can(one));
+  const missing = neededToDelete(role, holders).find((one) => !can(one));
   const preview = usePreview(
     ['unassign', role.id, changes],
     (signal, query) => client.post('/api/v1/access/changes', { query, body: { changes }, signal }),

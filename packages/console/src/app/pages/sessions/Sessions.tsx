@@ -59,7 +59,7 @@ export function Sessions(): ReactElement {
           total > 0 && (
             <ReasonButton
               color="red"
-              reason={reason ?? (isAtLeast ? t.sessions.tooManyMatch : null)}
+              reason={reason ?? (isAtLeast ? t.sessions.tooManyToCount : null)}
               onClick={() => setEnding({ kind: 'matching', filter, total })}
             >
               {isAtLeast ? t.sessions.endAllMatching : t.sessions.endMatching(total)}
