@@ -61,8 +61,9 @@ export async function takeOffEndedSessions(db: Db): Promise<void> {
   while (await takeOffOne());
 }
 
-/** Each check counts the sessions of one share. Clean-ups are an hour apart, so each share is checked about once a day. */
+/** Each check counts the sessions of the share of its hour. Clean-ups are an hour apart, so each share is checked once a day. */
 export const LIVE_COUNT_SHARES = 24;
+const HOUR_MS = 3_600_000;
 // Sessions that expire later are not checked yet. The longest lifetime of a refresh token is a year.
 const FURTHEST = sql.lit('400 days');
 
@@ -72,7 +73,7 @@ const FURTHEST = sql.lit('400 days');
  */
 export const checkLiveSessions = (
   db: Db,
-  share = Math.floor(Math.random() * LIVE_COUNT_SHARES),
+  share = Math.floor(Date.now() / HOUR_MS) % LIVE_COUNT_SHARES,
 ): Promise<void> =>
   inTransaction(db, async (tx) => {
     await lockUntilCommit(LOCK).execute(tx);
