@@ -1,5 +1,6 @@
-// A test that never ends and leaves a database, a folder and a process behind: for the test that interrupts a run.
-import { spawn } from 'node:child_process';
+// A test that never ends and leaves a database, a folder, a process and, as root, a mounted disk behind: for the test that
+// interrupts a run.
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,9 @@ import { createScratchDatabase } from '@castellan/testing/scratch-database';
 test('never ends', async () => {
   const { url } = await createScratchDatabase({ migrated: true });
   const cwd = mkdtempSync(join(tmpdir(), 'left-behind-'));
+  const disk = mkdtempSync(join(tmpdir(), 'left-disk-'));
+  // Only root may.
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', disk]);
   // Like a service that a test started: in a process group of its own, without the environment of the run.
   const child = spawn('sleep', ['600'], {
     cwd,

@@ -31,6 +31,7 @@ export async function beginRun(server: ServerChoice): Promise<TestRun> {
 /** Ends the run's processes, drops its databases and removes its folder. Can be repeated. */
 export async function endRun({ folder, prefix }: TestRun, adminUrl: string): Promise<void> {
   await endProcesses(folder);
+  unmountBelow(folder);
   try {
     await dropDatabases(adminUrl, prefix);
   } finally {
@@ -45,6 +46,15 @@ export function guardRun(run: TestRun): { dismiss(): void } {
   const guard: ChildProcess = spawn('/bin/sh', args, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   guard.unref();
   return { dismiss: () => void guard.stdin?.end('done\n') };
+}
+
+/** Unmounts the small disks of tests that were interrupted: a folder with one of them could not be removed. */
+function unmountBelow(folder: string): void {
+  if (process.platform !== 'linux') return;
+  for (const line of readFileSync('/proc/mounts', 'utf8').split('\n')) {
+    const [, place] = line.split(' ');
+    if (place?.startsWith(`${folder}/`)) execFileSync('umount', ['-l', place]);
+  }
 }
 
 async function endProcesses(folder: string): Promise<void> {
