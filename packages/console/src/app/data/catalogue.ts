@@ -57,15 +57,18 @@ export const allRoleNames: UseQueryOptions<SummarizedRole[]> = {
     allPages((page) => callInQuery(context, 'GET /api/v1/roles/summaries', { query: page })),
 };
 
-/** Returns the number in an ETag. */
-const versionIn = (etag: string | null): number => Number(etag?.replaceAll(/\D/g, '') ?? 0);
+/** Returns the number in an ETag; null without one. */
+export const versionIn = (etag: string | null): number | null => {
+  const digits = /"(\d+)"/.exec(etag ?? '')?.[1];
+  return digits === undefined ? null : Number(digits);
+};
 
 /** Reads one role. `role` is undefined until it is read, and the same object until it changes. */
 export function useFullRole(id: string) {
   const query = useQuery(readingVersioned('GET /api/v1/roles/{role_id}', { path: { role_id: id } }));
   const role = useMemo(
     (): FullRole | undefined =>
-      query.data && { ...fullRole(query.data.result.data), version: versionIn(query.data.etag) },
+      query.data && { ...fullRole(query.data.result.data), version: versionIn(query.data.etag) ?? 0 },
     [query.data],
   );
   return { role, query, isMissing: isCode(query.error, 'role_not_found', 'validation_failed') };

@@ -110,7 +110,8 @@ export type FoundSession = SessionOfUser & { key: PageKey };
 /**
  * Returns up to `limit` matching sessions after the key, newest first, and how many match, from one snapshot. The number is
  * exact without a filter, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate. For a
- * search that many users match, it is one as soon as there are more than `MAX_READ` sessions. The page comes from the collected matches if these are all, otherwise from a scan of the order's index.
+ * search that many users match, it is one as soon as there are `MAX_READ` sessions. The page comes from the collected matches
+ * if these are all, otherwise from a scan of the order's index.
  */
 export async function findSessionPage(
   db: Db,

@@ -1,7 +1,7 @@
 // What the deletion of a role needs: who has it, and the requests that take it from them.
 import type { AccessChange, Holder } from '@castellan/sdk';
 import { client } from '../../../common/client.ts';
-import type { CountedRole } from '../../data/catalogue.ts';
+import { type CountedRole, versionIn } from '../../data/catalogue.ts';
 
 /** One request changes so many records. */
 export const BATCH = 1_000;
@@ -39,15 +39,9 @@ export const takeRole = (roleId: string, holders: readonly HolderId[]): AccessCh
 export const giveRole = (roleId: string, holders: readonly HolderId[]): AccessChange[] =>
   holders.map((holder) => ({ ...subjectOf(holder), add_role_ids: [roleId] }));
 
-/** Returns the number in an ETag; null without one. */
-const versionOf = (etag: string | null): number | null => {
-  const digits = /"(\d+)"/.exec(etag ?? '')?.[1];
-  return digits === undefined ? null : Number(digits);
-};
-
 /** Takes all permissions from the role, if it is the version of the ETag. */
 export const emptyRole = ({ id, permission_ids }: DeletedRole, etag: string | null): AccessChange => {
-  const version = versionOf(etag);
+  const version = versionIn(etag);
   return {
     role_id: id,
     ...(permission_ids.length > 0 ? { remove_permission_ids: [...permission_ids] } : {}),
