@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildConsole, canBuild, stateOfBuild } from '@castellan/console/build';
 import { bundleDependencies } from './bundle-dependencies.mjs';
+import { bundleProgram } from './bundle-program.mjs';
 import { findBrowser } from './find-browser.ts';
 import { programsOf } from './test-batches.ts';
 import { testFiles } from './test-files.ts';
@@ -68,8 +69,9 @@ if (files.length === 0) {
 
 // Once, before the files that would otherwise build it at the same time.
 if (canBuild() && stateOfBuild() !== 'current') await buildConsole();
-// Each process loads them.
+// Each process loads one of them.
 await bundleDependencies();
+await bundleProgram();
 
 // The page tests need a browser; only CI requires one.
 const driven = files.filter((file) => file.includes('/e2e/'));

