@@ -52,7 +52,7 @@ export async function bundleProgram() {
   if (bundledProgram('server') !== undefined) return;
   const { rolldown } = await import('rolldown');
   // Taken before the files are read: one that is written meanwhile makes the bundle out of date.
-  const stamps = { 'node_modules/.package-lock.json': stampOf('node_modules/.package-lock.json') };
+  const stamps = { 'package-lock.json': stampOf('package-lock.json') };
   const places = {
     name: 'places',
     load(file) {
