@@ -23,7 +23,11 @@ const DEFAULT_GRACE_SECONDS = 5;
 
 const definitions = Object.values(settingDefinitions);
 const secrets = definitions.filter(({ secret }) => secret !== null).map(({ name }) => name);
-const variables = new Set([...definitions.map(({ name }) => name), ...secrets.map((name) => `${name}_FILE`)]);
+const variables = new Set([
+  ...definitions.map(({ name }) => name),
+  ...secrets.map((name) => `${name}_FILE`),
+  'NODE_COMPILE_CACHE', // of Node.js
+]);
 
 const requireSettings = (names: readonly string[]): void => {
   assert.ok(names.length > 0);

@@ -8,8 +8,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
+const cache = join(root, 'node_modules/.cache/castellan');
+
 /** Lists the bundle and what it was made of. */
-export const bundleList = join(root, 'node_modules/.cache/castellan/program.json');
+export const bundleList = join(cache, 'program.json');
 
 /** Returns what changes when somebody writes the file, a path from the root. Throws if there is none. */
 export function stampOf(file) {
@@ -35,7 +37,9 @@ export function bundledProgram(name) {
 
 /** Loads the bundled `server` or `castellan`, or its sources by `importSources`. Resolves with what its main file exports. */
 export async function loadProgram(name, importSources) {
-  module.enableCompileCache?.();
+  // Node's default is below /tmp, where another user of the machine could put code for this process. A folder that is not
+  // writable is read all the same; without one, every start compiles.
+  module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE || join(cache, 'compiled'));
   const bundled = bundledProgram(name);
   if (bundled === undefined) {
     await import('./bundles.mjs');

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -29,6 +38,30 @@ test('a stack in the bundled program names the files and lines of the sources', 
   assert.ok(placesIn(sources).length > 2, sources);
   assert.deepEqual(placesIn(bundled), placesIn(sources));
   assert.match(bundled, /^TypeError: here\n {4}at /);
+});
+
+test('compiled code is kept with the installation, or where NODE_COMPILE_CACHE says, and never in the temporary folder', (t) => {
+  const temporary = mkdtempSync(join(tmpdir(), 'castellan-program-'));
+  t.after(() => rmSync(temporary, { recursive: true, force: true }));
+  const cacheOf = (environment) =>
+    execFileSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '--eval',
+        `import { getCompileCacheDir } from 'node:module';
+         import { loadProgram } from './program.mjs';
+         await loadProgram('server', () => import('./src/main.ts'));
+         process.stdout.write(getCompileCacheDir());`,
+      ],
+      { cwd: folder, encoding: 'utf8', env: { TMPDIR: temporary, ...environment } },
+    );
+  const kept = join(folder, '../../node_modules/.cache/castellan/compiled/');
+  assert.ok(cacheOf({}).startsWith(kept), cacheOf({}));
+  assert.deepEqual(readdirSync(temporary), []);
+  assert.ok(
+    cacheOf({ NODE_COMPILE_CACHE: join(temporary, 'chosen') }).startsWith(join(temporary, 'chosen/')),
+  );
 });
 
 test('the bundle is used while no source has changed, and only where it was made', (t) => {
