@@ -3,6 +3,7 @@
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { linesFile, POSITION, writeLines } from '../packages/server/stack-lines.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const programs = { server: 'packages/server/src/main.ts', castellan: 'packages/cli/src/main.ts' };
@@ -35,6 +36,26 @@ function withPlaces(code, file) {
   return replaced;
 }
 
+/** Returns what stack-lines.mjs needs of a source map. */
+function linesOf({ mappings, sources }, decode) {
+  const found = [];
+  decode(mappings).forEach((segments, at) => {
+    let last;
+    for (const [column, source = sources.length, line = 0] of segments) {
+      // Where the source line goes on, a further position says nothing.
+      if (last?.source === source && last.line === line) continue;
+      last = { position: at * POSITION + Math.min(column, POSITION - 1), source, line };
+      found.push(last);
+    }
+  });
+  return {
+    sources,
+    positions: Uint32Array.from(found, ({ position }) => position),
+    source: Uint16Array.from(found, ({ source }) => source),
+    line: Uint16Array.from(found, ({ line }) => line),
+  };
+}
+
 /** Deletes bundles that nobody started with for days. */
 function deleteUnused(folder, current) {
   for (const name of readdirSync(folder)) {
@@ -50,7 +71,10 @@ export async function bundleProgram() {
   // Not at the top: an incomplete installation lacks what they need.
   const { bundledProgram, bundleList, stampOf } = await import('../packages/server/program.mjs');
   if (bundledProgram('server') !== undefined) return;
-  const { rolldown } = await import('rolldown');
+  const [{ rolldown }, { decode }] = await Promise.all([
+    import('rolldown'),
+    import('@jridgewell/sourcemap-codec'),
+  ]);
   // Taken before the files are read: one that is written meanwhile makes the bundle out of date.
   const stamps = { 'package-lock.json': stampOf('package-lock.json') };
   const places = {
@@ -71,16 +95,23 @@ export async function bundleProgram() {
     plugins: [places],
     logLevel: 'silent',
   });
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: join(folder, name),
     format: 'esm',
     entryFileNames: '[name].mjs',
     chunkFileNames: '[name]-[hash].mjs',
     // Error names and log entries come from names of classes.
     keepNames: true,
-    sourcemap: true,
+    // Node must not find them: it would read them.
+    sourcemap: 'hidden',
   });
   await bundle.close();
+  for (const { type, fileName, map } of output) {
+    if (type !== 'chunk' || !map) continue;
+    const file = join(folder, name, fileName);
+    writeFileSync(linesFile(file), writeLines(linesOf(map, decode)));
+    rmSync(`${file}.map`);
+  }
   for (const path of Object.keys(stamps)) {
     const [, workspace] = /^packages\/([^/]+)\//.exec(path) ?? [];
     if (workspace)
