@@ -21,11 +21,13 @@ const pages = await createServer({
 await pages.listen();
 const [address = `http://localhost:${CONSOLE_PORT}/`] = pages.resolvedUrls?.local ?? [];
 
-const service = spawn(process.execPath, ['--watch', 'packages/server/start.mjs'], {
+const service = spawn(process.execPath, ['--watch', 'packages/server/start.mjs', '--sources'], {
   cwd: root,
   stdio: 'inherit',
   env: {
     ...environment,
+    // Only the modules of this process are watched.
+    WORKERS: process.env.WORKERS ?? '1',
     // Mails link to the pages as they are edited, and the browser keeps the cookie on http.
     PUBLIC_URL: process.env.PUBLIC_URL ?? address.replace(/\/$/, ''),
     COOKIE_SECURE: process.env.COOKIE_SECURE ?? 'false',

@@ -35,12 +35,15 @@ export function bundledProgram(name) {
   }
 }
 
-/** Loads the bundled `server` or `castellan`, or its sources by `importSources`. Resolves with what its main file exports. */
-export async function loadProgram(name, importSources) {
+/**
+ * Loads the bundled `server` or `castellan`, or its sources by `importSources`. Resolves with what its main file exports. With
+ * `isBundled: false` it loads the sources even if there is a bundle.
+ */
+export async function loadProgram(name, importSources, { isBundled = true } = {}) {
   // Node's default is below /tmp, where another user of the machine could put code for this process. A folder that is not
   // writable is read all the same; without one, every start compiles.
   module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE || join(cache, 'compiled'));
-  const bundled = bundledProgram(name);
+  const bundled = isBundled ? bundledProgram(name) : undefined;
   if (bundled === undefined) {
     await import('./bundles.mjs');
     return importSources();

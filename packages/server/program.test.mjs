@@ -33,7 +33,9 @@ test('a stack in the bundled program names the files and lines of the sources', 
     await serve(environment);`;
   const bundled = printedBy(`import { loadProgram } from './program.mjs';
     const { serve } = await loadProgram('server');${readSettings}`);
-  const sources = printedBy(`import { serve } from './src/main.ts';${readSettings}`);
+  const sources = printedBy(`import { loadProgram } from './program.mjs';
+    const { serve } = await loadProgram('server', () => import('./src/main.ts'), { isBundled: false });${readSettings}`);
+  assert.doesNotMatch(sources, /program-/);
   const placesIn = (stack) => stack.match(/\/packages\/server\/src\/[\w/-]+\.ts:\d+/g);
   assert.ok(placesIn(sources).length > 2, sources);
   assert.deepEqual(placesIn(bundled), placesIn(sources));
