@@ -275,3 +275,45 @@ test('the SECRET_KEY travels only in an encrypted backup, and arrives only where
   assert.match(out, /^The SECRET_KEY of the backup is in .+secret\.key\.$/m);
   assert.equal((await stat(join(dataDir, 'secret.key'))).mode & 0o777, 0o600);
 });
+
+test('a restore whose commit fails leaves no SECRET_KEY behind, unless nobody knows how it ended', async (t) => {
+  const identity = join(folder, 'key-of-commit.txt');
+  const key = await generateX25519Identity();
+  await writeFile(identity, `${key}\n`);
+  const file = join(folder, 'commit.backup');
+  const recipient = await identityToRecipient(key);
+  await succeed(['backup', '--to', file, '--with-secret-key', '--recipient', recipient], environment());
+  for (const [fault, message, isLeft] of [
+    [`raise exception 'a fault of the commit'`, /a fault of the commit/, false],
+    ['perform pg_terminate_backend(pg_backend_pid())', /delete it if the database is empty/, true],
+  ] as const) {
+    const { url, drop } = await createEmptyDatabase();
+    t.after(drop);
+    await run(
+      url,
+      `create schema faults;
+       create function faults.fail() returns trigger language plpgsql as $$ begin ${fault}; return null; end $$;
+       create function faults.watch() returns event_trigger language plpgsql as $$ begin
+         if to_regclass('public.audit_logs') is not null
+           and not exists (select from pg_trigger where tgname = 'fails') then
+           create constraint trigger fails after insert on public.audit_logs deferrable initially deferred
+             for each row execute function faults.fail();
+         end if; end $$;
+       create event trigger watch on ddl_command_end when tag in ('CREATE TABLE') execute function faults.watch()`,
+    );
+    const dataDir = join(folder, `data-of-commit-${isLeft}`);
+    const { code, out, err } = await castellan(['restore', '--from', file, '--identity', identity], {
+      DATABASE_URL: url,
+      DATA_DIR: dataDir,
+    });
+    assert.equal(code, 1);
+    assert.match(out + err, message);
+    assert.doesNotMatch(out, /^The SECRET_KEY of the backup is in/m);
+    const left = await readdir(dataDir).catch(() => []);
+    assert.deepEqual(
+      left.filter((name) => name.startsWith('secret.key')),
+      isLeft ? ['secret.key'] : [],
+    );
+    assert.deepEqual(await run(url, `select from pg_tables where schemaname = 'public'`), []);
+  }
+});

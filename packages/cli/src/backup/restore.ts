@@ -5,6 +5,7 @@ import {
   type RestoreChoices,
   verifyBackup,
 } from '@castellan/server/modules/backup/service';
+import { isConnectionLost } from '@castellan/server/platform/db/failures';
 import { loadSecretKey, planSecretKey } from '@castellan/server/platform/security/secret-key';
 import {
   type Restored,
@@ -35,7 +36,7 @@ export async function restore(call: Call): Promise<void> {
 
     await onServer(call, { existing: false }, async ({ settings, log, pool, database, signal }) => {
       const began = performance.now();
-      const { sessions, putKey } = await planKey(call, settings, contents);
+      const { sessions, putKey, keyIsIn, takeBackKey } = await planKey(call, settings, contents);
       const bar = progressBar(process.stderr);
       try {
         const restored = await restoreDatabase(pool, file.read(), {
@@ -46,8 +47,13 @@ export async function restore(call: Call): Promise<void> {
           onProgress: bar.report,
           signal,
           beforeCommit: putKey,
+        }).catch(async (error: unknown) => {
+          bar.clear();
+          await takeBackKey(error);
+          throw error;
         });
         bar.clear();
+        keyIsIn();
         const seconds = (performance.now() - began) / 1_000;
         report(call, { database, contents, restored, keepsSessions, seconds });
       } finally {
@@ -62,8 +68,12 @@ export async function restore(call: Call): Promise<void> {
 type KeyPlan = {
   /** What becomes of the sessions. */
   sessions: RestoreChoices['sessions'];
-  /** Puts the SECRET_KEY of the backup where it is missing. A restore that fails earlier leaves no key behind. */
+  /** Puts the SECRET_KEY of the backup where it is missing. */
   putKey(): Promise<void>;
+  /** Tells where the key is. */
+  keyIsIn(): void;
+  /** After a restore that failed: removes what `putKey` wrote, unless the restore may have been committed all the same. */
+  takeBackKey(error: unknown): Promise<void>;
 };
 
 async function planKey(
@@ -75,17 +85,31 @@ async function planKey(
     header.secret_key !== undefined && secretKey === undefined
       ? await planSecretKey(dataDir, header.secret_key)
       : undefined;
-  const putKey = async (): Promise<void> => {
-    if (!planned) return;
-    call.print(
-      (await planned.write())
-        ? `The SECRET_KEY of the backup is in ${dataDir}/secret.key.`
-        : `${dataDir}/secret.key has another SECRET_KEY than the backup. It stays.`,
-    );
+  let isPlannedKey: boolean | undefined;
+  const plan = {
+    async putKey() {
+      isPlannedKey = await planned?.write();
+    },
+    keyIsIn() {
+      if (isPlannedKey === undefined) return;
+      call.print(
+        isPlannedKey
+          ? `The SECRET_KEY of the backup is in ${dataDir}/secret.key.`
+          : `${dataDir}/secret.key has another SECRET_KEY than the backup. It stays.`,
+      );
+    },
+    async takeBackKey(error: unknown) {
+      if (!isPlannedKey) return;
+      if (isConnectionLost(error))
+        call.print(
+          `The connection ended during the commit: if the database is not empty, it is restored. ${dataDir}/secret.key stays: delete it if the database is empty.`,
+        );
+      else await planned?.undo();
+    },
   };
-  if (call.values['keep-sessions'] !== true) return { sessions: 'end', putKey };
+  if (call.values['keep-sessions'] !== true) return { sessions: 'end', ...plan };
   const { key } = planned ?? (await loadSecretKey({ fromEnv: secretKey, dataDir, existing: true }));
-  return { sessions: { secretKey: key }, putKey };
+  return { sessions: { secretKey: key }, ...plan };
 }
 
 type Report = {

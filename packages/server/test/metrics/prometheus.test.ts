@@ -45,6 +45,8 @@ test(
     }, 'the first scrape');
     assert.equal((await ask('up{job="castellan"}')).result[0]?.value[1], '1');
     await eventually(async () => {
+      // A time of response exists while there are requests.
+      await signIn(service, ADMIN);
       const empty = new Set(panelQueries().map(({ title }) => title));
       for (const { title, expr } of panelQueries()) {
         const query = expr

@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ErrorBody } from '@castellan/contract/envelope';
 import { type ErrorCode, statusOf } from '@castellan/contract/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { brokenConstraint, isDatabaseUnavailable } from '../db/failures.ts';
+import { brokenConstraint, isDatabaseUnavailable, NotReplicatedError } from '../db/failures.ts';
 import { AppError } from '../errors.ts';
 import { GateFullError } from '../limits/gate.ts';
 import { HasherBusyError } from '../security/password-hasher.ts';
@@ -13,6 +13,7 @@ import { errorCode, isObject } from '../unknown-values.ts';
 import { inUnits } from './body-limits.ts';
 import type { ErrorShape } from './error-shape.ts';
 import { ClientGoneError } from './gone.ts';
+import type { UnavailableLog } from './unavailable-log.ts';
 
 // Errors that Fastify and its parsers throw → our error codes.
 const frameworkCodes: Record<string, ErrorCode> = {
@@ -71,13 +72,17 @@ function problemBody(error: AppError, body: ErrorBody, publicUrl: string): Recor
 export function createErrorHandler(options: {
   publicUrl: string;
   constraintCodes: Readonly<Record<string, ErrorCode>>;
+  unavailableLog: UnavailableLog;
 }) {
   return function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const error = asDeclared(toAppError(thrown, options.constraintCodes), request);
     request.refusal = error.code;
     // A full gate is not a failure of the service, and a flood must not fill the log. The access log has the code.
-    if (error.status >= 500 && !(thrown instanceof GateFullError))
-      request.log.error({ err: thrown }, 'request failed');
+    if (error.status >= 500 && !(thrown instanceof GateFullError)) {
+      if (error.status === 503 && !(thrown instanceof NotReplicatedError))
+        options.unavailableLog.failed(thrown, request.log);
+      else request.log.error({ err: thrown }, 'request failed');
+    }
     if (error.status === 401) reply.header('www-authenticate', wwwAuthenticate(error));
     if (error.extras.retryAfterSeconds !== undefined)
       reply.header('retry-after', String(Math.max(1, Math.ceil(error.extras.retryAfterSeconds))));

@@ -35,6 +35,7 @@ import type { DeclaredRoute } from './route-config.ts';
 import { securityHeaders } from './security-headers.ts';
 import { compileSerializer } from './serialization.ts';
 import { addTracing } from './tracing-hooks.ts';
+import { createUnavailableLog } from './unavailable-log.ts';
 import { compileSchema, refuseHostileText, ShapeError, shapeRefusal } from './validation.ts';
 import './route-config.ts';
 
@@ -68,7 +69,8 @@ const MAX_PARAM_LENGTH = 1_000;
 export type App = ReturnType<typeof createServer>;
 
 export function createServer(options: ServerOptions) {
-  const handleError = createErrorHandler(options);
+  const unavailableLog = createUnavailableLog(options.log);
+  const handleError = createErrorHandler({ ...options, unavailableLog });
   const answered = eachOf(createAccessLog(options.log), options.onAnswered);
   const app = Fastify<Server, IncomingMessage, ServerResponse, FastifyBaseLogger>({
     loggerInstance: options.log,
@@ -169,6 +171,7 @@ export function createServer(options: ServerOptions) {
   acceptJsonOnly(app);
   app.setNotFoundHandler((request, reply) => handleError(notFound(request), request, reply));
   app.addHook('onResponse', hook(answered));
+  app.addHook('onClose', async () => unavailableLog.flush());
   return app;
 }
 

@@ -68,9 +68,9 @@ async function flushDirectory(directory: string): Promise<void> {
 
 /**
  * Creates the file unless another process was faster. A hard link makes it appear complete and synced; unlike a rename,
- * it never replaces an existing file.
+ * it never replaces an existing file. Returns whether this process created it.
  */
-async function createKeyFile(dataDir: string, path: string, text = newKey()): Promise<void> {
+async function createKeyFile(dataDir: string, path: string, text = newKey()): Promise<boolean> {
   makeFolder(dataDir);
   const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   try {
@@ -81,10 +81,15 @@ async function createKeyFile(dataDir: string, path: string, text = newKey()): Pr
     } finally {
       await file.close();
     }
-    await link(temporary, path).catch((error: unknown) => {
-      if (errorCode(error) !== 'EEXIST') throw error;
-    });
+    const isCreated = await link(temporary, path).then(
+      () => true,
+      (error: unknown) => {
+        if (errorCode(error) !== 'EEXIST') throw error;
+        return false;
+      },
+    );
     await flushDirectory(dataDir);
+    return isCreated;
   } finally {
     await rm(temporary, { force: true });
   }
@@ -131,6 +136,8 @@ type PlannedKey = {
   key: Buffer;
   /** Writes the file unless there is one. Returns whether the file then has the planned key. */
   write(): Promise<boolean>;
+  /** Removes the file if `write` created it. */
+  undo(): Promise<void>;
 };
 
 /**
@@ -142,12 +149,19 @@ export async function planSecretKey(dataDir: string, text: string): Promise<Plan
   // A bad key would stay in the file, and end every later start.
   const planned = toKey(text, 'The SECRET_KEY of the backup', 'Nothing was changed.');
   const existing = await readKeyFile(path);
+  let isCreated = false;
   return {
     key: existing?.key ?? planned,
     async write() {
-      if (!existing) await createKeyFile(dataDir, path, text);
+      if (!existing) isCreated = await createKeyFile(dataDir, path, text);
       const found = await readKeyFile(path);
       return found?.key.equals(planned) ?? false;
+    },
+    async undo() {
+      if (!isCreated) return;
+      await rm(path, { force: true });
+      await flushDirectory(dataDir);
+      isCreated = false;
     },
   };
 }
