@@ -991,6 +991,7 @@ export type Session = {
 
 export type SessionPage = {
   data: UserSession[];
+  /** The start of the next page; null on the last one. A `search` that many users match reads up to 20,000 sessions at a time: then a page may be shorter than `size`, or empty, and not be the last. */
   next_cursor: string | null;
   /** How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000. By a `search` that many users match, only the newest 20,000 sessions are counted: see `total_is_estimate`. */
   total: number;
