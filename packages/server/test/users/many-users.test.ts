@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/harness';
 import { type Explained, plansOf } from '@castellan/testing/plans';
 import { renewUserMarks } from '../../src/modules/users/marks.ts';
-import { addChanges } from '../../src/modules/users/marks-store.ts';
+import { addChanges, splitWidestGap } from '../../src/modules/users/marks-store.ts';
 import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
 import { inSnapshot } from '../../src/platform/db/transaction.ts';
 
@@ -270,4 +270,24 @@ describe('a search', () => {
     for (const search of ['e', 'example.com', 'many'])
       assert.ok(rowsOf(await plansOf(service, () => admin.get(pathOf({ search })))) <= 15_000, search);
   });
+});
+
+// Last, because so many marks are unlike those of a service.
+test('a user who was marked, and has another place since, is marked again there', async () => {
+  const { db } = service.service.deps;
+  await renewUserMarks(db);
+  // The marks lie where their users were; now these come last, and are every user there.
+  await service.sql(`
+    update users set email = 'zz' || email where id in (select id from user_marks where "order" = 'email')`);
+  await inSnapshot(db, (tx) => addChanges(tx, 50_000));
+  await inSnapshot(db, async (tx) => {
+    while (await splitWidestGap(tx, 'email', { step: 2, stretch: 50_000 }));
+  });
+  const [{ marks } = { marks: 0 }] = await service.sql<{ marks: number }>(
+    `select count(*)::integer as marks from user_marks m join users u on u.id = m.id
+     where m."order" = 'email' and u.email like 'zz%' and m.email = u.email`,
+  );
+  assert.ok(marks > 0);
+  await service.sql('delete from login_attempts');
+  await assertPages();
 });

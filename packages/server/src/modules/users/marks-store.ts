@@ -123,6 +123,11 @@ export async function splitWidestGap(
       from (select * from users u where ${fromMark} order by ${key}, u.id limit ${stretch}) u
       window before as (order by ${key}, u.id rows between unbounded preceding and 1 preceding)) u
     left join user_marks m on m."order" = ${order} and m.id = ${gap.id}::uuid
-    where (u.place - 1) % ${step} = 0 and u.place between 2 and ${gap.width - step / 2}`.execute(tx);
+    where (u.place - 1) % ${step} = 0 and u.place between 2 and ${gap.width - step / 2}
+    -- A mark stays where its user was until the user is chosen again.
+    on conflict ("order", id) do update set created_at = excluded.created_at, email = excluded.email,
+      last_name = excluded.last_name, active_verified = excluded.active_verified,
+      active_unverified = excluded.active_unverified, inactive_verified = excluded.inactive_verified,
+      inactive_unverified = excluded.inactive_unverified`.execute(tx);
   return true;
 }
