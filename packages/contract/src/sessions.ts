@@ -78,11 +78,14 @@ export const AllSessionsQuery = Type.Object({
 });
 export type AllSessionsQuery = Type.Static<typeof AllSessionsQuery>;
 
-/** Newest first. `next_cursor` is null on the last page. */
+/** Newest first. `next_cursor` is null on the last page. A page may be shorter than `size`, or empty, and not be the last. */
 export const SessionPage = Type.Object(
   {
     data: Type.Array(UserSession),
-    next_cursor: Type.Union([Type.String(), Type.Null()]),
+    next_cursor: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'The start of the next page; null on the last one. A `search` that many users match reads up to 20,000 sessions at a time: then a page may be shorter than `size`, or empty, and not be the last.',
+    }),
     total: Type.Integer({
       description:
         'How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000. By a `search` that many users match, only the newest 20,000 sessions are counted: see `total_is_estimate`.',

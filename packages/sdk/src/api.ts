@@ -991,6 +991,7 @@ export type Session = {
 
 export type SessionPage = {
   data: UserSession[];
+  /** The start of the next page; null on the last one. A `search` that many users match reads up to 20,000 sessions at a time: then a page may be shorter than `size`, or empty, and not be the last. */
   next_cursor: string | null;
   /** How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000. By a `search` that many users match, only the newest 20,000 sessions are counted: see `total_is_estimate`. */
   total: number;
@@ -1206,9 +1207,9 @@ export type UserActivity = {
 
 export type UserPage = {
   items: ListedUser[];
-  /** How many users match. Exact without filters, with `is_active` and `verified`, and with a `status` alone while at most 1,000 emails are locked; otherwise exact up to 10,000: see `total_is_estimate`. */
+  /** How many users match. Exact without filters, with `is_active` and `verified`, with `roles=none` alone, and with a `status` alone while at most 1,000 emails are locked; otherwise exact up to 10,000: see `total_is_estimate`. With `role_id` of more than 10,000 users and another filter, up to 10,000 users are looked at. */
   total: number;
-  /** True if more than 10,000 users match. `total` and `pages` then say how many there are at least. A search shows only the first 10,000; narrow it to see the others. */
+  /** True if more users may match. `total` and `pages` then say how many there are at least. A search shows only the first 10,000; narrow it to see the others. */
   total_is_estimate?: boolean;
   page: number;
   size: number;

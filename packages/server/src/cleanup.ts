@@ -88,7 +88,7 @@ export async function removeSessionRows({ db }: Deps): Promise<void> {
 const USER_MARKS_BUDGET_MS = 3_000;
 
 /**
- * Keeps pages in the middle of many users, and the number of users without roles, fast. A separate job, because it follows
+ * Keeps pages in the middle of many users, and the list and the number of users without roles, fast. A separate job, because it follows
  * every bulk import.
  */
 export async function renewPositions({ db }: Deps): Promise<void> {

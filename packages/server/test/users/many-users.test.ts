@@ -4,7 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/harness';
 import { type Explained, plansOf } from '@castellan/testing/plans';
 import { renewUserMarks } from '../../src/modules/users/marks.ts';
-import { addChanges } from '../../src/modules/users/marks-store.ts';
+import { addChanges, splitWidestGap } from '../../src/modules/users/marks-store.ts';
+import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
 import { inSnapshot } from '../../src/platform/db/transaction.ts';
 
 const USERS = 24_000;
@@ -193,6 +194,54 @@ describe('a search', () => {
     assert.deepEqual([later.items.length, later.total], [100, 15_000]);
   });
 
+  test('of a role that very many have with another filter reads no more than the first 10,000 of either', async () => {
+    const [role] = await service.sql<{ id: string }>(`select id from roles where name = 'User'`);
+    const holders = { role_id: role?.id ?? '', size: 100 };
+    await service.sql(
+      `insert into user_roles (user_id, role_id)
+       select id, $1 from users where id not in (select user_id from user_roles) order by id limit 13000`,
+      [role?.id],
+    );
+    await renewRoleHolders(service.service.deps.db);
+    await service.sql('vacuum analyze users, user_roles');
+    const holds = `id in (select user_id from user_roles where role_id = '${role?.id}')`;
+    for (const [filter, condition] of [
+      [{ is_active: false }, 'not is_active'],
+      [{ is_active: false, sort: '-email' }, 'not is_active'],
+      [{ search: 'mab' }, `search_text like '%mab%'`],
+      [{ status: 'locked' }, `is_active and ${isLocked}`],
+    ] as const) {
+      const where = JSON.stringify(filter);
+      const [counted] = await service.sql<{ count: number }>(
+        `select count(*)::integer from users where ${holds} and ${condition}`,
+      );
+      const exact = await pageOf({ ...holders, ...filter });
+      assert.deepEqual([exact.total, exact.total_is_estimate], [counted?.count, undefined], where);
+      const expected = await service.sql<{ id: string }>(
+        `select id from users where ${holds} and ${condition}
+         order by ${'sort' in filter ? 'email desc, id desc' : 'created_at, id'} limit 100`,
+      );
+      assert.deepEqual(
+        exact.items.map(({ id }) => id),
+        expected.map(({ id }) => id),
+        where,
+      );
+      const explained = await plansOf(service, () => admin.get(pathOf({ ...holders, ...filter })));
+      const assignments = explained.flatMap(({ steps }) =>
+        steps.filter(({ table }) => table === 'user_roles').map(({ node, rows }) => ({ node, rows })),
+      );
+      assert.ok(
+        assignments.every(({ node, rows }) => node !== 'Seq Scan' && rows <= 10_001),
+        where,
+      );
+    }
+    // Very many match: the number is a lower bound, which grows on the way through the pages.
+    const { total, total_is_estimate } = await pageOf({ ...holders, verified: true });
+    assert.ok(total_is_estimate && total > 5_000 && total <= 10_000, String(total));
+    const later = await pageOf({ ...holders, verified: true, page: 110 });
+    assert.deepEqual([later.items.length, later.total], [100, 11_000]);
+  });
+
   test('with more than a thousand locked users, a status is counted as other filters are', async () => {
     await service.sql(`
       insert into login_attempts (email, failures, locked_until)
@@ -221,4 +270,24 @@ describe('a search', () => {
     for (const search of ['e', 'example.com', 'many'])
       assert.ok(rowsOf(await plansOf(service, () => admin.get(pathOf({ search })))) <= 15_000, search);
   });
+});
+
+// Last, because so many marks are unlike those of a service.
+test('a user who was marked, and has another place since, is marked again there', async () => {
+  const { db } = service.service.deps;
+  await renewUserMarks(db);
+  // The marks lie where their users were; now these come last, and are every user there.
+  await service.sql(`
+    update users set email = 'zz' || email where id in (select id from user_marks where "order" = 'email')`);
+  await inSnapshot(db, (tx) => addChanges(tx, 50_000));
+  await inSnapshot(db, async (tx) => {
+    while (await splitWidestGap(tx, 'email', { step: 2, stretch: 50_000 }));
+  });
+  const [{ marks } = { marks: 0 }] = await service.sql<{ marks: number }>(
+    `select count(*)::integer as marks from user_marks m join users u on u.id = m.id
+     where m."order" = 'email' and u.email like 'zz%' and m.email = u.email`,
+  );
+  assert.ok(marks > 0);
+  await service.sql('delete from login_attempts');
+  await assertPages();
 });

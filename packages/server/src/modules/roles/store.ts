@@ -73,11 +73,21 @@ export async function countRoles(db: Db, filter: RoleFilter): Promise<number> {
   return rows[0]?.total ?? 0;
 }
 
+/** Reads the permissions of all roles of the page together: for each role, the planner may read every permission. */
 export async function listRoles(db: Db, filter: RoleFilter, page: PageQuery): Promise<RoleRecord[]> {
-  const { rows } = await sql<RoleRecord>`${plannedForValues}
-    select ${roleColumns} from roles r where ${matching(filter)} order by lower(r.name), r.id
-    limit ${page.size} offset ${offsetOf(page)}`.execute(db);
-  return rows;
+  const { rows } = await sql<RoleRecord & { place: number }>`${plannedForValues}
+    with listed as materialized (
+      select r.*, (row_number() over (order by lower(r.name), r.id))::integer as place
+      from roles r where ${matching(filter)} order by lower(r.name), r.id
+      limit ${page.size} offset ${offsetOf(page)}),
+    granted as (
+      select rp.role_id, json_agg(${permissionJson} order by p.name) as permissions
+      from role_permissions rp join permissions p on p.id = rp.permission_id join permission_groups pg on pg.id = p.group_id
+      where rp.role_id in (select id from listed) group by rp.role_id)
+    select ${ownColumns}, coalesce(g.permissions, '[]'::json) as permissions, r.place
+    from listed r left join granted g on g.role_id = r.id`.execute(db);
+  // Here, because PostgreSQL would move megabytes of permissions to sort them.
+  return rows.sort((one, other) => one.place - other.place).map(({ place: _place, ...role }) => role);
 }
 
 export type AllRoles = {

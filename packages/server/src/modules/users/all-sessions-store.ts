@@ -1,7 +1,7 @@
 // SQL that finds live sessions among those of all users. It only reads: the sessions module ends them.
 import { type RawBuilder, sql } from 'kysely';
 import type { PageKey } from '../../platform/cursors.ts';
-import { keyTime } from '../../platform/db/sql.ts';
+import { keyTime, onlyRow } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { liveSessionCount } from '../../schema/live-sessions.ts';
@@ -60,16 +60,29 @@ const addressCondition = (address: string): RawBuilder<unknown> =>
 
 /** Up to this many matches are collected, counted exactly and sorted. */
 const MAX_COUNTED = 10_000;
-/** So many of the newest sessions are read to count those of a search that many users match. */
+/** So many sessions are read to count those of a search that many users match, and to find a page of them. */
 const MAX_READ = 20_000;
+/** Reading the sessions of so many users takes less than a tenth of a second. */
+const MAX_USERS = 10_000;
+
+/** Returns whether so many users match the search that a list reads sessions in turn. */
+export async function doManyUsersMatch(db: Db, search: string): Promise<boolean> {
+  const result = await sql<{ are_many: boolean }>`${plannedForValues}
+    select count(*) > ${MAX_USERS} as are_many from (
+      select from users u where ${searchCondition(search)} limit ${MAX_USERS + 1}) matching`.execute(db);
+  return onlyRow(result).are_many;
+}
+
+/** Whether a list reads no more than `MAX_READ` sessions at a time. Those of one user or address are few. */
+const isReadInSteps = ({ search, isFrequent, userId, address }: SessionFilter): boolean =>
+  search !== undefined && isFrequent === true && userId === undefined && address === undefined;
 
 /**
  * The first matches, as statements of a `with` that end with `collected` (id, created_at, at most one more than are counted)
  * and `counted` (found, are_all).
  */
 function collecting(filter: SessionFilter): RawBuilder<unknown> {
-  const { search, isFrequent, ...others } = filter;
-  if (search !== undefined && isFrequent && Object.keys(others).length === 0)
+  if (isReadInSteps(filter))
     return sql`
       newest as materialized (
         select * from sessions s where ${sessionCondition(filter)}
@@ -111,32 +124,48 @@ export type FoundSession = SessionOfUser & { key: PageKey };
  * Returns up to `limit` matching sessions after the key, newest first, and how many match, from one snapshot. The number is
  * exact without a filter, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate. For a
  * search that many users match, it is one as soon as there are `MAX_READ` sessions. The page comes from the collected matches
- * if these are all, otherwise from a scan of the order's index.
+ * if these are all, otherwise from a scan of the order's index. If the scan ended before the page was full, `next` is where to
+ * continue.
  */
 export async function findSessionPage(
   db: Db,
   filter: SessionFilter,
   after: PageKey | null,
   limit: number,
-): Promise<{ total: number; isEstimate: boolean; sessions: FoundSession[] }> {
+): Promise<{ total: number; isEstimate: boolean; sessions: FoundSession[]; next: PageKey | null }> {
   const isFiltered = Object.keys(filter).length > 0;
   const size = sql`${limit}::bigint`;
+  const mostRead = isReadInSteps(filter) ? MAX_READ : null;
   const isAfter =
     after === null ? sql`true` : sql`(s.created_at, s.id) < (${after.time}::timestamptz, ${after.id}::uuid)`;
   const { rows } = await sql<
-    SessionOfUser & { found: string; are_all: boolean; key_time: string }
+    SessionOfUser & {
+      found: string;
+      are_all: boolean;
+      key_time: string;
+      next_time: string | null;
+      next_id: string | null;
+    }
   >`${plannedForValues}
     with ${isFiltered ? collecting(filter) : everySession},
     page as (
       (select s.id from collected s where ${isAfter} order by s.created_at desc, s.id desc
        limit (select case when are_all then ${size} else 0 end from counted))
       union all
-      (select s.id from sessions s
-       where ${sessionCondition(filter)} and ${isAfter}
-         and (select ${userCondition(filter)} from users u where u.id = s.user_id)
+      (select s.id from (
+         select * from sessions s where ${sessionCondition(filter)} and ${isAfter}
+         order by s.created_at desc, s.id desc limit ${mostRead}::bigint) s
+       where (select ${userCondition(filter)} from users u where u.id = s.user_id)
        order by s.created_at desc, s.id desc
-       limit (select case when are_all then 0 else ${size} end from counted)))
-    select c.found, c.are_all, f.* from counted c left join page p on true left join lateral (
+       limit (select case when are_all then 0 else ${size} end from counted))),
+    next as (
+      select s.id, s.created_at from sessions s where ${sessionCondition(filter)} and ${isAfter}
+      order by s.created_at desc, s.id desc
+      limit (select case when are_all or (select count(*) from page) >= ${size} or ${mostRead}::bigint is null then 0 else 1 end
+        from counted)
+      offset ${mostRead}::bigint - 1)
+    select c.found, c.are_all, ${keyTime('n.created_at')} as next_time, n.id as next_id, f.*
+    from counted c left join next n on true left join page p on true left join lateral (
       select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent,
         s.created_at, s.last_used_at, s.expires_at,
         ${keyTime('s.created_at')} as key_time, s.user_id, u.email, u.first_name, u.last_name
@@ -146,11 +175,14 @@ export async function findSessionPage(
   const sessions = rows
     .filter((row) => row.id !== null)
     .map((row) => ({ ...row, key: { time: row.key_time, id: row.id } }));
+  const next =
+    rows[0]?.next_time && rows[0].next_id ? { time: rows[0].next_time, id: rows[0].next_id } : null;
   return {
     // A page may reach beyond the newest sessions, among which the matches of a frequent search are counted.
     total: isFiltered ? Math.max(Math.min(found, MAX_COUNTED), sessions.length) : found,
     isEstimate: isFiltered && rows[0]?.are_all === false,
     sessions,
+    next,
   };
 }
 

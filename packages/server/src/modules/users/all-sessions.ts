@@ -7,7 +7,7 @@ import {
   type SessionPage,
   type UserSession,
 } from '@castellan/contract/sessions';
-import { pageOf, readCursor } from '../../platform/cursors.ts';
+import { pageOf, readCursor, writeCursor } from '../../platform/cursors.ts';
 import { AppError } from '../../platform/errors.ts';
 import { canonicalRange } from '../../platform/security/client-address.ts';
 import { readTime } from '../../platform/times.ts';
@@ -18,6 +18,7 @@ import { revokeLiveSessions, toSession } from '../sessions/service.ts';
 import { endedEntry, endSession } from './account-security.ts';
 import type { UserAdminDeps } from './administration.ts';
 import {
+  doManyUsersMatch,
   type FoundSession,
   findMatchingSessions,
   findSessionOwner,
@@ -38,11 +39,12 @@ export async function listAllSessions(
   const after = readCursor(cursor);
   // One session more than requested shows whether there is a next page.
   const filter = await toFilter(deps.db, filters);
-  const { total, isEstimate, sessions } = await findSessionPage(deps.db, filter, after, size + 1);
+  if (filter.search !== undefined) filter.isFrequent ||= await doManyUsersMatch(deps.db, filter.search);
+  const { total, isEstimate, sessions, next } = await findSessionPage(deps.db, filter, after, size + 1);
   const { page, next_cursor } = pageOf(sessions, size);
   return {
     data: page.map((row) => present(row, caller)),
-    next_cursor,
+    next_cursor: next === null ? next_cursor : writeCursor(next),
     total,
     ...(isEstimate ? { total_is_estimate: true } : {}),
   };

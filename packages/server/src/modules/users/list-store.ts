@@ -4,12 +4,12 @@ import type { UserSortOrder, UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
-import { inSnapshot } from '../../platform/db/transaction.ts';
 import { offsetOf } from '../../platform/pages.ts';
-import { isRemovedAfter, isWithoutRoles } from '../../schema/attention.ts';
 import type { Db, Row } from '../../schema/database.ts';
+import { holdersOfRole } from '../../schema/role-holders.ts';
 import { userColumns } from '../../schema/user-record.ts';
-import { hasStatus, userStatus } from '../../schema/user-status.ts';
+import { userStatus } from '../../schema/user-status.ts';
+import { conditionOf, hasRoleOfEach, type Knowledge, type UserFilter, type Way } from './filters.ts';
 import type { VersionedUser } from './presentation.ts';
 import { isShort, searchCondition } from './search.ts';
 import {
@@ -22,73 +22,21 @@ import {
   userOrders,
 } from './user-orders.ts';
 
-export type UserFilter = {
-  /** Canonical email; null matches no user. */
-  email?: string | null;
-  search?: string;
-  status?: UserStatus;
-  withoutRoles?: true;
-  /** Only registered accounts that the clean-up removes once they are older than these hours. */
-  removedAfterHours?: number;
-  roleId?: string;
-  /** Only users whose id is greater. */
-  afterId?: string;
-  isActive?: boolean;
-  verified?: boolean;
-};
-
-function conditionOf(filter: UserFilter, rarity?: { isFrequent: boolean }): RawBuilder<unknown> {
-  const conditions: RawBuilder<unknown>[] = [sql`true`];
-  if (filter.email === null) conditions.push(sql`false`);
-  else if (filter.email !== undefined) conditions.push(sql`u.email = ${filter.email}`);
-  if (filter.search !== undefined) conditions.push(searchCondition(filter.search, rarity));
-  if (filter.status !== undefined) conditions.push(hasStatus[filter.status]);
-  if (filter.withoutRoles) conditions.push(isWithoutRoles);
-  if (filter.removedAfterHours !== undefined) conditions.push(isRemovedAfter(filter.removedAfterHours));
-  if (filter.roleId !== undefined)
-    conditions.push(
-      sql`exists (select from user_roles r where r.user_id = u.id and r.role_id = ${filter.roleId})`,
-    );
-  if (filter.afterId !== undefined) conditions.push(sql`u.id > ${filter.afterId}`);
-  if (filter.isActive !== undefined) conditions.push(sql`u.is_active = ${filter.isActive}`);
-  if (filter.verified !== undefined) conditions.push(sql`u.verified = ${filter.verified}`);
-  return sql.join(conditions, sql` and `);
-}
-
 /** Up to this many matches are counted exactly, collected and sorted. A search shows no more. */
 const MAX_COUNTED = 10_000;
 
-type Sort = { order: UserSortKey; isDescending: boolean };
+export type Sort = { order: UserSortKey; isDescending: boolean };
 export type UserPage = { total: number; isEstimate: boolean; users: VersionedUser[] };
 
-function readSort(sort: UserSortOrder): Sort {
+export function readSort(sort: UserSortOrder): Sort {
   const name = sort.replace(/^-/, '');
   const order = name === 'id' ? name : userOrders.find((one) => one === name);
   if (!order) throw new Error(`unknown order: ${sort}`);
   return { order, isDescending: sort.startsWith('-') };
 }
 
-/**
- * Returns one page of users and how many match, from one snapshot. The number is exact for all users and for those of a
- * kind, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate.
- */
-export function findUserPage(
-  db: Db,
-  filter: UserFilter,
-  sort: UserSortOrder,
-  query: PageQuery,
-): Promise<UserPage> {
-  const kind = kindOf(filter);
-  const { order, isDescending } = readSort(sort);
-  return inSnapshot(db, async (tx) => {
-    if (!kind || order === 'id' || (kind.isUnlocked && (await areManyLocked(tx))))
-      return findMatchingPage(tx, filter, { order, isDescending }, query);
-    return findPageOfKind(tx, kind, { order, isDescending }, query);
-  });
-}
-
 /** Returns the kind of exactly the users that the filter finds; undefined if their number is not kept. */
-function kindOf({ status, isActive, verified, ...others }: UserFilter): Kind | undefined {
+export function kindOf({ status, isActive, verified, ...others }: UserFilter): Kind | undefined {
   if (Object.keys(others).length > 0) return undefined;
   if (status !== undefined)
     return isActive === undefined && verified === undefined ? kindOfStatus[status] : undefined;
@@ -98,8 +46,31 @@ function kindOf({ status, isActive, verified, ...others }: UserFilter): Kind | u
   };
 }
 
+/** Returns where a page is in the ascending order, and how many users it has. */
+export function placeOf(
+  total: number,
+  isDescending: boolean,
+  query: PageQuery,
+): { position: number; size: number } {
+  const offset = offsetOf(query);
+  const size = Math.max(0, Math.min(query.size, total - offset));
+  return { position: isDescending ? total - offset - size : offset, size };
+}
+
+/** Returns the page of these users, in their order; `isDescending`: from the last one. */
+export async function readPageOf(
+  db: Db,
+  ids: readonly string[],
+  { isDescending }: Sort,
+): Promise<VersionedUser[]> {
+  const { rows } = await sql<VersionedUser>`
+    select ${sql.raw(userColumns)} from unnest(${ids}::uuid[]) with ordinality as p (id, place) join users u on u.id = p.id
+    order by p.place`.execute(db);
+  return isDescending ? rows.reverse() : rows;
+}
+
 /** Begins at a mark near the page, always in ascending order. */
-async function findPageOfKind(
+export async function findPageOfKind(
   db: Db,
   kind: Kind,
   { order, isDescending }: Sort & { order: UserOrder },
@@ -107,10 +78,8 @@ async function findPageOfKind(
 ): Promise<UserPage> {
   const { isUnlocked, ...ofKind } = kind;
   const total = await countKind(db, kind);
-  const offset = offsetOf(query);
-  const size = Math.max(0, Math.min(query.size, total - offset));
+  const { position, size } = placeOf(total, isDescending, query);
   if (size === 0) return { total, isEstimate: false, users: [] };
-  const position = isDescending ? total - offset - size : offset;
   const start = await findStart(db, kind, order, position);
   const users = await readUsers(
     db,
@@ -126,7 +95,7 @@ async function findPageOfKind(
 }
 
 /** The users whose numbers are kept. A missing condition is not applied. Locked users are counted apart: they are few. */
-type Kind = { isActive?: boolean; verified?: boolean; isUnlocked?: boolean };
+export type Kind = { isActive?: boolean; verified?: boolean; isUnlocked?: boolean };
 
 const kindOfStatus: Readonly<Record<UserStatus, Kind | undefined>> = {
   inactive: { isActive: false },
@@ -153,7 +122,7 @@ const lockedOf = ({ isUnlocked = false, isActive, verified }: Kind): RawBuilder<
 const isNotLocked = sql`
   (select true from login_attempts a where a.email = u.email and a.locked_until > now()) is not true`;
 
-async function areManyLocked(db: Db): Promise<boolean> {
+export async function areManyLocked(db: Db): Promise<boolean> {
   const result = await sql<{ count: string }>`select count(*) as count from ${lockedEmails} a`.execute(db);
   return Number(onlyRow(result).count) > MOST_LOCKED;
 }
@@ -201,31 +170,82 @@ async function findStart(db: Db, kind: Kind, order: UserOrder, position: number)
   return found && { id: found.id, skip: position - Number(found.before) };
 }
 
-async function findMatchingPage(db: Db, filter: UserFilter, sort: Sort, query: PageQuery): Promise<UserPage> {
+export async function findMatchingPage(
+  db: Db,
+  filter: UserFilter,
+  sort: Sort,
+  query: PageQuery,
+  areListed: boolean,
+): Promise<UserPage> {
   const offset = offsetOf(query);
   const isFrequent =
     filter.search !== undefined && isShort(filter.search) && (await isInMany(db, filter.search));
-  const condition = conditionOf(filter, { isFrequent });
+  const knowledge = { isFrequent, areListed, way: await findWay(db, filter) };
   const key = userKeys[sort.order];
   const direction = sort.isDescending ? sql`desc` : sql`asc`;
-  const { rows } = await sql<VersionedUser & { total: string; user_id: string | null }>`${plannedForValues}
-    with matching as materialized (
-      select u.id, ${key} as key from users u where ${condition} limit ${MAX_COUNTED + 1}),
-    counted as (select count(*) as total from matching),
+  const { rows } = await sql<
+    VersionedUser & { read: string; total: string; user_id: string | null }
+  >`${plannedForValues}
+    with candidates as materialized (${candidatesOf(filter, knowledge, key)}),
+    counted as (select count(*) as read, count(*) filter (where is_match) as total from candidates),
     page as (
-      select id from matching where (select total from counted) <= ${MAX_COUNTED}
+      select id from candidates where is_match and (select read from counted) <= ${MAX_COUNTED}
       order by key ${direction}, id ${direction} limit ${query.size} offset ${offset}::bigint)
-    select c.total, ${sql.raw(userColumns)} from counted c left join (page p join users u on u.id = p.id) on true
+    select c.read, c.total, ${sql.raw(userColumns)} from counted c left join (page p join users u on u.id = p.id) on true
     order by ${key} ${direction}, u.id ${direction}`.execute(db);
   const counted = Number(rows[0]?.total ?? 0);
-  if (counted <= MAX_COUNTED)
+  if (Number(rows[0]?.read ?? 0) <= MAX_COUNTED)
     return { total: counted, isEstimate: false, users: rows.filter((row) => row.user_id !== null) };
   const isBeyond = filter.search !== undefined && offset >= MAX_COUNTED;
   const users = isBeyond
     ? []
-    : await readUsers(db, condition, sort, { size: query.size, offset, start: null });
+    : await readUsers(db, conditionOf(filter, knowledge), sort, { size: query.size, offset, start: null });
   const reached = users.length === 0 ? 0 : offset + users.length;
-  return { total: Math.max(MAX_COUNTED, reached), isEstimate: true, users };
+  return { total: Math.max(Math.min(counted, MAX_COUNTED), reached), isEstimate: true, users };
+}
+
+/** Up to one more than `MAX_COUNTED` users, some of whom match: (id, key, is_match). If they are fewer, all who match are there. */
+function candidatesOf(
+  filter: UserFilter,
+  knowledge: Knowledge,
+  key: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const { roleId, ...rest } = filter;
+  if (roleId === undefined || knowledge.way === 'role')
+    return sql`
+      select u.id, ${key} as key, true as is_match from users u where ${conditionOf(filter, knowledge)}
+      limit ${MAX_COUNTED + 1}`;
+  if (knowledge.way === 'rest first')
+    return sql`
+      select u.id, u.key, ${hasRoleOfEach(roleId)} as is_match from (
+        select u.id, ${key} as key from users u where ${conditionOf(rest, knowledge)} limit ${MAX_COUNTED + 1}) u`;
+  // `offset 0` makes the planner use the index for each user.
+  return sql`
+    select u.id, ${key} as key, ${conditionOf(rest, knowledge)} as is_match from (
+      select user_id from user_roles where role_id = ${roleId} limit ${MAX_COUNTED + 1}) r
+    cross join lateral (select * from users u where u.id = r.user_id offset 0) u`;
+}
+
+async function findWay(db: Db, filter: UserFilter): Promise<Way> {
+  const { roleId, ...rest } = filter;
+  // A walk by id counts those after the id. Nobody has a role and none.
+  if (roleId === undefined || rest.afterId !== undefined || rest.withoutRoles) return 'role';
+  const result = await sql<{ holders: string }>`
+    select ${holdersOfRole(sql`${roleId}::uuid`)} as holders`.execute(db);
+  const holders = Number(onlyRow(result).holders);
+  if (holders <= MAX_COUNTED || Object.keys(rest).length === 0) return 'role';
+  if (await mayBeFewerThan(db, holders, rest)) return 'rest first';
+  // Most users have the role, and as many match the rest: enough of both are soon found.
+  return holders * 2 > (await countKind(db, {})) ? 'role' : 'many holders first';
+}
+
+/** Returns whether fewer users match than so many, as far as it is known. */
+async function mayBeFewerThan(db: Db, count: number, filter: UserFilter): Promise<boolean> {
+  const kind = kindOf(filter);
+  if (kind) return (await countKind(db, kind)) < count;
+  const { search, isActive, verified, status, ...others } = filter;
+  if (Object.keys(others).length > 0 || status === 'locked') return true;
+  return search !== undefined && !(await isInMany(db, search));
 }
 
 // One in twenty of the newest users.

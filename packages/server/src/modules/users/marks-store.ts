@@ -61,10 +61,13 @@ const MAX_BYTES = 1_048_576;
  * Gives back the space of many changes that marks include now. Every page reads the table, and PostgreSQL vacuums one with
  * few rows for no other reason. Without effect while an older transaction runs; the next call tries again.
  */
-export async function shrinkChanges(db: Db): Promise<void> {
+export async function shrinkChanges(
+  db: Db,
+  table: 'user_changes' | 'without_roles_changes' = 'user_changes',
+): Promise<void> {
   const { rows } = await sql<{ is_large: boolean | null }>`
-    select pg_relation_size('user_changes') > ${MAX_BYTES} as is_large`.execute(db);
-  if (rows[0]?.is_large) await sql`vacuum user_changes`.execute(db);
+    select pg_relation_size(${table}::regclass) > ${MAX_BYTES} as is_large`.execute(db);
+  if (rows[0]?.is_large) await sql`vacuum ${sql.table(table)}`.execute(db);
 }
 
 const NIL = sql`'00000000-0000-0000-0000-000000000000'::uuid`;
@@ -120,6 +123,11 @@ export async function splitWidestGap(
       from (select * from users u where ${fromMark} order by ${key}, u.id limit ${stretch}) u
       window before as (order by ${key}, u.id rows between unbounded preceding and 1 preceding)) u
     left join user_marks m on m."order" = ${order} and m.id = ${gap.id}::uuid
-    where (u.place - 1) % ${step} = 0 and u.place between 2 and ${gap.width - step / 2}`.execute(tx);
+    where (u.place - 1) % ${step} = 0 and u.place between 2 and ${gap.width - step / 2}
+    -- A mark stays where its user was until the user is chosen again.
+    on conflict ("order", id) do update set created_at = excluded.created_at, email = excluded.email,
+      last_name = excluded.last_name, active_verified = excluded.active_verified,
+      active_unverified = excluded.active_unverified, inactive_verified = excluded.inactive_verified,
+      inactive_unverified = excluded.inactive_unverified`.execute(tx);
   return true;
 }

@@ -1,4 +1,4 @@
-// Renews the marks by which pages of users are found. A periodic job; lists are right without it, and slower.
+// Renews the marks by which pages of users are found, and the list of users without roles. A periodic job; lists are right without it, and slower.
 import { inSnapshot } from '../../platform/db/transaction.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import {
@@ -10,6 +10,7 @@ import {
   splitWidestGap,
 } from './marks-store.ts';
 import { userOrders } from './user-orders.ts';
+import { renewWithoutRoles } from './without-roles.ts';
 
 // Users between two marks. A page skips at most twice as many, which takes about a millisecond.
 const STEP = 2_000;
@@ -18,13 +19,17 @@ const limits = { step: STEP, stretch: 50_000 };
 // Fewer changes are not worth rewriting the marks.
 const MIN_CHANGES = 200;
 
-/** Works for at most `budgetMs`, or without a limit; the next call continues. Returns whether nothing is left. */
+/**
+ * Works for at most `budgetMs`, or without a limit; the next call continues. Returns whether nothing is left. The first half
+ * is for the list of users without roles.
+ */
 export async function renewUserMarks(db: Db, budgetMs = Number.POSITIVE_INFINITY): Promise<boolean> {
   const deadline = performance.now() + budgetMs;
+  const areListed = await renewWithoutRoles(db, budgetMs / 2);
   while (performance.now() < deadline)
     if (!(await inSnapshot(db, renewSome))) {
       await shrinkChanges(db);
-      return true;
+      return areListed;
     }
   return false;
 }

@@ -21,14 +21,25 @@ import './sessions.css';
 
 const PAGE_SIZE = 50;
 
+// A search that many people match is answered step by step: a page may be empty and not the last.
+const MAX_STEPS = 20;
+
+async function readPage(filter: SessionFilter, from: string, signal: AbortSignal) {
+  const read = (cursor: string) =>
+    call('GET /api/v1/sessions', {
+      query: { ...filter, size: PAGE_SIZE, ...(cursor === '' ? {} : { cursor }) },
+      signal,
+    });
+  let page = await read(from);
+  for (let step = 1; step < MAX_STEPS && page.data.length === 0 && page.next_cursor !== null; step += 1)
+    page = await read(page.next_cursor);
+  return page;
+}
+
 const useSessions = (filter: SessionFilter) =>
   useInfiniteQuery({
     queryKey: ['GET /api/v1/sessions', filter],
-    queryFn: ({ pageParam, signal }) =>
-      call('GET /api/v1/sessions', {
-        query: { ...filter, size: PAGE_SIZE, ...(pageParam ? { cursor: pageParam } : {}) },
-        signal,
-      }),
+    queryFn: ({ pageParam, signal }) => readPage(filter, pageParam, signal),
     initialPageParam: '',
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
     ...keepingRows,

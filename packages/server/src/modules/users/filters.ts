@@ -1,0 +1,63 @@
+// What the filters of the list of users mean, as conditions. It must not contain a whole statement.
+import type { UserStatus } from '@castellan/contract/users';
+import { type RawBuilder, sql } from 'kysely';
+import { isListedWithoutRoles, isRemovedAfter, isWithoutRoles } from '../../schema/attention.ts';
+import { hasStatus } from '../../schema/user-status.ts';
+import { searchCondition } from './search.ts';
+
+export type UserFilter = {
+  /** Canonical email; null matches no user. */
+  email?: string | null;
+  search?: string;
+  status?: UserStatus;
+  withoutRoles?: true;
+  /** Only registered accounts that the clean-up removes once they are older than these hours. */
+  removedAfterHours?: number;
+  roleId?: string;
+  /** Only users whose id is greater. */
+  afterId?: string;
+  isActive?: boolean;
+  verified?: boolean;
+};
+
+/** What a condition depends on beside the filter. */
+export type Knowledge = {
+  /** So many users match the search that reading users in turn soon finds enough. */
+  isFrequent?: boolean;
+  /** The users without roles are listed. */
+  areListed?: boolean;
+  way?: Way;
+};
+
+/**
+ * How those who have a role and match other filters are found. `role`: in any way, because few have the role, most have it, or
+ * there is no other filter. Otherwise the first holders, or the first who match the rest, are read, not all assignments.
+ */
+export type Way = 'role' | 'many holders first' | 'rest first';
+
+const hasRole = (roleId: string) =>
+  sql`exists (select from user_roles r where r.user_id = u.id and r.role_id = ${roleId})`;
+/** The same, asked for each user. The planner cannot read all assignments instead. */
+export const hasRoleOfEach = (roleId: string): RawBuilder<unknown> =>
+  sql`(select true from user_roles r where r.user_id = u.id and r.role_id = ${roleId}) is true`;
+
+/** Returns the condition on `users u`. */
+export function conditionOf(
+  filter: UserFilter,
+  { isFrequent = false, areListed = false, way = 'role' }: Knowledge = {},
+): RawBuilder<unknown> {
+  const conditions: RawBuilder<unknown>[] = [sql`true`];
+  if (filter.withoutRoles && filter.roleId !== undefined) return sql`false`;
+  if (filter.email === null) conditions.push(sql`false`);
+  else if (filter.email !== undefined) conditions.push(sql`u.email = ${filter.email}`);
+  if (filter.search !== undefined) conditions.push(searchCondition(filter.search, { isFrequent }));
+  if (filter.status !== undefined) conditions.push(hasStatus[filter.status]);
+  if (filter.withoutRoles) conditions.push(areListed ? isListedWithoutRoles : isWithoutRoles);
+  if (filter.removedAfterHours !== undefined) conditions.push(isRemovedAfter(filter.removedAfterHours));
+  if (filter.roleId !== undefined)
+    conditions.push(way === 'role' ? hasRole(filter.roleId) : hasRoleOfEach(filter.roleId));
+  if (filter.afterId !== undefined) conditions.push(sql`u.id > ${filter.afterId}`);
+  if (filter.isActive !== undefined) conditions.push(sql`u.is_active = ${filter.isActive}`);
+  if (filter.verified !== undefined) conditions.push(sql`u.verified = ${filter.verified}`);
+  return sql.join(conditions, sql` and `);
+}
