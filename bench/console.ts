@@ -23,7 +23,8 @@ const conditions: readonly Condition[] = [
 /** What is opened, with the element whose appearance ends the measurement. */
 const visits = [
   { path: '/users', until: '[data-row]', isSignedIn: true },
-  { path: '/login', until: 'form', isSignedIn: false },
+  // The page shows its frame before; its fields work from then on.
+  { path: '/login', until: '[name="email"]', isSignedIn: false },
 ] as const;
 
 type Figures = { fcp: number; lcp: number; rows: number; cls: number; requests: number };

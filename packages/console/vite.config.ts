@@ -3,6 +3,10 @@
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
+import { loginFrame } from './src/auth/login-frame.ts';
+import { de } from './src/auth/messages/de/index.ts';
+import { en } from './src/auth/messages/en/index.ts';
+import { languages } from './src/common/languages.ts';
 import { authPaths } from './src/common/paths.ts';
 
 /** What a list shows first. Its dialogs, panes and pickers load after it. */
@@ -78,10 +82,30 @@ const loadedFirst: Plugin = {
   },
 };
 
+/** Shows the sign-in page before its scripts have loaded: its style sheets come first, and its frame is in the page. */
+const paintedFirst: Plugin = {
+  name: 'painted-first',
+  apply: 'build',
+  transformIndexHtml: {
+    order: 'post',
+    handler: (html, { filename }) => {
+      if (!filename.endsWith('auth.html')) return html;
+      const styles = html.match(/ *<link rel="stylesheet"[^>]*>\n/g) ?? [];
+      const rest = styles.reduce((page, style) => page.replace(style, ''), html);
+      const frames = loginFrame('en', en, languages) + loginFrame('de', de, languages);
+      const root = '<div id="root"></div>';
+      if (!rest.includes(root)) throw new Error(`auth.html has no ${root}.`);
+      return rest
+        .replace('<head>\n', `<head>\n${styles.join('')}`)
+        .replace(root, `<div id="root">{{#login}}${frames}{{/login}}</div>`);
+    },
+  },
+};
+
 export default defineConfig(({ command }) => ({
   // Relative, so that the service can serve it below any path.
   base: './',
-  plugins: [react(), cleanUrls, loadedFirst],
+  plugins: [react(), cleanUrls, loadedFirst, paintedFirst],
   // Drops React's hooks for its developer tools, which the pages of production do not need.
   define: command === 'build' ? { __REACT_DEVTOOLS_GLOBAL_HOOK__: 'undefined' } : {},
   resolve: {

@@ -1,19 +1,15 @@
 // Which language a page speaks, and the words that depend on numbers.
 // It must not contain texts: those are in the folders `messages`.
+import type { Language } from './languages.ts';
 import { pageSettings } from './page-settings.ts';
 import { readBrowserPreference, writeBrowserPreference } from './preferences.ts';
 
-/** `en-XB` is made from English for tests: each text in brackets, from right to left. */
-export type Language = 'en' | 'de' | 'en-XB';
-
-export const languages: readonly { tag: Language; name: string }[] = [
-  { tag: 'en', name: 'English' },
-  { tag: 'de', name: 'Deutsch' },
-];
+export { type Language, languages } from './languages.ts';
 
 const isLanguage = (tag: string | null | undefined): tag is Language =>
   tag === 'en' || tag === 'de' || tag === 'en-XB';
 
+/** The rule of public/theme.js, too, which may not have run yet. */
 function chooseLanguage(): Language {
   const chosen = readBrowserPreference('language');
   if (isLanguage(chosen)) return chosen;

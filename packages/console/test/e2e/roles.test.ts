@@ -199,6 +199,36 @@ test('a role of more holders than one request changes is deleted in batches, and
   assert.equal((await site.service.sql('select from roles where id = $1', [role.id])).length, 0);
 });
 
+test('a deletion in batches knows of a service account behind the first thousand holders', async (t) => {
+  const { group, role } = await seed();
+  // The pages are in the order of the ids.
+  await site.service.sql(
+    `with people as (
+       insert into users (id, email, first_name, last_name, password_hash, is_active, verified)
+       select gen_random_uuid(), $2 || n || '@example.com', 'Holder', 'No' || n, null, true, true
+         from generate_series(1, 1100) as n returning id),
+     service as (
+       insert into service_accounts (id, name) select 'ffffffff-ffff-4fff-bfff-ffffffffffff'::uuid, $2 returning id),
+     theirs as (insert into service_account_roles (service_account_id, role_id) select id, $1 from service)
+     insert into user_roles (user_id, role_id) select id, $1 from people`,
+    [role.id, group.name],
+  );
+  const needed = [
+    'role.read',
+    'role.update',
+    'role.delete',
+    'access.explain',
+    'access.change',
+    'user.update',
+  ];
+  const as = await addPerson(site.service, { roles: [await addRole(site.service, ...needed)] });
+  const { page } = await openAs(t, site, `/roles/${role.id}`, { as });
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: `Delete ${role.name}` });
+  await dialog.getByText('You need the permission service_account.update.').waitFor();
+  assert.equal(await dialog.getByRole('button', { name: 'Unassign and delete' }).isDisabled(), true);
+});
+
 test('without the permission to unassign, a deletion says so and asks nothing of the service', async (t) => {
   const { role } = await seed();
   const as = await addPerson(site.service, {

@@ -403,6 +403,42 @@ test('names and menus of the rows have room beside long names of roles', async (
   await service.sql('delete from user_roles where user_id = $1', [grace.id]);
 });
 
+test('on a tablet, columns are left out until the table fits its card', async (t) => {
+  const roleIds = await Promise.all(
+    ['Site reliability engineer', 'Customer success manager', 'Platform engineer'].map(async (name) => {
+      const id = await addRole(service);
+      await service.sql('update roles set name = $2 || left(id::text, 4) where id = $1', [id, name]);
+      return id;
+    }),
+  );
+  const { email, id } = await addPerson(service, { roles: roleIds });
+  await service.sql("update users set verified = false, first_name = 'Maximiliane-Charlotte' where id = $1", [
+    id,
+  ]);
+  const { page } = await openAs(t, site, `/users?q=${id}`);
+  const head = page.locator('.users-list thead');
+  for (const [width, shown] of [
+    [800, ['User', 'Status', 'Roles']],
+    [1024, ['User', 'Status', 'Roles']],
+    [1100, ['User', 'Status', 'Roles', 'Last active']],
+    [1200, ['User', 'Status', 'Roles', 'Last active', 'Created']],
+    [1280, ['User', 'Status', 'Roles', 'Sessions', 'Last active', 'Created']],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 });
+    await rows(page).filter({ hasText: email }).waitFor();
+    const names = await head.locator('th:visible:not(.select, .menu)').allInnerTexts();
+    assert.deepEqual(
+      names.map((name) => name.trim()),
+      shown,
+      `${width} pixels`,
+    );
+    const excess = await page
+      .locator('.table-card')
+      .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+    assert.equal(excess, 0, `${width} pixels`);
+  }
+});
+
 test('the list and the pane are accessible', async (t) => {
   const { page } = await openAs(t, site, `/users?q=Extra%2010&user=${grace.id}`);
   await rows(page).first().waitFor();

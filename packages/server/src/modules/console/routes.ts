@@ -52,9 +52,9 @@ export function consoleRoutes(app: App, deps: ConsoleDeps): void {
   const { settings, built = consoleFolder } = deps;
   const forPrograms = createStaticText('application/json', descriptionOf(settings.serviceName));
   const entries = { 'auth.html': authPaths, 'app.html': appPaths };
-  for (const [file, paths] of Object.entries(entries)) {
-    let page: StaticText | undefined;
-    for (const url of paths)
+  for (const [file, paths] of Object.entries(entries))
+    for (const url of paths) {
+      let page: StaticText | undefined;
       app.route({
         method: 'GET',
         url,
@@ -69,14 +69,14 @@ export function consoleRoutes(app: App, deps: ConsoleDeps): void {
             const type = preferredType(['application/json', 'text/html'], request.headers.accept);
             if (type !== 'text/html') return sendStaticText(request, reply, forPrograms);
           }
-          page ??= readPage(built, file, deps);
+          page ??= readPage(built, file, url, deps);
           // The URL of a page may contain the token of a mailed link, which no other site may see.
           reply.header('referrer-policy', 'no-referrer');
           if (!page) return reply.code(503).type('text/html; charset=utf-8').send(notBuilt);
           return sendStaticText(request, reply, page);
         },
       });
-  }
+    }
   addFiles(app, built);
   addBrand(app, built, deps);
 }
@@ -155,6 +155,7 @@ function readBuilt(built: URL, name: string): string | null {
 function readPage(
   built: URL,
   file: string,
+  url: string,
   { settings, logo, resetLinkMinutes }: ConsoleDeps,
 ): StaticText | undefined {
   const { serviceName, appUrl, forgotUrl, publicUrl, language } = settings;
@@ -163,6 +164,10 @@ function readPage(
   const basePath = new URL(publicUrl).pathname.replace(/\/$/, '');
   const values = {
     service_name: serviceName,
+    // Sections of the page: shown if not empty.
+    login: url === '/login' ? 'yes' : '',
+    logo: logo ? 'yes' : '',
+    own_mark: logo ? '' : 'yes',
     page_settings: JSON.stringify({
       serviceName,
       basePath,
@@ -180,7 +185,9 @@ function readPage(
   const filled = compileTemplate(page, 'html', Object.keys(values))(values);
   return createStaticText(
     'text/html',
-    filled.replace('</head>', () => `${colors}\n</head>`),
+    filled
+      .replace('<html lang="en">', `<html lang="${language}">`)
+      .replace('</head>', () => `${colors}\n</head>`),
   );
 }
 

@@ -64,16 +64,16 @@ export function Head<T extends { id: string }>({
 }
 
 type HeadCellProps = {
-  column: { header: string; sort?: string; align?: 'end' };
+  column: { key: string; header: string; sort?: string; align?: 'end' };
   current: string | undefined;
   onSort: ((sort: string) => void) | undefined;
 };
 
 function HeadCell({ column, current, onSort }: HeadCellProps): ReactElement {
-  const { header, sort, align } = column;
+  const { key, header, sort, align } = column;
   if (!sort || !onSort)
     return (
-      <th scope="col" data-align={align}>
+      <th scope="col" data-column={key} data-align={align}>
         {header}
       </th>
     );
@@ -81,7 +81,12 @@ function HeadCell({ column, current, onSort }: HeadCellProps): ReactElement {
   const isDown = current === `-${sort}`;
   const Icon = isUp ? IconArrowUp : isDown ? IconArrowDown : IconArrowsSort;
   return (
-    <th scope="col" data-align={align} aria-sort={isUp ? 'ascending' : isDown ? 'descending' : 'none'}>
+    <th
+      scope="col"
+      data-column={key}
+      data-align={align}
+      aria-sort={isUp ? 'ascending' : isDown ? 'descending' : 'none'}
+    >
       <button type="button" className="sort" onClick={() => onSort(isUp ? `-${sort}` : sort)}>
         {header}
         <Icon size={14} aria-hidden data-idle={(!isUp && !isDown) || undefined} />

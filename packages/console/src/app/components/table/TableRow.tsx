@@ -17,7 +17,7 @@ export function TableRow<T extends { id: string }>(parts: RowParts<T>): ReactEle
         <OpenButton {...parts}>{title.cell(row)}</OpenButton>
       </td>
       {columns.map((column) => (
-        <td key={column.key} data-align={column.align}>
+        <td key={column.key} data-column={column.key} data-align={column.align}>
           {column.cell(row)}
         </td>
       ))}

@@ -30,7 +30,7 @@ type Props = {
   role: DeletedRole;
   fields: readonly ChangedField[];
   etag: string | null;
-  /** The first of them: those of the first batch at least. */
+  /** Those of the first batch at least; all of them for people who may not change both users and service accounts. */
   holders: readonly Pick<Holder, 'type'>[];
   total: number;
   onDeleted: () => void | Promise<void>;

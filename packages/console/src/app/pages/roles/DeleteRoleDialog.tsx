@@ -26,10 +26,14 @@ type Props = {
 export function DeleteRoleDialog(props: Props): ReactElement {
   const { stored: role, fields, etag, isReady } = useStoredRole(props.role);
   const shared = { ...props, role, fields, etag };
-  const maySee = useMe().can('access.explain');
+  const { can } = useMe();
+  const maySee = can('access.explain');
+  // Who may change users only must know of every service account among the holders, and the other way round.
+  const most =
+    can('user.update') && can('service_account.update') ? MOST_HOLDERS + 1 : Number.POSITIVE_INFINITY;
   const found = useQuery({
-    queryKey: ['holders', role.id, 'all'],
-    queryFn: ({ signal }) => readHolders(role.id, MOST_HOLDERS + 1, signal),
+    queryKey: ['holders', role.id, 'all', most],
+    queryFn: ({ signal }) => readHolders(role.id, most, signal),
     enabled: maySee,
     gcTime: 0,
   });
