@@ -154,21 +154,20 @@ export async function endEpochs(
   userIds: readonly string[],
   reason: string,
 ): Promise<EndedSessions[]> {
-  // The range and the orders that begin with the user make the planner read an index and stop. For an equal id it expects
+  // The range and the order that begin with the user make the planner read an index and stop. For an equal id it expects
   // either so few sessions that it would read and sort all of them, or so many that it would read the table.
-  const wereLive = sql`
-    from sessions s where s.user_id >= begun.id and s.user_id <= begun.id and s.revoked_at is null
-      and s.epoch = begun.session_epoch - 1 and s.expires_at > now()`;
   const { rows } = await sql<EndedSessions>`
     with begun as (
       update users set session_epoch = session_epoch + 1 where id = any(${userIds}::uuid[])
       returning id, session_epoch
     ), ended as (
       select id as user_id, session_epoch,
-             (select count(*)::integer from (
-               select ${wereLive} order by s.user_id, s.epoch, s.expires_at limit ${MAX_COUNTED}) s) as count,
+             count_open_sessions(id, session_epoch - 1, ${MAX_COUNTED}) as count,
              array(
-               select s.id ${wereLive} order by s.user_id desc, s.created_at desc limit ${MAX_LISTED}) as ids
+               select s.id from sessions s
+               where s.user_id >= begun.id and s.user_id <= begun.id and s.revoked_at is null
+                 and s.epoch = begun.session_epoch - 1 and s.expires_at > now()
+               order by s.user_id desc, s.created_at desc limit ${MAX_LISTED}) as ids
       from begun
     ), noted as (
       insert into session_ends (user_id, before_epoch, reason)
