@@ -16,7 +16,7 @@ const external = [
   /^@castellan\/console\/build$/,
   'pg-native',
 ];
-/** A running process may still load a part of its bundle. */
+/** A process that began before a source was edited may still load a part of its bundle. */
 const UNUSED_DAYS = 2;
 
 /** Throws when the code names a place in a way that is not replaced. */
@@ -56,7 +56,7 @@ function linesOf({ mappings, sources }, decode) {
   };
 }
 
-/** Deletes bundles that nobody started with for days. */
+/** Deletes bundles that were replaced and are older than some days. */
 function deleteUnused(folder, current) {
   for (const name of readdirSync(folder)) {
     if (!name.startsWith('program-') || name === current) continue;
@@ -117,8 +117,14 @@ export async function bundleProgram() {
     if (workspace)
       stamps[`packages/${workspace}/package.json`] = stampOf(`packages/${workspace}/package.json`);
   }
+  const sizes = Object.fromEntries(
+    output
+      .map(({ fileName }) => [fileName, join(folder, name, fileName)])
+      .filter(([file]) => file.endsWith('.mjs'))
+      .map(([file, path]) => [file, statSync(path).size]),
+  );
   const unfinished = `${bundleList}.${process.pid}`;
-  writeFileSync(unfinished, JSON.stringify({ madeIn: root, folder: join(folder, name), stamps }));
+  writeFileSync(unfinished, JSON.stringify({ madeIn: root, folder: join(folder, name), stamps, sizes }));
   renameSync(unfinished, bundleList);
   deleteUnused(folder, name);
 }

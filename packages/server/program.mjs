@@ -22,15 +22,16 @@ export function stampOf(file) {
 /** Returns the URL of the bundled `server` or `castellan`, or undefined if the sources must be loaded. */
 export function bundledProgram(name) {
   try {
-    const { madeIn, folder, stamps } = JSON.parse(readFileSync(bundleList, 'utf8'));
+    const { madeIn, folder, stamps, sizes } = JSON.parse(readFileSync(bundleList, 'utf8'));
     // The bundle has absolute paths.
     if (madeIn !== root) return undefined;
     for (const [file, stamp] of Object.entries(stamps)) if (stampOf(file) !== stamp) return undefined;
-    const program = join(folder, `${name}.mjs`);
-    statSync(program);
-    return pathToFileURL(program).href;
+    // A power cut or a full disk may have left a part of the bundle, which would end every start.
+    for (const [file, size] of Object.entries(sizes))
+      if (statSync(join(folder, file)).size !== size) return undefined;
+    return pathToFileURL(join(folder, `${name}.mjs`)).href;
   } catch {
-    // There is no bundle, or a source is gone.
+    // There is no bundle, or a source or a part of the bundle is gone.
     return undefined;
   }
 }

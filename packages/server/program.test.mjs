@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { bundledProgram } from './program.mjs';
+import { linesFile, POSITION, writeLines } from './stack-lines.mjs';
 
 const folder = import.meta.dirname;
 
@@ -40,6 +41,28 @@ test('a stack in the bundled program names the files and lines of the sources', 
   assert.ok(placesIn(sources).length > 2, sources);
   assert.deepEqual(placesIn(bundled), placesIn(sources));
   assert.match(bundled, /^TypeError: here\n {4}at /);
+});
+
+test('a stack names the lines of a file with as many lines as a bundle may get', async (t) => {
+  const there = mkdtempSync(join(tmpdir(), 'castellan-lines-'));
+  t.after(() => rmSync(there, { recursive: true, force: true }));
+  const file = join(there, 'large.mjs');
+  const before = 70_000;
+  writeFileSync(file, `${'\n'.repeat(before)}process.stdout.write(new Error('here').stack);`);
+  writeFileSync(
+    linesFile(file),
+    writeLines({
+      sources: ['first.ts', 'second.ts'],
+      positions: Uint32Array.of(0, before * POSITION),
+      source: Uint16Array.of(0, 1),
+      line: Uint16Array.of(0, 41),
+    }),
+  );
+  const url = JSON.stringify(pathToFileURL(file).href);
+  const stack = printedBy(`import { showSourceLines } from './stack-lines.mjs';
+    showSourceLines(${url});
+    await import(${url});`);
+  assert.match(stack, /\/second\.ts:42$/m);
 });
 
 test('compiled code is kept with the installation, or where NODE_COMPILE_CACHE says, and never in the temporary folder', (t) => {
@@ -89,12 +112,17 @@ test('the bundle is used while no source has changed, and only where it was made
       const { bundleList, stampOf } = await import(${JSON.stringify(pathToFileURL(join(here, 'packages/server/program.mjs')).href)});
       writeFileSync(bundleList, JSON.stringify({
         madeIn: ${JSON.stringify(`${here}/`)}, folder: ${JSON.stringify(cache('program-1'))},
-        stamps: { 'packages/server/src/main.ts': stampOf('packages/server/src/main.ts') } }));`);
+        stamps: { 'packages/server/src/main.ts': stampOf('packages/server/src/main.ts') },
+        sizes: { 'server.mjs': 29, 'part.mjs': 7 } }));`);
 
   assert.equal(loaded(), 'sources', 'there is no bundle');
   list();
   assert.equal(loaded(), 'sources', 'its files are missing');
   writeFileSync(cache('program-1/server.mjs'), "export const name = 'bundle';");
+  assert.equal(loaded(), 'sources', 'a part is missing');
+  writeFileSync(cache('program-1/part.mjs'), '// ');
+  assert.equal(loaded(), 'sources', 'a part is not complete');
+  writeFileSync(cache('program-1/part.mjs'), '// part');
   assert.equal(loaded(), 'bundle');
 
   writeFileSync(source(), "export const name = 'changed';");

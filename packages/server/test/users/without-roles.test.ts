@@ -197,6 +197,17 @@ describe('what a page reads', () => {
     await service.sql('vacuum analyze users, user_roles, users_without_roles, without_roles_marks');
   });
 
+  test('the total is exact beyond 10,000, also in the order of ids', async () => {
+    const [all] = await service.sql<{ count: number }>(
+      'select count(*)::integer from users where id not in (select user_id from user_roles)',
+    );
+    assert.ok((all?.count ?? 0) > 10_000);
+    for (const sort of Object.keys(orders)) {
+      const { total, total_is_estimate } = await pageOf(`sort=${sort}`);
+      assert.deepEqual([total, total_is_estimate], [all?.count, undefined], sort);
+    }
+  });
+
   for (const sort of Object.keys(orders).filter((one) => one !== 'id'))
     test(`${sort}: the same wherever it is, and nobody with roles`, async () => {
       const { total } = await pageOf('');

@@ -196,12 +196,21 @@ export async function findMatchingPage(
   const counted = Number(rows[0]?.total ?? 0);
   if (Number(rows[0]?.read ?? 0) <= MAX_COUNTED)
     return { total: counted, isEstimate: false, users: rows.filter((row) => row.user_id !== null) };
-  const isBeyond = filter.search !== undefined && offset >= MAX_COUNTED;
-  const users = isBeyond
-    ? []
-    : await readUsers(db, conditionOf(filter, knowledge), sort, { size: query.size, offset, start: null });
-  const reached = users.length === 0 ? 0 : offset + users.length;
-  return { total: Math.max(Math.min(counted, MAX_COUNTED), reached), isEstimate: true, users };
+  const known = Math.min(counted, MAX_COUNTED);
+  const end = offset + query.size;
+  // A search shows no more than the first ones.
+  const most = filter.search === undefined ? Number.POSITIVE_INFINITY : MAX_COUNTED;
+  if (offset >= most) return { total: known, isEstimate: true, users: [] };
+  // A lower bound must not end the list where it goes on: one user more shows whether it does.
+  const size = known <= end && end < most ? query.size + 1 : query.size;
+  const found = await readUsers(db, conditionOf(filter, knowledge), sort, { size, offset, start: null });
+  const reached = found.length === 0 ? 0 : offset + found.length;
+  const isEnd = found.length < size && (found.length > 0 || offset === 0);
+  return {
+    total: Math.max(known, reached),
+    isEstimate: !isEnd,
+    users: found.slice(0, query.size),
+  };
 }
 
 /** Up to one more than `MAX_COUNTED` users, some of whom match: (id, key, is_match). If they are fewer, all who match are there. */

@@ -15,7 +15,6 @@ import {
   type Sort,
   type UserPage,
 } from './list-store.ts';
-import type { UserOrder } from './user-orders.ts';
 import { areWithoutRolesListed, countWithoutRoles, findWithoutRoles } from './without-roles-store.ts';
 
 /**
@@ -32,21 +31,15 @@ export function findUserPage(
   const { order, isDescending } = readSort(sort);
   return inSnapshot(db, async (tx) => {
     const areListed = filter.withoutRoles === true && (await areWithoutRolesListed(tx));
-    if (order !== 'id') {
-      if (areListed && Object.keys(filter).length === 1)
-        return findPageWithoutRoles(tx, { order, isDescending }, query);
-      if (kind && !(kind.isUnlocked && (await areManyLocked(tx))))
-        return findPageOfKind(tx, kind, { order, isDescending }, query);
-    }
+    if (areListed && Object.keys(filter).length === 1)
+      return findPageWithoutRoles(tx, { order, isDescending }, query);
+    if (order !== 'id' && kind && !(kind.isUnlocked && (await areManyLocked(tx))))
+      return findPageOfKind(tx, kind, { order, isDescending }, query);
     return findMatchingPage(tx, filter, { order, isDescending }, query, areListed);
   });
 }
 
-async function findPageWithoutRoles(
-  db: Db,
-  sort: Sort & { order: UserOrder },
-  query: PageQuery,
-): Promise<UserPage> {
+async function findPageWithoutRoles(db: Db, sort: Sort, query: PageQuery): Promise<UserPage> {
   const total = await countWithoutRoles(db);
   const place = placeOf(total, sort.isDescending, query);
   const ids = place.size === 0 ? [] : await findWithoutRoles(db, sort.order, place);

@@ -5,7 +5,7 @@ import { lockUntilCommit, onlyRow } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Db, Tx } from '../../schema/database.ts';
-import { changeKeys, markKeys, type UserOrder, withoutRolesKeys } from './user-orders.ts';
+import { changeKeys, markKeys, type UserSortKey, withoutRolesKeys } from './user-orders.ts';
 
 /** Whether every user without roles is listed; false until the job has been through all users. */
 export async function areWithoutRolesListed(db: Db): Promise<boolean> {
@@ -22,10 +22,10 @@ export async function countWithoutRoles(db: Db): Promise<number> {
   return Number(onlyRow(result).total);
 }
 
-/** Returns the ids of up to `size` users without roles from this position of the ascending order on. */
+/** Returns the ids of up to `size` users without roles from this position of the ascending order on. `id` has no marks. */
 export async function findWithoutRoles(
   db: Db,
-  order: UserOrder,
+  order: UserSortKey,
   { position, size }: { position: number; size: number },
 ): Promise<string[]> {
   const mark = markKeys[order];
