@@ -51,6 +51,31 @@ test('all live sessions are listed by device and network, and more are loaded', 
   await assertAccessible(page, 'the sessions');
 });
 
+test('a search that has read many sessions and found none yet goes on, and does not say that nothing matches', async (t) => {
+  const { page } = await openAs(t, site, '/sessions');
+  await items(page).first().waitFor();
+  let reads = 0;
+  await page.route('**/api/v1/sessions?*search=Hopper*', async (route) => {
+    reads += 1;
+    if (reads <= 20)
+      return route.fulfill({
+        json: { data: [], next_cursor: `step-${reads}`, total: 0, total_is_estimate: true },
+      });
+    const url = new URL(route.request().url());
+    assert.equal(url.searchParams.get('cursor'), 'step-20');
+    url.searchParams.delete('cursor');
+    return route.continue({ url: url.href });
+  });
+  await page.getByRole('searchbox', { name: 'Name or email' }).fill('Hopper');
+  const more = page.getByRole('button', { name: 'Load more' });
+  await page.getByText('0 of 0+').waitFor();
+  assert.equal(reads, 20);
+  assert.equal(await page.getByText('Nothing matches these filters.').count(), 0);
+  await more.click();
+  await items(page).nth(1).waitFor();
+  await more.waitFor({ state: 'detached' });
+});
+
 test('filters by person, address and age are in the address', async (t) => {
   const { page } = await openAs(t, site, '/sessions', { expected: ['422'] });
   await page.getByRole('searchbox', { name: 'Name or email' }).fill('Hopper');

@@ -57,6 +57,8 @@ export function Sessions(): ReactElement {
   const isAtLeast = kept?.pages[0]?.total_is_estimate === true;
   const reason = mayEnd ? null : t.common.forbidden.reason('session.revoke');
   const isFiltered = hasFilters(search);
+  // While sessions are left to read, it is not known that none matches.
+  const isEmpty = sessions?.length === 0 && !query.hasNextPage;
   useEffect(() => {
     if (query.data) announce(isAtLeast ? t.common.list.resultsAtLeast(total) : t.sessions.count(total));
   }, [query.data, total, isAtLeast]);
@@ -83,11 +85,11 @@ export function Sessions(): ReactElement {
       <SessionFilterChips search={search} onChange={change} users={sessions} />
       {query.error && <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />}
       {!sessions && !query.error && <Waiting />}
-      {sessions?.length === 0 && isFiltered && <NoMatch onClear={() => change(noFilters)} />}
-      {sessions?.length === 0 && !isFiltered && (
+      {isEmpty && isFiltered && <NoMatch onClear={() => change(noFilters)} />}
+      {isEmpty && !isFiltered && (
         <Empty icon={<IconDeviceLaptop size={32} aria-hidden />} title={t.sessions.empty} />
       )}
-      {sessions && sessions.length > 0 && (
+      {sessions && !isEmpty && (
         <div className="sessions-layout">
           <section
             className="panel sessions-panel"
