@@ -364,8 +364,9 @@ function creationEvents(
   ];
 }
 
-/** One night of guessed passwords, which stands out in the chart of refusals. */
+/** One night of guessed passwords, between one and three o'clock UTC, so that one day of the chart of refusals has them all. */
 export function makeAttack(plan: Plan): Event[] {
+  const todaySeconds = Math.floor(plan.now.getTime() / 1_000) % DAY;
   const random = createRandom(`${plan.seed}|attack`);
   const nextId = createIds(random);
   const count = Math.min(3_000, 60 + Math.floor(plan.people / 4));
@@ -384,7 +385,7 @@ export function makeAttack(plan: Plan): Event[] {
         address: attacker.address,
         request_id: nextId(),
       },
-      age_s: ATTACK_DAY * DAY + random.between(0, 2 * HOUR),
+      age_s: ATTACK_DAY * DAY + todaySeconds - random.between(HOUR, 3 * HOUR),
     };
   });
 }
