@@ -1,7 +1,7 @@
 // Writes all roles with all their permissions as JSON, in parts: together they may have a hundred megabytes.
 import type { AllRolesEnvelope, Role } from '@castellan/contract/roles';
 import type Type from 'typebox';
-import type { AllRoles } from './store.ts';
+import { type AllRoles, placesOf } from './store.ts';
 
 // Writing as many characters takes less than a millisecond.
 const PART_LENGTH = 256 * 1_024;
@@ -34,10 +34,3 @@ export function* allRolesText(
   }
   yield `${part}]}`;
 }
-
-/** Returns where the permissions are in the list, in its order. */
-const placesOf = (ids: string, places: ReadonlyMap<string, number>): number[] =>
-  ids
-    .split(',')
-    .flatMap((id) => places.get(id) ?? [])
-    .toSorted((one, other) => one - other);

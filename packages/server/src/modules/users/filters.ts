@@ -30,8 +30,9 @@ export type Knowledge = {
 };
 
 /**
- * How those who have a role and match other filters are found. `role`: in any way, because few have the role, most have it, or
- * there is no other filter. Otherwise the first holders, or the first who match the rest, are read, not all assignments.
+ * How those who have a role and match other filters are found. `role`: in any way, because few have the role, most have it, there
+ * is no other filter, or neither set is large. Otherwise the first holders, or the first who match the rest, are read, not all
+ * assignments.
  */
 export type Way = 'role' | 'many holders first' | 'rest first';
 

@@ -24,6 +24,8 @@ import {
 
 /** Up to this many matches are counted exactly, collected and sorted. A search shows no more. */
 const MAX_COUNTED = 10_000;
+/** To join two sets of up to this size costs less than to look `MAX_COUNTED` users of one up in the other. */
+const MAX_JOINED = 2 * MAX_COUNTED;
 
 export type Sort = { order: UserSortKey; isDescending: boolean };
 export type UserPage = { total: number; isEstimate: boolean; users: VersionedUser[] };
@@ -243,6 +245,9 @@ async function findWay(db: Db, filter: UserFilter): Promise<Way> {
     select ${holdersOfRole(sql`${roleId}::uuid`)} as holders`.execute(db);
   const holders = Number(onlyRow(result).holders);
   if (holders <= MAX_COUNTED || Object.keys(rest).length === 0) return 'role';
+  const kind = kindOf(rest);
+  if (kind && !kind.isUnlocked && holders <= MAX_JOINED && (await countKind(db, kind)) <= MAX_JOINED)
+    return 'role';
   if (await mayBeFewerThan(db, holders, rest)) return 'rest first';
   // Most users have the role, and as many match the rest: enough of both are soon found.
   return holders * 2 > (await countKind(db, {})) ? 'role' : 'many holders first';
