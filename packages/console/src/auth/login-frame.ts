@@ -23,7 +23,7 @@ export function loginFrame(tag: string, texts: AuthTexts, languages: Languages):
   const { title, submit, forgot, noAccount, register } = texts.login;
   return [
     `<div class="frame" lang="${tag}" aria-hidden="true" inert><main>`,
-    '<p class="brand">{{#logo}}<img src="./brand/logo" alt="" height="36">{{/logo}}',
+    '<p class="brand">{{#logo}}<img src="./brand/logo" alt="" width="{{logo_width}}" height="36">{{/logo}}',
     `{{#own_mark}}${shield}{{/own_mark}}<span>{{service_name}}</span></p>`,
     `<h1>${escapeHtml(title)}</h1><form>${field(texts.email)}${field(texts.password)}`,
     `<button disabled>${escapeHtml(submit)}</button></form>`,

@@ -13,7 +13,7 @@ import {
 import { formatIn } from '../common/format.ts';
 import { language, languages, switchLanguage } from '../common/language.ts';
 import { PasswordChecklist } from '../common/PasswordChecklist.tsx';
-import { addressOf, pageSettings } from '../common/page-settings.ts';
+import { addressOf, logoWidth, pageSettings } from '../common/page-settings.ts';
 import { client, fieldMessage, reasonsOf, sentenceOf } from './client.ts';
 import { t } from './text.ts';
 import type { Work } from './work.ts';
@@ -46,7 +46,11 @@ export function Frame({ title, notice = null, children }: FrameProps): ReactElem
     <>
       <main>
         <p className="brand">
-          {pageSettings.hasLogo ? <img src={addressOf('/brand/logo')} alt="" height={36} /> : <Shield />}
+          {pageSettings.hasLogo ? (
+            <img src={addressOf('/brand/logo')} alt="" width={logoWidth(36)} height={36} />
+          ) : (
+            <Shield />
+          )}
           <span data-raw>{pageSettings.serviceName}</span>
         </p>
         <h1>{title}</h1>

@@ -9,6 +9,8 @@ export type PageSettings = {
   /** The operator's page to ask for a reset mail; null for ours. */
   forgotUrl: string | null;
   hasLogo: boolean;
+  /** Width by height of the logo; null if its file does not tell. */
+  logoRatio: number | null;
   version: string;
   /** How long a mailed link to set a new password works. */
   resetLinkMinutes: number;
@@ -27,11 +29,16 @@ export const pageSettings: PageSettings = {
   appUrl: null,
   forgotUrl: null,
   hasLogo: false,
+  logoRatio: null,
   version: '',
   resetLinkMinutes: 30,
   language: 'en',
   ...readSettings(),
 };
+
+/** Returns the width of the logo at this height, so that nothing moves when it arrives. */
+export const logoWidth = (height: number): number | undefined =>
+  pageSettings.logoRatio === null ? undefined : Math.round(height * pageSettings.logoRatio);
 
 /** Returns the address of one of our pages or files, such as `/login`. */
 export const addressOf = (path: string): string => `${pageSettings.basePath}${path}`;

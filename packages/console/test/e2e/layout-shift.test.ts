@@ -1,5 +1,8 @@
 // What has been shown does not move when the answers arrive, on a phone and on a desktop: the budget of every page.
 import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
@@ -73,6 +76,31 @@ test('no page moves while it loads', async (t) => {
   const { page } = await openAs(t, site, '/docs/errors', { context: {} });
   const paths = appPaths.map((path) => path.replace(':id', roleId));
   assert.deepEqual(await unsteadyPages(page, paths), []);
+});
+
+test('the name of the service does not move when the logo arrives', async (t) => {
+  const logo = join(tmpdir(), `wide-logo-${process.pid}.svg`);
+  await writeFile(
+    logo,
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 40"><path d="M0 0h120v40H0z"/></svg>',
+  );
+  t.after(() => rm(logo));
+  const own = await startConsole(t, { LOGO_FILE: logo, SERVICE_NAME: 'Acme accounts' });
+  const { page } = await openAs(t, own, '/docs/errors', { context: {} });
+  const held = Promise.withResolvers<void>();
+  await page.route('**/brand/logo', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  for (const path of ['/account', '/register']) {
+    await page.goto(path, { waitUntil: 'commit' });
+    const name = page.locator('.brand span');
+    await name.waitFor();
+    const before = await name.boundingBox();
+    held.resolve();
+    await page.waitForFunction(() => document.querySelector<HTMLImageElement>('.brand img')?.naturalWidth);
+    assert.deepEqual(await name.boundingBox(), before, path);
+  }
 });
 
 test('nor do the pages of a person without permissions', async (t) => {

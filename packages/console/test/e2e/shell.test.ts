@@ -77,6 +77,26 @@ test('keys open pages, and can be turned off', async (t) => {
   assert.equal(new URL(page.url()).pathname, '/users');
 });
 
+test('on a phone, search boxes are as wide as their page, and the tabs of a page stay in one row', async (t) => {
+  for (const locale of ['en-US', 'de-DE']) {
+    const { page } = await openAs(t, site, '/overview', {
+      context: { locale, viewport: { width: 390, height: 844 } },
+    });
+    for (const path of ['/users', '/roles', '/matrix', '/permissions', '/settings']) {
+      await page.goto(path);
+      const search = page.locator('main .filters .grow').first();
+      await search.waitFor();
+      const { width } = await search.evaluate((box) => box.getBoundingClientRect());
+      assert.equal(Math.round(width), 366, path);
+    }
+    await page.goto('/access');
+    const tabs = page.getByRole('tab');
+    await tabs.nth(2).waitFor();
+    const tops = await tabs.evaluateAll((all) => all.map((tab) => tab.getBoundingClientRect().top));
+    assert.equal(new Set(tops).size, 1, locale);
+  }
+});
+
 test('language and color scheme survive a reload', async (t) => {
   const { page } = await openAs(t, site, '/overview');
   await heading(page).waitFor();

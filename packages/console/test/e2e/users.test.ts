@@ -6,7 +6,7 @@ import { ADMIN } from '@castellan/testing/harness';
 import { addPerson, addRole, type Person } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../accessibility.ts';
-import { heading, openAs, startConsole } from '../harness.ts';
+import { assertFocusIn, heading, openAs, startConsole } from '../harness.ts';
 
 const site = await startConsole({ after });
 const { service } = site;
@@ -278,6 +278,39 @@ test('who may only read sees everything read-only and nothing that fails', async
   }
   await page.goto('/users/new');
   await page.getByText('users.create', { exact: false }).waitFor();
+});
+
+test('an entry of a menu that a permission is missing for is reached by the arrows, and does nothing', async (t) => {
+  const { page } = await openAs(t, site, '/users', { as: reader });
+  await page.getByRole('button', { name: 'CSV' }).press('Enter');
+  const entry = page.getByRole('menuitem', { name: /^Import CSV.*You need the permission users\.create\.$/ });
+  await entry.waitFor();
+  await page.keyboard.press('ArrowDown');
+  await assertFocusIn(page, '[role="menuitem"]:not([aria-disabled])');
+  await page.keyboard.press('ArrowDown');
+  await assertFocusIn(page, '[role="menuitem"][aria-disabled="true"]');
+  await page.keyboard.press('Enter');
+  assert.equal(await dialog(page).count(), 0);
+  assert.ok(await entry.isVisible());
+});
+
+test('a relative time tells the exact moment on hover and on focus', async (t) => {
+  const { page } = await openAs(t, site, `/users?q=${ADMIN.email}`, {
+    context: { timezoneId: 'Europe/Berlin', viewport: { width: 1440, height: 900 } },
+  });
+  const time = rows(page).locator('time').first();
+  const tooltip = page.getByRole('tooltip', { name: /, 20\d\d, .* GMT\+\d$/ });
+  await time.hover();
+  await tooltip.waitFor();
+  assert.equal(await time.getAttribute('aria-describedby'), await tooltip.getAttribute('id'));
+  await page.keyboard.press('Escape');
+  await tooltip.waitFor({ state: 'hidden' });
+  await time.focus();
+  await tooltip.waitFor();
+  const { right, bottom } = await tooltip.evaluate((box) => box.getBoundingClientRect());
+  assert.ok(right <= 1440 && bottom <= 900);
+  await page.getByRole('searchbox').focus();
+  await tooltip.waitFor({ state: 'hidden' });
 });
 
 test('without any permission the page names the one that is missing', async (t) => {

@@ -43,8 +43,33 @@ test('the content decides the type, whatever the name is', () => {
     [png, 'image/png'],
     [webp, 'image/webp'],
     [Buffer.from(svg('<path d="M0 0h8v8z"/>')), 'image/svg+xml'],
+  ] as const) {
+    const { contentType, bytes } = loadLogo(fileWith(content, 'logo.gif')) ?? {};
+    assert.deepEqual({ contentType, bytes }, { contentType: type, bytes: content });
+  }
+});
+
+test('the ratio of width and height comes from the file, and is null if it tells none', () => {
+  const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
+  const riff = (format: string, rest: string): Buffer =>
+    Buffer.concat([Buffer.from(`RIFF\x10\0\0\0WEBP${format}\x0a\0\0\0`, 'latin1'), hex(rest)]);
+  const root = (attributes: string): string => `<svg xmlns="http://www.w3.org/2000/svg" ${attributes}></svg>`;
+  for (const [content, ratio] of [
+    [Buffer.concat([png.subarray(0, 16), hex('00000078 00000028 0806000000')]), 3],
+    [riff('VP8X', '00000000 770000 270000'), 3],
+    [riff('VP8 ', '000000 9d012a 7800 2800'), 3],
+    [riff('VP8L', '2f 77c00900 0000000000'), 3],
+    [png, null],
+    [png.subarray(0, 20), null],
+    [webp, null],
+    [root('viewBox="0 0 120 40"'), 3],
+    [root("viewBox='0,0,120,40' width='100%' height='100%'"), 3],
+    [root('width="60px" height="30" viewBox="0 0 120 40"'), 2],
+    [root('stroke-width="3" width="60" height="30"'), 2],
+    [root(''), null],
+    [root('viewBox="0 0 9000 1"'), null],
   ] as const)
-    assert.deepEqual(loadLogo(fileWith(content, 'logo.gif')), { contentType: type, bytes: content });
+    assert.equal(loadLogo(fileWith(content))?.ratio, ratio, content.toString('latin1'));
 });
 
 test('another file, a large one, a folder and a missing one are refused with what to do', () => {

@@ -9,6 +9,8 @@ import { errorMessage } from './unknown-values.ts';
 export type Logo = {
   contentType: 'image/svg+xml' | 'image/png' | 'image/webp';
   bytes: Buffer;
+  /** Width by height; null if the file does not tell. */
+  ratio: number | null;
 };
 
 // Every page shows the logo. A drawing needs a tenth of this.
@@ -28,7 +30,10 @@ export function loadLogo(path: string | undefined): Logo | undefined {
 function read(path: string): Logo {
   const bytes = readBytes(path);
   const contentType = typeOf(bytes);
-  if (contentType !== null) return { contentType, bytes };
+  if (contentType !== null) {
+    const [width, height] = contentType === 'image/png' ? pngSize(bytes) : webpSize(bytes);
+    return { contentType, bytes, ratio: ratioOf(width, height) };
+  }
   const text = textOf(bytes);
   if (text === null || !looksLikeSvg(text))
     throw new Error('is not an SVG, PNG or WebP file; export the logo in one of these formats');
@@ -37,7 +42,7 @@ function read(path: string): Logo {
     throw new Error(
       `${problem}; export it as a plain SVG without scripts and links, or use a PNG or WebP file`,
     );
-  return { contentType: 'image/svg+xml', bytes };
+  return { contentType: 'image/svg+xml', bytes, ratio: svgRatio(text) };
 }
 
 function readBytes(path: string): Buffer {
@@ -69,6 +74,40 @@ function typeOf(bytes: Buffer): 'image/png' | 'image/webp' | null {
     bytes.toString('latin1', from, from + text.length) === text;
   if (at(0, '\x89PNG\r\n\x1a\n') && at(12, 'IHDR')) return 'image/png';
   return at(0, 'RIFF') && at(8, 'WEBPVP8') ? 'image/webp' : null;
+}
+
+/** Pages reserve the room of the logo by it, but not for one that nobody would draw. */
+function ratioOf(width: number, height: number): number | null {
+  const ratio = width / height;
+  return ratio >= 0.05 && ratio <= 20 ? ratio : null;
+}
+
+const noSize = [0, 0] as const;
+
+// PNG (Third Edition), 11.2.1: IHDR begins with width and height.
+const pngSize = (bytes: Buffer): readonly [number, number] =>
+  bytes.length < 24 ? noSize : [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+
+// RFC 9649, 2.5 to 2.7, and RFC 6386, 9.1: 14 bits each, in the extended format 24. Two formats store the size minus one.
+function webpSize(bytes: Buffer): readonly [number, number] {
+  if (bytes.length < 30) return noSize;
+  const format = bytes.toString('latin1', 12, 16);
+  if (format === 'VP8X') return [bytes.readUIntLE(24, 3) + 1, bytes.readUIntLE(27, 3) + 1];
+  if (format === 'VP8 ') return [bytes.readUInt16LE(26) & 0x3fff, bytes.readUInt16LE(28) & 0x3fff];
+  const both = bytes.readUInt32LE(21);
+  return format === 'VP8L' ? [(both & 0x3fff) + 1, ((both >>> 14) & 0x3fff) + 1] : noSize;
+}
+
+/** As browsers draw it: its own width and height, or else those of its viewBox. */
+function svgRatio(text: string): number | null {
+  const root = /<svg\b[^>]*>/i.exec(text)?.[0] ?? '';
+  const attributeOf = (name: string): string =>
+    new RegExp(`\\s${name}\\s*=\\s*["']([^"']*)["']`).exec(root)?.[1]?.trim() ?? '';
+  const lengthOf = (name: string): number => Number(attributeOf(name).replace(/px$/, ''));
+  const [, , width = 0, height = 0] = attributeOf('viewBox')
+    .split(/[\s,]+/)
+    .map(Number);
+  return ratioOf(lengthOf('width'), lengthOf('height')) ?? ratioOf(width, height);
 }
 
 /** Returns the text without a byte order mark; null if it is not UTF-8 text. */

@@ -24,12 +24,13 @@ export function Moment({ at }: { at: string }): ReactElement {
   return <time dateTime={at}>{formatMoment(at)}</time>;
 }
 
-/** For rows of long lists: no tooltip component per cell, but the browser's own. */
+/** For rows of long lists: no tooltip component per cell, but the one of the page. */
 export function PlainAgo({ at }: { at: string | null }): ReactElement {
   useZone();
   if (at === null) return <span className="muted">–</span>;
   return (
-    <time dateTime={at} title={formatMoment(at)}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards reach the tooltip by it
+    <time dateTime={at} tabIndex={0} className="time" data-moment={formatMoment(at)}>
       {formatAgo(at)}
     </time>
   );
@@ -38,7 +39,8 @@ export function PlainAgo({ at }: { at: string | null }): ReactElement {
 export function PlainDay({ at }: { at: string }): ReactElement {
   useZone();
   return (
-    <time dateTime={at} title={formatMoment(at)}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards reach the tooltip by it
+    <time dateTime={at} tabIndex={0} className="time" data-moment={formatMoment(at)}>
       {formatDay(at)}
     </time>
   );

@@ -1,11 +1,11 @@
 // The operator's logo, or ours, and the name of the service.
 import type { ReactElement } from 'react';
-import { addressOf, pageSettings } from '../../common/page-settings.ts';
+import { addressOf, logoWidth, pageSettings } from '../../common/page-settings.ts';
 
 export const Brand = (): ReactElement => (
   <>
     {pageSettings.hasLogo ? (
-      <img src={addressOf('/brand/logo')} alt="" height={28} />
+      <img src={addressOf('/brand/logo')} alt="" width={logoWidth(28)} height={28} />
     ) : (
       <svg viewBox="0 0 28 28" width={28} height={28} aria-hidden="true">
         <rect width="28" height="28" rx="7" fill="var(--accent)" />

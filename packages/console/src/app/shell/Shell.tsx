@@ -15,6 +15,7 @@ import { ConnectionBanner } from './ConnectionBanner.tsx';
 import { leadFrom, mayOpen, navPages } from './nav.ts';
 import { PaletteButton } from './PaletteButton.tsx';
 import { useShortcuts } from './shortcuts.ts';
+import { TimeTooltip } from './TimeTooltip.tsx';
 
 const Shortcuts = lazy(() =>
   import('./ShortcutList.tsx').then(({ ShortcutList }) => ({ default: ShortcutList })),
@@ -92,6 +93,7 @@ export function Shell(): ReactElement {
       </Content>
       <div id={PANE_ID} />
       <div id="announcer" className="visually-hidden" aria-live="polite" />
+      <TimeTooltip />
       {isHelpOpen && (
         <Suspense>
           <Shortcuts onClose={help.close} />

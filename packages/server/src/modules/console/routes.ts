@@ -41,6 +41,8 @@ const consoleFolder = new URL('.', import.meta.resolve('@castellan/console/dist/
 
 /** The operator's accent color, as a style sheet. */
 const COLORS = '/brand/colors.css';
+/** As on the sign-in page, in pixels. */
+const SIGN_IN_LOGO_HEIGHT = 36;
 
 /** Read anew by each page, so that they have no hash in their names. */
 const publicFiles: Readonly<Record<string, string>> = {
@@ -167,6 +169,7 @@ function readPage(
     // Sections of the page: shown if not empty.
     login: url === '/login' ? 'yes' : '',
     logo: logo ? 'yes' : '',
+    logo_width: logo?.ratio ? String(Math.round(SIGN_IN_LOGO_HEIGHT * logo.ratio)) : '',
     own_mark: logo ? '' : 'yes',
     page_settings: JSON.stringify({
       serviceName,
@@ -174,6 +177,7 @@ function readPage(
       appUrl: appUrl ?? null,
       forgotUrl: forgotUrl ?? null,
       hasLogo: logo !== undefined,
+      logoRatio: logo?.ratio ?? null,
       language,
       resetLinkMinutes,
       version: manifest.version,

@@ -3,6 +3,7 @@ import { ActionIcon, Menu } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
 import { t } from '../../text.ts';
+import { ReasonItem } from '../ReasonItem.tsx';
 
 export type GroupAction = {
   label: string;
@@ -28,15 +29,9 @@ export function GroupMenu({
       </Menu.Target>
       <Menu.Dropdown>
         {actions.map(({ label, icon: Icon, reason, run }) => (
-          <Menu.Item
-            key={label}
-            leftSection={<Icon size={16} aria-hidden />}
-            disabled={reason !== null}
-            onClick={run}
-          >
+          <ReasonItem key={label} leftSection={<Icon size={16} aria-hidden />} reason={reason} onClick={run}>
             {label}
-            {reason && <span className="menu-reason">{reason}</span>}
-          </Menu.Item>
+          </ReasonItem>
         ))}
       </Menu.Dropdown>
     </Menu>

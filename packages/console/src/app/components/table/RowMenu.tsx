@@ -3,6 +3,7 @@ import { ActionIcon, Menu } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
 import { t } from '../../text.ts';
+import { ReasonItem } from '../ReasonItem.tsx';
 import type { RowAction } from './types.ts';
 
 type MenuProps = { name: string; actions: RowAction[] | null; closeMenu: () => void };
@@ -16,16 +17,15 @@ export function RowMenu({ name, actions, closeMenu }: MenuProps): ReactElement {
       <Menu.Target>{button}</Menu.Target>
       <Menu.Dropdown>
         {actions.map(({ label, icon, isDangerous, disabledReason, run }) => (
-          <Menu.Item
+          <ReasonItem
             key={label}
             leftSection={icon}
-            {...(isDangerous ? { color: 'red' } : {})}
-            disabled={Boolean(disabledReason)}
+            isDangerous={isDangerous}
+            reason={disabledReason || null}
             onClick={run}
           >
             {label}
-            {disabledReason && <span className="menu-reason">{disabledReason}</span>}
-          </Menu.Item>
+          </ReasonItem>
         ))}
       </Menu.Dropdown>
     </Menu>

@@ -40,7 +40,7 @@ export function Access(): ReactElement {
       )}
       <Tabs value={view} onChange={open} keepMounted={false}>
         {mayExplain && (
-          <Tabs.List aria-label={t.access.title}>
+          <Tabs.List className="access-tabs" aria-label={t.access.title}>
             {views.map((one) => (
               <Tabs.Tab key={one} value={one}>
                 {t.access.views[one]}

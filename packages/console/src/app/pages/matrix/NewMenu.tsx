@@ -2,6 +2,7 @@
 import { Button, Menu } from '@mantine/core';
 import { IconChevronDown, IconPlus } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
+import { ReasonItem } from '../../components/ReasonItem.tsx';
 import { t } from '../../text.ts';
 
 type Props = {
@@ -22,16 +23,18 @@ export function NewMenu({ canRole, canPermission, onOpen }: Props): ReactElement
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item disabled={!canRole} onClick={() => onOpen('role')}>
+        <ReasonItem
+          reason={canRole ? null : t.common.forbidden.reason('role.create')}
+          onClick={() => onOpen('role')}
+        >
           {t.matrix.newRole}
-          {!canRole && <span className="menu-reason">{t.common.forbidden.reason('role.create')}</span>}
-        </Menu.Item>
-        <Menu.Item disabled={!canPermission} onClick={() => onOpen('permission')}>
+        </ReasonItem>
+        <ReasonItem
+          reason={canPermission ? null : t.common.forbidden.reason('permission.create')}
+          onClick={() => onOpen('permission')}
+        >
           {t.matrix.newPermission}
-          {!canPermission && (
-            <span className="menu-reason">{t.common.forbidden.reason('permission.create')}</span>
-          )}
-        </Menu.Item>
+        </ReasonItem>
       </Menu.Dropdown>
     </Menu>
   );

@@ -16,6 +16,7 @@ import {
 import { DataTable } from '../../components/DataTable.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pager } from '../../components/Pager.tsx';
+import { ReasonItem } from '../../components/ReasonItem.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { useKeptRows } from '../../data/api.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
@@ -203,12 +204,12 @@ function HeaderActions({ onExport, onImport }: HeaderProps): ReactElement {
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={onExport}>{t.common.actions.exportCsv}</Menu.Item>
-          <Menu.Item onClick={onImport} disabled={!can('users.create')}>
+          <ReasonItem
+            onClick={onImport}
+            reason={can('users.create') ? null : t.common.forbidden.reason('users.create')}
+          >
             {t.users.import.open}
-            {!can('users.create') && (
-              <span className="menu-reason">{t.common.forbidden.reason('users.create')}</span>
-            )}
-          </Menu.Item>
+          </ReasonItem>
         </Menu.Dropdown>
       </Menu>
       <CreateButton />
