@@ -350,6 +350,13 @@ function rowsOf(measured: readonly Measured[], users: number): Row[] {
   ];
 }
 
+/** The locks of a kept database have ended since it was filled. */
+const lockAgain = async (place: Place): Promise<unknown> =>
+  query(
+    await place.connection(),
+    "update login_attempts set locked_until = now() + interval '1 hour' where locked_until is not null",
+  );
+
 /** Measures one size. With `keep`, the filled database stays in that folder and is filled only once. */
 export async function measureScale({ rounds, keep }: Run, users: number): Promise<Row[]> {
   // A database on the server of DATABASE_URL is dropped at the end.
@@ -367,7 +374,8 @@ export async function measureScale({ rounds, keep }: Run, users: number): Promis
       CONCURRENT_SESSION_LIMIT: '0',
     });
     const { pid } = service;
-    if (!isFilled) await fill(place, users);
+    if (isFilled) await lockAgain(place);
+    else await fill(place, users);
     if (folder !== undefined) writeFileSync(join(folder, FILLED), '');
     pinApart([pid], await place.databasePids());
     callers = await openCallers(service.url);
