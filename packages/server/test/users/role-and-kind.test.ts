@@ -1,4 +1,5 @@
-// A role with 13,000 holders together with 11,000 inactive users: both are read once, and not asked for one by one.
+// Lists of a role among 24,000 users. Of 13,000 holders together with 11,000 inactive users, both are read once, and not asked
+// for one by one; of 400 holders, only these are read.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
@@ -9,18 +10,21 @@ import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts'
 const USERS = 24_000;
 const INACTIVE = 11_000;
 const HOLDERS = 13_000;
+const FEW = 400;
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
 const { db } = service.service.deps;
 
 before(async () => {
   await service.sql(`
-    insert into roles (id, name) values (md5('role')::uuid, 'held by many');
+    insert into roles (id, name) values (md5('role')::uuid, 'held by many'), (md5('few')::uuid, 'held by few');
     insert into users (id, email, first_name, last_name, is_active, created_at)
     select md5('user ' || n)::uuid, md5(n::text) || '@example.com', 'Person', 'Many', n > ${INACTIVE},
       now() - make_interval(secs => n) from generate_series(1, ${USERS}) n;
     insert into user_roles (user_id, role_id)
-    select md5('user ' || n)::uuid, md5('role')::uuid from generate_series(${USERS - HOLDERS + 1 - 500}, ${USERS - 500}) n`);
+    select md5('user ' || n)::uuid, md5('role')::uuid from generate_series(${USERS - HOLDERS + 1 - 500}, ${USERS - 500}) n;
+    insert into user_roles (user_id, role_id)
+    select md5('user ' || n * 50)::uuid, md5('few')::uuid from generate_series(1, ${FEW}) n`);
   await renewUserMarks(db);
   await renewRoleHolders(db);
   await service.sql('vacuum analyze');
@@ -56,4 +60,32 @@ for (const [sort, order] of [
       .filter(({ table }) => table === 'user_roles')
       .reduce((sum, { rows }) => sum + rows, 0);
     assert.ok(assignments <= 2 * HOLDERS, `${assignments} assignments`);
+  });
+
+for (const [filter, condition] of [
+  ['', 'true'],
+  ['&is_active=false', 'not is_active'],
+  ['&status=active', 'is_active and verified'],
+])
+  test(`the few holders of a role${filter}: only they are read`, async () => {
+    const [role] = await service.sql<{ id: string }>(`select id from roles where name = 'held by few'`);
+    const path = `/api/v1/users/list?role_id=${role?.id}&sort=-email&size=100${filter}`;
+    const expected = await service.sql<{ id: string }>(
+      `select id from users where ${condition} and id in (select user_id from user_roles where role_id = $1)
+       order by email desc, id desc`,
+      [role?.id],
+    );
+    const { total, total_is_estimate, items } = (await admin.get(path)).body.data;
+    assert.deepEqual([total, total_is_estimate], [expected.length, undefined]);
+    assert.deepEqual(
+      items.map(({ id }: { id: string }) => id),
+      expected.slice(0, 100).map(({ id }) => id),
+    );
+    const explained = await plansOf(service, () => admin.get(path));
+    const most = Math.max(
+      ...explained.flatMap(({ steps }) =>
+        steps.filter(({ table }) => table === 'users').map(({ rows }) => rows),
+      ),
+    );
+    assert.ok(most <= FEW, `${most} users`);
   });

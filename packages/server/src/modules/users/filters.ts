@@ -30,11 +30,10 @@ export type Knowledge = {
 };
 
 /**
- * How those who have a role and match other filters are found. `role`: in any way, because few have the role, most have it, there
- * is no other filter, or neither set is large. Otherwise the first holders, or the first who match the rest, are read, not all
- * assignments.
+ * How those who have a role and match other filters are found. `role`: in any way, because few users are read in each. Otherwise
+ * the first holders, who may be all of them, or the first who match the rest are read, and neither all assignments nor all users.
  */
-export type Way = 'role' | 'many holders first' | 'rest first';
+export type Way = 'role' | 'holders first' | 'rest first';
 
 const hasRole = (roleId: string) =>
   sql`exists (select from user_roles r where r.user_id = u.id and r.role_id = ${roleId})`;

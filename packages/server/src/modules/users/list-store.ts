@@ -26,6 +26,8 @@ import {
 const MAX_COUNTED = 10_000;
 /** To join two sets of up to this size costs less than to look `MAX_COUNTED` users of one up in the other. */
 const MAX_JOINED = 2 * MAX_COUNTED;
+/** To look one user up costs about as much as to read so many one after the other. */
+const USERS_PER_LOOKUP = 25;
 
 export type Sort = { order: UserSortKey; isDescending: boolean };
 export type UserPage = { total: number; isEstimate: boolean; users: VersionedUser[] };
@@ -244,13 +246,16 @@ async function findWay(db: Db, filter: UserFilter): Promise<Way> {
   const result = await sql<{ holders: string }>`
     select ${holdersOfRole(sql`${roleId}::uuid`)} as holders`.execute(db);
   const holders = Number(onlyRow(result).holders);
-  if (holders <= MAX_COUNTED || Object.keys(rest).length === 0) return 'role';
   const kind = kindOf(rest);
+  // The planner expects a look-up to cost as much as a hundred users, and would read all of them.
+  if (holders <= MAX_COUNTED && kind)
+    return holders * USERS_PER_LOOKUP < (await countKind(db, {})) ? 'holders first' : 'role';
+  if (holders <= MAX_COUNTED || Object.keys(rest).length === 0) return 'role';
   if (kind && !kind.isUnlocked && holders <= MAX_JOINED && (await countKind(db, kind)) <= MAX_JOINED)
     return 'role';
   if (await mayBeFewerThan(db, holders, rest)) return 'rest first';
   // Most users have the role, and as many match the rest: enough of both are soon found.
-  return holders * 2 > (await countKind(db, {})) ? 'role' : 'many holders first';
+  return holders * 2 > (await countKind(db, {})) ? 'role' : 'holders first';
 }
 
 /** Returns whether fewer users match than so many, as far as it is known. */
