@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { settings, startService } from '../test/fixture.ts';
 import { startEmbeddedPostgres } from './index.ts';
+import { bufferMegabytes } from './start.ts';
 import { tryStartLock } from './start-lock.ts';
 import {
   atEnd,
@@ -197,4 +198,12 @@ describe('the start lock', () => {
     utimesSync(claim, longAgo, longAgo);
     assert.ok(tryStartLock(folder));
   });
+});
+
+test("PostgreSQL's own cache is an eighth of the memory, within bounds", () => {
+  const gigabyte = 2 ** 30;
+  assert.deepEqual(
+    [0.25, 0.5, 1, 1.5, 2, 64].map((size) => bufferMegabytes(size * gigabyte)),
+    [64, 64, 128, 192, 256, 256],
+  );
 });
