@@ -1,5 +1,6 @@
 // How many users have a role, as expressions. They must not contain a whole statement.
 import { type RawBuilder, sql } from 'kysely';
+import { isWithoutHolders } from './attention.ts';
 
 // Kept by migration 0031. Until the kept numbers are right again, a count.
 const isWrong = sql`exists (select from role_holder_changes where change is null)`;
@@ -13,3 +14,11 @@ export const roleHolderCount = sql<string>`
 export const holdersOfRole = (roleId: RawBuilder<unknown>): RawBuilder<string> => sql<string>`
   (case when ${isWrong} then (select count(*) from user_roles where role_id = ${roleId})
     else (select coalesce(sum(change), 0) from role_holder_changes where role_id = ${roleId}) end)::bigint`;
+
+/** The number of roles that neither a user nor a service account has. */
+export const unheldRoleCount = sql<string>`
+  (case when ${isWrong} then (select count(*) from roles r where ${isWithoutHolders})
+    else (select count(*) from roles r
+      where r.id not in (
+          select role_id from role_holder_changes where role_id is not null group by role_id having sum(change) > 0)
+        and not exists (select from service_account_roles held where held.role_id = r.id)) end)::bigint`;

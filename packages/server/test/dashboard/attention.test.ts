@@ -6,6 +6,7 @@ import { type AttentionCode, type AttentionItem, attentionCodes } from '@castell
 import { ADMIN, eventually, signIn, startTestService, type TestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { assertSound } from '@castellan/testing/invariants';
+import { plansOf } from '@castellan/testing/plans';
 import { makePermission, makePermissionGroup } from '@castellan/testing/records/fixture';
 import { addPerson, addRole, roleNamed, signedInWith } from '@castellan/testing/users/people';
 import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
@@ -250,4 +251,33 @@ test('roles without holders and roles without permissions; a service account is 
 
 test('every count is that of its list', async () => {
   for (const code of attentionCodes) await listed(code);
+});
+
+test('what only roles and permissions determine is counted again after a change at any instance, and not before', async () => {
+  const other = await service.another();
+  const visitor = await signIn(other, ADMIN);
+  const unused = async (client = admin) =>
+    (await attention(client)).filter(({ code }) =>
+      /^(permissions|roles)_without_(roles|permissions)$/.test(code),
+    );
+  const tables = async (): Promise<(string | undefined)[]> =>
+    (await plansOf(service, () => admin.get(ATTENTION))).flatMap(({ steps }) =>
+      steps.map(({ table }) => table),
+    );
+  await unused();
+  assert.ok(!(await tables()).includes('role_permissions'));
+  const before = await unused();
+  assert.deepEqual(await unused(visitor), before);
+  const permission = await makePermission(visitor);
+  await addRole(service);
+  const after = await unused();
+  assert.deepEqual(
+    after.map(({ count }, index) => count - (before[index]?.count ?? 0)),
+    [1, 1],
+  );
+  assert.equal((await visitor.delete(`/api/v1/permissions/${permission.id}`)).status, 200);
+  assert.deepEqual(
+    (await unused()).map(({ count }, index) => count - (before[index]?.count ?? 0)),
+    [0, 1],
+  );
 });

@@ -2,15 +2,10 @@
 import type { ActivityDay, AttentionCode, Dashboard } from '@castellan/contract/dashboard';
 import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
-import {
-  isInNoRole,
-  isRemovedAfter,
-  isWithoutHolders,
-  isWithoutPermissions,
-} from '../../schema/attention.ts';
+import { isInNoRole, isRemovedAfter, isWithoutPermissions } from '../../schema/attention.ts';
 import type { Db } from '../../schema/database.ts';
 import { liveSessionCount } from '../../schema/live-sessions.ts';
-import { roleHolderCount } from '../../schema/role-holders.ts';
+import { roleHolderCount, unheldRoleCount } from '../../schema/role-holders.ts';
 import { isLockedUser, userStatus } from '../../schema/user-status.ts';
 
 export async function countAllUsers(db: Db): Promise<number> {
@@ -46,21 +41,43 @@ export async function readActivity(db: Db, days: number): Promise<ActivityDay[]>
   return rows;
 }
 
+type UnusedCount = 'permissions_without_roles' | 'roles_without_permissions';
+type Unused = Record<UnusedCount, number> & { stamp: string };
+
+// Of each database. They cost most where there are many roles and permissions, and change only with these.
+const keptUnused = new WeakMap<Db, Unused>();
+
+/** Never repeats; changes with roles, permissions and their assignments to each other. */
+const accessStamp = sql`(
+  select a.stamp::text || ' ' || c.stamp::text from authz_version a, catalogue_version c)`;
+
 /** Returns the number of records that the list with the same filters shows. `removedAfterHours`: see the list of users. */
 export async function countAttention(
   db: Db,
   removedAfterHours: number,
 ): Promise<Record<AttentionCode, number>> {
-  const { rows } = await sql<Record<AttentionCode, number>>`
+  const result = await sql<Record<Exclude<AttentionCode, UnusedCount>, number> & { stamp: string }>`
     select (select count(*)::integer from users u where ${isLockedUser}) as locked_users,
       (select count(*)::integer from users u where ${isRemovedAfter(removedAfterHours)}) as unverified_users_near_removal,
       ((select sum(total) from user_counts) - ${roleHolderCount})::integer as users_without_roles,
-      (select count(*)::integer from permissions p where ${isInNoRole} and not p.is_builtin) as permissions_without_roles,
-      (select count(*)::integer from roles r where ${isWithoutHolders}) as roles_without_holders,
-      (select count(*)::integer from roles r where ${isWithoutPermissions}) as roles_without_permissions`.execute(
-    db,
+      ${unheldRoleCount}::integer as roles_without_holders,
+      ${accessStamp} as stamp`.execute(db);
+  const { stamp, ...counts } = onlyRow(result);
+  const kept = keptUnused.get(db);
+  const unused = kept?.stamp === stamp ? kept : await countUnused(db);
+  keptUnused.set(db, unused);
+  const { permissions_without_roles, roles_without_permissions } = unused;
+  return { ...counts, permissions_without_roles, roles_without_permissions };
+}
+
+/** The stamp is that of the counted records, because both belong to one snapshot. */
+async function countUnused(db: Db): Promise<Unused> {
+  return onlyRow(
+    await sql<Unused>`
+      select (select count(*)::integer from permissions p where ${isInNoRole} and not p.is_builtin) as permissions_without_roles,
+        (select count(*)::integer from roles r where ${isWithoutPermissions}) as roles_without_permissions,
+        ${accessStamp} as stamp`.execute(db),
   );
-  return onlyRow({ rows });
 }
 
 const lastActive = sql`coalesce(to_char(l.logged_in_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS'), 'N/A') as last_active`;
