@@ -87,16 +87,22 @@ test('the name of the service does not move when the logo arrives', async (t) =>
   t.after(() => rm(logo));
   const own = await startConsole(t, { LOGO_FILE: logo, SERVICE_NAME: 'Acme accounts' });
   const { page } = await openAs(t, own, '/docs/errors', { context: {} });
-  const held = Promise.withResolvers<void>();
+  let held = Promise.withResolvers<void>();
   await page.route('**/brand/logo', async (route) => {
     await held.promise;
     await route.continue();
   });
   for (const path of ['/account', '/register']) {
+    held = Promise.withResolvers<void>();
     await page.goto(path, { waitUntil: 'commit' });
     const name = page.locator('.brand span');
     await name.waitFor();
     const before = await name.boundingBox();
+    assert.equal(
+      await page.locator('.brand img').evaluate((img: HTMLImageElement) => img.naturalWidth),
+      0,
+      path,
+    );
     held.resolve();
     await page.waitForFunction(() => document.querySelector<HTMLImageElement>('.brand img')?.naturalWidth);
     assert.deepEqual(await name.boundingBox(), before, path);

@@ -313,6 +313,42 @@ test('a relative time tells the exact moment on hover and on focus', async (t) =
   await tooltip.waitFor({ state: 'hidden' });
 });
 
+test('one Escape closes the exact moment of a time, and the next one clears the selection', async (t) => {
+  const { page } = await openAs(t, site, `/users?q=${ADMIN.email}`, {
+    context: { viewport: { width: 1440, height: 900 } },
+  });
+  const selection = page.getByRole('region', { name: 'Selected users' });
+  const tooltip = page.getByRole('tooltip');
+  await rows(page).first().locator('[data-select]').click();
+  await selection.waitFor();
+  await rows(page).locator('time').first().focus();
+  await tooltip.waitFor();
+  await page.keyboard.press('Escape');
+  await tooltip.waitFor({ state: 'hidden' });
+  assert.ok(await selection.isVisible());
+  await page.keyboard.press('Escape');
+  await selection.waitFor({ state: 'detached' });
+});
+
+test('the exact moment of a time at the end of the window is in one line', async (t) => {
+  const { page } = await openAs(t, site, `/users?q=${ADMIN.email}`, {
+    context: { viewport: { width: 1440, height: 900 } },
+  });
+  const tooltip = page.getByRole('tooltip');
+  const time = rows(page).locator('time').first();
+  await time.waitFor();
+  const heights = [];
+  await time.evaluate((it) => it.setAttribute('style', 'position: fixed; left: 1400px'));
+  for (const text of ['May 1, 2026, 1:11 AM GMT', 'November 24, 2026, 12:44 PM GMT']) {
+    await time.evaluate((it, moment) => it.setAttribute('data-moment', moment), text);
+    await time.focus();
+    await tooltip.waitFor();
+    heights.push((await tooltip.boundingBox())?.height);
+    await time.blur();
+  }
+  assert.equal(new Set(heights).size, 1, String(heights));
+});
+
 test('without any permission the page names the one that is missing', async (t) => {
   const nobody = await addPerson(service);
   const { page } = await openAs(t, site, '/users', { as: nobody });

@@ -3,7 +3,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SettingsError } from './config.ts';
-import { looksLikeSvg, svgProblem } from './svg-check.ts';
+import { looksLikeSvg, rootAttributes, svgProblem } from './svg-check.ts';
 import { errorMessage } from './unknown-values.ts';
 
 export type Logo = {
@@ -78,7 +78,8 @@ function typeOf(bytes: Buffer): 'image/png' | 'image/webp' | null {
 
 /** Pages reserve the room of the logo by it, but not for one that nobody would draw. */
 function ratioOf(width: number, height: number): number | null {
-  const ratio = width / height;
+  // Browsers ignore negative sizes.
+  const ratio = width > 0 ? width / height : 0;
   return ratio >= 0.05 && ratio <= 20 ? ratio : null;
 }
 
@@ -98,16 +99,31 @@ function webpSize(bytes: Buffer): readonly [number, number] {
   return format === 'VP8L' ? [(both & 0x3fff) + 1, ((both >>> 14) & 0x3fff) + 1] : noSize;
 }
 
-/** As browsers draw it: its own width and height, or else those of its viewBox. */
+/** CSS Values and Units, 6.2: pixels of each absolute unit. */
+const pixelsOf: Readonly<Record<string, number>> = {
+  '': 1,
+  px: 1,
+  in: 96,
+  cm: 96 / 2.54,
+  mm: 96 / 25.4,
+  q: 96 / 101.6,
+  pt: 96 / 72,
+  pc: 16,
+};
+
+/** As browsers draw it: its own width and height, or else those of its viewBox. Null if either has a relative unit such as em. */
 function svgRatio(text: string): number | null {
-  const root = /<svg\b[^>]*>/i.exec(text)?.[0] ?? '';
-  const attributeOf = (name: string): string =>
-    new RegExp(`\\s${name}\\s*=\\s*["']([^"']*)["']`).exec(root)?.[1]?.trim() ?? '';
-  const lengthOf = (name: string): number => Number(attributeOf(name).replace(/px$/, ''));
-  const [, , width = 0, height = 0] = attributeOf('viewBox')
-    .split(/[\s,]+/)
-    .map(Number);
-  return ratioOf(lengthOf('width'), lengthOf('height')) ?? ratioOf(width, height);
+  const attributes = rootAttributes(text);
+  const lengthOf = (name: string): number | null => {
+    const value = attributes.get(name)?.trim() ?? '';
+    if (value === '' || value === 'auto' || value.endsWith('%')) return null;
+    const [, number, unit = ''] = /^([-+\d.]+(?:e[-+]?\d+)?)([a-z]*)$/i.exec(value) ?? [];
+    return Number(number) * (pixelsOf[unit.toLowerCase()] ?? Number.NaN);
+  };
+  const [width, height] = [lengthOf('width'), lengthOf('height')];
+  if (width !== null && height !== null) return ratioOf(width, height);
+  const [, , ...size] = (attributes.get('viewBox')?.trim() ?? '').split(/[\s,]+/).map(Number);
+  return size.length === 2 ? ratioOf(size[0] ?? 0, size[1] ?? 0) : null;
 }
 
 /** Returns the text without a byte order mark; null if it is not UTF-8 text. */

@@ -87,6 +87,15 @@ export function svgProblem(text: string): string | null {
   return isRootSeen && open.length === 0 ? null : MALFORMED;
 }
 
+/** Returns the attributes of the root element by name. Only for a text that `svgProblem` accepts. */
+export function rootAttributes(text: string): ReadonlyMap<string, string> {
+  let start = text.indexOf('<');
+  for (let skipped = skip(text, start, false); skipped !== null; skipped = skip(text, start, false))
+    start = text.indexOf('<', skipped.end);
+  const tag = start === -1 ? null : readTag(text, start);
+  return new Map(tag?.attributes.map(({ name, value }) => [name, value]));
+}
+
 const isStyle = (name: string | undefined): boolean => name !== undefined && localName(name) === 'style';
 
 /** `content`: what the skipped part adds to the text around it. */

@@ -32,7 +32,7 @@ export function TimeTooltip(): ReactElement {
       time.setAttribute('aria-describedby', ID);
       setShown({ text: time.dataset.moment, top: bottom + GAP, left });
     };
-    // Escape closes the tooltip and, as ever, the topmost layer. Moving the page moves the time away from it.
+    // A layer of its own: the same Escape closes nothing below it. Moving the page moves the time away from it.
     const onKey = ({ key }: KeyboardEvent): void => {
       if (key === 'Escape') hide();
     };
@@ -53,6 +53,7 @@ export function TimeTooltip(): ReactElement {
     <div
       id={ID}
       role="tooltip"
+      data-layer
       className="time-tooltip"
       hidden={shown === null}
       ref={(box) => {
