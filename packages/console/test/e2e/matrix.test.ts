@@ -208,6 +208,31 @@ test('a role made here gets a column, which has the focus', async (t) => {
   await page.locator('thead a:focus', { hasText: name }).waitFor();
 });
 
+test('the message that a role was created does not cover the buttons of the unsaved changes', async (t) => {
+  const { group, role, path } = await seed();
+  // As narrow as a laptop may be before the page is that of a phone.
+  const context = { viewport: { width: 1024, height: 768 } };
+  const { page } = await openAs(t, site, path, { context });
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('menuitem', { name: 'New role' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New role' });
+  const name = newName('Fresh');
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  const message = page.getByRole('alert').filter({ hasText: `${name} was created.` });
+  // The message stays as long as the pointer is on it.
+  await message.hover();
+  await cellOf(page, `${role.name}: ${group.name}.delete`).focus();
+  await page.keyboard.press('Space');
+  await bar(page).waitFor();
+  await page.waitForFunction(() => {
+    const boxOf = (selector: string) => document.querySelector(selector)?.getBoundingClientRect();
+    const message = boxOf('.mantine-Notification-root');
+    const bar = boxOf('.pending-bar');
+    return message && bar && message.bottom <= bar.top;
+  });
+});
+
 test('without access.change the matrix is read-only and says why', async (t) => {
   const { group, role, path } = await seed();
   const user = await addUser(site.service);

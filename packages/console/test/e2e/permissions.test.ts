@@ -154,3 +154,14 @@ test('people who may only read see the reasons', async (t) => {
   const create = page.getByRole('button', { name: 'New permission' });
   assert.equal(await create.getAttribute('aria-description'), 'You need the permission permission.create.');
 });
+
+test('the palette offers a new permission and the deletion of the open one', async (t) => {
+  const { group, unused } = await seed();
+  const { page } = await openAs(t, site, `/permissions?group=${group.id}&permission=${unused.id}`);
+  await page.getByRole('complementary', { name: 'Permission' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('option', { name: 'New permission', exact: true }).waitFor();
+  await page.getByRole('option', { name: `Delete · ${unused.name}` }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText(`${unused.name} was deleted.`).waitFor();
+});

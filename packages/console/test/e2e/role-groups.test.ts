@@ -204,3 +204,18 @@ test('people who may only read cannot move, and read why', async (t) => {
   await page.keyboard.press('m');
   assert.equal(await page.getByRole('dialog').count(), 0);
 });
+
+test('the palette offers what can be done with the chosen group', async (t) => {
+  const { top, leaf } = await seed();
+  const { page } = await openAs(t, site, `/role-groups?g=${leaf.id}`);
+  await page.getByRole('region', { name: leaf.name }).waitFor();
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog').getByRole('combobox');
+  // The group has a role, so it cannot be deleted.
+  await palette.fill(leaf.name);
+  await page.getByRole('option', { name: `Clone · ${leaf.name}` }).waitFor();
+  assert.equal(await page.getByRole('option', { name: `Delete · ${leaf.name}` }).count(), 0);
+  await page.getByRole('option', { name: `Move to… · ${leaf.name}` }).click();
+  const dialog = page.getByRole('dialog', { name: `Move ${leaf.name}` });
+  await dialog.getByText(top.name, { exact: true }).waitFor();
+});

@@ -255,6 +255,9 @@ test('people who may only read see the reasons, and system roles are locked', as
   assert.equal(await edit.getAttribute('aria-disabled'), 'true');
   assert.equal(await edit.getAttribute('aria-description'), 'You need the permission role.update.');
   const [system] = await site.service.sql<{ id: string }>("select id from roles where name = 'Admin'");
+  const compared = await openAs(t, site, `/roles?compare=${role.id},${system?.id}`);
+  const head = compared.page.getByRole('columnheader', { name: 'Admin' });
+  await head.getByText('The permissions of a system role cannot be changed.').waitFor();
   const own = await openAs(t, site, `/roles/${system?.id}`);
   await own.page.getByText('The permissions of a system role cannot be changed.').waitFor();
   assert.equal(

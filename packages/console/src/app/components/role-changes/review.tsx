@@ -4,7 +4,7 @@
 import type { AccessChange } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type ReactElement, useEffect, useEffectEvent, useState } from 'react';
+import { type ReactElement, type ReactNode, useEffect, useEffectEvent, useState } from 'react';
 import { client } from '../../../common/client.ts';
 import { call, readAgain } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
@@ -29,7 +29,7 @@ export function UnsavedChanges({ changes }: { changes: RoleChanges }): ReactElem
     <>
       <LeaveGuard when={count > 0} of={['compare']} />
       {count > 0 && (
-        <section className="pending-bar" aria-label={t.roles.review.label}>
+        <PendingBar>
           <span role="status">
             {[t.matrix.pending(count, list.length), ...(removed > 0 ? [t.matrix.removed(removed)] : [])].join(
               ' · ',
@@ -43,7 +43,7 @@ export function UnsavedChanges({ changes }: { changes: RoleChanges }): ReactElem
               {t.roles.review.open}
             </Button>
           </span>
-        </section>
+        </PendingBar>
       )}
       {dialog === 'review' && count > 0 && (
         <ReviewDialog
@@ -61,6 +61,19 @@ export function UnsavedChanges({ changes }: { changes: RoleChanges }): ReactElem
         />
       )}
     </>
+  );
+}
+
+/** The page keeps its short messages above the bar, because they would cover its buttons. */
+function PendingBar({ children }: { children: ReactNode }): ReactElement {
+  useEffect(() => {
+    document.body.classList.add('has-pending-bar');
+    return () => document.body.classList.remove('has-pending-bar');
+  }, []);
+  return (
+    <section className="pending-bar" aria-label={t.roles.review.label}>
+      {children}
+    </section>
   );
 }
 

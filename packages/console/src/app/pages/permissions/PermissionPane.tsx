@@ -7,6 +7,7 @@ import { Tag } from '../../components/badges.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { SidePane } from '../../components/SidePane.tsx';
 import { useMe } from '../../data/me.tsx';
+import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { DeletePermissionDialog } from './DeletePermissionDialog.tsx';
 import { PermissionHolders } from './PermissionHolders.tsx';
@@ -38,6 +39,11 @@ export function PermissionPane({ permission, onClose }: Props): ReactElement {
       : names.length > 0
         ? t.permissions.usedDelete([...names, ...(rest > 0 ? [t.common.list.more(rest)] : [])].join(', '))
         : null;
+  usePageActions(
+    reason === null
+      ? [{ label: `${t.common.actions.delete} · ${name}`, run: () => setIsDeleting(true) }]
+      : [],
+  );
   return (
     <SidePane
       label={t.permissions.pane}

@@ -8,6 +8,7 @@ import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
 import { allPermissionGroups } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
+import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { GroupTree } from './GroupTree.tsx';
 import { PermissionList } from './PermissionList.tsx';
@@ -33,6 +34,9 @@ export function Permissions(): ReactElement {
   const groups = useQuery({ ...allPermissionGroups, enabled: can('permission_group.read') });
   const list = usePermissionList();
   const createReason = can('permission.create') ? null : t.common.forbidden.reason('permission.create');
+  usePageActions(
+    createReason === null ? [{ label: t.permissions.newPermission, run: () => setIsCreating(true) }] : [],
+  );
   const open = list.all?.find(({ id }) => id === search.permission);
   const hasTree = groups.data !== undefined || groups.isLoading;
   return (

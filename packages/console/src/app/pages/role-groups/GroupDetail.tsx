@@ -16,6 +16,7 @@ import { GroupMenu } from '../../components/groups/GroupMenu.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { Empty } from '../../components/states.tsx';
 import { useMe } from '../../data/me.tsx';
+import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { CloneDialog } from './CloneDialog.tsx';
 import { GroupRoles } from './GroupRoles.tsx';
@@ -80,6 +81,16 @@ function Detail({ group, path, need, onAct, onOpen }: DetailProps): ReactElement
       run: () => onAct({ kind: 'delete', group }),
     },
   ];
+  const moveTo = {
+    label: t.roleGroups.moveTo,
+    reason: update,
+    run: () => onAct({ kind: 'move', id: group.id }),
+  };
+  usePageActions(
+    [moveTo, ...actions]
+      .filter(({ reason }) => reason === null)
+      .map(({ label, run }) => ({ label: `${label} · ${group.name}`, run })),
+  );
   return (
     <section className="panel group-detail" aria-label={group.name}>
       <div>
@@ -90,10 +101,10 @@ function Detail({ group, path, need, onAct, onOpen }: DetailProps): ReactElement
             <ReasonButton
               variant="default"
               leftSection={<IconArrowsMove size={16} aria-hidden />}
-              reason={update}
-              onClick={() => onAct({ kind: 'move', id: group.id })}
+              reason={moveTo.reason}
+              onClick={moveTo.run}
             >
-              {t.roleGroups.moveTo}
+              {moveTo.label}
             </ReasonButton>
             <GroupMenu name={group.name} actions={actions} />
           </span>

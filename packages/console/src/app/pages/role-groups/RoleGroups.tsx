@@ -16,6 +16,7 @@ import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { allRoleGroups } from '../../data/catalogue.ts';
 import { roleGroupKind } from '../../data/groups.ts';
 import { useMe } from '../../data/me.tsx';
+import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { GroupDetail } from './GroupDetail.tsx';
 
@@ -53,6 +54,11 @@ export function RoleGroups(): ReactElement {
   );
   const need = (permission: string): string | null =>
     can(permission) ? null : t.common.forbidden.reason(permission);
+  usePageActions(
+    can('role_group.create')
+      ? [{ label: t.roleGroups.newGroup, run: () => setAct({ kind: 'create', parent: null }) }]
+      : [],
+  );
   const select = (id: string): void => void navigate({ search: (now) => ({ ...now, g: id }) });
   const path = selectedId === undefined ? [] : pathTo(list, selectedId, childGroups);
   const group = path.at(-1);

@@ -51,7 +51,11 @@ export function Compare({ one, other }: { one: string; other: string }): ReactEl
   return (
     <section className="compare" aria-label={t.roles.compare.paneLabel}>
       <div className="filters">{back}</div>
-      {missing && <p className="muted">{t.common.forbidden.reason(missing)}</p>}
+      {missing && (
+        <p className="muted">
+          <span className="badge">{t.common.forbidden.readOnly}</span> {t.common.forbidden.reason(missing)}
+        </p>
+      )}
       <CompareTable changes={changes} first={first} second={second} isReadOnly={missing !== null} />
       <UnsavedChanges changes={changes} />
     </section>
@@ -99,6 +103,7 @@ function CompareTable({ changes, first, second, isReadOnly }: TableProps): React
                     <Link to="/roles/$id" params={{ id: role.id }}>
                       {role.name}
                     </Link>
+                    {role.is_system && <span className="row-note">{t.roles.page.systemPermissions}</span>}
                   </th>
                 ))}
               </tr>
@@ -121,7 +126,6 @@ function CompareTable({ changes, first, second, isReadOnly }: TableProps): React
                           }
                           checked={isOn}
                           disabled={isReadOnly || role.is_system}
-                          title={role.is_system ? t.roles.page.systemPermissions : undefined}
                           onChange={() => flip({ roleId: role.id, permissionId: id })}
                         />
                       </td>
