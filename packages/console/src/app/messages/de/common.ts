@@ -96,11 +96,15 @@ export const common: Messages['common'] = {
   },
   forbidden: {
     title: 'Sie können diese Seite nicht öffnen',
-    need: (permission) => `Sie erfordert die Berechtigung ${permission}, die keine Ihrer Rollen hat.`,
+    partTitle: 'Sie können dies nicht sehen',
+    missing: (permission) => `Dafür ist die Berechtigung ${permission} nötig, die keine Ihrer Rollen hat.`,
     roles: (names) => `Diese Rollen haben sie: ${names}.`,
+    noRole: 'Noch hat keine Rolle sie.',
+    ask: (service) => `Bitten Sie die Administration von ${service} um eine Rolle, die sie hat.`,
     copy: 'Anfrage an die Administration kopieren',
     request: (name, permission, page) =>
       `${name} bittet um die Berechtigung ${permission}, um ${page} zu öffnen.`,
+    requestOnly: (name, permission) => `${name} bittet um die Berechtigung ${permission}.`,
     reason: (permission) => `Sie benötigen die Berechtigung ${permission}.`,
     readOnly: 'Nur Lesezugriff',
   },

@@ -101,11 +101,15 @@ export const common = {
   },
   forbidden: {
     title: 'You cannot open this page',
-    need: (permission: string) => `It needs the permission ${permission}, which none of your roles has.`,
+    partTitle: 'You cannot see this',
+    missing: (permission: string) => `It needs the permission ${permission}, which none of your roles has.`,
     roles: (names: string) => `These roles have it: ${names}.`,
+    noRole: 'No role has it yet.',
+    ask: (service: string) => `Ask an administrator of ${service} for a role that has it.`,
     copy: 'Copy a request for your administrator',
     request: (name: string, permission: string, page: string) =>
       `${name} asks for the permission ${permission}, to open ${page}.`,
+    requestOnly: (name: string, permission: string) => `${name} asks for the permission ${permission}.`,
     reason: (permission: string) => `You need the permission ${permission}.`,
     readOnly: 'Read-only',
   },
