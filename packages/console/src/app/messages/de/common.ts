@@ -72,6 +72,7 @@ export const common: Messages['common'] = {
     page: (page, pages) => `Seite ${page} von ${pages}`,
     pageSize: 'Zeilen pro Seite',
     select: (name) => `${name} auswählen`,
+    sort: 'Sortieren nach',
     selectAll: 'Alle Zeilen dieser Seite auswählen',
     selected: (count) => plural(count, { one: '# ausgewählt', other: '# ausgewählt' }),
     clearSelection: 'Auswahl aufheben',

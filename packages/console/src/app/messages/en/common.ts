@@ -76,6 +76,7 @@ export const common = {
     page: (page: string, pages: string) => `Page ${page} of ${pages}`,
     pageSize: 'Rows per page',
     select: (name: string) => `Select ${name}`,
+    sort: 'Sort by',
     selectAll: 'Select all rows of this page',
     selected: (count: number) => plural(count, { one: '# selected', other: '# selected' }),
     clearSelection: 'Clear the selection',
