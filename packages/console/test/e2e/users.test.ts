@@ -266,6 +266,30 @@ test('nobody can lock themselves out, and the reason is in reach', async (t) => 
     await button.press('Enter');
     assert.equal(await dialog(page).count(), 0);
   }
+  const verified = page.getByRole('switch', { name: 'Email verified' });
+  await verified.press('Space');
+  assert.equal(await verified.isChecked(), true);
+  await page
+    .getByText(/lock yourself out/)
+    .first()
+    .waitFor();
+});
+
+test('people who are no superusers cannot take a role from themselves', async (t) => {
+  const role = await addRole(service, 'users.read', 'user.read', 'user.update', 'users.update');
+  const admin = await addPerson(service, { roles: [role] });
+  const other = await addPerson(service, { roles: [role] });
+  const { page } = await openAs(t, site, `/users?user=${admin.id}&tab=access`, { as: admin });
+  const remove = page.getByRole('complementary').getByRole('button', { name: /^Remove the role/ });
+  assert.equal(await remove.getAttribute('aria-disabled'), 'true');
+  assert.match((await remove.getAttribute('title')) ?? '', /lock yourself out/);
+  await remove.press('Enter');
+  assert.equal(await dialog(page).count(), 0);
+  await page.goto(`/users?user=${other.id}&tab=access`);
+  await remove.press('Enter');
+  await dialog(page)
+    .getByText(/loses? permissions/)
+    .waitFor();
 });
 
 test('who may only read sees everything read-only and nothing that fails', async (t) => {
@@ -506,6 +530,38 @@ test('on a tablet, columns are left out until the table fits its card', async (t
       .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
     assert.equal(excess, 0, `${width} pixels`);
   }
+});
+
+test('on a phone, the list is sorted and all of it selected as on a wide screen', async (t) => {
+  const { page } = await openAs(t, site, '/users', { context: { viewport: { width: 320, height: 640 } } });
+  const cards = page.getByRole('list', { name: 'Users' }).getByRole('listitem');
+  const sort = page.getByRole('combobox', { name: 'Sort by' });
+  await cards.first().waitFor();
+  assert.equal(await sort.inputValue(), '-created_at');
+  await sort.selectOption('last_name');
+  await page.waitForURL('**sort=last_name**');
+  await cards.first().filter({ hasText: ADMIN.email }).waitFor();
+  await page.getByRole('checkbox', { name: 'Select all rows of this page' }).check();
+  await page.getByRole('button', { name: /^Select all/ }).click();
+  await page.getByRole('button', { name: 'Deactivate' }).click();
+  await dialog(page).getByText('Yourself').waitFor();
+});
+
+test('with forced colors, what is on and which tab is open still shows', async (t) => {
+  const { page } = await openAs(t, site, `/users?user=${grace.id}`, { context: { forcedColors: 'active' } });
+  const style = (selector: string, property: string) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((element, name) => getComputedStyle(element).getPropertyValue(name), property);
+  await page.getByRole('switch', { name: 'Email verified' }).waitFor();
+  const tracks = ['.mantine-Switch-input:checked', '.mantine-Switch-input:not(:checked)'];
+  const [on, off] = await Promise.all(
+    tracks.map((input) => style(`${input} + .mantine-Switch-track`, 'background-color')),
+  );
+  assert.notEqual(on, off);
+  assert.equal(await style('.mantine-Tabs-tab[data-active]', 'outline-style'), 'solid');
+  assert.equal(await style('.mantine-Tabs-tab:not([data-active])', 'outline-style'), 'none');
 });
 
 test('the list and the pane are accessible', async (t) => {

@@ -3,8 +3,10 @@
 import { useMediaQuery } from '@mantine/hooks';
 import {
   type KeyboardEvent,
+  lazy,
   type MouseEvent,
   type ReactElement,
+  Suspense,
   startTransition,
   useEffect,
   useRef,
@@ -18,6 +20,8 @@ import { TableRow } from './table/TableRow.tsx';
 import type { Column, RowAction, RowParts } from './table/types.ts';
 
 export type { Column, RowAction } from './table/types.ts';
+
+const CardTools = lazy(() => import('./CardTools.tsx').then((file) => ({ default: file.CardTools })));
 
 type Props<T> = {
   label: string;
@@ -134,9 +138,21 @@ export function DataTable<T extends { id: string }>(props: Props<T>): ReactEleme
       aria-busy={props.isStale ?? false}
     >
       {isPhone ? (
-        <ul className="cards" aria-label={label}>
-          {drawn.map((row) => draw(row.id, partsOf(row), Card))}
-        </ul>
+        <>
+          <Suspense fallback={<div className="card-tools" />}>
+            <CardTools
+              rows={rows}
+              columns={[title, ...columns]}
+              selection={selection}
+              onSelect={onSelect}
+              sort={props.sort}
+              onSort={props.onSort}
+            />
+          </Suspense>
+          <ul className="cards" aria-label={label}>
+            {drawn.map((row) => draw(row.id, partsOf(row), Card))}
+          </ul>
+        </>
       ) : (
         <table className="data" aria-label={label}>
           <Head

@@ -18,7 +18,9 @@ export function notifyDone(message: string): void {
 /** Stays until it is closed. */
 export function notifyFailure(error: unknown, title = t.common.errors.title): void {
   const failure = failureOf(error);
-  const { message, requestId } = failure;
+  const { requestId, requiredPermission } = failure;
+  const need = requiredPermission ? ` ${t.common.forbidden.reason(requiredPermission)}` : '';
+  const message = `${failure.message}${need}`;
   const text = requestId ? `${message} (${t.common.errors.requestId(requestId)})` : message;
   notifications.show({
     title,

@@ -1,13 +1,21 @@
-// What a page shows instead of its content: an error, a missing permission, nothing yet, no match.
-import { Alert, Button, CopyButton } from '@mantine/core';
-import { IconAlertTriangle, IconLock, IconSearchOff } from '@tabler/icons-react';
-import type { ReactElement, ReactNode } from 'react';
+// What a page shows instead of its content: an error, nothing yet, no match.
+import { Alert, Button } from '@mantine/core';
+import { IconAlertTriangle, IconSearchOff } from '@tabler/icons-react';
+import { lazy, type ReactElement, type ReactNode, Suspense } from 'react';
 import { readAgain } from '../data/api.ts';
-import { useRolesWith } from '../data/catalogue.ts';
 import { type Failure, failureOf } from '../data/errors.ts';
-import { nameOf, useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
-import { PageHeader } from './PageHeader.tsx';
+
+const Loaded = lazy(() =>
+  import('./MissingPermission.tsx').then((file) => ({ default: file.MissingPermission })),
+);
+
+/** What to do about a missing permission. Few people meet it, so it loads apart. */
+export const MissingPermission = (props: { permission: string; page?: string }): ReactElement => (
+  <Suspense>
+    <Loaded {...props} />
+  </Suspense>
+);
 
 /** Whether the change was refused because somebody else has changed the record meanwhile. */
 export const isStale = ({ code }: { code: string }): boolean => code === 'precondition_failed';
@@ -26,6 +34,7 @@ export function ErrorAlert({ error, onRetry }: { error: unknown; onRetry?: () =>
     <Alert color="red" variant="light" icon={<IconAlertTriangle aria-hidden />} role="alert">
       <p className="alert-text">{failure.message}</p>
       <Reasons failure={failure} />
+      {failure.requiredPermission && <MissingPermission permission={failure.requiredPermission} />}
       {failure.requestId && <p className="request-id">{t.common.errors.requestId(failure.requestId)}</p>}
       {onRetry ? (
         <Button size="compact-sm" variant="default" onClick={onRetry}>
@@ -83,33 +92,3 @@ export const NoMatch = ({ onClear }: { onClear: () => void }): ReactElement => (
     }
   />
 );
-
-/** Says which permission is missing, which roles have it, and gives the text of a request for it. */
-export function Forbidden({ permission, page }: { permission: string; page: string }): ReactElement {
-  const me = useMe();
-  const roles = useRolesWith(permission);
-  return (
-    <>
-      <PageHeader title={page} />
-      <Empty
-        icon={<IconLock size={32} aria-hidden />}
-        title={t.common.forbidden.title}
-        text={[
-          t.common.forbidden.need(permission),
-          ...(roles.length > 0 ? [t.common.forbidden.roles(roles.join(', '))] : []),
-        ].join(' ')}
-        action={
-          <CopyButton
-            value={t.common.forbidden.request(`${nameOf(me.user)} (${me.user.email})`, permission, page)}
-          >
-            {({ copied, copy }) => (
-              <Button variant="default" onClick={copy}>
-                {copied ? t.common.actions.copied : t.common.forbidden.copy}
-              </Button>
-            )}
-          </CopyButton>
-        }
-      />
-    </>
-  );
-}

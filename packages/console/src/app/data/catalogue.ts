@@ -5,7 +5,7 @@ import { type UseQueryOptions, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { callInQuery, reading, readingVersioned } from './api.ts';
 import { isCode } from './errors.ts';
-import { useCan, useMe } from './me.tsx';
+import { useCan } from './me.tsx';
 
 const MOST_PER_PAGE = 100;
 
@@ -72,21 +72,6 @@ export function useFullRole(id: string) {
     [query.data],
   );
   return { role, query, isMissing: isCode(query.error, 'role_not_found', 'validation_failed') };
-}
-
-/** Returns the names of the roles that hold the permission, as far as the person may know them. */
-export function useRolesWith(permission: string): string[] {
-  const { can } = useMe();
-  const mayRead = can('role.read');
-  const mayList = mayRead && can('permission.read');
-  const permissions = useQuery({ ...allPermissions(), enabled: mayList });
-  const roles = useQuery({ ...allRoles, enabled: mayList });
-  const full = useQuery({ ...fullRoles, enabled: mayRead && !mayList });
-  const found = permissions.data?.find(({ name }) => name === permission);
-  const holding = found
-    ? (roles.data ?? []).filter(({ permission_ids }) => permission_ids.includes(found.id))
-    : (full.data ?? []).filter(({ permissions }) => permissions.some(({ name }) => name === permission));
-  return holding.map(({ name }) => name);
 }
 
 /** For those who must name permissions that they may not list. Many times larger than `allRoles`. */

@@ -2,6 +2,7 @@
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
 import { t } from '../../text.ts';
+import { SelectAll } from './SelectAll.tsx';
 import type { Column } from './types.ts';
 
 type Props<T> = {
@@ -25,29 +26,12 @@ export function Head<T extends { id: string }>({
   onSort,
   hasActions,
 }: Props<T>): ReactElement {
-  const chosen = rows.filter(({ id }) => selection?.has(id)).length;
-  const toggleAll = (): void => {
-    const next = new Set(selection);
-    for (const { id } of rows) {
-      if (chosen === rows.length) next.delete(id);
-      else next.add(id);
-    }
-    onSelect?.(next);
-  };
   return (
     <thead>
       <tr>
         {selection && (
           <th className="select" scope="col">
-            <input
-              type="checkbox"
-              aria-label={t.common.list.selectAll}
-              checked={chosen > 0 && chosen === rows.length}
-              ref={(box) => {
-                if (box) box.indeterminate = chosen > 0 && chosen < rows.length;
-              }}
-              onChange={toggleAll}
-            />
+            <SelectAll rows={rows} selection={selection} onSelect={onSelect} />
           </th>
         )}
         {[title, ...columns].map((column) => (

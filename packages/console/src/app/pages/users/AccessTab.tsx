@@ -72,9 +72,11 @@ export function AccessTab({ user, rules }: Props): ReactElement {
                 color="red"
                 size="compact-sm"
                 aria-label={t.users.access.removeRole(name)}
-                {...(rules.roles ? { 'aria-disabled': true, 'data-disabled': true, title: rules.roles } : {})}
+                {...(rules.removeRoles
+                  ? { 'aria-disabled': true, 'data-disabled': true, title: rules.removeRoles }
+                  : {})}
                 onClick={() => {
-                  if (!rules.roles) setDialog({ kind: 'remove', id, name });
+                  if (!rules.removeRoles) setDialog({ kind: 'remove', id, name });
                 }}
               >
                 {t.common.actions.remove}

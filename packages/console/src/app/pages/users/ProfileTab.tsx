@@ -47,7 +47,7 @@ type Props = {
 export function ProfileTab({ user, etag, status, rules, onAct }: Props): ReactElement {
   return (
     <>
-      <EditForm user={user} etag={etag} reason={rules.edit} />
+      <EditForm user={user} etag={etag} rules={rules} />
       <section className="pane-section" aria-labelledby="user-account">
         <h3 id="user-account" className="section-title">
           {t.users.profile.account}
@@ -76,9 +76,11 @@ export function ProfileTab({ user, etag, status, rules, onAct }: Props): ReactEl
   );
 }
 
-type EditProps = { user: User; etag: string | null; reason: string | null };
+type EditProps = Pick<Props, 'user' | 'etag' | 'rules'>;
 
-function EditForm({ user, etag, reason }: EditProps): ReactElement {
+function EditForm({ user, etag, rules }: EditProps): ReactElement {
+  const reason = rules.edit;
+  const switchReason = { verified: rules.unverify, must_change_password: reason };
   // What the form began with: others may change the record meanwhile, which must not change what is typed.
   const [base, setBase] = useState({ values: editableOf(user), etag });
   const [values, setValues] = useState(base.values);
@@ -129,10 +131,14 @@ function EditForm({ user, etag, reason }: EditProps): ReactElement {
         <Switch
           key={name}
           label={t.users.fields[name]}
-          description={t.users.fieldHelp[name]}
+          description={switchReason[name] ?? t.users.fieldHelp[name]}
           checked={values[name]}
-          disabled={reason !== null}
-          onChange={(event) => set({ [name]: event.currentTarget.checked })}
+          // Unlike a disabled one, it is reached by keyboard, with the reason.
+          aria-disabled={switchReason[name] !== null}
+          data-disabled={switchReason[name] !== null || undefined}
+          onChange={(event) => {
+            if (switchReason[name] === null) set({ [name]: event.currentTarget.checked });
+          }}
         />
       ))}
       {isConflict && (

@@ -3,10 +3,11 @@ import type { Session, User } from '@castellan/sdk';
 import { Skeleton } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
+import { ForbiddenPart } from '../../components/Forbidden.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { deviceName, SessionList } from '../../components/SessionList.tsx';
 import { MoreSessions, useSessionPages } from '../../components/session-pages.tsx';
-import { ErrorAlert, Forbidden } from '../../components/states.tsx';
+import { ErrorAlert } from '../../components/states.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
@@ -28,7 +29,7 @@ export function SessionsTab({ user, rules, onEndAll }: Props): ReactElement {
     (query, signal) => call('GET /api/v1/users/{user_id}/sessions', { path, query, signal }),
     mayRead,
   );
-  if (!mayRead) return <Forbidden permission="users.update" page={t.users.tabs.sessions} />;
+  if (!mayRead) return <ForbiddenPart permission="users.update" page={t.users.tabs.sessions} />;
   return (
     <section className="pane-section" aria-labelledby="user-sessions">
       <div className="section-head">

@@ -3,8 +3,9 @@ import { Skeleton, Tabs } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { AuditTimeline } from '../../components/AuditTimeline.tsx';
 import { Initials, StatusBadge, Tag } from '../../components/badges.tsx';
+import { ForbiddenPart } from '../../components/Forbidden.tsx';
 import { SidePane } from '../../components/SidePane.tsx';
-import { Empty, ErrorAlert, Forbidden } from '../../components/states.tsx';
+import { Empty, ErrorAlert } from '../../components/states.tsx';
 import { nameOf, useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { AccessTab } from './AccessTab.tsx';
@@ -93,7 +94,7 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
           {mayAudit ? (
             <AuditTimeline filter={{ resource_type: 'user', resource_id: user.id }} />
           ) : (
-            <Forbidden permission="audit_log.read" page={t.users.tabs.activity} />
+            <ForbiddenPart permission="audit_log.read" page={t.users.tabs.activity} />
           )}
         </Tabs.Panel>
       </Tabs>

@@ -8,6 +8,9 @@ export type UserRules = {
   /** Null: possible. Each is a sentence for people. */
   edit: string | null;
   roles: string | null;
+  removeRoles: string | null;
+  /** The service signs unverified people out. */
+  unverify: string | null;
   deactivate: string | null;
   demote: string | null;
   remove: string | null;
@@ -22,10 +25,14 @@ export function rulesFor({ user: self, can }: Me, user: User): UserRules {
   const own = isSelf ? t.users.rules.self : null;
   const superuser = user.is_superuser && !self.is_superuser ? t.users.rules.superuser : null;
   const edit = need('users.update') ?? superuser;
+  const roles = need('user.update') ?? superuser;
   return {
     isSelf,
     edit,
-    roles: need('user.update') ?? superuser,
+    roles,
+    // A superuser keeps every permission.
+    removeRoles: roles ?? (self.is_superuser ? null : own),
+    unverify: edit ?? (user.verified ? own : null),
     deactivate: edit ?? own,
     demote: edit ?? (self.is_superuser ? own : t.users.rules.onlySuperusers),
     remove: need('users.delete') ?? superuser ?? own,
