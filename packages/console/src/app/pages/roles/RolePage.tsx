@@ -14,7 +14,6 @@ import { useMe } from '../../data/me.tsx';
 import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { DeleteRoleDialog } from './DeleteRoleDialog.tsx';
-import { EditRoleDialog } from './EditRoleDialog.tsx';
 import { PermissionsTab } from './PermissionsTab.tsx';
 import { RoleDialog } from './RoleDialog.tsx';
 import './roles.css';
@@ -22,6 +21,9 @@ import './roles.css';
 const route = getRouteApi('/roles/$id');
 const AuditTimeline = lazy(() =>
   import('../../components/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
+);
+const EditRoleDialog = lazy(() =>
+  import('./EditRoleDialog.tsx').then((module) => ({ default: module.EditRoleDialog })),
 );
 const HoldersTab = lazy(() => import('./HoldersTab.tsx').then((module) => ({ default: module.HoldersTab })));
 const tabs = ['permissions', 'users', 'activity'] as const;
@@ -120,7 +122,7 @@ function Loaded({ role, paths, back }: LoadedProps): ReactElement {
           </Tabs.Panel>
         )}
       </Tabs>
-      {dialog === 'edit' && <EditRoleDialog role={role} onClose={close} />}
+      <Suspense>{dialog === 'edit' && <EditRoleDialog role={role} onClose={close} />}</Suspense>
       {dialog === 'clone' && (
         <RoleDialog
           original={role}
