@@ -9,8 +9,9 @@ type Place = {
   dialog: Element | null;
 };
 
+/** Not times, which only show their exact moment. */
 const FOCUSABLE =
-  'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), [tabindex="0"]';
+  'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), [tabindex="0"]:not(time)';
 
 /** The library moves the focus into and out of these. */
 const MENU = '[role="menu"], [role="listbox"]';
