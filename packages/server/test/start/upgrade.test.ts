@@ -185,6 +185,24 @@ test('a migration whose text differs from the one that ran is refused, by name',
   await assert.rejects(service.prepared, /Migration 0002-platform ran on this database with other contents/);
 });
 
+for (const [what, text, code] of [
+  ['fails', 'select 1 / 0', '22012'],
+  ['waits for a table longer than the lock timeout', 'alter table users add column more text', '55P03'],
+] as const)
+  test(`a migration that ${what} ends with its own error`, async (t) => {
+    const { url, client } = await openDatabase(t, true);
+    await client.query('begin; lock table users in row exclusive mode');
+    const pool = new pg.Pool({ connectionString: url, max: 1, lock_timeout: 200 });
+    cleanups.get(t)?.push(() => pool.end());
+    const file = { name: '9999-more', text, checksum: 'more', isExpand: true };
+    const files = [...(await readMigrations()), file];
+    await assert.rejects(
+      inTransaction(createKysely(pool), (tx) => migrate(tx, files, [])),
+      { code },
+    );
+    await client.query('rollback');
+  });
+
 test("a start that waits for another instance's preparation names its backend, times out, and continues afterwards", async (t) => {
   const { url, client } = await openDatabase(t, true);
   const pool = new pg.Pool({ connectionString: url, max: 2 });

@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   Kysely,
+  PostgresAdapter,
   type PostgresCursor,
   PostgresDialect,
   type PostgresPoolClient,
@@ -165,4 +166,20 @@ export const createKyselyOn = <T>(client: pg.PoolClient): Kysely<T> =>
   kyselyOver(async () => ({ ...withNames(client), release: () => undefined }));
 
 const kyselyOver = <T>(connect: () => Promise<PostgresPoolClient>): Kysely<T> =>
-  new Kysely<T>({ dialect: new PostgresDialect({ pool: { connect, end: async () => {}, options: {} } }) });
+  new Kysely<T>({ dialect: new Dialect({ pool: { connect, end: async () => {}, options: {} } }) });
+
+/**
+ * Kysely's own lock for migrations is left out, because the start lock lets only one process migrate. It would also raise the lock
+ * timeout to an hour, during which a waiting migration blocks everybody, and hide why a migration failed: in the transaction
+ * that has failed, its release fails as well.
+ */
+class Adapter extends PostgresAdapter {
+  override async acquireMigrationLock(): Promise<void> {}
+  override async releaseMigrationLock(): Promise<void> {}
+}
+
+class Dialect extends PostgresDialect {
+  override createAdapter(): Adapter {
+    return new Adapter();
+  }
+}
