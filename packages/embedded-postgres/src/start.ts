@@ -43,11 +43,11 @@ const RETRY_TIMEOUT_MS = 30_000;
 const PATIENT_ATTEMPTS = 3;
 
 /**
- * Returns the size of PostgreSQL's own cache for so many bytes of memory, in megabytes: an eighth, from 64 to 256. A small
+ * Returns the size of PostgreSQL's own cache for so many bytes of memory, in megabytes: an eighth, from 64 to 128. A small
  * database touches only a little of it; of a million users, the smallest cache holds less than one in three pages.
  */
 export const bufferMegabytes = (memory: number): number =>
-  Math.min(256, Math.max(64, Math.floor(memory / 8 / 2 ** 20)));
+  Math.min(128, Math.max(64, Math.floor(memory / 8 / 2 ** 20)));
 
 /** Keeps PostgreSQL small: the service uses few connections and gains nothing from I/O workers and parallel queries. */
 const defaults: Readonly<Record<string, string>> = {
