@@ -57,7 +57,7 @@ async function assertLooks(
   for (const { scheme, size, rules } of looks) {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
     await page.setViewportSize(size);
-    await page.locator('.skeletons').waitFor({ state: 'detached' });
+    await page.locator('.skeletons').first().waitFor({ state: 'detached' });
     await photograph?.(scheme, size);
     const where = `${what}, ${scheme}, ${size.width} px`;
     assert.deepEqual(await violationsOf(page, rules), [], where);
