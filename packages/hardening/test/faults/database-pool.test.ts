@@ -213,8 +213,10 @@ suite('pool', { concurrency: 2 }, () => {
       const [person] = await makePeople({ service: direct, twin: direct }, 1);
       const path = `/api/v1/users/${person?.id}`;
       const [silent, admin] = [await signIn(service, ADMIN), await signIn(direct, ADMIN)];
-      const held = await hold(t, direct.databaseUrl, 'lock table audit_logs in access exclusive mode');
-      const lost = silent.put(path, { first_name: 'Silent' });
+      const [role] = await direct.sql<{ id: string }>("select id from roles where name = 'Manager'");
+      // After the user's row, the change locks the role, and waits for it up to 5 s.
+      const held = await hold(t, direct.databaseUrl, `select from roles where id = '${role?.id}' for update`);
+      const lost = silent.put(path, { first_name: 'Silent', role_id: [role?.id] });
       await held.waiting(1);
       relay.silence();
       tally.injected();
@@ -228,8 +230,13 @@ suite('pool', { concurrency: 2 }, () => {
         NO_HANG_MS,
       );
       assertUnavailable(await inTime('the silent request', lost));
-      const [after] = await direct.sql('select first_name, last_name from users where id = $1', [person?.id]);
-      assert.deepEqual(after, { first_name: 'Ada', last_name: 'Loud' });
+      const [after] = await direct.sql(
+        `select first_name, last_name,
+           (select count(*)::int from user_roles where user_id = id and role_id = $2) as roles
+         from users where id = $1`,
+        [person?.id, role?.id],
+      );
+      assert.deepEqual(after, { first_name: 'Ada', last_name: 'Loud', roles: 0 });
       tally.held(3 + (await assertSound(direct)));
     },
   );
