@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 
 // "cast" in ASCII: a number that other software on the same database is unlikely to use.
-const START_LOCK = 0x63617374;
+export const START_LOCK = 0x63617374;
 const RETRY_MS = 250;
 // Seeds and small migrations are faster than this, so the wait for them is not reported.
 const QUIET_MS = 2_000;
@@ -65,6 +65,14 @@ export async function takeStartLock(
     }
     await wait(RETRY_MS);
   }
+}
+
+/**
+ * Releases the lock. Closing the connection does so too, but only when its backend has noticed. Rejects if the connection
+ * is lost.
+ */
+export async function releaseStartLock(connection: PoolClient): Promise<void> {
+  await connection.query('select pg_advisory_unlock($1)', [START_LOCK]);
 }
 
 async function lockHolder(connection: PoolClient): Promise<Backend | undefined> {

@@ -19,7 +19,7 @@ import { openPrivateKey } from '../platform/security/signing-keys.ts';
 import type { Db, Row } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import type { Settings } from '../settings.ts';
-import { blockerOf, takeStartLock } from './lock.ts';
+import { blockerOf, releaseStartLock, takeStartLock } from './lock.ts';
 import { UnfitDatabaseError } from './unfit-database.ts';
 
 /** Oldest supported PostgreSQL; the tests run on it. */
@@ -89,10 +89,11 @@ export async function prepareDatabase(pool: Pool, options: PrepareOptions): Prom
         { migrations: unrecorded.map((file) => file.name) },
         'recorded the checksums of migrations that ran before checksums were recorded',
       );
+    await releaseStartLock(lock);
     const isOurs = madeSuperuser && firstSuperuserPassword === undefined;
     return { migrations, madeSuperuser, madePassword: isOurs ? password : null };
   } finally {
-    // Closing the connection releases the lock, in whatever state the connection is.
+    // After a failure, closing the connection releases the lock, in whatever state the connection is.
     lock.release(true);
   }
 }

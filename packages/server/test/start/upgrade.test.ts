@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ADMIN, eventually, TEST_SECRET_KEY } from '@castellan/testing/harness';
+import { createCheapHasher } from '@castellan/testing/hashing';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
 import { migrate, readMigrations } from '../../src/platform/db/migrate.ts';
@@ -13,7 +14,8 @@ import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { loadSettings } from '../../src/settings.ts';
-import { StartLockHeldError, takeStartLock } from '../../src/start/lock.ts';
+import { START_LOCK, StartLockHeldError, takeStartLock } from '../../src/start/lock.ts';
+import { prepareDatabase } from '../../src/start/prepare-database.ts';
 
 type Started = { service: Service; logLines: string[] };
 
@@ -223,6 +225,23 @@ test("a start that waits for another instance's preparation names its backend, t
   holder.release(true);
   await takeStartLock(waiter, (text) => void said.push(text));
   waiter.release(true);
+});
+
+test('once a start is prepared, another one or a restore gets the start lock at the first attempt', async (t) => {
+  const { url } = await openDatabase(t, true);
+  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  cleanups.get(t)?.push(() => pool.end());
+  const restore = await pool.connect();
+  await prepareDatabase(pool, {
+    hasher: createCheapHasher(),
+    secretKey: Buffer.from(TEST_SECRET_KEY),
+    settings: { firstSuperuserEmail: ADMIN.email, firstSuperuserPassword: ADMIN.password },
+    log: createLog('silent', { write: () => undefined }),
+    tell: () => undefined,
+  });
+  const { rows } = await restore.query('select pg_try_advisory_lock($1) as taken', [START_LOCK]);
+  restore.release(true);
+  assert.deepEqual(rows, [{ taken: true }]);
 });
 
 test('a backend of another database user is named only by its process id, because PostgreSQL hides its details', async (t) => {
