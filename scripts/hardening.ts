@@ -73,7 +73,7 @@ export function pageOf(rows: readonly Row[], conditions: readonly string[]): str
 npm run hardening    # runs packages/hardening in full and writes this page
 \`\`\`
 
-Every run of the test suite takes a bounded share of each scenario. A scenario that tried or checked nothing fails.
+\`npm run test:hardening\` and CI run a bounded share of each scenario. A scenario that tried or checked nothing fails.
 [SECURITY.md](../SECURITY.md) lists what Castellan guarantees and what it does not.
 
 | Column | Counts |

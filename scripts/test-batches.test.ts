@@ -9,7 +9,7 @@ import { testFiles } from './test-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'castellan-batches-'));
 after(() => rmSync(folder, { recursive: true }));
-const all = testFiles({ quick: false, database: false, only: '', except: '', named: [] });
+const all = testFiles({ quick: false, database: false, only: '', named: [] });
 
 /** Returns the test files that these programs run. */
 const filesIn = (programs: readonly string[]): string[] =>
@@ -29,7 +29,7 @@ test('files that start programs or stop databases run by themselves, and first',
   const programs = programsOf(all, folder);
   for (const file of [
     'server/test/start/start.test.ts',
-    'hardening/test/faults/kill.test.ts',
+    'server/test/start/shutdown.test.ts',
     'server/test/e2e/reference.test.ts',
   ])
     assert.ok(programs.includes(`packages/${file}`), file);

@@ -1,6 +1,7 @@
 // Runs the test suite on one PostgreSQL: an embedded one or, with TEST_DATABASE_URL, the server named there.
-// Usage: node scripts/test.ts [--server] [--twin] [--quick] [--database] [--only=<part of a path>]
-//        [--except=<part of a path>] [<path>…] [options of node --test]
+// Usage: node scripts/test.ts [--server] [--twin] [--quick] [--database] [--only=<part of a path>] [<path>…]
+//        [options of node --test]
+// Without --only and paths, it leaves out the hardening suite.
 // --server: without TEST_DATABASE_URL, the PostgreSQL on 127.0.0.1:5432. --database: only files that use the server.
 // --twin: a second server with the programs of the given one, without syncing, if this machine has them.
 import { spawn } from 'node:child_process';
@@ -19,8 +20,8 @@ import { chosenServer, holdServer, keptTemplate, makeTemplate } from './test-ser
 import { startTwin } from './test-twin.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-// Files wait for locks, timeouts and processes; two per core keep the cores busy.
-const FILES_PER_CORE = 2;
+// Files wait for locks, timeouts and processes; three per core keep the cores busy.
+const FILES_PER_CORE = 3;
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -47,18 +48,15 @@ function runNode(args: string[], environment: Record<string, string>): Promise<n
 }
 
 const given = process.argv.slice(2);
-const textOf = (option: string): string =>
-  given.find((one) => one.startsWith(`--${option}=`))?.slice(option.length + 3) ?? '';
-const only = textOf('only');
+const only = given.find((one) => one.startsWith('--only='))?.slice('--only='.length) ?? '';
 const options = given.filter(
-  (one) => one.startsWith('-') && !/^--(server|twin|quick|database|(only|except)=.*)$/.test(one),
+  (one) => one.startsWith('-') && !/^--(server|twin|quick|database|only=.*)$/.test(one),
 );
 const named = given.filter((one) => !one.startsWith('-'));
 const files = testFiles({
   quick: given.includes('--quick'),
   database: given.includes('--database'),
   only,
-  except: textOf('except'),
   named,
 });
 // Without a file, node would search for tests itself.

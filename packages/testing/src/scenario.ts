@@ -1,6 +1,6 @@
 // A scenario of the hardening suite: a test that counts what it did, for docs/hardening.md.
 // A scenario that tried or checked nothing fails.
-// HARDENING=full runs all rounds, as for the report; otherwise a scenario runs the bounded share of every test run.
+// HARDENING=full runs all rounds, as for the report; otherwise a scenario runs a bounded share.
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
