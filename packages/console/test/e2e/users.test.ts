@@ -585,3 +585,19 @@ test('another user, another tab or closing the pane asks before typed input is l
   await dialog(page).getByRole('button', { name: 'Leave' }).click();
   await pane(page, 'Grace Hopper').waitFor({ state: 'detached' });
 });
+
+test('on a phone, the button that removes a role keeps its whole label beside a long description', async (t) => {
+  const role = await addRole(service, 'user.read');
+  await service.sql('update roles set name = $2, description = $3 where id = $1', [
+    role,
+    'Software developer of the platform',
+    'Builds features, reviews what others build, and looks after the machines at night',
+  ]);
+  const person = await addPerson(service, { roles: [role] });
+  const { page } = await openAs(t, site, `/users?user=${person.id}&tab=access`, {
+    context: { viewport: { width: 390, height: 844 } },
+  });
+  const label = page.locator('.role-list button').first().locator('.mantine-Button-label');
+  await label.waitFor();
+  assert.ok(await label.evaluate((element) => element.scrollWidth <= element.clientWidth));
+});
