@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { ADMIN, createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../accessibility.ts';
-import { openAs, startConsole } from '../harness.ts';
+import { fillWithPeople, openAs, startConsole } from '../harness.ts';
 
 const site = await startConsole({ after });
 
@@ -114,4 +114,13 @@ test('a person who may see settings only sees the number of users and their own 
   await assertAccessible(page);
   await page.getByRole('main').getByRole('link', { name: 'My account' }).click();
   await page.waitForURL('**/account');
+});
+
+test('a service that the demo has filled shows no first steps', async (t) => {
+  const own = await startConsole(t);
+  await fillWithPeople(own, 5);
+  const { page } = await openAs(t, own, '/overview');
+  await page.getByRole('list', { name: 'Numbers' }).waitFor();
+  await page.waitForLoadState('networkidle');
+  assert.equal(await steps(page).count(), 0);
 });

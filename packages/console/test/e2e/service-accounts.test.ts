@@ -232,3 +232,9 @@ test('who may only read finds the actions disabled, with the reason', async (t) 
   await page.getByText('You need the permission service_account.update.').waitFor();
   await page.getByText('Read-only').waitFor();
 });
+
+test('the number beside the heading says what it counts', async (t) => {
+  await newAccount();
+  const { page } = await openAs(t, site, '/service-accounts');
+  await page.getByText(/^\d+ accounts?$/).waitFor();
+});

@@ -94,6 +94,14 @@ test('on a phone, search boxes are as wide as their page, and the tabs of a page
     await tabs.nth(2).waitFor();
     const tops = await tabs.evaluateAll((all) => all.map((tab) => tab.getBoundingClientRect().top));
     assert.equal(new Set(tops).size, 1, locale);
+    const lines = await tabs.locator('.mantine-Tabs-tabLabel').evaluateAll((all) =>
+      all.map((label) => {
+        const range = document.createRange();
+        range.selectNodeContents(label);
+        return new Set([...range.getClientRects()].map(({ top }) => top)).size;
+      }),
+    );
+    assert.deepEqual(lines, [1, 1, 1], locale);
   }
 });
 

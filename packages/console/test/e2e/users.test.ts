@@ -585,3 +585,45 @@ test('another user, another tab or closing the pane asks before typed input is l
   await dialog(page).getByRole('button', { name: 'Leave' }).click();
   await pane(page, 'Grace Hopper').waitFor({ state: 'detached' });
 });
+
+test('on a phone, the button that removes a role keeps its whole label beside a long description', async (t) => {
+  const role = await addRole(service, 'user.read');
+  await service.sql('update roles set name = $2, description = $3 where id = $1', [
+    role,
+    'Software developer of the platform',
+    'Builds features, reviews what others build, and looks after the machines at night',
+  ]);
+  const person = await addPerson(service, { roles: [role] });
+  const { page } = await openAs(t, site, `/users?user=${person.id}&tab=access`, {
+    context: { viewport: { width: 390, height: 844 } },
+  });
+  const label = page.locator('.role-list button').first().locator('.mantine-Button-label');
+  await label.waitFor();
+  assert.ok(await label.evaluate((element) => element.scrollWidth <= element.clientWidth));
+});
+
+test('what is stored beside what was typed is never the value that the form began with', async (t) => {
+  const person = await addPerson(service, { firstName: 'Ada', lastName: 'Byron' });
+  const { page } = await openAs(t, site, `/users?user=${person.id}`, { expected: ['412'] });
+  const lastName = page.getByRole('textbox', { name: 'Last name' });
+  await lastName.fill('Typed');
+  await page.waitForLoadState('networkidle');
+  await service.sql("update users set last_name = 'Lovelace', version = version + 1 where id = $1", [
+    person.id,
+  ]);
+  const held = Promise.withResolvers<void>();
+  await page.route(`**/api/v1/users/${person.id}`, async (route) => {
+    if (route.request().method() === 'GET') await held.promise;
+    await route.continue();
+  });
+  const read = page.waitForRequest(
+    (request) => request.method() === 'GET' && request.url().endsWith(`/api/v1/users/${person.id}`),
+  );
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await read;
+  await page.getByRole('alert').waitFor();
+  assert.equal(await page.getByText('Theirs: Byron').count(), 0);
+  held.resolve();
+  await page.getByText('Theirs: Lovelace').waitFor();
+  assert.equal(await lastName.inputValue(), 'Typed');
+});

@@ -97,15 +97,16 @@ export async function insertPermissions(
     on conflict do nothing`.execute(tx);
 }
 
-/** Inserts the roles with their groups and permissions. */
+/** Inserts the roles with their groups and permissions. Their creator is the oldest superuser. */
 export async function insertRoles(
   tx: Tx,
   roles: readonly (NewRecord & { group: string; permissions: readonly string[] })[],
 ): Promise<void> {
   const rows = JSON.stringify(roles);
   await sql`
-    insert into roles (id, name, description, role_group_id)
-    select r.id, r.name, r.description, g.id
+    insert into roles (id, name, description, role_group_id, created_by_id)
+    select r.id, r.name, r.description, g.id,
+           (select u.id from users u where u.is_superuser order by u.created_at, u.id limit 1)
     from json_to_recordset(${rows}::json) as r (id uuid, name text, description text, "group" text)
     join role_groups g on g.name = r."group"`.execute(tx);
   await sql`

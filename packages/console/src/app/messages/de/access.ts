@@ -10,7 +10,7 @@ export const access: Messages['access'] = {
   views: {
     check: 'Darf die Person das?',
     holders: 'Wer darf das?',
-    compare: 'Zwei Personen vergleichen',
+    compare: 'Vergleichen',
   },
   onlyYou: 'Sie sehen Ihren eigenen Zugriff.',
   person: 'Person',

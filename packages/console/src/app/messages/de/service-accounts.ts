@@ -9,6 +9,7 @@ export const serviceAccounts: Messages['serviceAccounts'] = {
   text: 'Programme melden sich mit den API-Schlüsseln eines Dienstkontos an.',
   create: 'Neues Dienstkonto',
   search: 'Nach Namen suchen',
+  count: (count) => plural(count, { one: '# Konto', other: '# Konten' }),
   empty: 'Noch keine Dienstkonten',
   emptyText:
     'Legen Sie für jedes Programm, das diesen Dienst aufruft, eines an. So können Sie dessen Zugriff einzeln beenden.',

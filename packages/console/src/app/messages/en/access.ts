@@ -9,7 +9,7 @@ export const access = {
   views: {
     check: 'Can they do it?',
     holders: 'Who can do it?',
-    compare: 'Compare two people',
+    compare: 'Compare people',
   },
   onlyYou: 'You see your own access.',
   person: 'Person',

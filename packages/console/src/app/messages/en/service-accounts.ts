@@ -8,6 +8,7 @@ export const serviceAccounts = {
   text: 'Programs sign in with the API keys of a service account.',
   create: 'New service account',
   search: 'Search by name',
+  count: (count: number) => plural(count, { one: '# account', other: '# accounts' }),
   empty: 'No service accounts yet',
   emptyText: 'Create one for each program that calls this service, so that you can end its access alone.',
   columns: {

@@ -5,7 +5,6 @@ import { IconPlugConnected, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
-import { formatNumber } from '../../../common/format.ts';
 import { RoleChips, StatusBadge } from '../../components/badges.tsx';
 import { type Column, DataTable } from '../../components/DataTable.tsx';
 import { useTypedText } from '../../components/debounce.ts';
@@ -99,7 +98,7 @@ export function ServiceAccounts(): ReactElement {
     <>
       <PageHeader
         title={t.serviceAccounts.title}
-        note={rows && !q ? formatNumber(total) : null}
+        note={rows && !q ? t.serviceAccounts.count(total) : null}
         actions={create}
       />
       {!(isEmpty && !q) && (

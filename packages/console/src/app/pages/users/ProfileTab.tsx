@@ -100,7 +100,9 @@ function EditForm({ user, etag, rules }: EditProps): ReactElement {
     setValues(editableOf(user));
   }
   const set = (change: Partial<Editable>): void => setValues({ ...values, ...change });
-  const isConflict = isCode(write.error, 'precondition_failed');
+  const isRefused = isCode(write.error, 'precondition_failed');
+  // Until the record has been read again, `user` is what the form began with, and not what is stored.
+  const isConflict = isRefused && etag !== base.etag;
   return (
     <Form
       onSubmit={() => write.run(base.etag)}
@@ -108,7 +110,7 @@ function EditForm({ user, etag, rules }: EditProps): ReactElement {
       error={isConflict ? null : write.error}
       fields={[...texts, ...switches]}
       submitLabel={t.common.actions.save}
-      isDisabled={!isDirty || reason !== null || isConflict}
+      isDisabled={!isDirty || reason !== null || isRefused}
     >
       <LeaveGuard when={isDirty} of={['user', 'tab']} />
       {reason && <p className="muted">{reason}</p>}
