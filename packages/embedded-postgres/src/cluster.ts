@@ -38,6 +38,13 @@ const canPass = 'cd "$1"';
 /** What a start needs: the user that runs the server, the binaries, and the cluster. */
 export type Plan = { readonly as: RunAs; readonly native: string; readonly cluster: string };
 
+type Creation = {
+  /** Whether the new cluster is written to disk before it gets its name. */
+  readonly durable: boolean;
+  /** Called when initdb runs. */
+  readonly onBegun: () => void;
+};
+
 /** Returns the plan for an existing cluster: its owner runs it. Throws EmbeddedPostgresError if that is impossible. */
 export async function planExisting(place: Place, cluster: string, native: string): Promise<Plan> {
   const owner = statSync(cluster).uid;
@@ -63,7 +70,7 @@ export async function planExisting(place: Place, cluster: string, native: string
 }
 
 /** Creates a cluster where a user can run it, and returns the plan. Prefers the user with the fewest rights. */
-export async function createCluster(place: Place, native: string, durable: boolean): Promise<Plan> {
+export async function createCluster(place: Place, native: string, creation: Creation): Promise<Plan> {
   const homes = [() => place.dataDir, ...(isRoot() ? [() => openSystemHome(place)] : [])];
   for (const as of waysToRun()) {
     for (const homeOf of homes) {
@@ -73,7 +80,7 @@ export async function createCluster(place: Place, native: string, durable: boole
       if (!unfinished) continue;
       try {
         const found = await usableBinaries(native, as, () => copyHome(place, home));
-        await initialize(as, found.native, unfinished, durable);
+        await initialize(as, found.native, unfinished, creation);
         const cluster = settle(place, home, unfinished);
         if (as.words.length > 0)
           place.log('PostgreSQL runs as root in a user namespace: a user named postgres would be safer');
@@ -88,7 +95,12 @@ export async function createCluster(place: Place, native: string, durable: boole
   );
 }
 
-async function initialize(as: RunAs, native: string, folder: string, durable: boolean): Promise<void> {
+async function initialize(
+  as: RunAs,
+  native: string,
+  folder: string,
+  { durable, onBegun }: Creation,
+): Promise<void> {
   // macOS has no libc locale named C.UTF-8. The builtin locale determines sorting and character classes in any case.
   const locale =
     process.platform === 'darwin'
@@ -100,7 +112,9 @@ async function initialize(as: RunAs, native: string, folder: string, durable: bo
   const syncsHere = durable && process.platform === 'linux';
   const sync = durable && !syncsHere ? [] : ['--no-sync'];
   const args = ['-D', folder, ...access, ...encoding, '-k', '--no-instructions', ...sync];
-  const made = await run(as, join(native, 'bin', 'initdb'), args, as.initWords);
+  const running = run(as, join(native, 'bin', 'initdb'), args, as.initWords);
+  onBegun();
+  const made = await running;
   if (made.ok) {
     if (syncsHere) await syncCluster(as, native, folder);
     return;

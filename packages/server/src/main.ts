@@ -7,6 +7,7 @@ import { writeLast } from './platform/log-output.ts';
 import { loadSettings } from './settings.ts';
 import { announceInLog, announceNothing, announceToPeople } from './start/announcer.ts';
 import { explainStartFailure } from './start/failure.ts';
+import { type Groundwork, layGroundwork } from './start/groundwork.ts';
 import { stopOnSignals } from './start/stop-signals.ts';
 import { supervise } from './start/supervisor.ts';
 import { reportUnexpected } from './start/unexpected.ts';
@@ -36,6 +37,7 @@ export async function serve(
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   // Until LOG_LEVEL is known, warnings are logged.
   let log = createLog('warn');
+  let groundwork: Promise<Groundwork> | undefined;
   if (!isatty(2)) reportUnexpected(() => log);
   try {
     const settings = loadSettings(environment);
@@ -46,13 +48,19 @@ export async function serve(
     const announcer = kind === 'later' ? announceNothing : announcing;
     if (kind === undefined && settings.workers > 1)
       return supervise({ settings, environment, log, announcer, isTerminal, fail });
-    const { runProcess } = await import('./start/process.ts');
-    const { service, ready } = runProcess({ settings, log, print, announcer, isTerminal, kind });
+    // PostgreSQL starts while the application is loaded, which would hold up its first steps.
+    const { promise: begun, resolve: onBegun } = Promise.withResolvers<void>();
+    groundwork = layGroundwork({ settings, log, print, isTerminal, onBegun });
+    const options = { settings, log, print, announcer, isTerminal, kind, groundwork };
+    const running = Promise.race([begun, groundwork.catch(() => undefined)])
+      .then(() => import('./start/process.ts'))
+      .then(({ runProcess }) => runProcess(options));
     // Before the start has finished: it may have started a PostgreSQL, which must be stopped too.
     let isStopping = false;
     const stop = (graceSeconds: number): void => {
       isStopping = true;
-      service
+      running
+        .then(({ service }) => service)
         .then((started) => started.stop(graceSeconds))
         .then(
           () => process.exit(0),
@@ -67,12 +75,15 @@ export async function serve(
         },
       });
     else stopOnOrder(stop);
+    const { ready } = await running;
     await ready.catch((error: unknown) => {
       // A stop interrupts the preparation of the database.
       if (!isStopping) throw error;
     });
     setFlagsFromString(HEAP_GROWTH);
   } catch (error) {
+    // Also if the application could not be loaded, which would have taken over the server.
+    await groundwork?.then(({ server }) => server.stop()).catch(() => undefined);
     fail('Castellan cannot start.', error);
   }
 }

@@ -58,8 +58,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await probePort(settings.host, 0);
     const publicUrl = namesPort ? `http://localhost:${port}` : settings.publicUrl;
+    const own = { ...options, settings: { ...settings, port, publicUrl } };
     try {
-      return await startOn({ ...options, settings: { ...settings, port, publicUrl } });
+      // A failed attempt has stopped the server of its groundwork.
+      return await startOn(attempt === 1 ? own : { ...own, groundwork: undefined });
     } catch (error) {
       if (errorCode(error) !== 'EADDRINUSE' || attempt === MAX_PORT_ATTEMPTS) throw error;
     }

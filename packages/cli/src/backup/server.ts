@@ -5,7 +5,7 @@ import { createPool } from '@castellan/server/platform/db/pool';
 import { createLog } from '@castellan/server/platform/log';
 import { loadSettings } from '@castellan/server/settings';
 import { explainStartFailure, explainWait } from '@castellan/server/start/failure';
-import { openDatabaseServer, requireDatabase } from '@castellan/server/start/foundation';
+import { openDatabaseServer, requireDatabase } from '@castellan/server/start/groundwork';
 import type { Call } from '../command.ts';
 
 type Settings = ReturnType<typeof loadSettings>;

@@ -1,24 +1,17 @@
 // Opens what an instance and every command need: secret key, database, and the components made from the settings.
 // It must not listen on a port or run jobs.
-import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { hasEmbeddedPostgres, startEmbeddedPostgres } from '@castellan/embedded-postgres';
-import { makeFolder } from '@castellan/embedded-postgres/folders';
 import { createDeps, type Deps } from '../deps.ts';
 import { createTallies } from '../metrics/tallies.ts';
 import { closeAuditLog } from '../modules/audit/service.ts';
-import { loadMailTemplates } from '../modules/auth/mail-templates.ts';
 import type { StrengthMeter } from '../modules/passwords/strength.ts';
 import { createPool, type PoolSettings, reservedConnections } from '../platform/db/pool.ts';
 import type { StatementWatch } from '../platform/db/watched-statements.ts';
 import type { Logger } from '../platform/log.ts';
-import { loadLogo } from '../platform/logo.ts';
-import { createMailTransport } from '../platform/mail/transport.ts';
 import { createPasswordHasher, type PasswordHasher } from '../platform/security/password-hasher.ts';
-import { loadSecretKey } from '../platform/security/secret-key.ts';
-import { mayHoldPassword } from '../platform/shown-url.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Settings } from '../settings.ts';
+import { type Groundwork, type GroundworkOptions, layGroundwork } from './groundwork.ts';
 import { requireOwnConnections } from './pooler.ts';
 import { type Prepared, type PrepareOptions, prepareDatabase } from './prepare-database.ts';
 
@@ -32,22 +25,15 @@ export type Foundation = {
   close(): Promise<void>;
 };
 
-export type FoundationOptions = {
-  settings: Settings;
-  log: Logger;
-  print: (text: string) => void;
+export type FoundationOptions = GroundworkOptions & {
+  /** The groundwork of these settings, if the caller has begun it. Closing the foundation stops its server. */
+  groundwork?: Promise<Groundwork> | undefined;
   /** Replaces the hasher of full cost, for tests. */
   hasher?: PasswordHasher;
   /** Shared by several instances of one process, for tests. The caller closes it. */
   strengthMeter?: StrengthMeter;
-  /** Whether `print` writes to a terminal. Default: false. */
-  isTerminal?: boolean;
   /** Number of processes that share the connections and the cores of this instance. Default: 1. */
   workers?: number;
-  /** Create nothing: reject if the secret key or the embedded database does not exist. Default: false. */
-  existing?: boolean;
-  /** Create a missing secret key even with `existing`: for replacing the signing keys. Default: false. */
-  anySecretKey?: boolean;
 };
 
 // Each worker's, to the standby: four exports and one for lists (deps.ts).
@@ -61,21 +47,9 @@ const POOL_GRACE_MS = 1_000;
  * DATABASE_URL. Rejects with a message for the operator.
  */
 export async function openFoundation(options: FoundationOptions): Promise<Foundation> {
-  const { settings, log, print } = options;
-  const mailTemplates = loadMailTemplates(settings.mailTemplatesDir, settings.language);
-  const logo = loadLogo(settings.logoFile);
-  if (options.existing) requireDatabase(settings);
-  for (const warning of settings.warnings) log.warn(warning);
-  const secretKey = await loadKey(settings, log, (options.existing ?? false) && !options.anySecretKey);
-  const transport = createMailTransport({
-    ...(settings.smtpUrl === undefined ? {} : { smtpUrl: settings.smtpUrl }),
-    from: settings.mailFrom,
-    senderName: settings.serviceName,
-    outboxDir: join(settings.dataDir, 'outbox'),
-    print: options.isTerminal ? print : undefined,
-    onKept: (file) => log.info({ file: resolve(file) }, 'mail kept as a file'),
-  });
-  const server = await openDatabaseServer(settings, log);
+  const { settings, log } = options;
+  const ground = await (options.groundwork ?? layGroundwork(options));
+  const { mailTemplates, logo, secretKey, transport, server } = ground;
   const { connection } = server;
   const { workers = 1 } = options;
   const connections = Math.floor(settings.databasePoolSize / workers);
@@ -180,61 +154,4 @@ function both(
       for (const end of ends) end(error);
     };
   };
-}
-
-async function loadKey(settings: Settings, log: Logger, existing: boolean): Promise<Buffer> {
-  if (!existing && (settings.secretKey === undefined || settings.databaseUrl === undefined))
-    makeFolder(settings.dataDir);
-  const { key, warning } = await loadSecretKey({
-    ...(settings.secretKey === undefined ? {} : { fromEnv: settings.secretKey }),
-    dataDir: settings.dataDir,
-    existing,
-  });
-  if (warning) log.warn(warning);
-  return key;
-}
-
-/** Throws an Error for the operator if the settings name the embedded database and it does not exist. */
-export function requireDatabase({ databaseUrl, dataDir }: DatabaseSettings): void {
-  if (databaseUrl === undefined && !hasEmbeddedPostgres(dataDir))
-    throw new Error(
-      `There is no database in ${dataDir} yet. Set DATA_DIR or DATABASE_URL to the values of the service, or start the service once.`,
-    );
-}
-
-type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dataDir'>;
-
-export type DatabaseServer = {
-  connection: PoolSettings['connection'];
-  /** Without credentials. */
-  description: string;
-  stop(): Promise<void>;
-};
-
-/**
- * Starts or joins the embedded PostgreSQL, which is created if it is missing, or names the server of DATABASE_URL without
- * connecting to it.
- */
-export const openDatabaseServer = async (settings: DatabaseSettings, log: Logger): Promise<DatabaseServer> =>
-  settings.databaseUrl === undefined ? startEmbedded(settings, log) : serverAt(settings.databaseUrl);
-
-/** A server that is started and stopped by others. */
-const serverAt = (databaseUrl: string): DatabaseServer => ({
-  connection: databaseUrl,
-  description: withoutCredentials(databaseUrl),
-  stop: async () => {},
-});
-
-const startEmbedded = (settings: DatabaseSettings, log: Logger): Promise<DatabaseServer> =>
-  startEmbeddedPostgres({
-    dataDir: settings.dataDir,
-    log: (line) => log.debug({ source: 'postgres' }, line),
-    onRestart: () => log.warn('the embedded PostgreSQL stopped and was restarted'),
-  });
-
-/** Describes a database by its URL, without credentials. */
-function withoutCredentials(databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  if (mayHoldPassword(url)) return 'PostgreSQL at DATABASE_URL (set, not shown)';
-  return `PostgreSQL at ${url.hostname || 'a local socket'}${url.port ? `:${url.port}` : ''}${url.pathname}`;
 }

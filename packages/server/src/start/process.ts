@@ -6,6 +6,7 @@ import type { Settings } from '../settings.ts';
 import { type Announcer, unlessSilent } from './announcer.ts';
 import { prepareConsole } from './console.ts';
 import { handOverFirstPassword } from './first-password.ts';
+import type { Groundwork } from './groundwork.ts';
 import { reportReady, type WorkerKind } from './worker.ts';
 
 type ProcessOptions = {
@@ -16,6 +17,8 @@ type ProcessOptions = {
   isTerminal: boolean;
   /** Undefined for an instance of one process. */
   kind: WorkerKind | undefined;
+  /** Of these settings, as the process has begun it. */
+  groundwork: Promise<Groundwork>;
 };
 
 /** Starts the process. `service` resolves when it can be stopped, `ready` when it serves requests. */
@@ -31,6 +34,7 @@ async function start({
   announcer,
   isTerminal,
   kind,
+  groundwork,
 }: ProcessOptions): Promise<Service> {
   if (kind !== 'later') await prepareConsole(log);
   return startService({
@@ -38,6 +42,7 @@ async function start({
     log,
     print,
     isTerminal,
+    groundwork,
     onWait: announcer.waiting,
     workers: kind === undefined ? 1 : settings.workers,
     listensWhenReady: kind === 'later',

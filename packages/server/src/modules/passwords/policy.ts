@@ -1,8 +1,8 @@
 // The rules for a new password, the same for every operation that sets one. They run in bounded time.
 // They must not compute the strength score (see strength.ts), read settings, or put the password in a message.
 
+import { createRequire } from 'node:module';
 import type { PasswordRule, PasswordRuleCode } from '@castellan/contract/auth';
-import { dictionary } from '@zxcvbn-ts/language-common';
 
 // spec: Limits, password length. In Unicode code points after NFC.
 const MAX_PASSWORD_LENGTH = 128;
@@ -11,9 +11,23 @@ const MAX_PASSWORD_LENGTH = 128;
 // of expansion factors), so a longer text has more than 128 code points after NFC.
 const maxReadLength = MAX_PASSWORD_LENGTH * 4 * 2;
 
-// 49,233 leaked passwords, lower-case ASCII, most frequent first.
-const commonPasswords: ReadonlySet<string> = new Set(dictionary['passwords-common']);
-const longestCommon = dictionary['passwords-common'].reduce((most, entry) => Math.max(most, entry.length), 0);
+type Common = { passwords: ReadonlySet<string>; longest: number };
+let common: Common | undefined;
+
+/**
+ * Returns 49,233 leaked passwords in lower-case ASCII. They are read at their first use, which takes about 30 ms: many processes
+ * never need them, and they take several MiB.
+ */
+function commonPasswords(): Common {
+  if (common === undefined) {
+    const load = createRequire(import.meta.url);
+    const { dictionary }: typeof import('@zxcvbn-ts/language-common') = load('@zxcvbn-ts/language-common');
+    const list = dictionary['passwords-common'];
+    const longest = list.reduce((most, entry) => Math.max(most, entry.length), 0);
+    common = { passwords: new Set(list), longest };
+  }
+  return common;
+}
 
 // A run of this many letters, digits or equal characters is refused.
 const RUN_LENGTH = 3;
@@ -73,7 +87,9 @@ const constantRules: readonly Rule[] = [
     code: 'too_common',
     message:
       'Choose a less common password: this one is well known, or a well-known one with digits or symbols at its end.',
-    parameters: { list_size: commonPasswords.size },
+    get parameters() {
+      return { list_size: commonPasswords().passwords.size };
+    },
     isBroken: ({ folded }) => isCommon(folded),
   },
   {
@@ -151,8 +167,9 @@ function isCommon(folded: readonly string[]): boolean {
   const lastOf = (pattern: RegExp) => folded.findLastIndex((character) => pattern.test(character));
   const lastLetter = lastOf(/[\p{L}\p{M}]/u);
   const shortest = Math.max(1, (lastLetter >= 0 ? lastLetter : lastOf(/\p{Nd}/u)) + 1);
-  for (let end = Math.min(folded.length, longestCommon); end >= shortest; end -= 1) {
-    if (commonPasswords.has(folded.slice(0, end).join(''))) return true;
+  const { passwords, longest } = commonPasswords();
+  for (let end = Math.min(folded.length, longest); end >= shortest; end -= 1) {
+    if (passwords.has(folded.slice(0, end).join(''))) return true;
   }
   return false;
 }
