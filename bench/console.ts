@@ -1,6 +1,7 @@
 // Measures the first paint of the console in Chromium against a running service; prints a Markdown table.
 // `CASTELLAN_URL=… CASTELLAN_EMAIL=… CASTELLAN_PASSWORD=… node bench/console.ts`, about a minute. Fill the service before:
-// `castellan demo --users 12000`. CHROMIUM names the browser (/usr/bin/chromium), BENCH_ROUNDS the rounds (5).
+// `castellan demo --users 12000`, and start it with RATE_LIMIT_NEW_ACCESS_TOKEN=off, because each visit takes a new access token.
+// CHROMIUM names the browser (/usr/bin/chromium), BENCH_ROUNDS the rounds (5).
 import { openBrowser } from '@castellan/testing/e2e/browser';
 import { markdown, median } from './table.ts';
 
