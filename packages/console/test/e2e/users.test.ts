@@ -627,3 +627,26 @@ test('what is stored beside what was typed is never the value that the form bega
   await page.getByText('Theirs: Lovelace').waitFor();
   assert.equal(await lastName.inputValue(), 'Typed');
 });
+
+test('a refused save is settled when what was typed is taken back', async (t) => {
+  const person = await addPerson(service, { firstName: 'Ada', lastName: 'Byron' });
+  const { page } = await openAs(t, site, `/users?user=${person.id}`, { expected: ['412'] });
+  const lastName = page.getByRole('textbox', { name: 'Last name' });
+  const save = page.getByRole('button', { name: 'Save', exact: true });
+  await lastName.fill('Typed');
+  await page.waitForLoadState('networkidle');
+  await service.sql("update users set last_name = 'Lovelace', version = version + 1 where id = $1", [
+    person.id,
+  ]);
+  await save.click();
+  const theirs = page.getByText('Theirs: Lovelace');
+  await theirs.waitFor();
+  await lastName.fill('Byron');
+  await theirs.waitFor({ state: 'detached' });
+  assert.equal(await lastName.inputValue(), 'Lovelace');
+  await lastName.fill('King');
+  await save.click();
+  await page.getByText('Saved').waitFor();
+  const [stored] = await service.sql('select last_name from users where id = $1', [person.id]);
+  assert.deepEqual(stored, { last_name: 'King' });
+});

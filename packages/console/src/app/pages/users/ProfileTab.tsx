@@ -84,6 +84,7 @@ function EditForm({ user, etag, rules }: EditProps): ReactElement {
   // What the form began with: others may change the record meanwhile, which must not change what is typed.
   const [base, setBase] = useState({ values: editableOf(user), etag });
   const [values, setValues] = useState(base.values);
+  const [sent, setSent] = useState<string | null>(null);
   const body = changesOf(base.values, values);
   const isDirty = Object.keys(body).length > 0;
   const write = useWrite(
@@ -100,14 +101,19 @@ function EditForm({ user, etag, rules }: EditProps): ReactElement {
     setValues(editableOf(user));
   }
   const set = (change: Partial<Editable>): void => setValues({ ...values, ...change });
-  const isRefused = isCode(write.error, 'precondition_failed');
+  const isOutdated = isCode(write.error, 'precondition_failed');
+  // Once nothing is typed, the form follows the record, and the refusal is settled.
+  const isRefused = isOutdated && base.etag === sent;
   // Until the record has been read again, `user` is what the form began with, and not what is stored.
   const isConflict = isRefused && etag !== base.etag;
   return (
     <Form
-      onSubmit={() => write.run(base.etag)}
+      onSubmit={() => {
+        setSent(base.etag);
+        write.run(base.etag);
+      }}
       isPending={write.isPending}
-      error={isConflict ? null : write.error}
+      error={isConflict || (isOutdated && !isRefused) ? null : write.error}
       fields={[...texts, ...switches]}
       submitLabel={t.common.actions.save}
       isDisabled={!isDirty || reason !== null || isRefused}
