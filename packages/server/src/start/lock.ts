@@ -68,11 +68,11 @@ export async function takeStartLock(
 }
 
 /**
- * Releases the lock. Closing the connection does so too, but only when its backend has noticed. Rejects if the connection
- * is lost.
+ * Releases the lock. Closing the connection does so too, but only when its backend has noticed. A lost connection holds no
+ * lock, so its error is no failure of what was done under the lock.
  */
 export async function releaseStartLock(connection: PoolClient): Promise<void> {
-  await connection.query('select pg_advisory_unlock($1)', [START_LOCK]);
+  await connection.query('select pg_advisory_unlock($1)', [START_LOCK]).catch(() => undefined);
 }
 
 async function lockHolder(connection: PoolClient): Promise<Backend | undefined> {

@@ -244,6 +244,31 @@ test('once a start is prepared, another one or a restore gets the start lock at 
   assert.deepEqual(rows, [{ taken: true }]);
 });
 
+test('a start that loses the connection of its lock after the commit still returns the generated password', async (t) => {
+  const { url, client: other } = await openDatabase(t, true);
+  // A database without users is a new one.
+  await other.query('truncate users cascade');
+  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  cleanups.get(t)?.push(() => pool.end());
+  pool.on('connect', (client) => {
+    const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+    Object.assign(client, {
+      query: (...given: unknown[]) =>
+        String(given[0]).includes('pg_advisory_unlock')
+          ? Promise.reject(new Error('Connection terminated unexpectedly'))
+          : query(...given),
+    });
+  });
+  const { madePassword } = await prepareDatabase(pool, {
+    hasher: createCheapHasher(),
+    secretKey: Buffer.from(TEST_SECRET_KEY),
+    settings: { firstSuperuserEmail: ADMIN.email, firstSuperuserPassword: undefined },
+    log: createLog('silent', { write: () => undefined }),
+    tell: () => undefined,
+  });
+  assert.ok(madePassword);
+});
+
 test('a backend of another database user is named only by its process id, because PostgreSQL hides its details', async (t) => {
   const { url } = await openDatabase(t, true);
   const low = new URL(url);
