@@ -38,6 +38,9 @@ export async function serve(
   // Until LOG_LEVEL is known, warnings are logged.
   let log = createLog('warn');
   let groundwork: Promise<Groundwork> | undefined;
+  /** The application does so itself, unless it could not be loaded or failed before it took the server over. */
+  const stopServer = (): Promise<void> | undefined =>
+    groundwork?.then(({ server }) => server.stop()).catch(() => undefined);
   if (!isatty(2)) reportUnexpected(() => log);
   try {
     const settings = loadSettings(environment);
@@ -64,7 +67,10 @@ export async function serve(
         .then((started) => started.stop(graceSeconds))
         .then(
           () => process.exit(0),
-          (error: unknown) => fail('Castellan did not shut down cleanly.', error),
+          async (error: unknown) => {
+            await stopServer();
+            fail('Castellan did not shut down cleanly.', error);
+          },
         );
     };
     if (kind === undefined)
@@ -82,8 +88,7 @@ export async function serve(
     });
     setFlagsFromString(HEAP_GROWTH);
   } catch (error) {
-    // Also if the application could not be loaded, which would have taken over the server.
-    await groundwork?.then(({ server }) => server.stop()).catch(() => undefined);
+    await stopServer();
     fail('Castellan cannot start.', error);
   }
 }
