@@ -35,8 +35,6 @@ const RESET_ANSWER = 'If this email address has an active account, a mail with a
 export function accountRoutes(app: App, deps: AccountDeps): void {
   const { settings } = deps;
 
-  const policy = { rules: rulesInForce(deps) };
-
   app.route({
     method: 'GET',
     url: '/password-policy',
@@ -47,7 +45,7 @@ export function accountRoutes(app: App, deps: AccountDeps): void {
         'A new password must meet every rule. The first password of an account has no history. A rule that the settings turn off is left out.',
       response: { 200: PasswordPolicyEnvelope },
     },
-    handler: () => ({ data: policy, message: 'The password policy.' }),
+    handler: () => ({ data: { rules: rulesInForce(deps) }, message: 'The password policy.' }),
   });
 
   app.route({
