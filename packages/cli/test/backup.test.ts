@@ -151,6 +151,8 @@ test('restored with the defaults, passwords work, and no session, token or link 
     DATA_DIR: join(folder, 'data'),
     PUBLIC_URL: 'http://castellan.test',
     PORT: '0',
+    // A second worker holds the start lock for a moment after the service is ready.
+    WORKERS: '1',
     LOG_LEVEL: 'warn',
     SHUTDOWN_GRACE_SECONDS: '0',
   };
