@@ -532,6 +532,20 @@ test('on a tablet, columns are left out until the table fits its card', async (t
   }
 });
 
+test('names of the list have room beside an open pane', async (t) => {
+  const { page } = await openAs(t, site, `/users?q=${grace.id}&user=${grace.id}`);
+  const title = rows(page).filter({ hasText: 'Grace Hopper' }).locator('td.title');
+  for (const [width, room] of [
+    [1440, 190],
+    [1280, 190],
+    [1100, 120],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 });
+    const box = await title.boundingBox();
+    assert.ok((box?.width ?? 0) >= room, `at ${width} pixels, the name has ${box?.width}`);
+  }
+});
+
 test('on a phone, the list is sorted and all of it selected as on a wide screen', async (t) => {
   const { page } = await openAs(t, site, '/users', { context: { viewport: { width: 320, height: 640 } } });
   const cards = page.getByRole('list', { name: 'Users' }).getByRole('listitem');

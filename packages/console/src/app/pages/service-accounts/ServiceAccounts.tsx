@@ -132,16 +132,18 @@ export function ServiceAccounts(): ReactElement {
         />
       )}
       {!isEmpty && (rows || !query.error) && (
-        <DataTable
-          label={t.serviceAccounts.title}
-          rows={rows}
-          title={title}
-          columns={columns}
-          nameOf={({ name }) => name}
-          onOpen={(account) => void navigate({ search: (all) => ({ ...all, account }) })}
-          activeId={search.account}
-          isStale={query.isPlaceholderData}
-        />
+        <div className="service-account-list">
+          <DataTable
+            label={t.serviceAccounts.title}
+            rows={rows}
+            title={title}
+            columns={columns}
+            nameOf={({ name }) => name}
+            onOpen={(account) => void navigate({ search: (all) => ({ ...all, account }) })}
+            activeId={search.account}
+            isStale={query.isPlaceholderData}
+          />
+        </div>
       )}
       {rows && !isEmpty && (
         <Pager
