@@ -185,6 +185,19 @@ test('an account that somebody else changed is shown beside what was typed', asy
   assert.equal(body.data.name, `${account.name} theirs`, 'what was not touched stays as it is stored');
 });
 
+test('a taken name is told at its field, and what was typed stays', async (t) => {
+  const { name } = await newAccount();
+  const { page } = await openAs(t, site, '/service-accounts', { expected: ['409'] });
+  await page.getByRole('button', { name: 'New service account' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByLabel('Description').fill('mine');
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  await dialog.getByLabel('Name').and(page.locator('[aria-invalid="true"]:focus')).waitFor();
+  assert.equal(await dialog.getByLabel('Description').inputValue(), 'mine');
+  assert.equal(await dialog.getByRole('alert').count(), 0, 'it is said once');
+});
+
 test('a search without a result can be cleared, and the address keeps it', async (t) => {
   await newAccount();
   const { page } = await openAs(t, site, '/service-accounts?q=nothing-like-this');

@@ -184,6 +184,12 @@ test('an error of a field stands at the field, and what was typed stays', async 
   await form.getByRole('button', { name: 'Save' }).click();
   await form.locator('[aria-invalid="true"]').waitFor();
   assert.equal(await form.getByLabel('First name').inputValue(), '<b>');
+  await form.getByLabel('First name').fill('Grace');
+  const email = form.getByRole('textbox', { name: 'Email' });
+  await email.fill(ADMIN.email);
+  await form.getByRole('button', { name: 'Save' }).click();
+  await email.and(page.locator('[aria-invalid="true"]:focus')).waitFor();
+  await form.getByText('belongs to another account').waitFor();
 });
 
 test('a role is assigned after its impact is shown, and Undo takes it back', async (t) => {

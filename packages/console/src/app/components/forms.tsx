@@ -12,19 +12,20 @@ type FormProps = {
   error: unknown;
   submitLabel: string;
   onCancel?: () => void;
-  /** Fields of this form. An error at another field shows above the form. */
+  /** Fields of this form. An error at another field shows above the buttons. */
   fields: readonly string[];
   isDangerous?: boolean;
   isDisabled?: boolean;
   children: ReactNode;
 };
 
-/** Shows errors that belong to no field above the buttons, and moves the focus to the first field with an error. */
+/** Shows an error that is not only about fields of the form above the buttons, and moves the focus to the first field with an error. */
 export function Form({ children, error, fields, isPending, onSubmit, ...rest }: FormProps): ReactElement {
   const form = useRef<HTMLFormElement>(null);
-  const isAtField = error ? [...failureOf(error).fields.keys()].some((name) => fields.includes(name)) : false;
+  const named = error ? [...failureOf(error).fields.keys()] : [];
+  const isAtField = named.length > 0 && named.every((name) => fields.includes(name));
   useEffect(() => {
-    if (error) form.current?.querySelector<HTMLElement>('[aria-invalid="true"], [data-error]')?.focus();
+    if (error) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [error]);
   const submit = (event: FormEvent): void => {
     event.preventDefault();

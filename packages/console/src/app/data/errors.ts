@@ -23,6 +23,25 @@ const sentenceOf = ({ code, message, status, retryAfterMs }: CastellanError): st
   return isWait ? `${own} ${t.common.errors.retryAfter(formatIn(retryAfterMs / 1_000))}` : own;
 };
 
+/** The field that a code is about. Responses with these codes name none. */
+const fieldOfCode: Readonly<Record<string, string>> = {
+  email_taken: 'email',
+  invalid_email: 'email',
+  name_taken: 'name',
+  wrong_current_password: 'current_password',
+};
+
+function fieldsOf(error: CastellanError): Map<string, string> {
+  const field = fieldOfCode[error.code];
+  if (field !== undefined && error.fields.length === 0) return new Map([[field, sentenceOf(error)]]);
+  return new Map(
+    error.fields.map(({ field, code, message }) => [
+      field,
+      t.common.errors.byField[code] ?? t.common.errors.byCode[code] ?? message,
+    ]),
+  );
+}
+
 /** Returns what to show for anything that was thrown. */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof CastellanError))
@@ -39,12 +58,7 @@ export function failureOf(error: unknown): Failure {
     message: sentenceOf(error),
     code: error.code,
     requestId: error.requestId,
-    fields: new Map(
-      error.fields.map(({ field, code, message }) => [
-        field,
-        t.common.errors.byField[code] ?? t.common.errors.byCode[code] ?? message,
-      ]),
-    ),
+    fields: fieldsOf(error),
     reasons: error.reasons,
     requiredPermission: typeof required === 'string' ? required : null,
   };

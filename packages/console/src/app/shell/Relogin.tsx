@@ -1,9 +1,10 @@
 // Signs the same person in again over the page, when their session has ended elsewhere. Nothing that they typed is lost.
-import { Anchor, Modal, PasswordInput, Stack } from '@mantine/core';
+import { Anchor, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../common/client.ts';
 import { addressOf } from '../../common/page-settings.ts';
 import { Form, fieldError } from '../components/forms.tsx';
+import { PasswordField } from '../components/PasswordField.tsx';
 import { t } from '../text.ts';
 
 export function Relogin({ email }: { email: string }): ReactElement {
@@ -50,7 +51,7 @@ export function Relogin({ email }: { email: string }): ReactElement {
             tabIndex={-1}
             aria-hidden
           />
-          <PasswordInput
+          <PasswordField
             data-autofocus
             label={`${t.common.session.password} · ${email}`}
             autoComplete="current-password"

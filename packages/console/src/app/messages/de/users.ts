@@ -1,6 +1,5 @@
 // Texte der Seiten Benutzer und Neuer Benutzer sowie der Rollenauswahl.
 import { createPlural } from '../../../common/language.ts';
-import { passwordTexts } from '../../../common/messages/de/password.ts';
 import type { Messages } from '../en/index.ts';
 
 const plural = createPlural('de');
@@ -162,7 +161,6 @@ export const users: Messages['users'] = {
     text: 'Alle Sitzungen des Benutzers enden.',
     done: 'Das Passwort ist gesetzt. Alle Sitzungen sind beendet.',
   },
-  passwordTexts,
   new: {
     title: 'Neuer Benutzer',
     rolesHelp: 'Sie können nur Rollen zuweisen, deren Berechtigungen Sie selbst haben.',

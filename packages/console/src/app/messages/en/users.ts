@@ -1,6 +1,5 @@
 // Texts of the pages Users and New user, and of the role picker.
 import { createPlural } from '../../../common/language.ts';
-import { passwordTexts } from '../../../common/messages/en/password.ts';
 
 const plural = createPlural('en');
 
@@ -158,7 +157,6 @@ export const users = {
     text: 'All sessions of the user end.',
     done: 'The password is set. All sessions have ended.',
   },
-  passwordTexts,
   new: {
     title: 'New user',
     rolesHelp: 'You can only assign roles whose permissions you hold yourself.',

@@ -1,11 +1,11 @@
 // Changes one's own password. The service ends every other session.
-import { PasswordInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId, useState } from 'react';
 import { client } from '../../../common/client.ts';
 import { PasswordChecklist } from '../../../common/PasswordChecklist.tsx';
 import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
+import { PasswordField } from '../../components/PasswordField.tsx';
 import { reading, useWrite } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
@@ -29,7 +29,6 @@ export function Password(): ReactElement {
     },
   );
   const refused = write.error && sent === next ? failureOf(write.error).reasons : [];
-  const toggle = { 'aria-label': t.common.password.show };
   return (
     <Form
       onSubmit={() => {
@@ -51,21 +50,19 @@ export function Password(): ReactElement {
         tabIndex={-1}
         aria-hidden
       />
-      <PasswordInput
+      <PasswordField
         label={texts.current}
         autoComplete="current-password"
         value={current}
         error={fieldError(write.error, 'current_password')}
-        visibilityToggleButtonProps={toggle}
         onChange={(event) => setCurrent(event.currentTarget.value)}
       />
-      <PasswordInput
+      <PasswordField
         label={texts.next}
         autoComplete="new-password"
         value={next}
         error={fieldError(write.error, 'new_password') ?? refused.length > 0}
         aria-describedby={`${id}-rules`}
-        visibilityToggleButtonProps={toggle}
         onChange={(event) => setNext(event.currentTarget.value)}
       />
       <PasswordChecklist

@@ -54,10 +54,13 @@ function NewUserForm({ onCreated }: FormProps): ReactElement {
       }),
     ({ data }) => onCreated(data, choice),
   );
-  const isTaken = isCode(write.error, 'email_taken') && sent?.email === values.email;
+  const wasTaken = isCode(write.error, 'email_taken');
+  const isTaken = wasTaken && sent?.email === values.email;
   const isDirty = values.email + values.first_name + values.last_name !== '' || roles.length > 0;
-  const errorAt = (name: (typeof texts)[number]): string | null =>
-    name === 'email' && isTaken ? t.users.new.taken : fieldError(write.error, name);
+  const errorAt = (name: (typeof texts)[number]): string | null => {
+    if (name === 'email' && wasTaken) return isTaken ? t.users.new.taken : null;
+    return fieldError(write.error, name);
+  };
   return (
     <div className="new-user">
       <LeaveGuard when={isDirty && !write.isPending} />
@@ -68,8 +71,8 @@ function NewUserForm({ onCreated }: FormProps): ReactElement {
             write.run(undefined);
           }}
           isPending={write.isPending}
-          error={isTaken ? null : write.error}
-          fields={[...texts, 'password']}
+          error={write.error}
+          fields={[...texts, 'role_id', 'password']}
           submitLabel={t.users.create}
           isDisabled={values.email.trim() === '' || values.first_name.trim() === '' || choice.password === ''}
         >

@@ -1,9 +1,10 @@
 // A first or new password: generated, or typed with the rules of the policy beside it.
-import { Button, CopyButton, PasswordInput, SegmentedControl, Switch, TextInput } from '@mantine/core';
+import { Button, CopyButton, SegmentedControl, Switch, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId } from 'react';
 import { PasswordChecklist } from '../../../common/PasswordChecklist.tsx';
 import { fieldError } from '../../components/forms.tsx';
+import { PasswordField } from '../../components/PasswordField.tsx';
 import { reading } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';
 import { t } from '../../text.ts';
@@ -50,21 +51,20 @@ export function PasswordFields({ choice, onChange, error, sent }: Props): ReactE
         <SecretField label={t.users.password.label} value={choice.password} note={t.users.password.once} />
       ) : (
         <>
-          <PasswordInput
+          <PasswordField
             label={t.users.password.label}
             autoComplete="new-password"
             value={choice.password}
             aria-describedby={id}
             error={fieldError(error, 'password') ?? (refused.length > 0 ? t.users.password.refused : null)}
             onChange={(event) => onChange({ ...choice, password: event.currentTarget.value })}
-            visibilityToggleButtonProps={{ 'aria-label': t.users.passwordTexts.show }}
           />
           <PasswordChecklist
             id={id}
             rules={policy.data?.data.rules ?? []}
             password={choice.password}
             refused={refused}
-            texts={t.users.passwordTexts}
+            texts={t.common.password}
           />
         </>
       )}
