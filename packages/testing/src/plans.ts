@@ -72,11 +72,11 @@ export const stepsOf = (plan: Plan): Step[] =>
 async function sentBy({ service }: TestService, request: () => Promise<{ status: number }>): Promise<Sent[]> {
   const { pool } = service.deps;
   const sent: Sent[] = [];
-  const watched = new Map<PoolClient, PoolClient['query']>();
+  const watched = new Map<PoolClient, PropertyDescriptor | undefined>();
   const watch = (client: PoolClient): void => {
     if (watched.has(client)) return;
     const send = client.query;
-    watched.set(client, send);
+    watched.set(client, Object.getOwnPropertyDescriptor(client, 'query'));
     client.query = ((...args: Parameters<typeof send>) => {
       const [first, values] = args as unknown as [string | Sent, unknown[]?];
       sent.push(typeof first === 'string' ? { text: first, ...(values ? { values } : {}) } : first);
@@ -88,7 +88,10 @@ async function sentBy({ service }: TestService, request: () => Promise<{ status:
     assert.equal((await request()).status, 200);
   } finally {
     pool.off('acquire', watch);
-    for (const [client, send] of watched) client.query = send;
+    // Without a property of its own, a client has the method that others may wrap for all clients.
+    for (const [client, before] of watched)
+      if (before) Object.defineProperty(client, 'query', before);
+      else Reflect.deleteProperty(client, 'query');
   }
   return sent;
 }

@@ -8,6 +8,7 @@ import { assertRefused } from '@castellan/testing/http/fixture';
 import { assertSound } from '@castellan/testing/invariants';
 import { plansOf } from '@castellan/testing/plans';
 import { makePermission, makePermissionGroup } from '@castellan/testing/records/fixture';
+import { statementsOf } from '@castellan/testing/statements';
 import { addPerson, addRole, roleNamed, signedInWith } from '@castellan/testing/users/people';
 import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
 import { removeUnverifiedAccounts } from '../../src/modules/users/service.ts';
@@ -280,4 +281,10 @@ test('what only roles and permissions determine is counted again after a change 
     (await unused()).map(({ count }, index) => count - (before[index]?.count ?? 0)),
     [0, 1],
   );
+});
+
+test('requests at the same time after a change count once what roles and permissions alone decide', async () => {
+  await makePermission(admin);
+  const statements = await statementsOf(() => Promise.all(Array.from({ length: 5 }, () => attention())));
+  assert.equal(statements.filter((text) => text.includes('roles_without_permissions')).length, 1);
 });

@@ -243,3 +243,28 @@ test('the own record is 304 until it or a permission changes, and can leave out 
   const [number] = /\d+/.exec(etagOf(later)) ?? [];
   assert.equal(etagOf(await admin.get(`/api/v1/users/${person.id}`)), `"${number}"`);
 });
+
+test('requests at the same time after a change make the list once', async () => {
+  await admin.post('/api/v1/role-groups', { name: newName('group') });
+  const blocker = new pg.Client(service.databaseUrl);
+  await blocker.connect();
+  try {
+    await blocker.query('begin; lock table role_groups');
+    const statements = await statementsOf(async () => {
+      const answers = Promise.all(Array.from({ length: 5 }, () => read('/api/v1/role-groups')));
+      await eventually(async () => {
+        const { rows } = await blocker.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        return rows[0];
+      }, 'a request to wait');
+      await blocker.query('commit');
+      const [first, ...others] = await answers;
+      assert.equal(first?.status, 200, first?.text);
+      for (const other of others) assert.deepEqual([other.status, other.text], [200, first?.text]);
+    });
+    assert.equal(statements.filter((text) => text.includes('with recursive tree')).length, 1);
+  } finally {
+    await blocker.end();
+  }
+});

@@ -20,12 +20,17 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 
 // For each database. A tree of 10,000 role groups has 5 MB, a system role with 50,000 permissions 16 MB.
 const KEPT_BYTES = 32 * 2 ** 20;
-const keptLists = new WeakMap<Db, KeptBodies>();
+type Lists = {
+  kept: KeptBodies;
+  /** ETag → the text that another request makes now; null if it is not kept. */
+  underWay: Map<string, Promise<Buffer | null>>;
+};
+const lists = new WeakMap<Db, Lists>();
 
-function keptListsOf(db: Db): KeptBodies {
-  const kept = keptLists.get(db) ?? new KeptBodies(KEPT_BYTES);
-  keptLists.set(db, kept);
-  return kept;
+function listsOf(db: Db): Lists {
+  const known = lists.get(db) ?? { kept: new KeptBodies(KEPT_BYTES), underWay: new Map() };
+  lists.set(db, known);
+  return known;
 }
 
 /**
@@ -73,20 +78,34 @@ async function sendParts(
 ): Promise<void> {
   const etag = tagOf(request, stamps, shown);
   if (isKnown(request, reply, etag)) return;
-  const kept = keptListsOf(db);
-  const known = kept.get(etag);
+  const { kept, underWay } = listsOf(db);
+  // Everybody who polls asks again after a change, so one request makes the text for all that wait for it.
+  const known = kept.get(etag) ?? (await underWay.get(etag)?.catch(() => null));
   if (known) return void sendSerialized(reply, known);
-  const parts = (await read())[Symbol.iterator]();
-  const { start, isAll } = await collect(parts, kept.mostOfOne);
-  if (!isAll) {
-    // Part by part, so that one text and not the whole list is in memory for a slow reader.
-    await sendSerialized(reply, Readable.from(joined(start, parts), { highWaterMark: 1 }));
-    return;
+  const made = Promise.withResolvers<Buffer | null>();
+  // Nobody may be waiting for it.
+  made.promise.catch(() => undefined);
+  underWay.set(etag, made.promise);
+  try {
+    const parts = (await read())[Symbol.iterator]();
+    const { start, isAll } = await collect(parts, kept.mostOfOne);
+    if (!isAll) {
+      made.resolve(null);
+      // Part by part, so that one text and not the whole list is in memory for a slow reader.
+      return void (await sendSerialized(reply, Readable.from(joined(start, parts), { highWaterMark: 1 })));
+    }
+    const text = Buffer.concat(start);
+    // A change meanwhile may be in the list. After a failover without that change, the stamps would be these again.
+    const isCurrent = isDeepStrictEqual(await findStamps(db), stamps);
+    if (isCurrent) kept.set(etag, text);
+    made.resolve(isCurrent ? text : null);
+    sendSerialized(reply, text);
+  } catch (error) {
+    made.reject(error);
+    throw error;
+  } finally {
+    if (underWay.get(etag) === made.promise) underWay.delete(etag);
   }
-  const text = Buffer.concat(start);
-  // A change meanwhile may be in the list. After a failover without that change, the stamps would be these again.
-  if (isDeepStrictEqual(await findStamps(db), stamps)) kept.set(etag, text);
-  sendSerialized(reply, text);
 }
 
 /** Takes parts until they have more than `mostBytes`. Other requests run in between. */

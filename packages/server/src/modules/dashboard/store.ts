@@ -45,7 +45,7 @@ type UnusedCount = 'permissions_without_roles' | 'roles_without_permissions';
 type Unused = Record<UnusedCount, number> & { stamp: string };
 
 // Of each database. They cost most where there are many roles and permissions, and change only with these.
-const keptUnused = new WeakMap<Db, Unused>();
+const keptUnused = new WeakMap<Db, { stamp: string; unused: Promise<Unused> }>();
 
 /** Never repeats; changes with roles, permissions and their assignments to each other. */
 const accessStamp = sql`(
@@ -63,11 +63,25 @@ export async function countAttention(
       ${unheldRoleCount}::integer as roles_without_holders,
       ${accessStamp} as stamp`.execute(db);
   const { stamp, ...counts } = onlyRow(result);
-  const kept = keptUnused.get(db);
-  const unused = kept?.stamp === stamp ? kept : await countUnused(db);
-  keptUnused.set(db, unused);
-  const { permissions_without_roles, roles_without_permissions } = unused;
+  const { permissions_without_roles, roles_without_permissions } = await findUnused(db, stamp);
   return { ...counts, permissions_without_roles, roles_without_permissions };
+}
+
+/** Returns numbers that are at least as new as the stamp. Requests at the same time share one count. */
+function findUnused(db: Db, stamp: string): Promise<Unused> {
+  const kept = keptUnused.get(db);
+  if (kept?.stamp === stamp) return kept.unused;
+  const unused = countUnused(db);
+  const counting = { stamp, unused };
+  keptUnused.set(db, counting);
+  const replaceBy = (counted: Unused | null): void => {
+    if (keptUnused.get(db) !== counting) return;
+    // After a failover without a change that was counted, the stamp would be that of the request again.
+    if (counted) keptUnused.set(db, { stamp: counted.stamp, unused });
+    else keptUnused.delete(db);
+  };
+  unused.then(replaceBy, () => replaceBy(null));
+  return unused;
 }
 
 /** The stamp is that of the counted records, because both belong to one snapshot. */
