@@ -37,9 +37,9 @@ test('names that somebody else changed meanwhile are shown beside what was typed
   await page.getByLabel('First name').fill('Mine');
   await service.sql("update users set first_name = 'Theirs', last_name = 'Untouched' where id = $1", [as.id]);
   await page.getByRole('button', { name: 'Save' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Your profile has changed meanwhile' });
+  const dialog = page.getByRole('dialog', { name: 'This has changed meanwhile' });
   await dialog.getByLabel('Stored now: Theirs').waitFor();
-  assert.equal(await dialog.getByLabel('What you typed: Mine').isChecked(), true);
+  assert.equal(await dialog.getByLabel('Yours: Mine').isChecked(), true);
   await dialog.getByRole('button', { name: 'Save this choice' }).click();
   await page.getByText('Your names are saved.').waitFor();
   const [row] = await service.sql<{ first_name: string; last_name: string }>(

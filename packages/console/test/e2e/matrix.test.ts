@@ -147,18 +147,23 @@ test('after a change by somebody else, the person chooses cell by cell', async (
   // Meanwhile somebody else takes `read` away and gives `export`.
   await admin.post(`/api/v1/roles/${role.id}/permissions`, { permission_ids: [other.id] });
   await page.getByRole('button', { name: 'Save changes' }).click();
-  const conflict = page.getByRole('dialog', { name: 'Somebody else changed this' });
+  const conflict = page.getByRole('dialog', { name: 'This has changed meanwhile' });
   const choiceOf = (action: string) =>
     conflict.getByRole('radiogroup', { name: `${role.name}: ${group.name}.${action}` });
   await choiceOf('read').waitFor();
   assert.equal(
     await choiceOf('read')
-      .getByRole('radio', { name: /^Theirs/ })
+      .getByRole('radio', { name: /^Stored now/ })
       .isChecked(),
     true,
   );
-  assert.equal(await choiceOf('delete').getByRole('radio', { name: /^Mine/ }).isChecked(), true);
-  await choiceOf('read').getByText('Mine: has it').click();
+  assert.equal(
+    await choiceOf('delete')
+      .getByRole('radio', { name: /^Yours/ })
+      .isChecked(),
+    true,
+  );
+  await choiceOf('read').getByText('Yours: has it').click();
   await conflict.getByRole('button', { name: 'Continue' }).click();
   await page.getByText(`1 gains ${group.name}.read`).waitFor();
   await page.getByRole('button', { name: 'Save changes' }).click();

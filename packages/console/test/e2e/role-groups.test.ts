@@ -183,11 +183,18 @@ test('a rename that meets another change asks field by field', async (t) => {
   await page.getByRole('menuitem', { name: 'Edit details' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill(`${other.name} mine`);
+  await dialog.getByLabel('Description').fill('Mine');
   await admin.put(`/api/v1/role-groups/${other.id}`, { name: `${other.name} theirs` });
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await page.getByText(`Theirs: ${other.name} theirs`).click();
-  await page.getByRole('button', { name: 'Continue' }).click();
-  assert.equal(await page.getByRole('dialog').getByLabel('Name').inputValue(), `${other.name} theirs`);
+  await page.getByLabel('Yours: Mine').waitFor();
+  await page.getByLabel(`Stored now: ${other.name} theirs`).check();
+  await page.getByRole('button', { name: 'Save this choice' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const { body } = await admin.get(`/api/v1/role-groups/${other.id}`);
+  assert.deepEqual(
+    { name: body.data.name, description: body.data.description },
+    { name: `${other.name} theirs`, description: 'Mine' },
+  );
 });
 
 test('people who may only read cannot move, and read why', async (t) => {

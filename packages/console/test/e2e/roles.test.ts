@@ -65,10 +65,10 @@ test('a rename that meets another change asks field by field', async (t) => {
   await dialog.getByLabel('Name').fill(`${role.name} mine`);
   await admin.put(`/api/v1/roles/${role.id}`, { name: `${role.name} theirs`, description: 'Theirs' });
   await dialog.getByRole('button', { name: 'Save' }).click();
-  const conflict = page.getByRole('dialog', { name: 'Somebody else changed this' });
-  await conflict.getByText(`Theirs: ${role.name} theirs`).waitFor();
-  await conflict.getByRole('button', { name: 'Continue' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  const conflict = page.getByRole('dialog', { name: 'This has changed meanwhile' });
+  await conflict.getByLabel(`Stored now: ${role.name} theirs`).waitFor();
+  assert.equal(await conflict.getByLabel('Stored now: Theirs').isChecked(), true, 'what was not typed');
+  await conflict.getByRole('button', { name: 'Save this choice' }).click();
   await page.getByRole('heading', { level: 1, name: `${role.name} mine` }).waitFor();
   const { body } = await admin.get(`/api/v1/roles/${role.id}`);
   assert.deepEqual(

@@ -177,7 +177,7 @@ test('an account that somebody else changed is shown beside what was typed', asy
   });
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.getByLabel('Stored now: theirs').check();
-  await dialog.getByLabel('What you typed: mine').check();
+  await dialog.getByLabel('Yours: mine').check();
   await dialog.getByRole('button', { name: 'Save this choice' }).click();
   await page.getByText('The service account is saved.').waitFor();
   const { body } = await admin.get(`/api/v1/service-accounts/${account.id}`);

@@ -96,13 +96,11 @@ test('a change by somebody else shows both values, and the person chooses', asyn
   await form.getByLabel('Last name').fill('Mine');
   await service.sql(`update users set first_name = 'Their', version = version + 1 where id = $1`, [grace.id]);
   await form.getByRole('button', { name: 'Save' }).click();
-  const conflict = page.getByRole('alert', { name: 'Somebody else has changed this user' });
-  await conflict.getByText('Theirs: Their').waitFor();
-  await conflict.getByText('Yours: Mine').waitFor();
+  const conflict = page.getByRole('dialog', { name: 'This has changed meanwhile' });
+  assert.equal(await conflict.getByLabel('Stored now: Their').isChecked(), true);
+  assert.equal(await conflict.getByLabel('Yours: Mine').isChecked(), true);
   assert.equal((await find(grace.email))[0]?.last_name, 'Hopper');
-  await conflict.getByRole('button', { name: 'Use these values' }).click();
-  const after412 = page.getByRole('complementary');
-  await after412.getByRole('button', { name: 'Save' }).click();
+  await conflict.getByRole('button', { name: 'Save this choice' }).click();
   await page.getByText('Saved.').waitFor();
   const [stored] = await service.sql('select first_name, last_name from users where id = $1', [grace.id]);
   assert.deepEqual(stored, { first_name: 'Their', last_name: 'Mine' });
@@ -642,9 +640,9 @@ test('what is stored beside what was typed is never the value that the form bega
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await read;
   await page.getByRole('alert').waitFor();
-  assert.equal(await page.getByText('Theirs: Byron').count(), 0);
+  assert.equal(await page.getByText('Stored now: Byron').count(), 0);
   held.resolve();
-  await page.getByText('Theirs: Lovelace').waitFor();
+  await page.getByLabel('Stored now: Lovelace').waitFor();
   assert.equal(await lastName.inputValue(), 'Typed');
 });
 
@@ -659,11 +657,12 @@ test('a refused save is settled when what was typed is taken back', async (t) =>
     person.id,
   ]);
   await save.click();
-  const theirs = page.getByText('Theirs: Lovelace');
-  await theirs.waitFor();
+  const conflict = page.getByRole('dialog', { name: 'This has changed meanwhile' });
+  await conflict.getByLabel('Stored now: Lovelace').waitFor();
+  await conflict.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal(await lastName.inputValue(), 'Typed');
   await lastName.fill('Byron');
-  await theirs.waitFor({ state: 'detached' });
-  assert.equal(await lastName.inputValue(), 'Lovelace');
+  await page.waitForFunction("document.activeElement.value === 'Lovelace'");
   await lastName.fill('King');
   await save.click();
   await page.getByText('Saved').waitFor();

@@ -28,9 +28,9 @@ export function GroupDialog({ hasDescription = true, ...props }: Props): ReactEl
   const [fields, setFields] = useState(props.seen.fields);
   const [theirs, setTheirs] = useState<SeenGroup | null>(null);
   const saving = useWrite(
-    async () => {
+    async ({ etag, fields: to }: SeenGroup) => {
       try {
-        return await props.save(fields, seen.etag);
+        return await props.save(to, etag);
       } catch (error) {
         if (props.reread && isCode(error, 'precondition_failed')) setTheirs(await props.reread());
         throw error;
@@ -38,36 +38,23 @@ export function GroupDialog({ hasDescription = true, ...props }: Props): ReactEl
     },
     (saved) => props.onDone(saved),
   );
-  if (theirs) {
-    const names = ['name', 'description'] as const;
-    const differing = names.filter(
-      (name) =>
-        fields[name] !== seen.fields[name] &&
-        theirs.fields[name] !== seen.fields[name] &&
-        theirs.fields[name] !== fields[name],
-    );
+  if (theirs)
     return (
       <FieldConflict
-        fields={differing.map((name) => ({
-          name,
-          label: name === 'name' ? t.roles.name : t.roles.description,
-          theirs: theirs.fields[name],
-          mine: fields[name],
-        }))}
+        versions={{ base: seen.fields, mine: fields, theirs: theirs.fields }}
+        fields={[
+          { name: 'name', label: t.roles.name },
+          { name: 'description', label: t.roles.description },
+        ]}
         onClose={props.onClose}
-        onResolved={(mine) => {
-          const keep = (name: keyof GroupFields): string => {
-            if (differing.includes(name)) return mine.has(name) ? fields[name] : theirs.fields[name];
-            return fields[name] === seen.fields[name] ? theirs.fields[name] : fields[name];
-          };
-          setFields({ name: keep('name'), description: keep('description') });
+        onSave={(resolved) => {
+          setFields(resolved);
           setSeen(theirs);
           setTheirs(null);
-          saving.reset();
+          saving.run({ etag: theirs.etag, fields: resolved });
         }}
       />
     );
-  }
   const taken = isCode(saving.error, 'name_taken') ? t.roleGroups.taken : null;
   return (
     <Modal
@@ -77,7 +64,7 @@ export function GroupDialog({ hasDescription = true, ...props }: Props): ReactEl
       closeButtonProps={{ 'aria-label': t.common.actions.close }}
     >
       <Form
-        onSubmit={() => saving.run(undefined)}
+        onSubmit={() => saving.run({ etag: seen.etag, fields })}
         isPending={saving.isPending}
         error={taken === null ? saving.error : null}
         submitLabel={props.submitLabel}

@@ -42,7 +42,7 @@ export function ConflictDialog({ changes, onResolved, onClose }: Props): ReactEl
       opened
       onClose={onClose}
       size="lg"
-      title={t.roles.conflict.title}
+      title={t.common.conflict.title}
       closeButtonProps={{ 'aria-label': t.common.actions.close }}
     >
       <Form
@@ -73,8 +73,8 @@ export function ConflictDialog({ changes, onResolved, onClose }: Props): ReactEl
                     setChosen(new Map(chosen).set(keyOf(one), value === 'mine' ? 'mine' : 'theirs'))
                   }
                   data={[
-                    { value: 'theirs', label: textOf(t.roles.conflict.theirs, one.theirs) },
-                    { value: 'mine', label: textOf(t.roles.conflict.mine, one.mine) },
+                    { value: 'theirs', label: t.common.conflict.theirs(textOf(one.theirs)) },
+                    { value: 'mine', label: t.common.conflict.mine(textOf(one.mine)) },
                   ]}
                 />
               </li>
@@ -86,5 +86,4 @@ export function ConflictDialog({ changes, onResolved, onClose }: Props): ReactEl
   );
 }
 
-const textOf = (whose: string, has: boolean): string =>
-  `${whose}: ${has ? t.roles.conflict.yes : t.roles.conflict.no}`;
+const textOf = (has: boolean): string => (has ? t.roles.conflict.yes : t.roles.conflict.no);

@@ -25,13 +25,6 @@ export const account: Messages['account'] = {
     since: (day) => `Mitglied seit ${day}`,
     saved: 'Ihre Namen sind gespeichert.',
   },
-  conflict: {
-    title: 'Ihr Profil wurde inzwischen geändert',
-    text: 'Wählen Sie für jedes Feld, was bleiben soll.',
-    theirs: (value) => `Jetzt gespeichert: ${value}`,
-    mine: (value) => `Ihre Eingabe: ${value}`,
-    save: 'Diese Auswahl speichern',
-  },
   password: {
     title: 'Passwort',
     current: 'Aktuelles Passwort',

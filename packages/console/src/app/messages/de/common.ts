@@ -144,6 +144,17 @@ export const common: Messages['common'] = {
     seen: (value) => `Sie sahen: ${value}`,
     undo: 'Jemand anderes hat dies seitdem geändert. Nichts wurde rückgängig gemacht.',
   },
+  conflict: {
+    title: 'Dies wurde inzwischen geändert',
+    text: 'Jemand anderes hat es gespeichert, nachdem Sie es geöffnet haben. Wählen Sie für jedes Feld, was bleiben soll.',
+    same: 'Ihre Eingabe ist bereits gespeichert.',
+    theirs: (value) => `Jetzt gespeichert: ${value}`,
+    mine: (value) => `Von Ihnen: ${value}`,
+    none: '(leer)',
+    yes: 'ja',
+    no: 'nein',
+    save: 'Diese Auswahl speichern',
+  },
   confirm: {
     typeCount: (count) => `Geben Sie zur Bestätigung ${count} ein`,
   },

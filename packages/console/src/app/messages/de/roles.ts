@@ -104,10 +104,6 @@ export const roles: Messages['roles'] = {
     discard: 'Verwerfen',
   },
   conflict: {
-    title: 'Jemand anderes hat dies geändert',
-    text: 'Der Datensatz hat sich geändert, nachdem Sie ihn geöffnet haben. Wählen Sie für jedes Feld, was bleibt.',
-    theirs: 'Andere',
-    mine: 'Ich',
     keep: 'Weiter',
     rolesText: (names) =>
       `${names}: geändert, nachdem Sie diese Seite geöffnet haben. Wählen Sie für jede Berechtigung, was gilt, und prüfen Sie dann erneut.`,

@@ -45,14 +45,6 @@ export const serviceAccounts: Messages['serviceAccounts'] = {
   rolesTitle: (name) => `Rollen von ${name}`,
   rolesSaved: 'Die Rollen sind gespeichert.',
   mayDo: 'Was es darf',
-  conflict: {
-    title: 'Das Dienstkonto wurde inzwischen geändert',
-    text: 'Wählen Sie für jedes Feld, was bleiben soll.',
-    theirs: (value) => `Jetzt gespeichert: ${value}`,
-    mine: (value) => `Ihre Eingabe: ${value}`,
-    save: 'Diese Auswahl speichern',
-    none: '(leer)',
-  },
   keys: {
     label: 'API-Schlüssel',
     create: 'Neuer API-Schlüssel',

@@ -125,15 +125,6 @@ export const users: Messages['users'] = {
     id: 'ID',
     saved: 'Gespeichert.',
   },
-  conflict: {
-    title: 'Jemand anderes hat diesen Benutzer geändert',
-    text: 'Wählen Sie für jedes Feld einen Wert, und speichern Sie erneut.',
-    theirs: (value) => `Neu: ${value}`,
-    mine: (value) => `Ihrer: ${value}`,
-    take: 'Diese Werte verwenden',
-    yes: 'ja',
-    no: 'nein',
-  },
   access: {
     roles: (count) => plural(count, { one: '# Rolle', other: '# Rollen' }),
     noRoles: 'Noch keine Rollen.',

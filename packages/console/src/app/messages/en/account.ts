@@ -24,13 +24,6 @@ export const account = {
     since: (day: string) => `Member since ${day}`,
     saved: 'Your names are saved.',
   },
-  conflict: {
-    title: 'Your profile has changed meanwhile',
-    text: 'Choose for each field what to keep.',
-    theirs: (value: string) => `Stored now: ${value}`,
-    mine: (value: string) => `What you typed: ${value}`,
-    save: 'Save this choice',
-  },
   password: {
     title: 'Password',
     current: 'Current password',

@@ -150,6 +150,17 @@ export const common = {
     seen: (value: string) => `You saw: ${value}`,
     undo: 'Somebody else has changed this since. Nothing was undone.',
   },
+  conflict: {
+    title: 'This has changed meanwhile',
+    text: 'Somebody else saved it after you opened it. Choose for each field what to keep.',
+    same: 'What you typed is what is stored now.',
+    theirs: (value: string) => `Stored now: ${value}`,
+    mine: (value: string) => `Yours: ${value}`,
+    none: '(empty)',
+    yes: 'yes',
+    no: 'no',
+    save: 'Save this choice',
+  },
   confirm: {
     typeCount: (count: string) => `Type ${count} to confirm`,
   },

@@ -98,10 +98,6 @@ export const roles = {
     discard: 'Discard',
   },
   conflict: {
-    title: 'Somebody else changed this',
-    text: 'The record changed after you opened it. Choose for each field what to keep.',
-    theirs: 'Theirs',
-    mine: 'Mine',
     keep: 'Continue',
     rolesText: (names: string) =>
       `${names} changed after you opened this page. Choose for each permission which value to keep, then review again.`,

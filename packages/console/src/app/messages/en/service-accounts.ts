@@ -40,14 +40,6 @@ export const serviceAccounts = {
   rolesTitle: (name: string) => `Roles of ${name}`,
   rolesSaved: 'The roles are saved.',
   mayDo: 'What it may do',
-  conflict: {
-    title: 'The service account has changed meanwhile',
-    text: 'Choose for each field what to keep.',
-    theirs: (value: string) => `Stored now: ${value}`,
-    mine: (value: string) => `What you typed: ${value}`,
-    save: 'Save this choice',
-    none: '(empty)',
-  },
   keys: {
     label: 'API keys',
     create: 'New API key',

@@ -121,15 +121,6 @@ export const users = {
     id: 'ID',
     saved: 'Saved.',
   },
-  conflict: {
-    title: 'Somebody else has changed this user',
-    text: 'Choose a value for each field, then save again.',
-    theirs: (value: string) => `Theirs: ${value}`,
-    mine: (value: string) => `Yours: ${value}`,
-    take: 'Use these values',
-    yes: 'yes',
-    no: 'no',
-  },
   access: {
     roles: (count: number) => plural(count, { one: '# role', other: '# roles' }),
     noRoles: 'No roles yet.',

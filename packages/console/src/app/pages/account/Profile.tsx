@@ -1,10 +1,10 @@
 // One's own names. Email and roles are shown with the reason why they cannot be changed here.
 import type { User } from '@castellan/sdk';
-import { CastellanError } from '@castellan/sdk';
 import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { formatDay } from '../../../common/format.ts';
+import { FieldConflict } from '../../components/FieldConflict.tsx';
 import { Form, fieldError, LeaveGuard } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
@@ -12,7 +12,6 @@ import { callVersioned, readingVersioned, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { ConflictDialog } from './ConflictDialog.tsx';
 
 type Names = Pick<User, 'first_name' | 'last_name'>;
 
@@ -54,8 +53,9 @@ function ProfileForm({ user, etag }: { user: User; etag: string | null }): React
       etag: draft?.etag ?? etag,
     });
   const isChanged = names.first_name !== user.first_name || names.last_name !== user.last_name;
-  const isStale = isCode(write.error, 'precondition_failed');
-  const error = isStale ? null : write.error;
+  // Until the record has been read again, `user` is what the form began with, and not what is stored.
+  const isConflict = draft !== null && draft.etag !== etag && isCode(write.error, 'precondition_failed');
+  const error = isConflict ? null : write.error;
   return (
     <>
       <Form
@@ -111,25 +111,20 @@ function ProfileForm({ user, etag }: { user: User; etag: string | null }): React
         <p className="muted">{texts.since(formatDay(user.created_at))}</p>
       </Form>
       <LeaveGuard when={isChanged} />
-      {isStale && (
-        <ConflictDialog
-          theirs={currentOf(write.error) ?? namesOf(user)}
-          mine={names}
-          base={draft?.base ?? names}
-          isPending={write.isPending}
+      {isConflict && (
+        <FieldConflict
+          versions={{ base: draft.base, mine: names, theirs: namesOf(user) }}
+          fields={[
+            { name: 'first_name', label: texts.firstName },
+            { name: 'last_name', label: texts.lastName },
+          ]}
           onClose={write.reset}
-          // The query has been read again since, with the version that is stored now.
-          onSave={(body) => write.run({ body, version: etag })}
+          onSave={(body) => {
+            setDraft({ names: body, base: namesOf(user), etag });
+            write.run({ body, version: etag });
+          }}
         />
       )}
     </>
   );
-}
-
-/** Returns the names in the record that the service sends with its refusal; null if it sent none. */
-function currentOf(error: unknown): Names | null {
-  const current = error instanceof CastellanError ? error.body?.current : undefined;
-  if (typeof current !== 'object' || current === null) return null;
-  if (!('first_name' in current && 'last_name' in current)) return null;
-  return { first_name: String(current.first_name), last_name: String(current.last_name) };
 }

@@ -1,7 +1,7 @@
 // Renames and describes a role and changes its group. If somebody else was faster, the person chooses field by field.
 import { Modal, Textarea, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { type ConflictingField, FieldConflict } from '../../components/FieldConflict.tsx';
+import { FieldConflict } from '../../components/FieldConflict.tsx';
 import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { call, callVersioned, useWrite } from '../../data/api.ts';
@@ -11,6 +11,9 @@ import { t } from '../../text.ts';
 import { GroupSelect } from './RoleDialog.tsx';
 
 type Fields = { name: string; description: string; group: string };
+
+/** The ETag and the values that the person saw. */
+type Seen = { etag: string; fields: Fields };
 
 const fieldsOf = ({
   name,
@@ -25,24 +28,21 @@ const fieldsOf = ({
 export function EditRoleDialog({ role, onClose }: { role: CountedRole; onClose: () => void }): ReactElement {
   const paths = useRoleGroupPaths();
   const [fields, setFields] = useState(() => fieldsOf(role));
-  /** The ETag and the values that the person saw. */
-  const [seen, setSeen] = useState(() => ({ etag: `"${role.version}"`, fields: fieldsOf(role) }));
-  const [theirs, setTheirs] = useState<{ etag: string; fields: Fields } | null>(null);
+  const [seen, setSeen] = useState<Seen>(() => ({ etag: `"${role.version}"`, fields: fieldsOf(role) }));
+  const [theirs, setTheirs] = useState<Seen | null>(null);
   const path = { role_id: role.id };
   const saving = useWrite(
-    async () => {
+    async ({ from, to }: { from: Seen; to: Fields }) => {
       try {
         return await call('PUT /api/v1/roles/{role_id}', {
           path,
           body: {
-            description: fields.description,
+            description: to.description,
             // A system role keeps its name.
-            ...(fields.name === seen.fields.name ? {} : { name: fields.name }),
-            ...(fields.group === seen.fields.group
-              ? {}
-              : { role_group_id: fields.group === '' ? null : fields.group }),
+            ...(to.name === from.fields.name ? {} : { name: to.name }),
+            ...(to.group === from.fields.group ? {} : { role_group_id: to.group === '' ? null : to.group }),
           },
-          headers: { 'if-match': seen.etag },
+          headers: { 'if-match': from.etag },
         });
       } catch (error) {
         if (isCode(error, 'precondition_failed')) {
@@ -57,45 +57,28 @@ export function EditRoleDialog({ role, onClose }: { role: CountedRole; onClose: 
       onClose();
     },
   );
-  const labels: Record<keyof Fields, string> = {
-    name: t.roles.name,
-    description: t.roles.description,
-    group: t.roles.group,
-  };
-  const textOf = (name: keyof Fields, value: string): string =>
-    name === 'group' ? (paths?.get(value)?.join(' / ') ?? t.roles.noGroup) : value;
-  if (theirs) {
-    const names = ['name', 'description', 'group'] as const;
-    const differing = names.filter(
-      (name) =>
-        fields[name] !== seen.fields[name] &&
-        theirs.fields[name] !== seen.fields[name] &&
-        theirs.fields[name] !== fields[name],
-    );
-    const conflicts: ConflictingField[] = differing.map((name) => ({
-      name,
-      label: labels[name],
-      theirs: textOf(name, theirs.fields[name]),
-      mine: textOf(name, fields[name]),
-    }));
+  if (theirs)
     return (
       <FieldConflict
-        fields={conflicts}
+        versions={{ base: seen.fields, mine: fields, theirs: theirs.fields }}
+        fields={[
+          { name: 'name', label: t.roles.name },
+          { name: 'description', label: t.roles.description },
+          {
+            name: 'group',
+            label: t.roles.group,
+            textOf: (group) => paths?.get(group)?.join(' / ') ?? t.roles.noGroup,
+          },
+        ]}
         onClose={onClose}
-        onResolved={(mine) => {
-          const keep = (name: keyof Fields): string => {
-            const isOwn = fields[name] !== seen.fields[name];
-            if (differing.includes(name)) return mine.has(name) ? fields[name] : theirs.fields[name];
-            return isOwn ? fields[name] : theirs.fields[name];
-          };
-          setFields({ name: keep('name'), description: keep('description'), group: keep('group') });
+        onSave={(resolved) => {
+          setFields(resolved);
           setSeen(theirs);
           setTheirs(null);
-          saving.reset();
+          saving.run({ from: theirs, to: resolved });
         }}
       />
     );
-  }
   const taken = isCode(saving.error, 'name_taken') ? t.roles.dialog.taken : null;
   return (
     <Modal
@@ -105,7 +88,7 @@ export function EditRoleDialog({ role, onClose }: { role: CountedRole; onClose: 
       closeButtonProps={{ 'aria-label': t.common.actions.close }}
     >
       <Form
-        onSubmit={() => saving.run(undefined)}
+        onSubmit={() => saving.run({ from: seen, to: fields })}
         isPending={saving.isPending}
         error={taken === null ? saving.error : null}
         submitLabel={t.common.actions.save}

@@ -4,6 +4,7 @@ import { Switch, TextInput } from '@mantine/core';
 import { IconKey, IconLockOpen, IconMail, IconShieldUp, IconTrash, IconUserCheck } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import type { Status } from '../../components/badges.tsx';
+import { FieldConflict } from '../../components/FieldConflict.tsx';
 import { Form, fieldError, LeaveGuard } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { Moment } from '../../components/time.tsx';
@@ -12,12 +13,11 @@ import { isCode } from '../../data/errors.ts';
 import { t } from '../../text.ts';
 import type { Act } from './ActDialog.tsx';
 import { ActionButton } from './ActionButton.tsx';
-import { Conflict } from './Conflict.tsx';
 import { changeUser } from './data.ts';
 import { PasswordDialog } from './PasswordDialog.tsx';
 import type { UserRules } from './rules.ts';
 
-export type Editable = Pick<User, 'first_name' | 'last_name' | 'email' | 'verified' | 'must_change_password'>;
+type Editable = Pick<User, 'first_name' | 'last_name' | 'email' | 'verified' | 'must_change_password'>;
 
 const editableOf = (user: User): Editable => ({
   first_name: user.first_name,
@@ -84,11 +84,10 @@ function EditForm({ user, etag, rules }: EditProps): ReactElement {
   // What the form began with: others may change the record meanwhile, which must not change what is typed.
   const [base, setBase] = useState({ values: editableOf(user), etag });
   const [values, setValues] = useState(base.values);
-  const [sent, setSent] = useState<string | null>(null);
   const body = changesOf(base.values, values);
   const isDirty = Object.keys(body).length > 0;
   const write = useWrite(
-    (version: string | null) => changeUser(user.id, body, version),
+    (sent: { body: UpdateUser; version: string | null }) => changeUser(user.id, sent.body, sent.version),
     ({ result: { data } }) => {
       setBase({ values: editableOf(data), etag: null });
       setValues(editableOf(data));
@@ -101,67 +100,67 @@ function EditForm({ user, etag, rules }: EditProps): ReactElement {
     setValues(editableOf(user));
   }
   const set = (change: Partial<Editable>): void => setValues({ ...values, ...change });
-  const isOutdated = isCode(write.error, 'precondition_failed');
-  // Once nothing is typed, the form follows the record, and the refusal is settled.
-  const isRefused = isOutdated && base.etag === sent;
   // Until the record has been read again, `user` is what the form began with, and not what is stored.
-  const isConflict = isRefused && etag !== base.etag;
+  const isConflict = isDirty && isCode(write.error, 'precondition_failed') && etag !== base.etag;
+  const saveResolved = (resolved: Editable): void => {
+    const stored = editableOf(user);
+    const changes = changesOf(stored, resolved);
+    setBase({ values: stored, etag });
+    setValues(resolved);
+    if (Object.keys(changes).length > 0) write.run({ body: changes, version: etag });
+    else write.reset();
+  };
   return (
-    <Form
-      onSubmit={() => {
-        setSent(base.etag);
-        write.run(base.etag);
-      }}
-      isPending={write.isPending}
-      error={isConflict || (isOutdated && !isRefused) ? null : write.error}
-      fields={[...texts, ...switches]}
-      submitLabel={t.common.actions.save}
-      isDisabled={!isDirty || reason !== null || isRefused}
-    >
-      <LeaveGuard when={isDirty} of={['user', 'tab']} />
-      {reason && <p className="muted">{reason}</p>}
-      <div className="two-fields">
-        {texts.map((name) => (
-          <TextInput
+    <>
+      <Form
+        onSubmit={() => write.run({ body, version: base.etag })}
+        isPending={write.isPending}
+        error={isConflict || !isDirty ? null : write.error}
+        fields={[...texts, ...switches]}
+        submitLabel={t.common.actions.save}
+        isDisabled={!isDirty || reason !== null}
+      >
+        <LeaveGuard when={isDirty} of={['user', 'tab']} />
+        {reason && <p className="muted">{reason}</p>}
+        <div className="two-fields">
+          {texts.map((name) => (
+            <TextInput
+              key={name}
+              label={t.users.fields[name]}
+              className={name === 'email' ? 'wide-field' : ''}
+              type={name === 'email' ? 'email' : 'text'}
+              autoComplete="off"
+              value={values[name]}
+              readOnly={reason !== null}
+              error={fieldError(write.error, name)}
+              onChange={(event) => set({ [name]: event.currentTarget.value })}
+            />
+          ))}
+        </div>
+        {switches.map((name) => (
+          <Switch
             key={name}
             label={t.users.fields[name]}
-            className={name === 'email' ? 'wide-field' : ''}
-            type={name === 'email' ? 'email' : 'text'}
-            autoComplete="off"
-            value={values[name]}
-            readOnly={reason !== null}
-            error={fieldError(write.error, name)}
-            onChange={(event) => set({ [name]: event.currentTarget.value })}
+            description={switchReason[name] ?? t.users.fieldHelp[name]}
+            checked={values[name]}
+            // Unlike a disabled one, it is reached by keyboard, with the reason.
+            aria-disabled={switchReason[name] !== null}
+            data-disabled={switchReason[name] !== null || undefined}
+            onChange={(event) => {
+              if (switchReason[name] === null) set({ [name]: event.currentTarget.checked });
+            }}
           />
         ))}
-      </div>
-      {switches.map((name) => (
-        <Switch
-          key={name}
-          label={t.users.fields[name]}
-          description={switchReason[name] ?? t.users.fieldHelp[name]}
-          checked={values[name]}
-          // Unlike a disabled one, it is reached by keyboard, with the reason.
-          aria-disabled={switchReason[name] !== null}
-          data-disabled={switchReason[name] !== null || undefined}
-          onChange={(event) => {
-            if (switchReason[name] === null) set({ [name]: event.currentTarget.checked });
-          }}
-        />
-      ))}
+      </Form>
       {isConflict && (
-        <Conflict
-          theirs={editableOf(user)}
-          mine={values}
-          base={base.values}
-          onResolve={(resolved) => {
-            setBase({ values: editableOf(user), etag });
-            setValues(resolved);
-            write.reset();
-          }}
+        <FieldConflict
+          versions={{ base: base.values, mine: values, theirs: editableOf(user) }}
+          fields={[...texts, ...switches].map((name) => ({ name, label: t.users.fields[name] }))}
+          onClose={write.reset}
+          onSave={saveResolved}
         />
       )}
-    </Form>
+    </>
   );
 }
 

@@ -3,7 +3,7 @@ import type { User } from '@castellan/sdk';
 import type { ChangedField } from '../../components/ChangedMeanwhile.tsx';
 import { t } from '../../text.ts';
 
-const yesOrNo = (value: boolean): string => (value ? t.users.conflict.yes : t.users.conflict.no);
+const yesOrNo = (value: boolean): string => (value ? t.common.conflict.yes : t.common.conflict.no);
 
 const shownOf = (user: User): ReadonlyMap<string, string> =>
   new Map([
