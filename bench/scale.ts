@@ -350,7 +350,7 @@ function rowsOf(measured: readonly Measured[], users: number): Row[] {
   ];
 }
 
-/** The locks of a kept database have ended since it was filled. */
+/** The locks of the demo end while a large database is filled, and in a kept one. */
 const lockAgain = async (place: Place): Promise<unknown> =>
   query(
     await place.connection(),
@@ -374,8 +374,8 @@ export async function measureScale({ rounds, keep }: Run, users: number): Promis
       CONCURRENT_SESSION_LIMIT: '0',
     });
     const { pid } = service;
-    if (isFilled) await lockAgain(place);
-    else await fill(place, users);
+    if (!isFilled) await fill(place, users);
+    await lockAgain(place);
     if (folder !== undefined) writeFileSync(join(folder, FILLED), '');
     pinApart([pid], await place.databasePids());
     callers = await openCallers(service.url);
