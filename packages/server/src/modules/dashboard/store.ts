@@ -70,7 +70,7 @@ export async function countAttention(
 /** Returns numbers that are at least as new as the stamp. Requests at the same time share one count. */
 function findUnused(db: Db, stamp: string): Promise<Unused> {
   const kept = keptUnused.get(db);
-  if (kept?.stamp === stamp) return kept.unused;
+  if (kept?.stamp === stamp) return kept.unused.catch(() => countUnused(db));
   const unused = countUnused(db);
   const counting = { stamp, unused };
   keptUnused.set(db, counting);
