@@ -7,7 +7,7 @@ import { makePermission, makePermissionGroup, makeRole, newName } from '@castell
 import { addUser } from '@castellan/testing/sessions/accounts';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../accessibility.ts';
-import { heading, openAs, startConsole } from '../harness.ts';
+import { assertFocusIn, heading, openAs, startConsole } from '../harness.ts';
 
 const site = await startConsole({ after });
 
@@ -207,6 +207,7 @@ test('a role made here gets a column, which has the focus', async (t) => {
   await dialog.getByLabel('Name').fill('Admin');
   await dialog.getByRole('button', { name: 'Create' }).click();
   await dialog.getByText('Another role has this name.').waitFor();
+  await assertFocusIn(page, '[role="dialog"] [aria-invalid="true"]');
   const name = newName('Fresh');
   await dialog.getByLabel('Name').fill(name);
   await dialog.getByRole('button', { name: 'Create' }).click();

@@ -6,7 +6,7 @@ import { ADMIN, signIn } from '@castellan/testing/harness';
 import { makePermission, makePermissionGroup, makeRole, newName } from '@castellan/testing/records/fixture';
 import { addUser } from '@castellan/testing/sessions/accounts';
 import { assertAccessible } from '../accessibility.ts';
-import { openAs, startConsole } from '../harness.ts';
+import { assertFocusIn, openAs, startConsole } from '../harness.ts';
 
 const site = await startConsole({ after });
 
@@ -69,6 +69,7 @@ test('a permission is created behind its prefix, and deleted', async (t) => {
   await assertAccessible(page, 'a new permission');
   await dialog.getByRole('button', { name: 'Create' }).click();
   await dialog.getByText('The group already has a permission with this name.').waitFor();
+  await assertFocusIn(page, '[role="dialog"] [aria-invalid="true"]');
   await dialog.getByLabel('Action').fill('refund');
   await dialog.getByRole('button', { name: 'Create' }).click();
   const pane = page.getByRole('complementary', { name: 'Permission' });

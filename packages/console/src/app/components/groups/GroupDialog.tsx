@@ -66,7 +66,7 @@ export function GroupDialog({ hasDescription = true, ...props }: Props): ReactEl
       <Form
         onSubmit={() => saving.run({ etag: seen.etag, fields })}
         isPending={saving.isPending}
-        error={taken === null ? saving.error : null}
+        error={saving.error}
         submitLabel={props.submitLabel}
         onCancel={props.onClose}
         fields={['name', 'description']}

@@ -73,7 +73,7 @@ export function PermissionDialog({ groupId, onCreated, onClose }: Props): ReactE
       <Form
         onSubmit={() => creation.run(undefined)}
         isPending={creation.isPending}
-        error={isTaken ? null : creation.error}
+        error={creation.error}
         submitLabel={t.common.actions.create}
         isDisabled={prefix === '' || action.trim() === ''}
         onCancel={onClose}

@@ -90,7 +90,7 @@ export function EditRoleDialog({ role, onClose }: { role: CountedRole; onClose: 
       <Form
         onSubmit={() => saving.run({ from: seen, to: fields })}
         isPending={saving.isPending}
-        error={taken === null ? saving.error : null}
+        error={saving.error}
         submitLabel={t.common.actions.save}
         onCancel={onClose}
         fields={['name', 'description']}

@@ -47,7 +47,7 @@ export function RoleDialog({ original, onCreated, onClose }: Props): ReactElemen
       <Form
         onSubmit={() => creation.run(undefined)}
         isPending={creation.isPending}
-        error={taken === null ? creation.error : null}
+        error={creation.error}
         submitLabel={original ? t.roles.clone : t.common.actions.create}
         onCancel={onClose}
         fields={['name', 'description']}
