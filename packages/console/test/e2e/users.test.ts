@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { ADMIN } from '@castellan/testing/harness';
+import { ADMIN, eventually } from '@castellan/testing/harness';
 import { addPerson, addRole, type Person } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../accessibility.ts';
@@ -656,13 +656,22 @@ test('a refused save is settled when what was typed is taken back', async (t) =>
   await service.sql("update users set last_name = 'Lovelace', version = version + 1 where id = $1", [
     person.id,
   ]);
+  const held = Promise.withResolvers<void>();
+  await page.route(`**/api/v1/users/${person.id}`, async (route) => {
+    if (route.request().method() === 'GET') await held.promise;
+    await route.continue();
+  });
   await save.click();
-  const conflict = page.getByRole('dialog', { name: 'This has changed meanwhile' });
-  await conflict.getByLabel('Stored now: Lovelace').waitFor();
-  await conflict.getByRole('button', { name: 'Cancel' }).click();
-  assert.equal(await lastName.inputValue(), 'Typed');
+  const refusal = page.getByText('Somebody else has changed this record');
+  await refusal.waitFor();
   await lastName.fill('Byron');
-  await page.waitForFunction("document.activeElement.value === 'Lovelace'");
+  held.resolve();
+  await eventually(
+    async () => ((await lastName.inputValue()) === 'Lovelace' ? true : undefined),
+    'the form to follow the record',
+  );
+  await lastName.fill('K');
+  assert.equal(await refusal.count(), 0);
   await lastName.fill('King');
   await save.click();
   await page.getByText('Saved').waitFor();

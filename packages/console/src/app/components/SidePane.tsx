@@ -1,4 +1,4 @@
-// The pane beside a list, which shows one record. On phones it covers the page.
+// The pane beside a list, which shows one record. On tablets it covers the end of the list, on phones the page.
 import { CloseButton } from '@mantine/core';
 import { type ReactElement, type ReactNode, useEffect, useRef } from 'react';
 import { createPortal } from 'react-dom';

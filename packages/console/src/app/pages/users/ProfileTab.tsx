@@ -84,6 +84,7 @@ function EditForm({ user, etag, rules }: EditProps): ReactElement {
   // What the form began with: others may change the record meanwhile, which must not change what is typed.
   const [base, setBase] = useState({ values: editableOf(user), etag });
   const [values, setValues] = useState(base.values);
+  const [sent, setSent] = useState<string | null>(null);
   const body = changesOf(base.values, values);
   const isDirty = Object.keys(body).length > 0;
   const write = useWrite(
@@ -100,22 +101,29 @@ function EditForm({ user, etag, rules }: EditProps): ReactElement {
     setValues(editableOf(user));
   }
   const set = (change: Partial<Editable>): void => setValues({ ...values, ...change });
+  const save = (changes: UpdateUser, version: string | null): void => {
+    setSent(version);
+    write.run({ body: changes, version });
+  };
+  const isOutdated = isCode(write.error, 'precondition_failed');
+  // Once nothing is typed, the form follows the record, and the refusal is settled.
+  const isRefused = isOutdated && base.etag === sent;
   // Until the record has been read again, `user` is what the form began with, and not what is stored.
-  const isConflict = isDirty && isCode(write.error, 'precondition_failed') && etag !== base.etag;
+  const isConflict = isDirty && isRefused && etag !== base.etag;
   const saveResolved = (resolved: Editable): void => {
     const stored = editableOf(user);
     const changes = changesOf(stored, resolved);
     setBase({ values: stored, etag });
     setValues(resolved);
-    if (Object.keys(changes).length > 0) write.run({ body: changes, version: etag });
+    if (Object.keys(changes).length > 0) save(changes, etag);
     else write.reset();
   };
   return (
     <>
       <Form
-        onSubmit={() => write.run({ body, version: base.etag })}
+        onSubmit={() => save(body, base.etag)}
         isPending={write.isPending}
-        error={isConflict || !isDirty ? null : write.error}
+        error={isConflict || !isDirty || (isOutdated && !isRefused) ? null : write.error}
         fields={[...texts, ...switches]}
         submitLabel={t.common.actions.save}
         isDisabled={!isDirty || reason !== null}
