@@ -21,8 +21,7 @@ const idsOf = (answer: Answer): string[] => answer.body.data.items.map((one: { i
 const search = async (text: string): Promise<string[]> =>
   idsOf(await find(admin, '/api/v1/users', { search: text }));
 
-/** Starts a service with `count` users besides the first superuser, some with the same creation time. */
-/** By id, all these users come after the administrator, whose id begins with the time. */
+/** Starts a service with `count` users besides the first superuser, some with the same creation time. By id, they come after that one. */
 async function serviceWithUsers(count: number): Promise<{ service: TestService; admin: TestClient }> {
   const own = await startTestService({ after });
   await own.sql(

@@ -20,6 +20,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 
 // For each database. A tree of 10,000 role groups has 5 MB, a system role with 50,000 permissions 16 MB.
 const KEPT_BYTES = 32 * 2 ** 20;
+
 type Lists = {
   kept: KeptBodies;
   /** ETag → the text that another request makes now; null if it is not kept. */
