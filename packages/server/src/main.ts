@@ -40,7 +40,10 @@ export async function serve(
   let groundwork: Promise<Groundwork> | undefined;
   /** The application does so itself, unless it could not be loaded or failed before it took the server over. */
   const stopServer = (): Promise<void> | undefined =>
-    groundwork?.then(({ server }) => server.stop()).catch(() => undefined);
+    groundwork
+      ?.then(({ server }) => server)
+      .then((server) => server.stop())
+      .catch(() => undefined);
   if (!isatty(2)) reportUnexpected(() => log);
   try {
     const settings = loadSettings(environment);
@@ -55,7 +58,8 @@ export async function serve(
     const { promise: begun, resolve: onBegun } = Promise.withResolvers<void>();
     groundwork = layGroundwork({ settings, log, print, isTerminal, onBegun });
     const options = { settings, log, print, announcer, isTerminal, kind, groundwork };
-    const running = Promise.race([begun, groundwork.catch(() => undefined)])
+    const started = groundwork.then(({ server }) => server).catch(() => undefined);
+    const running = Promise.race([begun, started])
       .then(() => import('./start/process.ts'))
       .then(({ runProcess }) => runProcess(options));
     // Before the start has finished: it may have started a PostgreSQL, which must be stopped too.

@@ -12,7 +12,13 @@ import { isDatabaseUnavailable } from './platform/db/failures.ts';
 import { createScheduler } from './platform/jobs/scheduler.ts';
 import { errorCode } from './platform/unknown-values.ts';
 import { explainWait } from './start/failure.ts';
-import { type Foundation, type FoundationOptions, openFoundation, prepare } from './start/foundation.ts';
+import {
+  type BegunFoundation,
+  beginFoundation,
+  completeFoundation,
+  type FoundationOptions,
+  prepare,
+} from './start/foundation.ts';
 import { StartLockHeldError } from './start/lock.ts';
 import type { Prepared } from './start/prepare-database.ts';
 import { traceJob } from './traced.ts';
@@ -21,10 +27,8 @@ export type Service = {
   deps: Deps;
   /** The URL it listens on: `http://127.0.0.1:8000`. Throws while it listens on none. */
   readonly url: string;
-  /** Which database, for people. */
-  database: string;
   /** Resolves when the database is prepared; rejects if a retry cannot help. */
-  prepared: Promise<Prepared>;
+  prepared: Promise<Prepared & { /** Which database, for people. */ database: string }>;
   /**
    * Stops the instance: /health/ready fails at once, requests are still answered for `graceSeconds` (default 0), then
    * the server stops listening, running requests finish, and everything is released. An instance that is not ready
@@ -88,7 +92,7 @@ function addressOf(server: Server): AddressInfo {
 
 async function startOn(options: ServiceOptions): Promise<Service> {
   const { settings, log } = options;
-  const foundation = await openFoundation(options);
+  const foundation = await beginFoundation(options);
   const { deps } = foundation;
   const scheduler = createScheduler({ pool: deps.pool, log });
   const every = (name: string, minutes: number, run: () => Promise<void>): void =>
@@ -153,7 +157,6 @@ async function startOn(options: ServiceOptions): Promise<Service> {
       const { address, port, family } = addressOf(app.server);
       return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
     },
-    database: foundation.database,
     prepared,
     stop: (graceSeconds = 0) => (stopped ??= stop(graceSeconds)),
   };
@@ -168,13 +171,18 @@ async function warnOfDefaultRole({ db, settings, log }: Deps): Promise<void> {
   );
 }
 
-/** Prepares the database, with retries until it is available. Rejects if only the operator can fix the cause. */
+/**
+ * Prepares the database when its server has started, with retries until it is available. Rejects if only the operator can
+ * fix the cause.
+ */
 async function prepareWithRetries(
-  foundation: Foundation,
+  begun: BegunFoundation,
   onWait: ServiceOptions['onWait'],
   signal: AbortSignal,
-): Promise<Prepared> {
-  const { deps } = foundation;
+): Promise<Awaited<Service['prepared']>> {
+  const foundation = await completeFoundation(begun);
+  signal.throwIfAborted();
+  const { deps, database } = foundation;
   const tell = (advice: string): void => {
     onWait?.(advice);
     deps.log.warn({ advice }, 'the start is waiting');
@@ -185,7 +193,7 @@ async function prepareWithRetries(
       // Only once, because its result contains the generated password of the first superuser.
       done ??= await prepare(foundation, tell, { signal });
       await deps.keyRing.load();
-      return done;
+      return { ...done, database };
     } catch (error) {
       if (signal.aborted || !isWorthRetrying(error)) throw error;
       deps.readiness.reason = 'database unreachable';

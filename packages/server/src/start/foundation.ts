@@ -5,22 +5,27 @@ import { createDeps, type Deps } from '../deps.ts';
 import { createTallies } from '../metrics/tallies.ts';
 import { closeAuditLog } from '../modules/audit/service.ts';
 import type { StrengthMeter } from '../modules/passwords/strength.ts';
-import { createPool, type PoolSettings, reservedConnections } from '../platform/db/pool.ts';
+import { type Connection, createPool, reservedConnections } from '../platform/db/pool.ts';
 import type { StatementWatch } from '../platform/db/watched-statements.ts';
 import type { Logger } from '../platform/log.ts';
 import { createPasswordHasher, type PasswordHasher } from '../platform/security/password-hasher.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Settings } from '../settings.ts';
-import { type Groundwork, type GroundworkOptions, layGroundwork } from './groundwork.ts';
+import { type DatabaseServer, type Groundwork, type GroundworkOptions, layGroundwork } from './groundwork.ts';
 import { requireOwnConnections } from './pooler.ts';
 import { type Prepared, type PrepareOptions, prepareDatabase } from './prepare-database.ts';
 
-export type Foundation = {
-  deps: Deps;
-  secretKey: Buffer;
-  connection: PoolSettings['connection'];
+export type Foundation = BegunFoundation & {
+  connection: Connection;
   /** Which database, for people, without credentials. */
   database: string;
+};
+
+export type BegunFoundation = {
+  deps: Deps;
+  secretKey: Buffer;
+  /** Until it resolves, every statement fails as if the database were unavailable. Rejects if it cannot be started. */
+  server: Promise<DatabaseServer>;
   /** Releases everything; an embedded PostgreSQL stops if no other process uses it. Call it once. */
   close(): Promise<void>;
 };
@@ -47,10 +52,27 @@ const POOL_GRACE_MS = 1_000;
  * DATABASE_URL. Rejects with a message for the operator.
  */
 export async function openFoundation(options: FoundationOptions): Promise<Foundation> {
+  const begun = await beginFoundation(options);
+  try {
+    return await completeFoundation(begun);
+  } catch (error) {
+    await begun.close();
+    throw error;
+  }
+}
+
+/** Waits for the database server. Rejects with a message for the operator if it cannot be started. */
+export async function completeFoundation(begun: BegunFoundation): Promise<Foundation> {
+  const { connection, description } = await begun.server;
+  return { ...begun, connection, database: description };
+}
+
+/** As `openFoundation`, but does not wait for the embedded PostgreSQL. */
+export async function beginFoundation(options: FoundationOptions): Promise<BegunFoundation> {
   const { settings, log } = options;
   const ground = await (options.groundwork ?? layGroundwork(options));
   const { mailTemplates, logo, secretKey, transport, server } = ground;
-  const { connection } = server;
+  const connection = connectionOf(server);
   const { workers = 1 } = options;
   const connections = Math.floor(settings.databasePoolSize / workers);
   const reserved = reservedConnections(connections);
@@ -86,18 +108,24 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   return {
     deps,
     secretKey,
-    connection,
-    database: server.description,
+    server,
     async close() {
       const meter = options.strengthMeter === undefined ? deps.strengthMeter : undefined;
       await Promise.all([deps.outbox.stop(), meter?.close(), closeAuditLog(deps.db)]);
       transport.close();
       const ended = Promise.all([pool.end(), reservedPool.end(), replicaPool?.end()]);
       await Promise.race([ended, wait(POOL_GRACE_MS, undefined, { ref: false })]);
-      await server.stop();
+      await server.then((started) => started.stop()).catch(() => undefined);
       await tracing?.stop();
     },
   };
+}
+
+/** Returns the connection to a server that may still be starting. */
+function connectionOf(server: Promise<DatabaseServer>): () => Connection | undefined {
+  let known: Connection | undefined;
+  server.then(({ connection }) => (known = connection)).catch(() => {});
+  return () => known;
 }
 
 /**

@@ -1,10 +1,10 @@
-// Begins a start: reads the files that the settings name, and starts the embedded PostgreSQL or names the server of
-// DATABASE_URL. It must not load the application: PostgreSQL starts while others do.
+// Begins a start: reads the files that the settings name, and begins to start the embedded PostgreSQL or names the server
+// of DATABASE_URL. It must not load the application: PostgreSQL starts while others do.
 import { join, resolve } from 'node:path';
 import { hasEmbeddedPostgres, startEmbeddedPostgres } from '@castellan/embedded-postgres';
 import { makeFolder } from '@castellan/embedded-postgres/folders';
 import { loadMailTemplates, type MailTemplates } from '../modules/auth/mail-templates.ts';
-import type { PoolSettings } from '../platform/db/pool.ts';
+import type { Connection } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import { type Logo, loadLogo } from '../platform/logo.ts';
 import { createMailTransport, type MailTransport } from '../platform/mail/transport.ts';
@@ -17,7 +17,8 @@ export type Groundwork = {
   logo: Logo | undefined;
   secretKey: Buffer;
   transport: MailTransport;
-  server: DatabaseServer;
+  /** Pending while the embedded PostgreSQL starts; rejects with a message for the operator. */
+  server: Promise<DatabaseServer>;
 };
 
 export type GroundworkOptions = {
@@ -38,7 +39,7 @@ export type GroundworkOptions = {
 
 /**
  * Creates what is missing: DATA_DIR, secret key, embedded PostgreSQL. Does not connect to a server named by
- * DATABASE_URL. Rejects with a message for the operator; then no server is left running.
+ * DATABASE_URL. Rejects with a message for the operator; then no server was started.
  */
 export async function layGroundwork(options: GroundworkOptions): Promise<Groundwork> {
   const { settings, log, print } = options;
@@ -55,7 +56,9 @@ export async function layGroundwork(options: GroundworkOptions): Promise<Groundw
     print: options.isTerminal ? print : undefined,
     onKept: (file) => log.info({ file: resolve(file) }, 'mail kept as a file'),
   });
-  const server = await openDatabaseServer(settings, log, options.onBegun);
+  const server = openDatabaseServer(settings, log, options.onBegun);
+  // The caller may await it later; without this line, an earlier rejection would end the process.
+  server.catch(() => {});
   return { mailTemplates, logo, secretKey, transport, server };
 }
 
@@ -82,7 +85,7 @@ export function requireDatabase({ databaseUrl, dataDir }: DatabaseSettings): voi
 type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dataDir'>;
 
 export type DatabaseServer = {
-  connection: PoolSettings['connection'];
+  connection: Connection;
   /** Without credentials. */
   description: string;
   stop(): Promise<void>;

@@ -54,14 +54,14 @@ async function welcome(
   { settings, log, print, announcer, isTerminal, kind }: ProcessOptions,
 ): Promise<void> {
   if (kind !== 'later') announcer.listening(service.url);
-  const { madePassword, madeSuperuser } = await service.prepared.catch(async (error: unknown) => {
+  const { database, madePassword, madeSuperuser } = await service.prepared.catch(async (error: unknown) => {
     await service.stop();
     throw error;
   });
   announcer.ready({
     // With PORT=0, it contains the chosen port.
     url: service.deps.settings.publicUrl,
-    database: service.database,
+    database,
     mails: service.deps.transport.description,
     ...(kind === undefined ? {} : { workers: settings.workers }),
     ...(madeSuperuser ? { superuser: settings.firstSuperuserEmail } : {}),

@@ -12,12 +12,16 @@ import {
 import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { errorCode } from '../unknown-values.ts';
-import { isConnectionLost, NotReplicatedError } from './failures.ts';
+import { isConnectionLost, NotReplicatedError, NotStartedError } from './failures.ts';
 import { statementName } from './statement-names.ts';
 import { type StatementWatch, watchStatements } from './watched-statements.ts';
 
+/** A server and its database: a URL, or options of the client. */
+export type Connection = string | { host: string; port: number; user: string; database: string };
+
 export type PoolSettings = {
-  connection: string | { host: string; port: number; user: string; database: string };
+  /** A function is called for each new connection. While it returns undefined, they fail with a NotStartedError. */
+  connection: Connection | (() => Connection | undefined);
   maxConnections: number;
   applicationName?: string;
   /** No statement timeout: for migrations, which may take long. The lock timeout stays. */
@@ -45,10 +49,9 @@ export const reservedConnections = (total: number): number => Math.min(3, Math.m
 
 /** Creates a pool. Opens no connection yet. */
 export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
-  const target =
-    typeof settings.connection === 'string' ? { connectionString: settings.connection } : settings.connection;
+  const { connection } = settings;
   const pool = new pg.Pool({
-    ...target,
+    ...(typeof connection === 'function' ? { Client: clientOf(connection) } : targetOf(connection)),
     max: settings.maxConnections,
     application_name: settings.applicationName ?? DEFAULT_APPLICATION_NAME,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -85,6 +88,31 @@ export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
   });
   return pool;
 }
+
+const targetOf = (connection: Connection): pg.ClientConfig =>
+  typeof connection === 'string' ? { connectionString: connection } : connection;
+
+/** Returns the class of clients whose target is known when they are made, or not yet. */
+const clientOf = (connection: () => Connection | undefined) =>
+  class extends pg.Client {
+    readonly #hasTarget: boolean;
+
+    /** The pool passes its own options. */
+    constructor(options?: pg.ClientConfig) {
+      const target = connection();
+      super({ ...options, ...(target === undefined ? {} : targetOf(target)) });
+      this.#hasTarget = target !== undefined;
+    }
+
+    override connect(): Promise<this>;
+    override connect(callback: (error: Error) => void): void;
+    override connect(callback?: (error: Error) => void): unknown {
+      if (callback === undefined)
+        return this.#hasTarget ? super.connect() : Promise.reject(new NotStartedError());
+      if (this.#hasTarget) return super.connect(callback);
+      return process.nextTick(callback, new NotStartedError());
+    }
+  };
 
 /** Otherwise, the pool calls back in the context of whoever released the connection. */
 function keepContext(pool: pg.Pool): void {
