@@ -227,6 +227,6 @@ test("PostgreSQL's own cache is an eighth of the memory, within bounds", () => {
   const gigabyte = 2 ** 30;
   assert.deepEqual(
     [0.25, 0.5, 0.75, 1, 2, 64].map((size) => bufferMegabytes(size * gigabyte)),
-    [64, 64, 96, 128, 128, 128],
+    [64, 64, 96, 128, 256, 256],
   );
 });

@@ -45,16 +45,19 @@ const RETRY_TIMEOUT_MS = 30_000;
 const PATIENT_ATTEMPTS = 3;
 
 /**
- * Returns the size of PostgreSQL's own cache for so many bytes of memory, in megabytes: an eighth, from 64 to 128. A small
- * database touches only a little of it; of a million users, the smallest cache holds less than one in three pages.
+ * Returns the size of PostgreSQL's own cache for so many bytes of memory, in megabytes: an eighth, from 64 to 256. A
+ * small database touches little of it. Lists of a million users take half the time with 256 instead of 128, and no less
+ * with 512.
  */
 export const bufferMegabytes = (memory: number): number =>
-  Math.min(128, Math.max(64, Math.floor(memory / 8 / 2 ** 20)));
+  Math.min(256, Math.max(64, Math.floor(memory / 8 / 2 ** 20)));
 
 /** Keeps PostgreSQL small: the service uses few connections and gains nothing from I/O workers and parallel queries. */
 const defaults: Readonly<Record<string, string>> = {
   max_connections: '100',
   shared_buffers: `${bufferMegabytes(Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()))}MB`,
+  // Otherwise a 32nd of the cache, all of which is touched.
+  wal_buffers: '4MB',
   io_method: 'sync',
   max_wal_size: '256MB',
   // Parallel plans need /dev/shm, which containers keep at 64 MB.
