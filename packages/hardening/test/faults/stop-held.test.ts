@@ -1,6 +1,7 @@
 // A shutdown that something delays: clients that never finish, a database that never came, locks, an unfinished first
 // start. It must not measure how long a shutdown takes: what was still pending shows that it did not wait.
 import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { suite } from 'node:test';
 import {
@@ -22,10 +23,17 @@ const scenario = scenariosOf('faults', 'any database');
 
 /** The moments at which a first start is interrupted. */
 const moments: readonly [what: string, heard: (child: Child, folder: string) => boolean][] = [
-  ['PostgreSQL is being started', (_child, folder) => isPostmaster(folder)],
   ['it listens', (child) => child.announced('listening') !== undefined],
+  ['PostgreSQL is being started', (_child, folder) => isPostmaster(folder)],
+  ['its database is created', (_child, folder) => databasesIn(folder) > DATABASES_OF_INITDB],
   ['it is ready', (child) => child.announced('ready') !== undefined],
 ];
+
+/** template0, template1 and postgres. */
+const DATABASES_OF_INITDB = 3;
+
+const databasesIn = (folder: string): number =>
+  existsSync(`${folder}/postgres/base`) ? readdirSync(`${folder}/postgres/base`).length : 0;
 
 function isPostmaster(folder: string): boolean {
   try {
