@@ -52,12 +52,16 @@ const PATIENT_ATTEMPTS = 3;
 export const bufferMegabytes = (memory: number): number =>
   Math.min(256, Math.max(64, Math.floor(memory / 8 / 2 ** 20)));
 
+const cacheMegabytes = bufferMegabytes(
+  Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
+);
+
 /** Keeps PostgreSQL small: the service uses few connections and gains nothing from I/O workers and parallel queries. */
 const defaults: Readonly<Record<string, string>> = {
   max_connections: '100',
-  shared_buffers: `${bufferMegabytes(Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()))}MB`,
-  // Otherwise a 32nd of the cache, all of which is touched.
-  wal_buffers: '4MB',
+  shared_buffers: `${cacheMegabytes}MB`,
+  // PostgreSQL itself takes a 32nd of the cache, 8 MB of 256, and touches it all.
+  wal_buffers: `${Math.min(4, Math.floor(cacheMegabytes / 32))}MB`,
   io_method: 'sync',
   max_wal_size: '256MB',
   // Parallel plans need /dev/shm, which containers keep at 64 MB.
