@@ -1,7 +1,7 @@
 // Lists of a role among 24,000 users. Of 13,000 holders together with 11,000 inactive users, both are read once, and not asked
 // for one by one; of 400 holders, only these are read; of 23,500, only a page.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { plansOf } from '@castellan/testing/plans';
 import { renewUserMarks } from '../../src/modules/users/marks.ts';
@@ -26,9 +26,7 @@ before(async () => {
     insert into user_roles (user_id, role_id)
     select md5('user ' || n)::uuid, md5('role')::uuid from generate_series(${USERS - HOLDERS + 1 - 500}, ${USERS - 500}) n;
     insert into user_roles (user_id, role_id)
-    select md5('user ' || n * 50)::uuid, md5('few')::uuid from generate_series(1, ${FEW}) n;
-    insert into user_roles (user_id, role_id)
-    select md5('user ' || n)::uuid, md5('most')::uuid from generate_series(1, ${MOST}) n`);
+    select md5('user ' || n * 50)::uuid, md5('few')::uuid from generate_series(1, ${FEW}) n`);
   await renewUserMarks(db);
   await renewRoleHolders(db);
   await service.sql('vacuum analyze');
@@ -94,38 +92,49 @@ for (const [filter, condition] of [
     assert.ok(most <= FEW, `${most} users`);
   });
 
-for (const [filter, condition] of [
-  ['', 'true'],
-  ['&is_active=true', 'is_active'],
-])
-  test(`a role that most have${filter}: nobody is counted who is not shown`, async () => {
-    const [role] = await service.sql<{ id: string }>(`select id from roles where name = 'held by most'`);
-    const expected = await service.sql<{ id: string }>(
-      `select id from users where ${condition} and id in (select user_id from user_roles where role_id = $1)
-       order by email, id`,
-      [role?.id],
-    );
-    const path = `/api/v1/users/list?role_id=${role?.id}&sort=email&size=100${filter}`;
-    const page = async (number: number) => (await admin.get(`${path}&page=${number}`)).body.data;
-    const last = Math.ceil(expected.length / 100);
-    const pages = [await page(1), await page(101), await page(last)];
-    assert.deepEqual(
-      pages.map(({ items }) => items.map(({ id }: { id: string }) => id)),
-      [0, 10_000, (last - 1) * 100].map((from) => expected.slice(from, from + 100).map(({ id }) => id)),
-    );
-    assert.deepEqual(
-      pages.map(({ total, total_is_estimate }) => [total, total_is_estimate]),
-      [
-        [10_000, true],
-        [10_101, true],
-        [expected.length, undefined],
-      ],
-    );
-    const explained = await plansOf(service, () => admin.get(path));
-    const most = Math.max(
-      ...explained.flatMap(({ steps }) =>
-        steps.filter(({ table }) => table === 'users').map(({ rows }) => rows),
-      ),
-    );
-    assert.ok(most <= 1_000, `${most} users`);
+// Its assignments come after the other tests, of which they would change the plans.
+describe('a role that most have', () => {
+  before(async () => {
+    await service.sql(`
+      insert into user_roles (user_id, role_id)
+      select md5('user ' || n)::uuid, md5('most')::uuid from generate_series(1, ${MOST}) n`);
+    await renewRoleHolders(db);
+    await service.sql('vacuum analyze');
   });
+
+  for (const [filter, condition] of [
+    ['', 'true'],
+    ['&is_active=true', 'is_active'],
+  ])
+    test(`nobody is counted who is not shown${filter}`, async () => {
+      const [role] = await service.sql<{ id: string }>(`select id from roles where name = 'held by most'`);
+      const expected = await service.sql<{ id: string }>(
+        `select id from users where ${condition} and id in (select user_id from user_roles where role_id = $1)
+       order by email, id`,
+        [role?.id],
+      );
+      const path = `/api/v1/users/list?role_id=${role?.id}&sort=email&size=100${filter}`;
+      const page = async (number: number) => (await admin.get(`${path}&page=${number}`)).body.data;
+      const last = Math.ceil(expected.length / 100);
+      const pages = [await page(1), await page(101), await page(last)];
+      assert.deepEqual(
+        pages.map(({ items }) => items.map(({ id }: { id: string }) => id)),
+        [0, 10_000, (last - 1) * 100].map((from) => expected.slice(from, from + 100).map(({ id }) => id)),
+      );
+      assert.deepEqual(
+        pages.map(({ total, total_is_estimate }) => [total, total_is_estimate]),
+        [
+          [10_000, true],
+          [10_101, true],
+          [expected.length, undefined],
+        ],
+      );
+      const explained = await plansOf(service, () => admin.get(path));
+      const most = Math.max(
+        ...explained.flatMap(({ steps }) =>
+          steps.filter(({ table }) => table === 'users').map(({ rows }) => rows),
+        ),
+      );
+      assert.ok(most <= 1_000, `${most} users`);
+    });
+});

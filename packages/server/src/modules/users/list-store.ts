@@ -146,11 +146,14 @@ const isOfKind = ({ isActive, verified }: Kind): RawBuilder<unknown> => sql`
   (${isActive ?? null}::boolean is null or c.is_active = ${isActive ?? null})
   and (${verified ?? null}::boolean is null or c.verified = ${verified ?? null})`;
 
+/** The number of users of the kind, locked or not, from the mark `user_marks m` at the end. */
+const keptCount = (kind: Kind): RawBuilder<unknown> => sql`
+  (${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)}))`;
+
 /** Returns how many users of the kind there are. */
 async function countKind(db: Db, kind: Kind): Promise<number> {
   const result = await sql<{ total: string }>`
-    select ${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)})
-      - (select count(*) from ${lockedOf(kind)}) as total
+    select ${keptCount(kind)} - (select count(*) from ${lockedOf(kind)}) as total
     from user_marks m where m."order" = 'end'`.execute(db);
   return Number(onlyRow(result).total);
 }
@@ -258,32 +261,38 @@ async function findWay(db: Db, filter: UserFilter): Promise<{ way: Way; atLeast:
   // A walk by id counts those after the id. Nobody has a role and none.
   if (roleId === undefined || rest.afterId !== undefined || rest.withoutRoles)
     return { way: 'role', atLeast: 0 };
-  const result = await sql<{ holders: string }>`
-    select ${holdersOfRole(sql`${roleId}::uuid`)} as holders`.execute(db);
-  const holders = Number(onlyRow(result).holders);
   const kind = kindOf(rest);
-  const all = await countKind(db, {});
-  const ofKind = kind && (await countKind(db, kind));
-  // Those who are not of the kind may all have the role. Of locked users, no more than some are counted.
-  const atLeast = ofKind === undefined || kind?.isUnlocked ? 0 : holders + ofKind - all;
-  return { way: await wayOf(db, rest, { holders, all, ofKind }), atLeast };
+  const numbers = await readNumbers(db, roleId, kind);
+  // Those who are not of the kind may all have the role. Of an unlocked kind, too many may be counted (`MOST_LOCKED`).
+  const atLeast = kind === undefined || kind.isUnlocked ? 0 : numbers.holders + numbers.ofKind - numbers.all;
+  return { way: await wayOf(db, rest, kind, numbers), atLeast };
 }
 
-type Numbers = {
-  holders: number;
-  all: number;
-  /** Of those who match the rest; undefined if it is not kept. */
-  ofKind: number | undefined;
-};
+/** The kept numbers of one moment: of the holders of a role, of all users, and of those of a kind. */
+type Numbers = { holders: number; all: number; ofKind: number };
 
-async function wayOf(db: Db, rest: UserFilter, { holders, all, ofKind }: Numbers): Promise<Way> {
+/** Without a kind, `ofKind` is the number of all users; of an unlocked kind it includes those who are locked. */
+async function readNumbers(db: Db, roleId: string, kind: Kind = {}): Promise<Numbers> {
+  const { isUnlocked, ...ofKind } = kind;
+  const result = await sql<Record<keyof Numbers, string>>`
+    select ${holdersOfRole(sql`${roleId}::uuid`)} as holders, ${keptCount({})} as "all",
+      ${Object.keys(ofKind).length === 0 ? sql`null` : keptCount(ofKind)} as "ofKind"
+    from user_marks m where m."order" = 'end'`.execute(db);
+  const row = onlyRow(result);
+  return { holders: Number(row.holders), all: Number(row.all), ofKind: Number(row.ofKind ?? row.all) };
+}
+
+async function wayOf(
+  db: Db,
+  rest: UserFilter,
+  kind: Kind | undefined,
+  { holders, all, ofKind }: Numbers,
+): Promise<Way> {
   // The planner expects a look-up to cost as much as a hundred users, and would read all of them.
-  if (holders <= MAX_COUNTED && ofKind !== undefined)
-    return holders * USERS_PER_LOOKUP < all ? 'holders first' : 'role';
+  if (holders <= MAX_COUNTED && kind) return holders * USERS_PER_LOOKUP < all ? 'holders first' : 'role';
   if (holders <= MAX_COUNTED || Object.keys(rest).length === 0) return 'role';
-  if (ofKind !== undefined && !kindOf(rest)?.isUnlocked && Math.max(holders, ofKind) <= MAX_JOINED)
-    return 'role';
-  if (ofKind === undefined ? await mayBeFew(db, rest) : ofKind < holders) return 'rest first';
+  if (kind && !kind.isUnlocked && Math.max(holders, ofKind) <= MAX_JOINED) return 'role';
+  if (kind ? ofKind < holders : await mayBeFew(db, rest)) return 'rest first';
   // Most users have the role, and as many match the rest: enough of both are soon found.
   return holders * 2 > all ? 'role' : 'holders first';
 }
