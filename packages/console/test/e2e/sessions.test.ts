@@ -130,6 +130,30 @@ test('one session is ended', async (t) => {
   await assertFocusIn(page, '.session-list');
 });
 
+test('the focus stays in the list when a busy browser shows it without the session before the next frame', async (t) => {
+  await addSession(grace, '203.0.113.9');
+  const { page } = await openAs(t, site, `/sessions?user=${grace.id}`);
+  const end = items(page).getByRole('button', { name: /^End the session: Grace Hopper/ });
+  await end.first().waitFor();
+  const before = await end.count();
+  await end.first().click();
+  const confirm = dialog(page).getByRole('button', { name: 'End' });
+  await confirm.focus();
+  await page.evaluate(() => {
+    const frame = requestAnimationFrame;
+    const held: FrameRequestCallback[] = [];
+    window.requestAnimationFrame = (callback) => held.push(callback);
+    addEventListener('frames', () => {
+      window.requestAnimationFrame = frame;
+      for (const callback of held) frame(callback);
+    });
+  });
+  await confirm.press('Enter');
+  await end.nth(before - 1).waitFor({ state: 'detached' });
+  await page.evaluate(() => dispatchEvent(new Event('frames')));
+  await assertFocusIn(page, '.session-list');
+});
+
 test('sessions that match a filter end after their number is typed', async (t) => {
   const target = await addPerson(service, { firstName: 'Tess', lastName: 'Target' });
   for (let number = 0; number < 3; number += 1) await addSession(target, '192.0.2.5');

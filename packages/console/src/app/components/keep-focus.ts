@@ -19,17 +19,17 @@ const MENU = '[role="menu"], [role="listbox"]';
 /** When one of its entries goes, the next one is where the person goes on. */
 const LIST = 'ul, ol, tbody, [role="list"], [role="rowgroup"], [role="tree"], [role="group"]';
 
-/** So many elements that had the focus are remembered. */
+/** So many places that had the focus are remembered. */
 const MOST = 20;
 
 /** Begins to watch the document. */
 export function keepFocus(): void {
   let last: Place | null = null;
-  let earlier: HTMLElement[] = [];
+  let earlier: Place[] = [];
   document.addEventListener('focusin', ({ target }) => {
     if (!(target instanceof HTMLElement) || target.closest(MENU)) return;
     last = placeOf(target);
-    earlier = [...earlier.filter((one) => one !== target && one.isConnected), target].slice(-MOST);
+    earlier = [...earlier.filter(({ element }) => element !== target), last].slice(-MOST);
   });
   document.addEventListener('focusout', ({ relatedTarget, target }) => {
     // Somebody clicked beside everything. The browser may also send this when it removes the element.
@@ -71,17 +71,24 @@ function placeOf(element: HTMLElement): Place {
 }
 
 /**
- * Returns the neighbour of an entry that is gone; otherwise what had the focus before, in the same dialog while that is open;
- * otherwise the heading of the page.
+ * Returns the neighbour of an entry that is gone; otherwise what had the focus before, or its neighbour if that is such an
+ * entry, in the same dialog while that is open; otherwise the heading of the page.
  */
-function findNext(place: Place, earlier: readonly HTMLElement[]): HTMLElement | null {
-  if (canHold(place.element)) return place.element;
+function findNext(place: Place, earlier: readonly Place[]): HTMLElement | null {
   const isOpen = place.dialog?.isConnected ?? false;
-  const rest = place.trail.filter(({ parent }) => parent.isConnected && parent !== document.body);
-  if (rest[0]?.parent.matches(LIST)) return neighbour(rest) ?? document.querySelector('h1');
-  const before = earlier.findLast((one) => canHold(one) && (!isOpen || place.dialog?.contains(one)));
-  return before ?? (isOpen ? neighbour(rest) : null) ?? document.querySelector('h1');
+  const before = earlier.filter(({ dialog }) => !isOpen || dialog === place.dialog).reverse();
+  for (const one of [place, ...before]) {
+    if (canHold(one.element)) return one.element;
+    const rest = remaining(one);
+    const isEntry = rest[0]?.parent.matches(LIST) ?? false;
+    const found = isEntry ? neighbour(rest) : null;
+    if (found) return found;
+  }
+  return (isOpen ? neighbour(remaining(place)) : null) ?? document.querySelector('h1');
 }
+
+const remaining = ({ trail }: Place): Place['trail'] =>
+  trail.filter(({ parent }) => parent.isConnected && parent !== document.body);
 
 /** Returns what took the place of the element, or what stands nearest to it. */
 function neighbour(trail: Place['trail']): HTMLElement | null {
