@@ -27,7 +27,8 @@ type Step = {
 };
 export type Explained = {
   text: string;
-  steps: Step[] /** Pages of 8 KiB that the statement read, cached or not. */;
+  steps: Step[];
+  /** Pages of 8 KiB that the statement read, cached or not. */
   pages: number;
 };
 
