@@ -9,7 +9,7 @@ import { startMetrics } from './metrics/start.ts';
 import { reloadKeys } from './modules/sessions/key-reload.ts';
 import { isAssignableRole } from './modules/users/service.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
-import { createScheduler } from './platform/jobs/scheduler.ts';
+import { createScheduler, type Scheduler } from './platform/jobs/scheduler.ts';
 import { errorCode } from './platform/unknown-values.ts';
 import { explainWait } from './start/failure.ts';
 import {
@@ -25,6 +25,8 @@ import { traceJob } from './traced.ts';
 
 export type Service = {
   deps: Deps;
+  /** Runs the periodic jobs until the instance stops. */
+  scheduler: Scheduler;
   /** The URL it listens on: `http://127.0.0.1:8000`. Throws while it listens on none. */
   readonly url: string;
   /** Resolves when the database is prepared; rejects if a retry cannot help. */
@@ -153,6 +155,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   };
   return {
     deps,
+    scheduler,
     get url() {
       const { address, port, family } = addressOf(app.server);
       return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;

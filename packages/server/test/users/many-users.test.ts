@@ -11,6 +11,8 @@ import { inSnapshot } from '../../src/platform/db/transaction.ts';
 const USERS = 24_000;
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
+// The tests renew what the jobs would renew at any moment.
+await service.service.scheduler.stop();
 
 /** Names are short, because every two and three characters of them are indexed. */
 const insertUsers = (prefix: string, count: number): Promise<unknown> =>

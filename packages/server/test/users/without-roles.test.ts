@@ -10,6 +10,8 @@ import { renewWithoutRoles } from '../../src/modules/users/without-roles.ts';
 const USERS = 9_000;
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
+// The tests renew what the jobs would renew at any moment.
+await service.service.scheduler.stop();
 const { db } = service.service.deps;
 
 const insertUsers = (prefix: string, count: number): Promise<unknown> =>
