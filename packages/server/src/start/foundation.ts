@@ -69,8 +69,17 @@ export async function completeFoundation(begun: BegunFoundation): Promise<Founda
 
 /** As `openFoundation`, but does not wait for the embedded PostgreSQL. */
 export async function beginFoundation(options: FoundationOptions): Promise<BegunFoundation> {
-  const { settings, log } = options;
   const ground = await (options.groundwork ?? layGroundwork(options));
+  try {
+    return await buildOn(ground, options);
+  } catch (error) {
+    await stopServer(ground.server);
+    throw error;
+  }
+}
+
+async function buildOn(ground: Groundwork, options: FoundationOptions): Promise<BegunFoundation> {
+  const { settings, log } = options;
   const { mailTemplates, logo, secretKey, transport, server } = ground;
   const connection = connectionOf(server);
   const { workers = 1 } = options;
@@ -115,10 +124,15 @@ export async function beginFoundation(options: FoundationOptions): Promise<Begun
       transport.close();
       const ended = Promise.all([pool.end(), reservedPool.end(), replicaPool?.end()]);
       await Promise.race([ended, wait(POOL_GRACE_MS, undefined, { ref: false })]);
-      await server.then((started) => started.stop()).catch(() => undefined);
+      await stopServer(server);
       await tracing?.stop();
     },
   };
+}
+
+/** Stops a server that may still be starting. */
+async function stopServer(server: Promise<DatabaseServer>): Promise<void> {
+  await server.then((started) => started.stop()).catch(() => undefined);
 }
 
 /** Returns the connection to a server that may still be starting. */
