@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
-import { heading, openAs, startConsole } from '../harness.ts';
+import { openAs, startConsole } from '../harness.ts';
 
 const site = await startConsole({ after });
 const { service } = site;
@@ -72,7 +72,7 @@ test('a tab that the person may not see leaves the heading, the focus and the ti
   const { page } = await openAs(t, site, `/users?user=${person.id}`, { as: person });
   await page.getByRole('tab', { name: 'Activity' }).click();
   await page.getByText('audit_log.read').waitFor();
-  assert.equal(await heading(page).count(), 1);
+  assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1);
   assert.match(await page.title(), /^Users/);
   await page.locator('[role="tab"]:focus').waitFor();
 });

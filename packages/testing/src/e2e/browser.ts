@@ -1,7 +1,7 @@
 // Drives a real browser against one service, which it reaches under the service's public URL.
 // Everything that the console or the network reports is kept, so that a test can check it.
 import { existsSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Hooks, TestService } from '../harness.ts';
@@ -70,11 +70,18 @@ async function launch(host?: string): Promise<Browser> {
 /** Starts a browser that reaches its service through a port of this process, because its rules for hosts cannot change. */
 async function startKept(): Promise<KeptBrowser> {
   let shown = { host: '127.0.0.1', port: 0 };
+  const open = new Set<Socket>();
   const entrance: Server = createServer((incoming) => {
     const outgoing = connect(shown);
+    open.add(incoming);
     // Either side may end the connection, in any way.
-    pipeline(incoming, outgoing, incoming, () => {});
+    pipeline(incoming, outgoing, incoming, () => open.delete(incoming));
   });
+  // The browser would use a connection again, and so ask the service before.
+  const lead = (to: typeof shown): void => {
+    shown = to;
+    for (const socket of open) socket.destroy();
+  };
   await new Promise<void>((resolve) => entrance.listen(0, '127.0.0.1', resolve));
   const address = entrance.address();
   if (address === null || typeof address === 'string') throw new Error('the entrance has no port');
@@ -85,10 +92,8 @@ async function startKept(): Promise<KeptBrowser> {
     show: (t, { url }) => {
       const before = shown;
       const { hostname, port } = new URL(url);
-      shown = { host: hostname, port: Number(port) };
-      t.after(async () => {
-        shown = before;
-      });
+      lead({ host: hostname, port: Number(port) });
+      t.after(async () => lead(before));
     },
   };
 }
