@@ -12,12 +12,20 @@ import { cpuMicroseconds } from './processes.ts';
 import { closedLoop } from './raw-load.ts';
 import type { Goal, Row } from './rows.ts';
 import { startService } from './service.ts';
-import { pinApart, type Run } from './suite.ts';
+import { isPinned, pinApart, pinToServed, type Run } from './suite.ts';
 import { median, percentile } from './table.ts';
 
 const part = 'hot path';
 const me = '/api/v1/users/me';
-const LOADS = [64, 1];
+const OURS = 'GET /users/me';
+const THEIRS = 'better-auth get-session';
+type Load = { connections: number; condition: string };
+/** PostgreSQL is on the cores of the load. */
+const APART: readonly Load[] = [
+  { connections: 64, condition: '64 connections' },
+  { connections: 1, condition: '1 connection' },
+];
+const TOGETHER: Load = { connections: 64, condition: '64 connections, PostgreSQL on the same core' };
 /** Requests per second of the open loop: a fifth of what one core serves, so that nothing waits for lack of it. */
 const OPEN_RATE = 1_000;
 const OPEN_REQUESTS = 1_000;
@@ -50,7 +58,7 @@ const ratioOf = (values: readonly number[], denominators: readonly number[]): nu
 
 async function measureClosed(
   targets: readonly Target[],
-  connections: number,
+  { connections }: Load,
   { rounds, seconds }: Run,
 ): Promise<Measured[]> {
   const measured = targets.map((target): Measured => ({ ...target, rates: [], cpu: [] }));
@@ -72,18 +80,37 @@ async function measureClosed(
   return measured;
 }
 
-function closedRows(measured: readonly Measured[], connections: number): Row[] {
+/** Returns a row for each target, with its ratio to the first, and one for `OURS` against `THEIRS` if both were measured. */
+function closedRows(measured: readonly Measured[], load: Load): Row[] {
+  const { connections, condition } = load;
   const [bare] = measured;
-  return measured.map(({ name, rates, cpu, goals }) => ({
-    part,
-    name: `${name}, throughput`,
-    condition: connections === 1 ? '1 connection' : `${connections} connections`,
-    unit: '/s',
-    values: rates,
-    of: { what: 'bare Fastify', ratio: ratioOf(rates, bare?.rates ?? []) },
-    cpu: median(cpu),
-    goals: goals[connections] ?? [],
-  }));
+  const rows = measured.map(
+    ({ name, rates, cpu, goals }): Row => ({
+      part,
+      name: `${name}, throughput`,
+      condition,
+      unit: '/s',
+      values: rates,
+      of: { what: 'bare Fastify', ratio: ratioOf(rates, bare?.rates ?? []) },
+      cpu: median(cpu),
+      goals: load === TOGETHER ? [] : (goals[connections] ?? []),
+    }),
+  );
+  const ours = measured.find(({ name }) => name === OURS);
+  const theirs = measured.find(({ name }) => name === THEIRS);
+  if (!ours || !theirs) return rows;
+  return [
+    ...rows,
+    {
+      part,
+      name: `${OURS} against better-auth`,
+      condition,
+      unit: '/s',
+      values: ours.rates,
+      of: { what: 'get-session', ratio: ratioOf(ours.rates, theirs.rates) },
+      goals: connections === 64 ? [{ figure: 'ratio', least: 25 }] : [],
+    },
+  ];
 }
 
 async function openRows(targets: readonly Target[], { rounds }: Run): Promise<Row[]> {
@@ -145,7 +172,7 @@ export async function measureHotPath(run: Run): Promise<Row[]> {
       target('bare Fastify', bare, '/'),
       target('GET /health/live', service, '/health/live'),
       {
-        ...target('GET /users/me', service, me),
+        ...target(OURS, service, me),
         goals: {
           64: [
             { figure: 'ratio', least: 0.6 },
@@ -160,27 +187,14 @@ export async function measureHotPath(run: Run): Promise<Row[]> {
         target(`GET /users/me, ${run.extra?.name}`, server, me),
       ]),
     ];
+    const theirs = other ? [{ ...target(THEIRS, other, other.path), callers: other.callers }] : [];
+    const all = [...targets, ...theirs];
     const rows: Row[] = [];
-    for (const connections of LOADS) {
-      const there = other
-        ? [{ ...target('better-auth get-session', other, other.path), callers: other.callers }]
-        : [];
-      const measured = await measureClosed([...targets, ...there], connections, run);
-      rows.push(...closedRows(measured, connections));
-      const [, , ours] = measured;
-      const theirs = measured.find(({ server }) => server === other);
-      if (ours && theirs)
-        rows.push({
-          part,
-          name: 'GET /users/me against better-auth',
-          condition: connections === 1 ? '1 connection' : `${connections} connections`,
-          unit: '/s',
-          values: ours.rates,
-          of: { what: 'get-session', ratio: ratioOf(ours.rates, theirs.rates) },
-          goals: connections === 64 ? [{ figure: 'ratio', least: 25 }] : [],
-        });
-    }
-    return [...rows, ...(await openRows(targets, run))];
+    for (const load of APART) rows.push(...closedRows(await measureClosed(all, load, run), load));
+    const open = await openRows(targets, run);
+    if (!isPinned) return [...rows, ...open];
+    pinToServed(await place.databasePids());
+    return [...rows, ...closedRows(await measureClosed(all, TOGETHER, run), TOGETHER), ...open];
   } finally {
     bare.stop();
     for (const stop of stops) await stop();

@@ -49,6 +49,11 @@ export function pinApart(served: readonly number[], rest: readonly number[]): vo
   pin(otherCores, [process.pid, ...rest]);
 }
 
+/** Moves processes to the core of the measured servers. */
+export function pinToServed(pids: readonly number[]): void {
+  if (isPinned) pin(servedCore, pids);
+}
+
 /** Lets this process and what it starts use all cores. A server reads at its start how many there are. */
 export function unpin(): void {
   if (isPinned) pin(`${servedCore},${otherCores}`, [process.pid]);
