@@ -1,21 +1,21 @@
 // Finds a page of the list of users in the way that suits its filters.
 import type { PageQuery } from '@castellan/contract/common';
 import type { UserSortOrder } from '@castellan/contract/users';
+import { sql } from 'kysely';
 import { inSnapshot } from '../../platform/db/transaction.ts';
+import { offsetOf } from '../../platform/pages.ts';
 import type { Db } from '../../schema/database.ts';
-import type { UserFilter } from './filters.ts';
-import {
-  areManyLocked,
-  findMatchingPage,
-  findPageOfKind,
-  kindOf,
-  placeOf,
-  readPageOf,
-  readSort,
-  type Sort,
-  type UserPage,
-} from './list-store.ts';
+import { conditionOf, type Knowledge, type UserFilter } from './filters.ts';
+import { isNotLocked, type Kind, kindOf } from './kinds.ts';
+import { areManyLocked, countKind, findStart } from './kinds-store.ts';
+import { countAndRead, isInMany, MAX_COUNTED, readPageOf, readUsers } from './list-store.ts';
+import type { VersionedUser } from './presentation.ts';
+import { isShort } from './search.ts';
+import { readSort, type Sort, type UserOrder } from './user-orders.ts';
+import { findWay } from './ways.ts';
 import { areWithoutRolesListed, countWithoutRoles, findWithoutRoles } from './without-roles-store.ts';
+
+export type UserPage = { total: number; isEstimate: boolean; users: VersionedUser[] };
 
 /**
  * Returns one page of users and how many match, from one snapshot. The number is exact for all users, for those of a kind and
@@ -44,4 +44,79 @@ async function findPageWithoutRoles(db: Db, sort: Sort, query: PageQuery): Promi
   const place = placeOf(total, sort.isDescending, query);
   const ids = place.size === 0 ? [] : await findWithoutRoles(db, sort.order, place);
   return { total, isEstimate: false, users: await readPageOf(db, ids, sort) };
+}
+
+/** Returns where a page is in the ascending order, and how many users it has. */
+function placeOf(total: number, isDescending: boolean, query: PageQuery): { position: number; size: number } {
+  const offset = offsetOf(query);
+  const size = Math.max(0, Math.min(query.size, total - offset));
+  return { position: isDescending ? total - offset - size : offset, size };
+}
+
+/** Begins at a mark near the page, always in ascending order. */
+async function findPageOfKind(
+  db: Db,
+  kind: Kind,
+  { order, isDescending }: Sort & { order: UserOrder },
+  query: PageQuery,
+): Promise<UserPage> {
+  const { isUnlocked, ...ofKind } = kind;
+  const total = await countKind(db, kind);
+  const { position, size } = placeOf(total, isDescending, query);
+  if (size === 0) return { total, isEstimate: false, users: [] };
+  const start = await findStart(db, kind, order, position);
+  const users = await readUsers(
+    db,
+    sql`${conditionOf(ofKind)} and ${isUnlocked ? isNotLocked : sql`true`}`,
+    { order, isDescending: false },
+    {
+      size,
+      offset: start ? start.skip : position,
+      start: start?.id ?? null,
+    },
+  );
+  return { total, isEstimate: false, users: isDescending ? users.reverse() : users };
+}
+
+async function findMatchingPage(
+  db: Db,
+  filter: UserFilter,
+  sort: Sort,
+  query: PageQuery,
+  areListed: boolean,
+): Promise<UserPage> {
+  const isFrequent =
+    filter.search !== undefined && isShort(filter.search) && (await isInMany(db, filter.search));
+  const { way, atLeast } = await findWay(db, filter);
+  const knowledge = { isFrequent, areListed, way };
+  if (atLeast > MAX_COUNTED) return readFirstOfMany(db, filter, knowledge, sort, query, MAX_COUNTED);
+  const { read, total, users } = await countAndRead(db, filter, knowledge, sort, query);
+  if (read <= MAX_COUNTED) return { total, isEstimate: false, users };
+  return readFirstOfMany(db, filter, knowledge, sort, query, Math.min(total, MAX_COUNTED));
+}
+
+/** Reads a page of those of whom `known` or more match, in their order. */
+async function readFirstOfMany(
+  db: Db,
+  filter: UserFilter,
+  knowledge: Knowledge,
+  sort: Sort,
+  query: PageQuery,
+  known: number,
+): Promise<UserPage> {
+  const offset = offsetOf(query);
+  const end = offset + query.size;
+  // A search shows no more than the first ones.
+  const most = filter.search === undefined ? Number.POSITIVE_INFINITY : MAX_COUNTED;
+  if (offset >= most) return { total: known, isEstimate: true, users: [] };
+  // A lower bound must not end the list where it goes on: one user more shows whether it does.
+  const size = known <= end && end < most ? query.size + 1 : query.size;
+  const found = await readUsers(db, conditionOf(filter, knowledge), sort, { size, offset, start: null });
+  const reached = found.length === 0 ? 0 : offset + found.length;
+  const isEnd = found.length < size && (found.length > 0 || offset === 0);
+  return {
+    total: isEnd ? reached : Math.max(known, reached),
+    isEstimate: !isEnd,
+    users: found.slice(0, query.size),
+  };
 }

@@ -1,11 +1,22 @@
 // The orders of the list of users. Each is total, because it ends with the id, and has an index.
 // It must not contain a whole statement.
+import type { UserSortOrder } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
 
 export const userOrders = ['created_at', 'email', 'last_name'] as const;
 export type UserOrder = (typeof userOrders)[number];
 /** By id, a list is read to its end while users come and go: none is left out or named twice. It has no marks. */
 export type UserSortKey = UserOrder | 'id';
+
+export type Sort = { order: UserSortKey; isDescending: boolean };
+
+/** Returns an order of the API: its name, with `-` before it if it is descending. */
+export function readSort(sort: UserSortOrder): Sort {
+  const name = sort.replace(/^-/, '');
+  const order = name === 'id' ? name : userOrders.find((one) => one === name);
+  if (!order) throw new Error(`unknown order: ${sort}`);
+  return { order, isDescending: sort.startsWith('-') };
+}
 
 /** The column of each order, in `users u`. */
 export const userKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
