@@ -1,10 +1,11 @@
 // Runs everything that must pass before a change is merged, in the order of what fails soonest. CI runs the same list.
+// Checks that only read files run side by side, the rest one after the other.
 // Prints the sum over all test runs at the end: `N passed, N failed`.
 // Up to MOST_REPEATED failed tests of a suite get a second attempt, alone with their files. The end of the output names them,
 // so that a test that depends on luck is seen and mended, and does not hide whether the change itself is sound.
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Outcome } from '@castellan/testing/scenario';
@@ -14,6 +15,7 @@ import { findBrowser } from './find-browser.ts';
 import { outcomesIn } from './hardening.ts';
 
 type Command = [program: string, ...args: string[]];
+type Step = [name: string, command: Command];
 /** `left` counts cancelled, skipped and todo tests. */
 type Totals = { passed: number; failed: number; left: number };
 type Run = { code: number; totals: Totals; failures: FailedTest[] };
@@ -26,13 +28,15 @@ const OLDEST_SERVER = '15';
 /** The bounded share of the hardening suite, which `npm test` leaves out. */
 const HARDENING = 'packages/hardening/';
 const MOST_REPEATED = 3;
+/** Bytes of a check's output. */
+const MOST_OUTPUT = 64 * 1024 ** 2;
 /** A change of the catalogue then costs a tenth of what the check of the locks allows; filling the tables takes seconds. */
 const USERS = 50_000;
 
 /** The folder for the counts of the scenarios on both servers. */
 const hardeningReport = mkdtempSync(join(tmpdir(), 'castellan-hardening-'));
 
-const steps: [name: string, command: Command][] = [
+const checks: Step[] = [
   ['format, lint, import rules', ['node_modules/.bin/biome', 'check', '.']],
   ['types', ['node_modules/.bin/tsc', '--noEmit']],
   ['types of the SDK', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/sdk']],
@@ -50,6 +54,8 @@ const steps: [name: string, command: Command][] = [
   ['generated: SDK types', [node, 'scripts/gen-sdk.ts', '--check']],
   ['generated: errors, audit actions', [node, 'scripts/gen-catalogues.ts', '--check']],
   ['generated: licences', [node, 'scripts/gen-licences.ts', '--check']],
+];
+const steps: Step[] = [
   ['suite on the embedded PostgreSQL', [node, 'scripts/test.ts']],
   ['hardening on the embedded PostgreSQL', [node, 'scripts/test.ts', `--only=${HARDENING}`]],
   [`suite on PostgreSQL ${OLDEST_SERVER}`, [node, 'scripts/test.ts', '--server', '--twin', '--database']],
@@ -65,13 +71,47 @@ const steps: [name: string, command: Command][] = [
   ['pack, install, start, stop, start again', [node, 'scripts/smoke-pack.ts']],
 ];
 
+/** The totals are read from uncolored text. */
+const uncolored = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: '1' };
+
+/** Runs as many checks at once as there are cores. Returns the names of those that failed. */
+async function runChecks(): Promise<string[]> {
+  const left = [...checks];
+  const failed: string[] = [];
+  const work = async (): Promise<void> => {
+    for (let next = left.shift(); next; next = left.shift())
+      if (!(await runCheck(next))) failed.push(next[0]);
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  return failed;
+}
+
+/** Runs a check, and shows its output when it has ended. Returns whether it passed. */
+function runCheck([name, [program, ...args]]: Step): Promise<boolean> {
+  const started = performance.now();
+  return new Promise((resolve) => {
+    const env = { ...uncolored, TEST_DATABASE_URL: undefined };
+    const options = { cwd: root, env, maxBuffer: MOST_OUTPUT };
+    execFile(program, args, options, (error, stdout, stderr) => {
+      process.stdout.write(`\n== ${name}\n${stdout}${stderr}${error?.message ?? ''}\n`);
+      lines.push(lineOf(name, error === null, started));
+      resolve(error === null);
+    });
+  });
+}
+
+/** Returns the line of a step that began at `started`, for the end of the output. */
+function lineOf(name: string, isOk: boolean, started: number): string {
+  const seconds = ((performance.now() - started) / 1_000).toFixed(0);
+  return `${isOk ? 'ok    ' : 'FAILED'} ${name}, ${seconds} s`;
+}
+
 function run([program, ...args]: Command, environment: Record<string, string | undefined>): Promise<Run> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       cwd: root,
       stdio: ['ignore', 'pipe', 'inherit'],
-      // The totals are read from uncolored text.
-      env: { ...process.env, FORCE_COLOR: undefined, NO_COLOR: '1', ...environment },
+      env: { ...uncolored, ...environment },
     });
     let out = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -159,7 +199,9 @@ const lines: string[] = [];
 const repeated: string[] = [];
 const failures: string[] = [];
 const broken = await missingParts();
-for (const [name, command] of broken.length === 0 ? steps : []) {
+const isReady = broken.length === 0;
+if (isReady) broken.push(...(await runChecks()));
+for (const [name, command] of isReady ? steps : []) {
   process.stdout.write(`\n== ${name}\n`);
   const started = performance.now();
   // Steps without --server use the embedded PostgreSQL, whatever the caller's environment says.
@@ -171,9 +213,8 @@ for (const [name, command] of broken.length === 0 ? steps : []) {
   const { passed, failed, left } = first.totals;
   const counts = isExcused ? { passed: passed + failed, failed: 0 } : { passed, failed: failed + left };
   const isOk = isExcused || (first.code === 0 && counts.failed === 0);
-  const seconds = ((performance.now() - started) / 1_000).toFixed(0);
   const result = passed + counts.failed > 0 ? `: ${counts.passed} passed, ${counts.failed} failed` : '';
-  lines.push(`${isOk ? 'ok    ' : 'FAILED'} ${name}, ${seconds} s${result}`);
+  lines.push(`${lineOf(name, isOk, started)}${result}`);
   sum.passed += counts.passed;
   sum.failed += counts.failed;
   if (!isOk) broken.push(name);
