@@ -13,6 +13,7 @@ const CPU_SLOWDOWN = 4;
 /** The inputs take 0.8 to 0.9 of the reference work, beside other load. Three times as long would be felt. */
 const LIMIT = 3;
 const INPUTS = 7;
+const ATTEMPTS = 3;
 
 await site.service.sql(`insert into users (id, email, first_name, last_name, password_hash, is_active, verified)
   select gen_random_uuid(), 'person' || n || '@example.com', 'Person', 'No' || n, null, true, true
@@ -33,56 +34,61 @@ async function slowDown(page: Page): Promise<void> {
   await devtools.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN });
 }
 
-/** Clicks each of the elements and returns the median time until the browser has painted the result. */
-const clickEach = (page: Page, selector: string, from: number): Promise<number> =>
-  page.evaluate<number>(`(async () => {
-    const times = [];
-    for (let n = 0; n < ${INPUTS}; n++) {
-      const element = document.querySelectorAll(${JSON.stringify(selector)})[${from} + n];
-      const started = performance.now();
-      element.click();
-      await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
-      times.push(performance.now() - started);
-    }
-    return times.sort((a, b) => a - b)[${INPUTS >> 1}];
-  })()`);
+type Times = { input: number; reference: number };
 
-/** Lays out and paints a table of 2,000 plain cells. */
-const referenceWork = (page: Page): Promise<number> =>
-  page.evaluate<number>(`(async () => {
-    const times = [];
-    for (let n = 0; n < ${INPUTS}; n++) {
+/**
+ * Clicks `INPUTS` elements from the one at `from` on, and before each lays out a table of 2,000 plain cells as reference work.
+ * Returns the median milliseconds of both until the browser has painted the result.
+ */
+const clickEach = (page: Page, selector: string, from: number): Promise<Times> =>
+  page.evaluate<Times>(`(async () => {
+    const timed = async (work) => {
       const started = performance.now();
+      work();
+      await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+      return performance.now() - started;
+    };
+    const median = (times) => times.sort((a, b) => a - b)[${INPUTS >> 1}];
+    const inputs = [];
+    const references = [];
+    for (let n = 0; n < ${INPUTS}; n++) {
       const table = document.createElement('table');
-      table.innerHTML = ('<tr>' + '<td>1</td>'.repeat(40) + '</tr>').repeat(50);
-      document.body.append(table);
-      await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+      references.push(await timed(() => {
+        table.innerHTML = ('<tr>' + '<td>1</td>'.repeat(40) + '</tr>').repeat(50);
+        document.body.append(table);
+      }));
       table.remove();
-      times.push(performance.now() - started);
+      const element = document.querySelectorAll(${JSON.stringify(selector)})[${from} + n];
+      inputs.push(await timed(() => element.click()));
     }
-    return times.sort((a, b) => a - b)[${INPUTS >> 1}];
+    return { input: median(inputs), reference: median(references) };
   })()`);
 
+/** Clicks elements from the one at `from` on. Other load only adds time, so one of `ATTEMPTS` must be fast. */
 async function assertFast(
   t: TestContext,
   page: Page,
-  what: string,
-  run: () => Promise<number>,
+  { what, selector, from }: { what: string; selector: string; from: number },
 ): Promise<void> {
-  const reference = await referenceWork(page);
-  const time = await run();
-  const ratio = time / reference;
-  const result = `${what}: ${time.toFixed(0)} ms, ${ratio.toFixed(1)} times the reference work of ${reference.toFixed(0)} ms`;
-  t.diagnostic(result);
-  assert.ok(ratio <= LIMIT, result);
+  const results: string[] = [];
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const { input, reference } = await clickEach(page, selector, from + attempt * INPUTS);
+    const ratio = input / reference;
+    results.push(
+      `${what}: ${input.toFixed(0)} ms, ${ratio.toFixed(1)} times the reference work of ${reference.toFixed(0)} ms`,
+    );
+    t.diagnostic(results.at(-1) ?? '');
+    if (ratio <= LIMIT) return;
+  }
+  assert.fail(results.join('; '));
 }
 
 test('the list of users stays quick', async (t) => {
   const { page } = await openAs(t, site, '/users?size=100', { context: {} });
   await page.getByRole('row').nth(50).waitFor();
   await slowDown(page);
-  await assertFast(t, page, 'selecting a row', () => clickEach(page, '[data-select]', 1));
-  await assertFast(t, page, 'opening the pane', () => clickEach(page, '[data-open]', 1));
+  await assertFast(t, page, { what: 'selecting a row', selector: '[data-select]', from: 1 });
+  await assertFast(t, page, { what: 'opening the pane', selector: '[data-open]', from: 1 });
 });
 
 test('the matrix stays quick', async (t) => {
@@ -90,9 +96,8 @@ test('the matrix stays quick', async (t) => {
   await heading(page).waitFor();
   await page.getByRole('checkbox').nth(200).waitFor();
   await slowDown(page);
-  await assertFast(t, page, 'changing a cell', () =>
-    clickEach(page, '[role="checkbox"]:not([aria-disabled="true"])', 20),
-  );
+  const selector = '[role="checkbox"]:not([aria-disabled="true"])';
+  await assertFast(t, page, { what: 'changing a cell', selector, from: 20 });
 });
 
 test('the rows of the list of users wait for one refresh and one request, and shift nothing', async (t) => {
