@@ -29,7 +29,11 @@ export function keepFocus(): void {
   document.addEventListener('focusin', ({ target }) => {
     if (!(target instanceof HTMLElement) || target.closest(MENU)) return;
     last = placeOf(target);
-    earlier = [...earlier.filter(({ element }) => element !== target), last].slice(-MOST);
+    // A page that is gone must not stay in memory.
+    const kept = earlier.filter(
+      (one) => one.element !== target && (one.element.isConnected || wasInList(one)),
+    );
+    earlier = [...kept, last].slice(-MOST);
   });
   document.addEventListener('focusout', ({ relatedTarget, target }) => {
     // Somebody clicked beside everything. The browser may also send this when it removes the element.
@@ -79,9 +83,7 @@ function findNext(place: Place, earlier: readonly Place[]): HTMLElement | null {
   const before = earlier.filter(({ dialog }) => !isOpen || dialog === place.dialog).reverse();
   for (const one of [place, ...before]) {
     if (canHold(one.element)) return one.element;
-    const rest = remaining(one);
-    const isEntry = rest[0]?.parent.matches(LIST) ?? false;
-    const found = isEntry ? neighbour(rest) : null;
+    const found = wasInList(one) ? neighbour(remaining(one)) : null;
     if (found) return found;
   }
   return (isOpen ? neighbour(remaining(place)) : null) ?? document.querySelector('h1');
@@ -89,6 +91,9 @@ function findNext(place: Place, earlier: readonly Place[]): HTMLElement | null {
 
 const remaining = ({ trail }: Place): Place['trail'] =>
   trail.filter(({ parent }) => parent.isConnected && parent !== document.body);
+
+/** Whether the element was in an entry that is gone, of a list that is still there. */
+const wasInList = (place: Place): boolean => remaining(place)[0]?.parent.matches(LIST) ?? false;
 
 /** Returns what took the place of the element, or what stands nearest to it. */
 function neighbour(trail: Place['trail']): HTMLElement | null {
