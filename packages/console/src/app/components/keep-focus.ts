@@ -75,15 +75,18 @@ function placeOf(element: HTMLElement): Place {
 }
 
 /**
- * Returns the neighbour of an entry that is gone; otherwise what had the focus before, or its neighbour if that is such an
- * entry, in the same dialog while that is open; otherwise the heading of the page.
+ * Returns the neighbour of an entry that is gone; otherwise what had the focus before, in the same dialog while that is open;
+ * otherwise the heading of the page. If the dialog is gone and what had the focus before it is such an entry, another one of
+ * that list.
  */
 function findNext(place: Place, earlier: readonly Place[]): HTMLElement | null {
   const isOpen = place.dialog?.isConnected ?? false;
   const before = earlier.filter(({ dialog }) => !isOpen || dialog === place.dialog).reverse();
   for (const one of [place, ...before]) {
     if (canHold(one.element)) return one.element;
-    const found = wasInList(one) ? neighbour(remaining(one)) : null;
+    if (!wasInList(one)) continue;
+    if (one === place) return neighbour(remaining(one)) ?? document.querySelector('h1');
+    const found = place.dialog && !isOpen ? neighbour(remaining(one).slice(0, 1)) : null;
     if (found) return found;
   }
   return (isOpen ? neighbour(remaining(place)) : null) ?? document.querySelector('h1');
