@@ -80,5 +80,4 @@ async function signIn({
 export const assertFocusIn = (page: Page, selector: string): Promise<void> =>
   page.locator(`${selector}:focus, ${selector} :focus`).waitFor({ state: 'attached' });
 
-/** The heading of the page. What the page shows of others, such as the API reference, comes after it. */
-export const heading = (page: Page) => page.getByRole('heading', { level: 1 }).first();
+export const heading = (page: Page) => page.getByRole('heading', { level: 1 });
