@@ -1,5 +1,5 @@
 // Runs everything that must pass before a change is merged, in the order of what fails soonest. CI runs the same list.
-// Checks that only read files run side by side, the rest one after the other.
+// Checks that write nothing into the repository run side by side; only one of them uses a server. The rest run one after the other.
 // Prints the sum over all test runs at the end: `N passed, N failed`.
 // Up to MOST_REPEATED failed tests of a suite get a second attempt, alone with their files. The end of the output names them,
 // so that a test that depends on luck is seen and mended, and does not hide whether the change itself is sound.
@@ -92,11 +92,14 @@ function runCheck([name, [program, ...args]]: Step): Promise<boolean> {
   return new Promise((resolve) => {
     const env = { ...uncolored, TEST_DATABASE_URL: undefined };
     const options = { cwd: root, env, maxBuffer: MOST_OUTPUT };
-    execFile(program, args, options, (error, stdout, stderr) => {
-      process.stdout.write(`\n== ${name}\n${stdout}${stderr}${error?.message ?? ''}\n`);
+    const child = execFile(program, args, options, (error, stdout, stderr) => {
+      // With an exit status, the message only repeats stderr.
+      const reason = typeof error?.code === 'number' ? '' : (error?.message ?? '');
+      process.stdout.write(`\n== ${name}\n${stdout}${stderr}${reason}\n`);
       lines.push(lineOf(name, error === null, started));
       resolve(error === null);
     });
+    child.stdin?.end();
   });
 }
 
