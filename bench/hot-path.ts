@@ -192,8 +192,9 @@ export async function measureHotPath(run: Run): Promise<Row[]> {
     const rows: Row[] = [];
     for (const load of APART) rows.push(...closedRows(await measureClosed(all, load, run), load));
     const open = await openRows(targets, run);
-    if (!isPinned) return [...rows, ...open];
-    pinToServed(await place.databasePids());
+    const database = await place.databasePids();
+    if (!isPinned || database.length === 0) return [...rows, ...open];
+    pinToServed(database);
     return [...rows, ...closedRows(await measureClosed(all, TOGETHER, run), TOGETHER), ...open];
   } finally {
     bare.stop();
