@@ -102,7 +102,10 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   every('clean-up', settings.cleanupIntervalMinutes, () => cleanUp(deps));
   every('session-rows', sessionRowsMinutes(settings), () => removeSessionRows(deps));
   every('user-marks', sessionRowsMinutes(settings), () => renewPositions(deps));
-  const app = await buildApp(deps);
+  const app = await buildApp(deps).catch(async (error: unknown) => {
+    await foundation.close();
+    throw error;
+  });
   const stopping = new AbortController();
   let keyReload: ReturnType<typeof reloadKeys> | undefined;
   let endMetrics: (() => Promise<void>) | null = null;

@@ -6,7 +6,7 @@ import { holdersOfRole } from '../../schema/role-holders.ts';
 import { countOf, isOfKind, type Kind, keptCount, lockedEmails, lockedOf, MOST_LOCKED } from './kinds.ts';
 import { changeKeys, lockedKeys, markKeys, type UserOrder } from './user-orders.ts';
 
-/** Returns whether more users are locked than `lockedOf` reads. */
+/** Returns whether more than `MOST_LOCKED` emails are locked. */
 export async function areManyLocked(db: Db): Promise<boolean> {
   const result = await sql<{ count: string }>`select count(*) as count from ${lockedEmails} a`.execute(db);
   return Number(onlyRow(result).count) > MOST_LOCKED;
