@@ -105,7 +105,7 @@ export const UserListEnvelope = DataEnvelope(
       items: Type.Array(ListedUser),
       total: Type.Integer({
         description:
-          'How many users match. Exact without filters, with `is_active` and `verified`, with `roles=none` alone, and with a `status` alone while at most 1,000 emails are locked; otherwise exact up to 10,000: see `total_is_estimate`. With `role_id` of more than 10,000 users and another filter, up to 10,000 users are looked at.',
+          'How many users match. Exact without filters, with `is_active` and `verified`, with `roles=none` alone, and with a `status` alone; otherwise exact up to 10,000: see `total_is_estimate`. With `role_id` of more than 10,000 users and another filter, up to 10,000 users are looked at.',
       }),
       total_is_estimate: Type.Optional(
         Type.Boolean({

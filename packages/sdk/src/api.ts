@@ -1207,7 +1207,7 @@ export type UserActivity = {
 
 export type UserPage = {
   items: ListedUser[];
-  /** How many users match. Exact without filters, with `is_active` and `verified`, with `roles=none` alone, and with a `status` alone while at most 1,000 emails are locked; otherwise exact up to 10,000: see `total_is_estimate`. With `role_id` of more than 10,000 users and another filter, up to 10,000 users are looked at. */
+  /** How many users match. Exact without filters, with `is_active` and `verified`, with `roles=none` alone, and with a `status` alone; otherwise exact up to 10,000: see `total_is_estimate`. With `role_id` of more than 10,000 users and another filter, up to 10,000 users are looked at. */
   total: number;
   /** True if more users may match. `total` and `pages` then say how many there are at least. A search shows only the first 10,000; narrow it to see the others. */
   total_is_estimate?: boolean;

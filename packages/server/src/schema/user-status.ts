@@ -2,12 +2,10 @@
 // It must not contain a whole statement.
 import type { UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
+import { lockedUsers } from './locked-users.ts';
 
 // A lock belongs to an email. Few emails are locked, and an index finds them.
 const isLocked = sql`exists (select from login_attempts a where a.email = u.email and a.locked_until > now())`;
-
-/** Whether a row of `users u` has the status `locked`. */
-export const isLockedUser = sql`u.is_active and ${isLocked}`;
 
 /** The status of a row of `users u`: the first that applies. */
 export const userStatus = sql`
@@ -16,11 +14,11 @@ export const userStatus = sql`
 
 /**
  * Whether a row of `users u` has the status: `userStatus` taken apart into conditions, so that the planner can begin
- * with the locked emails, or join them once for all users.
+ * with the locked users, or join the locked emails once for all users.
  */
 export const hasStatus: Readonly<Record<UserStatus, RawBuilder<unknown>>> = {
   inactive: sql`not u.is_active`,
-  locked: isLockedUser,
+  locked: sql`u.id in (select l.id from ${lockedUsers})`,
   unverified: sql`u.is_active and not ${isLocked} and not u.verified`,
   active: sql`u.is_active and not ${isLocked} and u.verified`,
 };

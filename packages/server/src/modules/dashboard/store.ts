@@ -5,8 +5,9 @@ import { onlyRow } from '../../platform/db/sql.ts';
 import { isInNoRole, isRemovedAfter, isWithoutPermissions } from '../../schema/attention.ts';
 import type { Db } from '../../schema/database.ts';
 import { liveSessionCount } from '../../schema/live-sessions.ts';
+import { lockedUsers } from '../../schema/locked-users.ts';
 import { roleHolderCount, unheldRoleCount } from '../../schema/role-holders.ts';
-import { isLockedUser, userStatus } from '../../schema/user-status.ts';
+import { userStatus } from '../../schema/user-status.ts';
 
 export async function countAllUsers(db: Db): Promise<number> {
   const { rows } = await sql<{ total: number }>`select sum(total)::integer as total from user_counts`.execute(
@@ -57,7 +58,7 @@ export async function countAttention(
   removedAfterHours: number,
 ): Promise<Record<AttentionCode, number>> {
   const result = await sql<Record<Exclude<AttentionCode, UnusedCount>, number> & { stamp: string }>`
-    select (select count(*)::integer from users u where ${isLockedUser}) as locked_users,
+    select (select count(*)::integer from ${lockedUsers}) as locked_users,
       (select count(*)::integer from users u where ${isRemovedAfter(removedAfterHours)}) as unverified_users_near_removal,
       ((select sum(total) from user_counts) - ${roleHolderCount})::integer as users_without_roles,
       ${unheldRoleCount}::integer as roles_without_holders,

@@ -1,9 +1,10 @@
 // The kinds of users whose numbers are kept (migration 0022), as conditions and sums. It must not contain a whole statement.
 import type { UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
+import { lockedUsers } from '../../schema/locked-users.ts';
 import type { UserFilter } from './filters.ts';
 
-/** The users whose numbers are kept. A missing condition is not applied. Locked users are counted apart: they are few. */
+/** The users whose numbers are kept. A missing condition is not applied. Locked users are counted apart. */
 export type Kind = { isActive?: boolean; verified?: boolean; isUnlocked?: boolean };
 
 const kindOfStatus: Readonly<Record<UserStatus, Kind | undefined>> = {
@@ -24,20 +25,12 @@ export function kindOf({ status, isActive, verified, ...others }: UserFilter): K
   };
 }
 
-/** Each page of a kind that leaves locked users out reads all of them, so they may not be more. */
-export const MOST_LOCKED = 1_000;
-/** Locked emails as a subquery: all, or one more than `MOST_LOCKED`. */
-export const lockedEmails = sql`(
-  select email from login_attempts where locked_until > now() limit ${sql.lit(MOST_LOCKED + 1)})`;
-
-/**
- * The locked users of the kind as a subquery `l`; empty for a kind that does not leave them out. `offset 0` makes the planner
- * use the index for each email.
- */
-export const lockedOf = ({ isUnlocked = false, isActive, verified }: Kind): RawBuilder<unknown> => sql`(
-  select u.* from ${lockedEmails} a cross join lateral (select * from users u where u.email = a.email offset 0) u
-  where ${isUnlocked}::boolean and u.is_active = ${isActive ?? null}::boolean
-    and u.verified = ${verified ?? null}::boolean) l`;
+/** The number of locked users whom the kind leaves out, of those who match the condition on locked users `l`. */
+export const countLeftOut = ({ isUnlocked, verified }: Kind, condition = sql`true`): RawBuilder<unknown> =>
+  isUnlocked
+    ? sql`(select count(*) from ${lockedUsers} where ${condition}
+        and (${verified ?? null}::boolean is null or l.verified = ${verified ?? null}))`
+    : sql`0`;
 
 /**
  * The condition on `users u` that they are not locked. For each user, so that the planner reads the users in the order of an
@@ -49,7 +42,7 @@ export const isNotLocked = sql`
 const includes = (condition: boolean | undefined, value: boolean): boolean =>
   condition === undefined || condition === value;
 
-/** The number of users of the kind, from the columns of `user_marks m`. */
+/** The number of users of the kind, locked or not, from the columns of `user_marks m`. */
 export function countOf({ isActive, verified }: Kind): RawBuilder<unknown> {
   const weight = (active: boolean, isVerified: boolean): number =>
     includes(isActive, active) && includes(verified, isVerified) ? 1 : 0;
@@ -62,6 +55,6 @@ export const isOfKind = ({ isActive, verified }: Kind): RawBuilder<unknown> => s
   (${isActive ?? null}::boolean is null or c.is_active = ${isActive ?? null})
   and (${verified ?? null}::boolean is null or c.verified = ${verified ?? null})`;
 
-/** The number of users of the kind, locked or not, from the mark `user_marks m` at the end. */
+/** The number of users of the kind, from the mark `user_marks m` at the end. */
 export const keptCount = (kind: Kind): RawBuilder<unknown> => sql`
-  (${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)}))`;
+  (${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)}) - ${countLeftOut(kind)})`;

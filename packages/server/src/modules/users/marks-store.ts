@@ -63,7 +63,7 @@ const MAX_BYTES = 1_048_576;
  */
 export async function shrinkChanges(
   db: Db,
-  table: 'user_changes' | 'without_roles_changes' = 'user_changes',
+  table: 'user_changes' | 'lock_changes' | 'without_roles_changes',
 ): Promise<void> {
   const { rows } = await sql<{ is_large: boolean | null }>`
     select pg_relation_size(${table}::regclass) > ${MAX_BYTES} as is_large`.execute(db);

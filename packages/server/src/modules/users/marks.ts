@@ -1,6 +1,8 @@
-// Renews the marks by which pages of users are found, and the list of users without roles. A periodic job; lists are right without it, and slower.
+// Renews the marks by which pages of users are found, and the lists of locked users and of users without roles.
+// A periodic job; lists are right without it, and slower.
 import { inSnapshot } from '../../platform/db/transaction.ts';
 import type { Db, Tx } from '../../schema/database.ts';
+import { addLockChanges, countLockChanges } from './locked-store.ts';
 import {
   addChanges,
   countChanges,
@@ -28,7 +30,7 @@ export async function renewUserMarks(db: Db, budgetMs = Number.POSITIVE_INFINITY
   const areListed = await renewWithoutRoles(db, budgetMs / 2);
   while (performance.now() < deadline)
     if (!(await inSnapshot(db, renewSome))) {
-      await shrinkChanges(db);
+      for (const table of ['user_changes', 'lock_changes'] as const) await shrinkChanges(db, table);
       return areListed;
     }
   return false;
@@ -43,6 +45,9 @@ async function isAnyGapWide(tx: Tx): Promise<boolean> {
 /** Returns whether something is left. */
 async function renewSome(tx: Tx): Promise<boolean> {
   if (!(await lockMarks(tx))) return false;
+  const locks = await countLockChanges(tx);
+  if (locks >= MIN_CHANGES) await addLockChanges(tx, limits.stretch);
+  if (locks > limits.stretch) return true;
   const changes = await countChanges(tx);
   if (changes > 0) {
     if (changes < MIN_CHANGES && !(await isAnyGapWide(tx))) return false;

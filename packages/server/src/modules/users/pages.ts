@@ -7,8 +7,9 @@ import { offsetOf } from '../../platform/pages.ts';
 import type { Db } from '../../schema/database.ts';
 import { conditionOf, type Knowledge, type UserFilter } from './filters.ts';
 import { isNotLocked, type Kind, kindOf } from './kinds.ts';
-import { areManyLocked, countKind, findStart } from './kinds-store.ts';
+import { countKind, findStart } from './kinds-store.ts';
 import { countAndRead, isInMany, MAX_COUNTED, readPageOf, readUsers } from './list-store.ts';
+import { countLocked, findLocked } from './locked-store.ts';
 import type { VersionedUser } from './presentation.ts';
 import { isShort } from './search.ts';
 import { readSort, type Sort, type UserOrder } from './user-orders.ts';
@@ -18,8 +19,8 @@ import { areWithoutRolesListed, countWithoutRoles, findWithoutRoles } from './wi
 export type UserPage = { total: number; isEstimate: boolean; users: VersionedUser[] };
 
 /**
- * Returns one page of users and how many match, from one snapshot. The number is exact for all users, for those of a kind and
- * for those without roles, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate.
+ * Returns one page of users and how many match, from one snapshot. The number is exact for all users, for those of a kind, for
+ * those without roles and for the locked ones, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate.
  */
 export function findUserPage(
   db: Db,
@@ -33,8 +34,9 @@ export function findUserPage(
     const areListed = filter.withoutRoles === true && (await areWithoutRolesListed(tx));
     if (areListed && Object.keys(filter).length === 1)
       return findPageWithoutRoles(tx, { order, isDescending }, query);
-    if (order !== 'id' && kind && !(kind.isUnlocked && (await areManyLocked(tx))))
-      return findPageOfKind(tx, kind, { order, isDescending }, query);
+    if (filter.status === 'locked' && Object.keys(filter).length === 1)
+      return findPageOfLocked(tx, { order, isDescending }, query);
+    if (order !== 'id' && kind) return findPageOfKind(tx, kind, { order, isDescending }, query);
     return findMatchingPage(tx, filter, { order, isDescending }, query, areListed);
   });
 }
@@ -44,6 +46,13 @@ async function findPageWithoutRoles(db: Db, sort: Sort, query: PageQuery): Promi
   const place = placeOf(total, sort.isDescending, query);
   const ids = place.size === 0 ? [] : await findWithoutRoles(db, sort.order, place);
   return { total, isEstimate: false, users: await readPageOf(db, ids, sort) };
+}
+
+async function findPageOfLocked(db: Db, sort: Sort, query: PageQuery): Promise<UserPage> {
+  const total = await countLocked(db);
+  const ids = offsetOf(query) >= total ? [] : await findLocked(db, sort, query);
+  const users = await readPageOf(db, ids, { ...sort, isDescending: false });
+  return { total, isEstimate: false, users };
 }
 
 /** Returns where a page is in the ascending order, and how many users it has. */

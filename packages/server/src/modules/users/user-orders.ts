@@ -46,10 +46,10 @@ export const changeKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
   last_name: sql`c.last_name`,
   id: sql`c.id`,
 };
-/** The same in a subquery `l` of users. */
+/** The same in a subquery `l` of locked users. */
 export const lockedKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
   created_at: sql`l.created_at`,
   email: sql`l.email`,
-  last_name: sql`lower(l.last_name)`,
+  last_name: sql`l.last_name`,
   id: sql`l.id`,
 };

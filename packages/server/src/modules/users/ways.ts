@@ -18,8 +18,8 @@ export async function findWay(db: Db, filter: UserFilter): Promise<{ way: Way; a
     return { way: 'role', atLeast: 0 };
   const kind = kindOf(rest);
   const numbers = await readNumbers(db, roleId, kind);
-  // Those who are not of the kind may all have the role. Of an unlocked kind, too many may be counted (`MOST_LOCKED`).
-  const atLeast = kind === undefined || kind.isUnlocked ? 0 : numbers.holders + numbers.ofKind - numbers.all;
+  // Those who are not of the kind may all have the role.
+  const atLeast = kind === undefined ? 0 : numbers.holders + numbers.ofKind - numbers.all;
   return { way: await wayOf(db, rest, kind, numbers), atLeast };
 }
 
@@ -32,6 +32,7 @@ async function wayOf(
   // The planner expects a look-up to cost as much as a hundred users, and would read all of them.
   if (holders <= MAX_COUNTED && kind) return holders * USERS_PER_LOOKUP < all ? 'holders first' : 'role';
   if (holders <= MAX_COUNTED || Object.keys(rest).length === 0) return 'role';
+  // Among those of an unlocked kind, the locked ones are read, too.
   if (kind && !kind.isUnlocked && Math.max(holders, ofKind) <= MAX_JOINED) return 'role';
   if (kind ? ofKind < holders : await mayBeFew(db, rest)) return 'rest first';
   // Most users have the role, and as many match the rest: enough of both are soon found.
