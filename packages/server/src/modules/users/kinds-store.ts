@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import type { Db } from '../../schema/database.ts';
 import { holdersOfRole } from '../../schema/role-holders.ts';
-import { countLeftOut, countOf, isOfKind, type Kind, keptCount } from './kinds.ts';
+import { countOf, isOfKind, type Kind, keptCount, lockedOf } from './kinds.ts';
 import { changeKeys, lockedKeys, markKeys, type UserOrder } from './user-orders.ts';
 
 /** Returns how many users of the kind there are. */
@@ -54,7 +54,7 @@ async function findMark(
     select m.id, ${countOf(kind)} + (
         select coalesce(sum(c.change), 0) from user_changes c
         where ${isOfKind(kind)} and (${changeKeys[order]}, c.id) < (${mark}, m.id)) as before,
-      ${countLeftOut(kind, sql`(${lockedKeys[order]}, l.id) < (${mark}, m.id)`)} as locked
+      (select count(*) from ${lockedOf(kind)} where (${lockedKeys[order]}, l.id) < (${mark}, m.id)) as locked
     from user_marks m
     where m."order" = ${order} and ${countOf(kind)} <= ${position + locked}::bigint - (select count(*) from user_changes)
     order by ${countOf(kind)} desc, ${mark} desc, m.id desc limit 1`.execute(db);

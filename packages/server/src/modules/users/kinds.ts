@@ -25,12 +25,14 @@ export function kindOf({ status, isActive, verified, ...others }: UserFilter): K
   };
 }
 
-/** The number of locked users whom the kind leaves out, of those who match the condition on locked users `l`. */
-export const countLeftOut = ({ isUnlocked, verified }: Kind, condition = sql`true`): RawBuilder<unknown> =>
+/**
+ * The locked users whom the kind leaves out, as a subquery `l`. For a kind that leaves none out it has another text, which is
+ * empty whatever the values: otherwise PostgreSQL would plan such a statement at every execution.
+ */
+export const lockedOf = ({ isUnlocked, verified }: Kind): RawBuilder<unknown> =>
   isUnlocked
-    ? sql`(select count(*) from ${lockedUsers} where ${condition}
-        and (${verified ?? null}::boolean is null or l.verified = ${verified ?? null}))`
-    : sql`0`;
+    ? sql`(select l.* from ${lockedUsers} where ${verified ?? null}::boolean is null or l.verified = ${verified ?? null}) l`
+    : sql`(select * from locked_users where false) l`;
 
 /**
  * The condition on `users u` that they are not locked. For each user, so that the planner reads the users in the order of an
@@ -57,4 +59,5 @@ export const isOfKind = ({ isActive, verified }: Kind): RawBuilder<unknown> => s
 
 /** The number of users of the kind, from the mark `user_marks m` at the end. */
 export const keptCount = (kind: Kind): RawBuilder<unknown> => sql`
-  (${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)}) - ${countLeftOut(kind)})`;
+  (${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)})
+    - (select count(*) from ${lockedOf(kind)}))`;
