@@ -37,15 +37,16 @@ const clientColumns = `
   k.last_used_at is null or k.last_used_at < date_trunc('minute', now()) as is_unnoted,
   (select stamp from authz_version) as authz_stamp`;
 
+// Arrays in subqueries and `offset 0`: as in modules/sessions/token-lookup.ts.
 const keysStatement = {
   name: 'api-keys-by-hash',
   text: `
     select wanted.ordinal, ${clientColumns}, k.created_at as key_created_at, now() as now,
       case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired'
            when not a.is_active then 'inactive' else 'live' end as state
-    from unnest($1::bytea[]) with ordinality as wanted (secret_hash, ordinal)
-    join api_keys k on k.secret_hash = wanted.secret_hash
-    join service_accounts a on a.id = k.service_account_id`,
+    from unnest((select $1::bytea[])) with ordinality as wanted (secret_hash, ordinal)
+    cross join lateral (select * from api_keys k where k.secret_hash = wanted.secret_hash offset 0) k
+    cross join lateral (select * from service_accounts a where a.id = k.service_account_id offset 0) a`,
 };
 
 /** Returns the keys with these hashes, in their order; undefined for unknown ones. */
@@ -58,10 +59,11 @@ const tokensStatement = {
   name: 'live-client-tokens',
   text: `
     select wanted.ordinal, ${clientColumns}
-    from unnest($1::uuid[], $2::bytea[]) with ordinality as wanted (account_id, token_hash, ordinal)
-    join client_tokens t on t.service_account_id = wanted.account_id and t.token_hash = wanted.token_hash
-    join api_keys k on k.id = t.api_key_id
-    join service_accounts a on a.id = t.service_account_id
+    from unnest((select $1::uuid[]), (select $2::bytea[])) with ordinality as wanted (account_id, token_hash, ordinal)
+    cross join lateral (select * from client_tokens t
+      where t.service_account_id = wanted.account_id and t.token_hash = wanted.token_hash offset 0) t
+    cross join lateral (select * from api_keys k where k.id = t.api_key_id offset 0) k
+    cross join lateral (select * from service_accounts a where a.id = t.service_account_id offset 0) a
     where t.expires_at > now() and t.epoch = a.token_epoch and a.is_active
       and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
       and t.key_id <> all (array(select key_id from revoked_signing_keys))`,

@@ -12,6 +12,9 @@ export type LiveToken = Readonly<UserRow> & { readonly session_id: string };
 /** `tokenHash`: as `tokenHashText` writes it. The same object as before means that nothing in it has changed. */
 export type TokenLookup = (userId: string, tokenHash: string) => Promise<LiveToken | undefined>;
 
+// The arrays are in subqueries, so that PostgreSQL expects as many keys of a plan for these values as of one for any.
+// Otherwise it finds the former cheaper for one key, and plans at every execution, which costs seven times as much as the
+// lookup.
 // `offset 0` makes PostgreSQL look up each token, then its session, then its user, each by its primary key. Left to
 // itself it plans once for all connections' lives, perhaps while the tables are nearly empty, and then reads every token
 // of a user or every session there is.
@@ -19,7 +22,7 @@ const statement = {
   name: 'live-access-tokens',
   text: `
     select k.ordinal, t.session_id, ${userColumns}
-    from unnest($1::uuid[], $2::text[]) with ordinality as k (user_id, token_hash, ordinal)
+    from unnest((select $1::uuid[]), (select $2::text[])) with ordinality as k (user_id, token_hash, ordinal)
     cross join lateral (select * from session_tokens t
       where t.user_id = k.user_id and t.token_hash = decode(k.token_hash, 'hex') offset 0) t
     cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
