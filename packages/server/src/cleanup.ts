@@ -88,8 +88,8 @@ export async function removeSessionRows({ db }: Deps): Promise<void> {
 const USER_MARKS_BUDGET_MS = 3_000;
 
 /**
- * Keeps pages in the middle of many users, and the list and the number of users without roles, fast. A separate job, because it follows
- * every bulk import.
+ * Keeps pages in the middle of many users, and the lists of locked users and of users without roles, fast. A separate job,
+ * because it follows every bulk import.
  */
 export async function renewPositions({ db }: Deps): Promise<void> {
   await renewRoleHolders(db);
