@@ -1,6 +1,9 @@
 -- Phase: expand
 -- The locked users, with their number and the pages of their list, without looking up each lock among all users.
 
+-- In the order in which the service locks their rows: users, then their failed sign-ins.
+lock table users, user_changes, login_attempts in share row exclusive mode;
+
 -- The active users whose sign-in was locked, by email, with the keys of the orders of the list. Right for every email that
 -- neither `lock_changes` nor `user_changes` names, so all three together are exact in every snapshot.
 create table locked_users (
@@ -48,14 +51,17 @@ create trigger login_attempts_log_truncated after truncate on login_attempts
 
 -- Writes what is true of the emails that a job takes off a log. As a trigger, so that an instance of the last release, which
 -- takes changes of users off, does it too. Such jobs take turns (`user_marks`, an advisory lock).
+-- `execute` plans for the number of rows: few or tens of thousands.
 create function list_locked() returns trigger language plpgsql as $$
 begin
-  delete from locked_users where email in (select email from old_rows);
-  insert into locked_users (email, id, created_at, last_name, verified, locked_until)
-  select u.email, u.id, u.created_at, lower(u.last_name), u.verified, a.locked_until
-  from (select distinct email from old_rows) c
-  join login_attempts a on a.email = c.email and a.locked_until is not null
-  join users u on u.email = a.email and u.is_active;
+  execute 'delete from locked_users where email in (select email from old_rows)';
+  execute '
+    insert into locked_users (email, id, created_at, last_name, verified, locked_until)
+    select u.email, u.id, u.created_at, lower(u.last_name), u.verified, a.locked_until
+    from (select distinct email from old_rows) c
+    cross join lateral (select * from login_attempts a where a.email = c.email offset 0) a
+    cross join lateral (select * from users u where u.email = a.email offset 0) u
+    where a.locked_until is not null and u.is_active';
   return null;
 end $$;
 create trigger lock_changes_list_deleted after delete on lock_changes

@@ -7,9 +7,15 @@ import { lockedUsers } from './locked-users.ts';
 // A lock belongs to an email. Few emails are locked, and an index finds them.
 const isLocked = sql`exists (select from login_attempts a where a.email = u.email and a.locked_until > now())`;
 
+/**
+ * Whether the email of a row of `users u` is locked, looked up for each user. Null if it has no failed sign-ins. The time is
+ * compared outside, because with old statistics the planner would read all locks for each user.
+ */
+export const isLockedOfEach = sql`(select a.locked_until from login_attempts a where a.email = u.email) > now()`;
+
 /** The status of a row of `users u`: the first that applies. */
 export const userStatus = sql`
-  case when not u.is_active then 'inactive' when ${isLocked} then 'locked'
+  case when not u.is_active then 'inactive' when ${isLockedOfEach} then 'locked'
        when not u.verified then 'unverified' else 'active' end`;
 
 /**

@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { plansOf } from '@castellan/testing/plans';
 import { recountLiveSessions } from '../../src/modules/sessions/live-count-store.ts';
+import { renewUserMarks } from '../../src/modules/users/marks.ts';
 import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
 
 const service = await startTestService({ after });
@@ -48,6 +49,7 @@ test('no table that grows with the users is read as a whole, and no step reads m
     }
 
   await renewRoleHolders(service.service.deps.db);
+  await renewUserMarks(service.service.deps.db);
   const attention = (await plansOf(service, () => admin.get('/api/v1/dashboard/attention'))).filter(
     ({ text }) => /role_holder_changes/.test(text),
   );

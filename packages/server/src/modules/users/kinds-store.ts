@@ -16,7 +16,7 @@ export async function countKind(db: Db, kind: Kind): Promise<number> {
 /** A user of the order, and how many users of the kind to skip from there. */
 type Start = { id: string; skip: number };
 
-// Each round skips fewer, by the share of users who are locked.
+// Each round skips fewer, by the share of users who are locked. Where most are, one after the other, a page still reads them.
 const MOST_ROUNDS = 3;
 
 /** Returns a mark at or before the user of the kind at this position of the order; undefined if none is near. */

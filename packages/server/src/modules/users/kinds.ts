@@ -2,6 +2,7 @@
 import type { UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
 import { lockedUsers } from '../../schema/locked-users.ts';
+import { isLockedOfEach } from '../../schema/user-status.ts';
 import type { UserFilter } from './filters.ts';
 
 /** The users whose numbers are kept. A missing condition is not applied. Locked users are counted apart. */
@@ -38,8 +39,7 @@ export const lockedOf = ({ isUnlocked, verified }: Kind): RawBuilder<unknown> =>
  * The condition on `users u` that they are not locked. For each user, so that the planner reads the users in the order of an
  * index. It expects that `is not true` holds for many.
  */
-export const isNotLocked = sql`
-  (select true from login_attempts a where a.email = u.email and a.locked_until > now()) is not true`;
+export const isNotLocked = sql`(${isLockedOfEach}) is not true`;
 
 const includes = (condition: boolean | undefined, value: boolean): boolean =>
   condition === undefined || condition === value;

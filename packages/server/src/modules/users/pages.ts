@@ -20,7 +20,8 @@ export type UserPage = { total: number; isEstimate: boolean; users: VersionedUse
 
 /**
  * Returns one page of users and how many match, from one snapshot. The number is exact for all users, for those of a kind, for
- * those without roles and for the locked ones, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate.
+ * those without roles and for the locked ones, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as
+ * an estimate.
  */
 export function findUserPage(
   db: Db,

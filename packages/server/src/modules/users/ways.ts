@@ -32,7 +32,7 @@ async function wayOf(
   // The planner expects a look-up to cost as much as a hundred users, and would read all of them.
   if (holders <= MAX_COUNTED && kind) return holders * USERS_PER_LOOKUP < all ? 'holders first' : 'role';
   if (holders <= MAX_COUNTED || Object.keys(rest).length === 0) return 'role';
-  // Among those of an unlocked kind, the locked ones are read, too.
+  // To find those of an unlocked kind, the locked ones are read, and may be many more.
   if (kind && !kind.isUnlocked && Math.max(holders, ofKind) <= MAX_JOINED) return 'role';
   if (kind ? ofKind < holders : await mayBeFew(db, rest)) return 'rest first';
   // Most users have the role, and as many match the rest: enough of both are soon found.
