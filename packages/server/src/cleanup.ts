@@ -32,6 +32,8 @@ const ABANDONED_SINK_DAYS = 7;
 /** For sent and given-up mails, as rows and as files. */
 const OLD_MAIL_DAYS = 7;
 
+const USER_MARKS_BUDGET_MS = 3_000;
+
 /** Runs all parts and logs what they removed. Rejects at the end if some failed. */
 export async function cleanUp(deps: Deps): Promise<void> {
   const { db, pool, settings, log } = deps;
@@ -41,6 +43,8 @@ export async function cleanUp(deps: Deps): Promise<void> {
     live_sessions: () => checkLiveSessions(db),
     one_time_tokens: () => deleteExpiredOneTimeTokens(db),
     login_attempts: () => deleteIdleAttempts(db, IDLE_ATTEMPT_HOURS),
+    // Also the few that the job of the marks leaves: they name users and emails that are deleted.
+    user_changes: () => renewUserMarks(db, USER_MARKS_BUDGET_MS, 1),
     sessions_of_revoked_keys: async () => (await endSessionsOfRevokedKeys(db)).ended,
     signing_keys: () => deleteRetiredKeys(db, refreshLifetimeSeconds(settings)),
     api_keys: () => deleteEndedKeys(db, ENDED_KEY_DAYS),
@@ -84,8 +88,6 @@ export async function removeSessionRows({ db }: Deps): Promise<void> {
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
   await renewLiveSessions(db);
 }
-
-const USER_MARKS_BUDGET_MS = 3_000;
 
 /**
  * Keeps pages in the middle of many users, and the lists of locked users and of users without roles, fast. A separate job,

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { assertSound } from '@castellan/testing/invariants';
 import { plansOf } from '@castellan/testing/plans';
+import { cleanUp } from '../../src/cleanup.ts';
 import { addLockChanges } from '../../src/modules/users/locked-store.ts';
 import { renewUserMarks } from '../../src/modules/users/marks.ts';
 import { addChanges } from '../../src/modules/users/marks-store.ts';
@@ -216,6 +217,19 @@ test('a lock that commits while its user changes, or is made, is neither lost no
   await assertListed();
 });
 
+test('the clean-up takes the last changes off the logs, because they name deleted users', async () => {
+  const logged = () => service.sql('select email from lock_changes union all select email from user_changes');
+  await addAll();
+  await lock('x%1@%', '-2 hours');
+  await service.sql(`delete from users where email like 'x%1@%'`);
+  await renewUserMarks(db);
+  assert.notDeepEqual(await logged(), []);
+  await cleanUp(service.service.deps);
+  assert.deepEqual(await logged(), []);
+  assert.deepEqual(await service.sql(`select from locked_users where email like 'x%1@%'`), []);
+  await assertListed();
+});
+
 test('after all locks, or all users, were truncated, nobody is listed', async () => {
   await service.sql('truncate login_attempts');
   assert.equal((await pageOf(admin, 'status=locked')).total, 0);
@@ -246,4 +260,23 @@ describe('what a page reads', () => {
         }
       }
     });
+});
+
+test('a page with old statistics reads no log and no lock once for each user', async () => {
+  // All locks had passed, and the logs were empty, when the tables were analyzed.
+  await lock('k%', '-1 hour');
+  await addAll();
+  await service.sql('vacuum analyze login_attempts, locked_users, lock_changes, user_changes');
+  await lock('k%3%', '1 hour');
+  await addAll();
+  await service.sql(`update users set verified = not verified where email like 'k%'`);
+  await lock('k%4@%', '2 hours');
+  const [logged] = await service.sql<{ count: number }>('select count(*)::integer from user_changes');
+  assert.ok(Number(logged?.count) > 10_000);
+  for (const path of ['users/list?status=locked', 'users/list?status=active', 'dashboard/attention']) {
+    const explained = await plansOf(service, () => admin.get(`/api/v1/${path}`));
+    for (const { node, table, rows } of explained.flatMap(({ steps }) => steps))
+      assert.ok(rows <= 3 * Number(logged?.count), `${path}: ${node} ${table} ${rows}`);
+  }
+  await assertListed();
 });

@@ -23,13 +23,17 @@ const MIN_CHANGES = 200;
 
 /**
  * Works for at most `budgetMs`, or without a limit; the next call continues. Returns whether nothing is left. The first half
- * is for the list of users without roles.
+ * is for the list of users without roles. Leaves fewer than `minChanges` of each log.
  */
-export async function renewUserMarks(db: Db, budgetMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+export async function renewUserMarks(
+  db: Db,
+  budgetMs = Number.POSITIVE_INFINITY,
+  minChanges = MIN_CHANGES,
+): Promise<boolean> {
   const deadline = performance.now() + budgetMs;
-  const areListed = await renewWithoutRoles(db, budgetMs / 2);
+  const areListed = await renewWithoutRoles(db, budgetMs / 2, minChanges);
   while (performance.now() < deadline)
-    if (!(await inSnapshot(db, renewSome))) {
+    if (!(await inSnapshot(db, (tx) => renewSome(tx, minChanges)))) {
       for (const table of ['user_changes', 'lock_changes'] as const) await shrinkChanges(db, table);
       return areListed;
     }
@@ -43,14 +47,15 @@ async function isAnyGapWide(tx: Tx): Promise<boolean> {
 }
 
 /** Returns whether something is left. */
-async function renewSome(tx: Tx): Promise<boolean> {
+async function renewSome(tx: Tx, minChanges: number): Promise<boolean> {
   if (!(await lockMarks(tx))) return false;
-  const locks = await countLockChanges(tx);
-  if (locks >= MIN_CHANGES) await addLockChanges(tx, limits.stretch);
-  if (locks > limits.stretch) return true;
+  if ((await countLockChanges(tx)) >= minChanges) {
+    await addLockChanges(tx, limits.stretch);
+    return true;
+  }
   const changes = await countChanges(tx);
   if (changes > 0) {
-    if (changes < MIN_CHANGES && !(await isAnyGapWide(tx))) return false;
+    if (changes < minChanges && !(await isAnyGapWide(tx))) return false;
     await addChanges(tx, limits.stretch);
     if (changes > limits.stretch) return true;
   }

@@ -14,24 +14,30 @@ import { listMore } from './without-roles-store.ts';
 
 // As the marks of all users (marks.ts).
 const limits = { step: 2_000, stretch: 50_000 };
-const MIN_CHANGES = 200;
 
-/** Works for at most `budgetMs`, or without a limit; the next call continues. Returns whether nothing is left. */
-export async function renewWithoutRoles(db: Db, budgetMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+/**
+ * Works for at most `budgetMs`, or without a limit; the next call continues. Returns whether nothing is left. Leaves fewer than
+ * `minChanges`.
+ */
+export async function renewWithoutRoles(
+  db: Db,
+  budgetMs = Number.POSITIVE_INFINITY,
+  minChanges = 200,
+): Promise<boolean> {
   const deadline = performance.now() + budgetMs;
   const isLate = (): boolean => performance.now() >= deadline;
   while (await listMore(db)) if (isLate()) return false;
-  while (await inSnapshot(db, renewSome)) if (isLate()) return false;
+  while (await inSnapshot(db, (tx) => renewSome(tx, minChanges))) if (isLate()) return false;
   await shrinkChanges(db, 'without_roles_changes');
   return true;
 }
 
 /** Returns whether something is left. */
-async function renewSome(tx: Tx): Promise<boolean> {
+async function renewSome(tx: Tx, minChanges: number): Promise<boolean> {
   if (!(await lockWithoutRolesMarks(tx))) return false;
   const changes = await countWithoutRolesChanges(tx);
   if (changes > 0) {
-    if (changes < MIN_CHANGES && !(await isAnyGapWide(tx))) return false;
+    if (changes < minChanges && !(await isAnyGapWide(tx))) return false;
     await addWithoutRolesChanges(tx, limits.stretch);
     if (changes > limits.stretch) return true;
   }
