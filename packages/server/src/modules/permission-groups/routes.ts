@@ -9,10 +9,11 @@ import {
 } from '@castellan/contract/permission-records';
 import Type from 'typebox';
 import { creation } from '../../platform/http/idempotency.ts';
+import { serializedParts } from '../../platform/http/kept-text.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
 import { callerOf } from '../authz/caller.ts';
-import { unlessUnchanged } from '../authz/unchanged-lists.ts';
+import { sendPartsUnlessUnchanged } from '../authz/unchanged-lists.ts';
 import type { GroupDeps } from '../group-trees/service.ts';
 import { permissionGroups, readPermissionGroup } from './service.ts';
 
@@ -30,10 +31,12 @@ export function permissionGroupRoutes(app: App, deps: GroupDeps): void {
       response: { 200: ListEnvelope(PermissionGroup), 304: Type.Null() },
     },
     handler: (request, reply) =>
-      unlessUnchanged(deps.db, request, reply, async () => ({
-        ...(await permissionGroups.list(deps, request.query)),
-        message: 'Permission groups, sorted by name.',
-      })),
+      sendPartsUnlessUnchanged(deps.db, request, reply, null, async () =>
+        serializedParts(reply, {
+          ...(await permissionGroups.list(deps, request.query)),
+          message: 'Permission groups, sorted by name.',
+        }),
+      ),
   });
 
   app.route({

@@ -11,10 +11,11 @@ import {
 } from '@castellan/contract/role-groups';
 import Type from 'typebox';
 import { creation } from '../../platform/http/idempotency.ts';
+import { serializedParts } from '../../platform/http/kept-text.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
 import { callerOf } from '../authz/caller.ts';
-import { unlessUnchanged } from '../authz/unchanged-lists.ts';
+import { sendPartsUnlessUnchanged } from '../authz/unchanged-lists.ts';
 import type { GroupDeps } from '../group-trees/service.ts';
 import { getRoleGroup, readRoleGroup, roleGroups } from './service.ts';
 
@@ -37,10 +38,12 @@ export function roleGroupRoutes(app: App, deps: GroupDeps): void {
       response: { 200: RoleGroupListEnvelope, 304: Type.Null() },
     },
     handler: (request, reply) =>
-      unlessUnchanged(deps.db, request, reply, async () => ({
-        ...(await roleGroups.list(deps, request.query)),
-        message: 'Role groups, sorted by name.',
-      })),
+      sendPartsUnlessUnchanged(deps.db, request, reply, null, async () =>
+        serializedParts(reply, {
+          ...(await roleGroups.list(deps, request.query)),
+          message: 'Role groups, sorted by name.',
+        }),
+      ),
   });
 
   app.route({
