@@ -20,7 +20,7 @@ const me = '/api/v1/users/me';
 const OURS = 'GET /users/me';
 const THEIRS = 'better-auth get-session';
 type Load = { connections: number; condition: string };
-/** PostgreSQL is on the cores of the load. One connection comes first, because PostgreSQL keeps the plans of the first requests. */
+/** PostgreSQL is on the cores of the load. One connection comes first: PostgreSQL keeps the plans of the first requests. */
 const APART: readonly Load[] = [
   { connections: 1, condition: '1 connection' },
   { connections: 64, condition: '64 connections' },

@@ -24,7 +24,8 @@ export type FoundSubjects = {
 };
 
 // Each key runs the branch of its type alone, by indexes: `limit` keeps the planner from joining whole tables, however
-// many keys it expects. The arrays are in subqueries as in token-lookup.ts. One text of all subjects costs a fraction of a row for each.
+// many keys it expects. The arrays are in subqueries as in token-lookup.ts. One text of all subjects costs a fraction of a row
+// for each.
 const statement = {
   name: 'subjects-by-reference',
   text: `

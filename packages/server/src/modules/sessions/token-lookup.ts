@@ -13,8 +13,8 @@ export type LiveToken = Readonly<UserRow> & { readonly session_id: string };
 export type TokenLookup = (userId: string, tokenHash: string) => Promise<LiveToken | undefined>;
 
 // The arrays are in subqueries, so that PostgreSQL expects as many keys of a plan for these values as of one for any.
-// Otherwise it finds the former cheaper for one key, and plans at every execution, which costs seven times as much as the
-// lookup.
+// Otherwise it finds the former cheaper for one key, and plans at every execution, which costs several times as much as the
+// lookup (bench/README.md).
 // `offset 0` makes PostgreSQL look up each token, then its session, then its user, each by its primary key. Left to
 // itself it plans once for all connections' lives, perhaps while the tables are nearly empty, and then reads every token
 // of a user or every session there is.
