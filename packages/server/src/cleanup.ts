@@ -13,7 +13,7 @@ import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
 import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
 import { checkLiveSessions, renewLiveSessions } from './modules/sessions/live-count-store.ts';
 import { refreshLifetimeSeconds } from './modules/sessions/tokens.ts';
-import { renewUserMarks } from './modules/users/marks.ts';
+import { forgetFormerUsers, renewUserMarks } from './modules/users/marks.ts';
 import { renewRoleHolders } from './modules/users/role-holders-store.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
 import { deleteOldIdempotencyKeys } from './platform/http/idempotency.ts';
@@ -43,8 +43,7 @@ export async function cleanUp(deps: Deps): Promise<void> {
     live_sessions: () => checkLiveSessions(db),
     one_time_tokens: () => deleteExpiredOneTimeTokens(db),
     login_attempts: () => deleteIdleAttempts(db, IDLE_ATTEMPT_HOURS),
-    // Also the few that the job of the marks leaves: they name users and emails that are deleted.
-    user_changes: () => renewUserMarks(db, USER_MARKS_BUDGET_MS, 1),
+    former_users: () => forgetFormerUsers(db, USER_MARKS_BUDGET_MS),
     sessions_of_revoked_keys: async () => (await endSessionsOfRevokedKeys(db)).ended,
     signing_keys: () => deleteRetiredKeys(db, refreshLifetimeSeconds(settings)),
     api_keys: () => deleteEndedKeys(db, ENDED_KEY_DAYS),

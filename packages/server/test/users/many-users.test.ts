@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/harness';
 import { type Explained, plansOf } from '@castellan/testing/plans';
+import { cleanUp } from '../../src/cleanup.ts';
 import { renewUserMarks } from '../../src/modules/users/marks.ts';
 import { addChanges, splitWidestGap } from '../../src/modules/users/marks-store.ts';
 import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
@@ -140,6 +141,22 @@ test('users get their marks although only a few changes are left to add', async 
   assert.equal(await renewUserMarks(db), true);
   assert.ok((await marks()) > before);
   await assertPages();
+});
+
+test('the clean-up removes marks that name deleted users or former emails, and pages stay exact', async () => {
+  const { db } = service.service.deps;
+  await renewUserMarks(db);
+  const former = () =>
+    service.sql(`
+      select email from user_marks where "order" <> 'end' and email not in (select email from users)
+      union all select email from user_changes where email not in (select email from users)`);
+  const marked = (order: string) => `id in (select id from user_marks where "order" = '${order}')`;
+  await service.sql(`delete from users where email <> '${ADMIN.email}' and ${marked('created_at')}`);
+  await service.sql(`update users set email = 'former-' || email where ${marked('email')}`);
+  assert.notDeepEqual(await former(), []);
+  await cleanUp(service.service.deps);
+  assert.deepEqual(await former(), []);
+  await assertPages(manyPlaces);
 });
 
 test('changes that marks include leave no space behind that every page would read', async () => {

@@ -54,6 +54,14 @@ export async function addChanges(tx: Tx, limit: number): Promise<void> {
       and (s.av <> 0 or s.au <> 0 or s.iv <> 0 or s.iu <> 0)`.execute(tx);
 }
 
+/** Deletes the marks whose users were deleted, or have another email, name or time since. Their numbers are in no other mark. */
+export async function deleteOldMarks(tx: Tx, table: 'user_marks' | 'without_roles_marks'): Promise<void> {
+  await sql`
+    delete from ${sql.table(table)} m where m."order" <> 'end' and not exists (
+      select from users u where u.id = m.id
+        and (u.created_at, u.email, lower(u.last_name)) = (m.created_at, m.email, m.last_name))`.execute(tx);
+}
+
 // Read by every page in less than a millisecond.
 const MAX_BYTES = 1_048_576;
 

@@ -6,6 +6,7 @@ import { addLockChanges, countLockChanges } from './locked-store.ts';
 import {
   addChanges,
   countChanges,
+  deleteOldMarks,
   isGapWide,
   lockMarks,
   shrinkChanges,
@@ -13,6 +14,7 @@ import {
 } from './marks-store.ts';
 import { userOrders } from './user-orders.ts';
 import { renewWithoutRoles } from './without-roles.ts';
+import { lockWithoutRolesMarks } from './without-roles-marks-store.ts';
 
 // Users between two marks. A page skips at most twice as many, which takes about a millisecond.
 const STEP = 2_000;
@@ -38,6 +40,20 @@ export async function renewUserMarks(
       return areListed;
     }
   return false;
+}
+
+/**
+ * Removes what the marks and the logs of changes keep of deleted users, former emails and former names. New marks take the place
+ * of those that are missed. Works for at most `budgetMs`; the next call continues.
+ */
+export async function forgetFormerUsers(db: Db, budgetMs: number): Promise<void> {
+  await inSnapshot(db, async (tx) => {
+    if (await lockMarks(tx)) await deleteOldMarks(tx, 'user_marks');
+  });
+  await inSnapshot(db, async (tx) => {
+    if (await lockWithoutRolesMarks(tx)) await deleteOldMarks(tx, 'without_roles_marks');
+  });
+  await renewUserMarks(db, budgetMs, 1);
 }
 
 /** Many changes may have come in before these few, and their users may be without marks. */
