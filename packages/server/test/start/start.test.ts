@@ -143,7 +143,7 @@ suite('a start', { concurrency: 4 }, () => {
     if (!root) chmodSync(folder, 0o500);
     for (const path of [folder, join(folder, 'sub')]) {
       // 65534: nobody.
-      const line = await refusal(startChild(t, { DATA_DIR: path }, root ? 65_534 : undefined));
+      const line = await refusal(startChild(t, { DATA_DIR: path }, { uid: root ? 65_534 : undefined }));
       assert.ok(line.includes(path), line);
       assert.match(line, /DATA_DIR/);
     }

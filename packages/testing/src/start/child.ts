@@ -49,10 +49,21 @@ const environment = {
 const { NODE_COMPILE_CACHE } = process.env;
 const compileCache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 
-/** Starts the service as the leader of its own process group, as a shell would. `uid`: the user to run as. */
-export function startChild(t: TestContext, more: Record<string, string>, uid?: number): Child {
+type ChildOptions = {
+  /** The user to run as. */
+  uid?: number | undefined;
+  /** Options of Node and V8 that NODE_OPTIONS does not take. */
+  flags?: readonly string[];
+};
+
+/** Starts the service as the leader of its own process group, as a shell would. */
+export function startChild(
+  t: TestContext,
+  more: Record<string, string>,
+  { uid, flags = [] }: ChildOptions = {},
+): Child {
   watchSettings(more);
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [...flags, program], {
     cwd: '/',
     env: {
       PATH: process.env.PATH,
