@@ -2,7 +2,8 @@
 // Lookups of one tick share one round trip. It caches no answer, so a revocation counts at the next request.
 import type { Pool } from 'pg';
 import { createBatchedLookup } from '../../platform/db/batched.ts';
-import { createRowMemo, unparsed } from '../../platform/db/row-memo.ts';
+import { createRowMemo } from '../../platform/db/row-memo.ts';
+import { textRowsOf } from '../../platform/db/text-rows.ts';
 import { type UserRow, userColumns } from '../../schema/user-record.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
@@ -32,16 +33,17 @@ const statement = {
 };
 
 export function createTokenLookup(pool: Pool): TokenLookup {
-  const inOrder = createRowMemo<LiveToken>('session_id');
+  const texts = textRowsOf(pool);
+  const inOrder = createRowMemo<LiveToken>();
   const lookup = createBatchedLookup(
-    async (keys: readonly { userId: string; tokenHash: string }[]): Promise<(LiveToken | undefined)[]> => {
-      const { rows, fields } = await pool.query<LiveToken & { ordinal: string }>({
-        ...statement,
-        types: unparsed,
-        values: [keys.map((one) => one.userId), keys.map((one) => one.tokenHash)],
-      });
-      return inOrder({ rows, fields }, keys.length);
-    },
+    async (keys: readonly { userId: string; tokenHash: string }[]): Promise<(LiveToken | undefined)[]> =>
+      inOrder(
+        await texts.query<LiveToken & { ordinal: string }>({
+          ...statement,
+          values: [keys.map((one) => one.userId), keys.map((one) => one.tokenHash)],
+        }),
+        keys.length,
+      ),
   );
   return (userId, tokenHash) => lookup({ userId, tokenHash });
 }

@@ -3,6 +3,7 @@
 import type { PoolClient } from 'pg';
 import { isObject } from '../unknown-values.ts';
 import { type SentStatement, statementLabel } from './statement-labels.ts';
+import { TextQuery } from './text-rows.ts';
 
 /** Called when a statement is sent; the returned function when it has ended, with its error if it failed. */
 export type StatementWatch = (label: string) => (error?: unknown) => void;
@@ -31,7 +32,9 @@ export function watchStatements(client: PoolClient, watch: StatementWatch): void
 }
 
 const isStatement = (given: unknown): given is SentStatement =>
-  typeof given === 'string' || (isObject(given) && typeof given.text === 'string' && !('submit' in given));
+  typeof given === 'string' ||
+  given instanceof TextQuery ||
+  (isObject(given) && typeof given.text === 'string' && !('submit' in given));
 
 const isCallback = (given: unknown): given is (error: unknown, result: unknown) => void =>
   typeof given === 'function';
