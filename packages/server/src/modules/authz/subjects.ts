@@ -34,7 +34,7 @@ export type LoadedSubjects = {
 export type SubjectSource = {
   /**
    * Returns the subjects of the references, all from one snapshot, and the graph for it. Needs one statement for any
-   * number of references. Short lists that arrive in one tick share it.
+   * number of references. Short lists that arrive in one tick share statements.
    */
   load(references: readonly SubjectReference[]): Promise<LoadedSubjects>;
   /** Returns what presents the subject; undefined if it was deleted since it was loaded. */

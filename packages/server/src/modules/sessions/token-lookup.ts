@@ -1,5 +1,5 @@
 // Looks up a token on the allowlist, with its user and their roles: the one statement of the hot path.
-// Lookups of one tick share one round trip. It caches no answer, so a revocation counts at the next request.
+// Lookups of one tick share round trips. It caches no answer, so a revocation counts at the next request.
 import type { Pool } from 'pg';
 import { createBatchedLookup } from '../../platform/db/batched.ts';
 import { createRowMemo } from '../../platform/db/row-memo.ts';
