@@ -41,8 +41,11 @@ const refusals = {
 
 export function createApiKeys(deps: { reservedPool: Pool; pool: Pool; db: Db; log: Logger }): ApiKeys {
   const { reservedPool } = deps;
-  const findKey = createBatchedLookup((hashes: readonly Buffer[]) => findKeys(reservedPool, hashes));
-  const findToken = createBatchedLookup((tokens: readonly TokenKey[]) => findTokens(reservedPool, tokens));
+  const { max } = reservedPool.options;
+  const findKey = createBatchedLookup(max, (hashes: readonly Buffer[]) => findKeys(reservedPool, hashes));
+  const findToken = createBatchedLookup(max, (tokens: readonly TokenKey[]) =>
+    findTokens(reservedPool, tokens),
+  );
   const limit = createWrongKeyLimit();
   const note = createUseNotes(deps);
 

@@ -50,8 +50,9 @@ export function createSubjectSource(deps: {
   pool: Pool;
   graphSource: GraphSource;
 }): SubjectSource {
-  const findTogether = createBatchedLookup((lists: readonly (readonly SubjectKey[])[]) =>
-    findLists(deps.reservedPool, lists),
+  const findTogether = createBatchedLookup(
+    deps.reservedPool.options.max,
+    (lists: readonly (readonly SubjectKey[])[]) => findLists(deps.reservedPool, lists),
   );
 
   async function findList(keys: readonly SubjectKey[]): Promise<FoundSubjects> {

@@ -36,6 +36,7 @@ export function createTokenLookup(pool: Pool): TokenLookup {
   const texts = textRowsOf(pool);
   const inOrder = createRowMemo<LiveToken>();
   const lookup = createBatchedLookup(
+    pool.options.max,
     async (keys: readonly { userId: string; tokenHash: string }[]): Promise<(LiveToken | undefined)[]> =>
       inOrder(
         await texts.query<LiveToken & { ordinal: string }>({

@@ -5,10 +5,10 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { createBatchedLookup } from './batched.ts';
 
 /** Returns a lookup of texts, the keys of each run that has begun, and what ends the oldest one. */
-function createRecorded() {
+function createRecorded(connections = 20) {
   const runs: string[][] = [];
   const ends: (() => void)[] = [];
-  const lookUp = createBatchedLookup<string, string>(async (keys) => {
+  const lookUp = createBatchedLookup<string, string>(connections, async (keys) => {
     runs.push([...keys]);
     await new Promise<void>((resolve) => ends.push(resolve));
     return keys.map((key) => `found ${key}`);
@@ -40,6 +40,18 @@ test('a run begins with the 16th call at once; three run at a time, and what wai
   assert.deepEqual(sizes(), [16, 16, 16, 52]);
   for (let run = 0; run < 3; run += 1) endOne();
   assert.deepEqual(await Promise.all(found), foundOf(100));
+});
+
+test('no run waits for a connection', async () => {
+  const { lookUpAll, sizes, endOne } = createRecorded(1);
+  const found = lookUpAll(64);
+  await nextTick();
+  assert.deepEqual(sizes(), [16]);
+  endOne();
+  await nextTick();
+  assert.deepEqual(sizes(), [16, 48]);
+  endOne();
+  assert.deepEqual(await Promise.all(found), foundOf(64));
 });
 
 test('a run has at most 256 calls', async () => {

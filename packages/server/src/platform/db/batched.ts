@@ -17,8 +17,16 @@ const MAX_IN_FLIGHT = 3;
 // requests, and fewer requests wait at a time, which the garbage collector would copy (bench/README.md).
 const EARLY_BATCH = 16;
 
-/** Returns a lookup whose calls of one tick share calls of `run`, up to 15 of them one. Rejects with what `run` throws. */
-export function createBatchedLookup<K, V>(run: RunBatch<K, V>): (key: K) => Promise<V | undefined> {
+/**
+ * Returns a lookup whose calls of one tick share calls of `run`: usually one, if there are at most 15. It rejects with what `run`
+ * throws. `connections`: how many `run` may use.
+ */
+export function createBatchedLookup<K, V>(
+  connections: number,
+  run: RunBatch<K, V>,
+): (key: K) => Promise<V | undefined> {
+  // What waits for a connection cannot take in further lookups.
+  const mostInFlight = Math.min(MAX_IN_FLIGHT, connections);
   let waiting: Waiting<K, V>[] = [];
   let inFlight = 0;
   let scheduled = false;
@@ -36,7 +44,7 @@ export function createBatchedLookup<K, V>(run: RunBatch<K, V>): (key: K) => Prom
   }
 
   function flush(): void {
-    while (waiting.length > 0 && inFlight < MAX_IN_FLIGHT) {
+    while (waiting.length > 0 && inFlight < mostInFlight) {
       const batch = waiting.slice(0, MAX_BATCH);
       waiting = waiting.slice(MAX_BATCH);
       inFlight += 1;
