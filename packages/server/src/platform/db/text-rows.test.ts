@@ -85,10 +85,21 @@ test('a statement that fails rejects, alone, and may succeed afterwards', async 
   assert.deepEqual((await pool.query({ ...divide('1'), values: [['1']] })).rows, [{ one: '10' }]);
 });
 
+test('a name of two statements is refused', async () => {
+  const { texts } = createWatched();
+  await texts.query<Pair>(pairs(['a']));
+  await assert.rejects(
+    texts.query<Pair>({ ...pairs(['a']), text: `${pairs([]).text} limit 1` }),
+    /pairs is the name of another statement/,
+  );
+  assert.deepEqual((await texts.query<Pair>(pairs(['b']))).rows, [['1', 'b']]);
+});
+
 test('a lost connection rejects, and the next one prepares and describes the statement again', async () => {
   const { texts, pool, messages } = createWatched();
   await texts.query<Pair>(pairs(['a']));
   const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const pid = rows[0]?.pid;
   const sleeping = texts.query<{ done: string }>({
     name: 'sleep',
     text: 'select (pg_sleep(60)::text || $1::text[]::text) as done',
@@ -96,7 +107,10 @@ test('a lost connection rejects, and the next one prepares and describes the sta
   });
   const other = new pg.Pool({ connectionString: database.url, max: 1 });
   after(() => other.end());
-  await other.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+  const isSleeping =
+    "select from pg_stat_activity where pid = $1 and state = 'active' and query like '%pg_sleep%'";
+  while ((await other.query(isSleeping, [pid])).rowCount === 0);
+  await other.query('select pg_terminate_backend($1)', [pid]);
   await assert.rejects(sleeping, /terminat/i);
   assert.deepEqual((await texts.query<Pair>(pairs(['b']))).rows, [['1', 'b']]);
   assert.equal(messages.parseComplete, 3);
