@@ -178,7 +178,8 @@ test('the owner of a locked account can reset the password, which ends the lock 
   const user = await lockedUser();
   const locked = await service.mailTo(user.email);
   assert.equal(locked.kind, 'account_locked');
-  await client.post('/api/v1/auth/password-reset/request', { email: user.email });
+  const requested = await client.post('/api/v1/auth/password-reset/request', { email: user.email });
+  assert.equal(requested.status, 200, requested.text);
   const { token } = await service.mailTo(user.email, 1);
   const confirmed = await client.post('/api/v1/auth/password-reset/confirm', {
     token,

@@ -28,8 +28,12 @@ test('V8 decides for no code that its objects begin in the old generation', asyn
     SECRET_KEY: TEST_SECRET_KEY,
     FIRST_SUPERUSER_PASSWORD: ADMIN.password,
   };
-  // It prints each decision. While the program is loaded, it makes some.
-  const child = startChild(t, settings, { flags: ['--trace-pretenuring-statistics'] });
+  // V8 prints each decision.
+  const trace = '--trace-pretenuring-statistics';
+  const child = startChild(t, settings, { flags: [trace] });
   await child.ready();
   assert.doesNotMatch(child.out(), /pretenuring/);
+  const allocating = 'const kept = []; for (let i = 0; i < 1e6; i += 1) kept.push({ i: [i] });';
+  const { stdout } = spawnSync(process.execPath, [trace, '-e', allocating], { encoding: 'utf8' });
+  assert.match(stdout, /pretenuring/);
 });
