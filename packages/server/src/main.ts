@@ -24,7 +24,7 @@ export const HEAP_GROWTH = '--heap-growing-percent=30';
 
 /**
  * Keeps V8 from making objects in the old generation where earlier ones of the same code lived long. Only a full collection would
- * end them and what they refer to: whole requests. After 150 sign-ins, each request cost nearly twice the processor time
+ * end them and what they refer to: whole requests. After 150 sign-ins, each request cost two thirds more processor time
  * (bench/README.md).
  */
 export const YOUNG_OBJECTS = '--no-allocation-site-pretenuring';

@@ -27,7 +27,7 @@ export const databaseMetrics: readonly Definition[] = [
   labelled(
     'counter',
     'castellan_database_statements_total',
-    'SQL statements by their name, or their verb and table. Lookups that arrive together share one.',
+    'SQL statements by their name, or their verb and table. Lookups that arrive together share statements.',
     'statement',
     ofStatements('count'),
   ),
