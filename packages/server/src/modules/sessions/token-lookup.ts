@@ -16,6 +16,7 @@ export type TokenLookup = (userId: string, tokenHash: string) => Promise<LiveTok
 // The arrays are in subqueries, so that PostgreSQL expects as many keys of a plan for these values as of one for any.
 // Otherwise it finds the former cheaper for one key, and plans at every execution, which costs several times as much as the
 // lookup (bench/README.md).
+// The ordinal and the session come first: row-memo.ts finds rows by them.
 // `offset 0` makes PostgreSQL look up each token, then its session, then its user, each by its primary key. Left to
 // itself it plans once for all connections' lives, perhaps while the tables are nearly empty, and then reads every token
 // of a user or every session there is.
