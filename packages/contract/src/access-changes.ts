@@ -21,7 +21,7 @@ export const DryRunQuery = Type.Object({
       maximum: MAX_NAMED_SUBJECTS,
       default: NAMED_SUBJECTS,
       description:
-        'With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most.',
+        'With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none.',
     }),
   ),
 });
@@ -50,7 +50,7 @@ export const AccessImpact = Type.Object(
         { title: 'AffectedSubject' },
       ),
       {
-        description: `The first of the gaining and losing subjects, by name; ${NAMED_SUBJECTS} unless \`subjects\` of the query names another number.`,
+        description: `The first of the gaining and losing subjects, by name; ${NAMED_SUBJECTS} unless \`subjects\` of the query names another number. Empty for callers with neither \`access.explain\` nor \`users.read\`.`,
       },
     ),
     more: Type.Integer({

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { makePermission, makePermissionGroup, newName } from '@castellan/testing/records/fixture';
-import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
+import { addApiKey, addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { addPerson, addRole } from '@castellan/testing/users/people';
 import { type Call, impactOf as compare } from './oracle.ts';
 
@@ -160,13 +160,31 @@ test('the first hundred subjects are listed by name, whatever their type', async
   assert.deepEqual([impact.subjects.length, impact.more, impact.gaining], [100, 10, 110]);
 
   const path = `/api/v1/roles/${role}/permissions?dry_run=true&subjects=110`;
-  const namedTo = async (permissions: string[]): Promise<number> => {
+  const namedTo = async (permissions: string[]): Promise<number[]> => {
     const person = await addPerson(service, { roles: [await addRole(service, ...permissions)] });
     const { body } = await (await signIn(service, person)).post(path, [idOf('ship')]);
-    return body.data.impact.subjects.length;
+    const { gaining, more, subjects } = body.data.impact;
+    return [gaining, subjects.length, more];
   };
-  assert.equal(await namedTo(['role.update', SHIP]), 100);
-  assert.equal(await namedTo(['role.update', SHIP, 'access.explain']), 110);
+  assert.deepEqual(await namedTo(['role.update', SHIP]), [110, 0, 110], 'numbers only');
+  assert.deepEqual(await namedTo(['role.update', SHIP, 'users.read']), [110, 100, 10]);
+  assert.deepEqual(await namedTo(['role.update', SHIP, 'access.explain']), [110, 110, 0]);
+});
+
+test('a preview names nobody to a key that is narrowed to less than users.read and access.explain', async () => {
+  const role = await addRole(service, READ);
+  await addPerson(service, { roles: [role] });
+  const account = await addServiceAccount(service, { permissions: ['role.update', READ, 'users.read'] });
+  const impactFor = async (permissions: string[]) => {
+    const { key } = await addApiKey(service, account.id, { narrowedTo: permissions });
+    const path = `/api/v1/roles/${role}/permissions/${idOf('read')}?dry_run=true`;
+    const { body } = await service
+      .client()
+      .request('DELETE', path, { headers: { authorization: `Bearer ${key}` } });
+    return [body.data.impact.losing, body.data.impact.subjects.length, body.data.impact.more];
+  };
+  assert.deepEqual(await impactFor(['role.update', READ]), [1, 0, 1]);
+  assert.deepEqual(await impactFor(['role.update', READ, 'users.read']), [1, 1, 0]);
 });
 
 test('a preview names as many subjects as it is asked for, and counts the others', async () => {

@@ -165,6 +165,62 @@ test('an operation without a preview refuses dry_run instead of making the chang
   assert.equal((await admin.get('/api/v1/roles?dry_run=true')).status, 200, 'reading changes nothing anyway');
 });
 
+test('a write with dry_run in another spelling, or in the body, changes nothing', async () => {
+  const role = await addRole(service);
+  const spellings = [
+    'dryRun',
+    'dry-run',
+    'DRY_RUN',
+    'dryrun',
+    'dry run',
+    ' dry_run',
+    'Dry__Run',
+    'dry\u2013run',
+  ];
+  const writes: Call[] = [
+    { method: 'PUT', path: `/roles/${role}`, json: { description: 'x' } },
+    { method: 'POST', path: '/role-groups', json: { name: 'Nobody' } },
+    {
+      method: 'POST',
+      path: '/auth/register',
+      json: { email: 'dry@example.com', password: 'Long-enough-9-words' },
+    },
+    {
+      method: 'POST',
+      path: '/access/changes',
+      json: { changes: [{ role_id: role, add_permission_ids: [refund] }] },
+    },
+  ];
+  const state = await stateOf(service);
+  for (const spelling of spellings) {
+    for (const { method, path, json } of writes) {
+      const url = `/api/v1${path}?${encodeURIComponent(spelling)}=true`;
+      const answer = await admin.request(method, url, { json });
+      assert.equal(answer.body.errors?.[0].field, `query.${spelling}`, `${answer.status} ${answer.text}`);
+      assert.match(answer.body.detail, /Nothing was changed/);
+    }
+    const both = await admin.put(`/api/v1/roles/${role}?dry_run=false&${encodeURIComponent(spelling)}=true`, {
+      description: 'x',
+    });
+    assert.equal(both.body.errors?.[0].code, 'not_supported', both.text);
+  }
+  for (const spelling of ['dry_run', ...spellings])
+    for (const { method, path, json } of writes) {
+      const answer = await admin.request(method, `/api/v1${path}`, {
+        json: { ...Object(json), [spelling]: true },
+      });
+      assert.equal(answer.body.errors?.[0].field, spelling, `${answer.status} ${answer.text}`);
+    }
+  const nested = await admin.post('/api/v1/access/changes', {
+    changes: [{ role_id: role, add_permission_ids: [refund], dryRun: true }],
+  });
+  assert.equal(nested.body.errors?.[0].field, 'changes.0.dryRun', nested.text);
+  const deletion = await admin.request('DELETE', `/api/v1/roles/${role}`, { json: { dry_run: true } });
+  assert.notEqual(deletion.status, 200, deletion.text);
+  assert.deepEqual(await stateOf(service), state);
+  assert.equal((await admin.get('/api/v1/roles?dryRun=true')).status, 200, 'reading changes nothing anyway');
+});
+
 test('the audit log tells who previewed which change, and the counts', async () => {
   const role = await addRole(service);
   await addPerson(service, { roles: [role] });

@@ -1,5 +1,5 @@
 // What a change of access would do, before it is made: who loses what, then who gains what.
-import type { AccessPreview } from '@castellan/sdk';
+import type { AccessImpact, AccessPreview } from '@castellan/sdk';
 import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId, useState } from 'react';
@@ -117,22 +117,32 @@ export function Impact({ preview, nothing = t.common.impact.nothing }: Props): R
           )}
         />
       )}
-      <p className="muted">
-        {[
-          impact.subjects
-            .slice(0, SHOWN)
-            .map(({ name }) => name)
-            .join(', '),
-          ...(impact.subjects.length + impact.more > SHOWN
-            ? [t.common.list.more(impact.subjects.length + impact.more - SHOWN)]
-            : []),
-        ].join(' · ')}
-      </p>
+      {impact.subjects.length > 0 ? (
+        <Names impact={impact} />
+      ) : (
+        <p className="muted">{t.common.impact.unnamed(impact.more)}</p>
+      )}
       {impact.inactive > 0 && <p className="muted">{t.common.impact.inactive(impact.inactive)}</p>}
-      {impact.subjects.length + impact.more > SHOWN && (
+      {impact.subjects.length > 0 && impact.subjects.length + impact.more > SHOWN && (
         <Everybody preview={preview} count={impact.subjects.length + impact.more} />
       )}
     </section>
+  );
+}
+
+/** The first of those affected. The service names nobody to people who may not read who has access. */
+function Names({ impact: { subjects, more } }: { impact: AccessImpact }): ReactElement {
+  const unnamed = subjects.length + more - SHOWN;
+  return (
+    <p className="muted">
+      {[
+        subjects
+          .slice(0, SHOWN)
+          .map(({ name }) => name)
+          .join(', '),
+        ...(unnamed > 0 ? [t.common.list.more(unnamed)] : []),
+      ].join(' · ')}
+    </p>
   );
 }
 

@@ -50,9 +50,14 @@ export async function preview(
   };
 }
 
-/** More names than a preview has by default are a list of holders, which requires `access.explain`. */
-const namedTo = ({ graph, principal, namedSubjects }: Caller): number =>
-  mayDo(graph, principal.subject, 'access.explain') ? namedSubjects : Math.min(namedSubjects, NAMED_SUBJECTS);
+/**
+ * How many subjects the preview names. Whoever may neither explain access nor read users gets numbers only: a change may
+ * be previewed with less. More names than a preview has by default are a list of holders, which requires `access.explain`.
+ */
+function namedTo({ graph, principal, namedSubjects }: Caller): number {
+  if (mayDo(graph, principal.subject, 'access.explain')) return namedSubjects;
+  return mayDo(graph, principal.subject, 'users.read') ? Math.min(namedSubjects, NAMED_SUBJECTS) : 0;
+}
 
 type Rehearsed =
   | { refusal: NonNullable<AccessPreview['would_be_refused']>; delta: null }

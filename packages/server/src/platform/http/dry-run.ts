@@ -8,10 +8,12 @@ import type { App } from './server.ts';
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+const NAME = 'dry_run';
+
 const hasPreview = ({ routeOptions: { schema } }: FastifyRequest): boolean =>
   isObject(schema?.querystring) &&
   isObject(schema.querystring.properties) &&
-  'dry_run' in schema.querystring.properties;
+  NAME in schema.querystring.properties;
 
 /** Returns whether a validated request asks for a preview. */
 export const isDryRun = ({ query }: FastifyRequest): boolean => isObject(query) && query.dry_run === true;
@@ -22,21 +24,43 @@ export const namedSubjectsIn = (request: FastifyRequest): number | null =>
     ? request.query.subjects
     : null;
 
+/** Whether the name is `dry_run` but for case, dashes, underscores and blanks, as other APIs spell it. */
+const meansDryRun = (name: string): boolean => /^dryrun$/i.test(name.replaceAll(/[\p{Pd}_\s]/gu, ''));
+
+/** Returns the path of the first name in the value that means `dry_run`. The depth of a value is limited before. */
+function dryRunIn(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    if (meansDryRun(name)) return name;
+    const found = dryRunIn(inner);
+    if (found !== undefined) return `${name}.${found}`;
+  }
+  return undefined;
+}
+
 /**
- * Refuses `dry_run` at every operation without a preview. Other unknown parameters are ignored, but whoever sends this one
- * relies on it that nothing changes.
+ * Refuses `dry_run` at every write that would not see it: at an operation without a preview, in another spelling, in the body.
+ * Other unknown names are ignored, but whoever sends this one relies on it that nothing changes.
  */
 export function refuseUnknownDryRun(app: App): void {
   app.addHook(
     'preValidation',
     hook((request) => {
-      const { method, query, is404, routeOptions } = request;
+      const { method, query, body, is404, routeOptions } = request;
       if (is404 || safeMethods.has(method) || routeOptions.config.readOnly) return;
-      if (!isObject(query) || !('dry_run' in query) || hasPreview(request)) return;
-      const message = 'is not supported by this operation, which has no preview';
+      const isOffered = hasPreview(request);
+      const parameter = Object.keys(query ?? {}).find(
+        (name) => meansDryRun(name) && !(isOffered && name === NAME),
+      );
+      const member = parameter === undefined ? dryRunIn(body) : undefined;
+      const field = parameter === undefined ? member : `query.${parameter}`;
+      if (field === undefined) return;
+      const message = isOffered
+        ? `is not supported; write ${NAME} in the query`
+        : 'is not supported by this operation, which has no preview';
       throw new AppError(routeOptions.config.invalidInput ?? 'validation_failed', {
-        detail: `query.dry_run ${message}. Nothing was changed.`,
-        errors: [{ field: 'query.dry_run', code: 'not_supported', message }],
+        detail: `${field} ${message}. Nothing was changed.`,
+        errors: [{ field, code: 'not_supported', message }],
       });
     }),
   );
