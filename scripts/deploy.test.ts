@@ -17,6 +17,8 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const yaml = (path: string): any => parse(read(path));
 
 const program = 'packages/cli/castellan.mjs';
+/** Of Node, however the service is started: SIGUSR1 opens no debugger, and the heap stays small. */
+const nodeOptions = ['--disable-sigusr1', '--max-semi-space-size=8'];
 /** Requests have 7 s after the grace period, mails and jobs 8 (docs/operate/monitor.md). */
 const DRAIN_SECONDS = 15;
 const DEFAULT_GRACE_SECONDS = 5;
@@ -45,7 +47,9 @@ test('the systemd unit starts the packed program, and gives a stop the time it n
   const [start = ''] = valuesOf('ExecStart');
   assert.match(
     start,
-    new RegExp(`^/opt/castellan/node_modules/\\.bin/node \\S+ /opt/castellan/${program} serve$`),
+    new RegExp(
+      `^/opt/castellan/node_modules/\\.bin/node ${nodeOptions.join(' ')} /opt/castellan/${program} serve$`,
+    ),
   );
   assert.ok(Number(valuesOf('TimeoutStopSec')[0]) >= DEFAULT_GRACE_SECONDS + DRAIN_SECONDS);
   const credentials = valuesOf('LoadCredential').map((value) => value.split(':')[0] ?? '');
@@ -55,6 +59,21 @@ test('the systemd unit starts the packed program, and gives a stop the time it n
     [],
   );
   requireSettings(valuesOf('Environment').map((value) => value.split('=')[0] ?? ''));
+});
+
+test('every command line of ours that starts Node disables its debugger', () => {
+  const { scripts } = JSON.parse(read('package.json'));
+  for (const name of ['start', 'castellan'])
+    assert.ok(scripts[name].includes(` ${nodeOptions.join(' ')} `), name);
+  assert.ok(read('packages/cli/own-node.mjs').includes(`['${nodeOptions.join("', '")}']`));
+  const files = ['Dockerfile', 'compose.yaml', ...globSync('deploy/{kubernetes,systemd}/**', { cwd: root })];
+  let starts = 0;
+  for (const path of files.filter((one) => /\.(ya?ml|service)$|^Dockerfile$/.test(one)))
+    for (const [, next] of read(path).matchAll(/bin\/node[",]*\s+(?:- )?"?([^\s",]+)/g)) {
+      assert.equal(next, '--disable-sigusr1', path);
+      starts += 1;
+    }
+  assert.equal(starts, 4, 'unit, image, and the checks of the image and of compose.yaml');
 });
 
 test('systemd counts the unit as little exposed, where systemd-analyze is installed', () => {
@@ -71,7 +90,10 @@ test('the image runs the packed program as process 1, as a user without rights',
   const dockerfile = read('Dockerfile');
   assert.match(
     dockerfile,
-    new RegExp(`^ENTRYPOINT \\["[^"]+/node", "[^"]+", "/opt/castellan/${program}"\\]$`, 'm'),
+    new RegExp(
+      `^ENTRYPOINT \\["[^"]+/node", "${nodeOptions.join('", "')}", "/opt/castellan/${program}"\\]$`,
+      'm',
+    ),
   );
   assert.match(dockerfile, /^USER [1-9]\d*:[1-9]\d*$/m);
   const [, environment = ''] = /^ENV (.*)$/m.exec(dockerfile) ?? [];

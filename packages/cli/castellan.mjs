@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The program `castellan`: checks the Node version before it loads code that an older Node cannot parse.
+import '@castellan/server/no-debugger';
 import '@castellan/server/thread-pool';
 import { fileURLToPath } from 'node:url';
 import { isNodeNewEnough } from '@castellan/server/node-version';

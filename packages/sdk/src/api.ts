@@ -26,7 +26,7 @@ export type AccessImpact = {
   gained: PermissionCount[];
   /** How many subjects lose each permission. */
   lost: PermissionCount[];
-  /** The first of the gaining and losing subjects, by name; 100 unless `subjects` of the query names another number. */
+  /** The first of the gaining and losing subjects, by name; 100 unless `subjects` of the query names another number. Empty for callers with neither `access.explain` nor `users.read`. */
   subjects: AffectedSubject[];
   /** Gaining and losing subjects that `subjects` leaves out. */
   more: number;
@@ -1612,7 +1612,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     body: UpdateUser;
@@ -1636,7 +1636,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     result:
@@ -1656,7 +1656,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     body: BulkUpdateUsers;
@@ -1680,7 +1680,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     body: UserRoles;
@@ -1705,7 +1705,7 @@ export type Operations = {
       role_ids?: string[];
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     body?: OptionalUserRoles;
@@ -1811,7 +1811,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     body: UpdateServiceAccount;
@@ -1835,7 +1835,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     result:
@@ -1963,7 +1963,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     body: CreateRole;
@@ -2030,7 +2030,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     body: UpdateRole;
@@ -2054,7 +2054,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     result:
@@ -2073,7 +2073,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     body: PermissionIds;
@@ -2098,7 +2098,7 @@ export type Operations = {
       permission_ids?: string[];
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     body?: OptionalPermissionIds;
@@ -2123,7 +2123,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     result:
@@ -2469,7 +2469,7 @@ export type Operations = {
     query?: {
       /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
       dry_run?: boolean;
-      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most. */
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
       subjects?: number;
     };
     body: ChangeAccess;

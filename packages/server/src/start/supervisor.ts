@@ -57,6 +57,7 @@ export function supervise({
   const start = (kind: 'first' | 'later'): void => {
     if (isStopping) return;
     const worker = fork(program, {
+      execArgv: [...new Set([...process.execArgv, '--disable-sigusr1'])],
       env: {
         ...environment,
         [WORKER_VARIABLE]: kind,

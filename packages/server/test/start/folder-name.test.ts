@@ -18,6 +18,7 @@ test('the service starts from a folder whose name has a space and a non-ASCII le
     'migrations',
     'package.json',
     'check-node.mjs',
+    'no-debugger.mjs',
     'node-version.mjs',
     'bundles.mjs',
     'program.mjs',
