@@ -20,6 +20,13 @@ const ATTEMPTS = 3;
 /** What CHANGELOG.md asks operators of large databases to run before a migration, there with `concurrently`. */
 const preparations: Readonly<Record<string, string>> = {
   '0030-tokens-by-jti': 'create unique index session_tokens_jti_user_id_key on session_tokens (jti, user_id)',
+  '0044-notable-audit-logs': `
+    create index audit_logs_notable_timestamp_id_idx
+      on audit_logs ("timestamp" desc nulls last, id desc nulls last)
+      where action <> all ('{session_refreshed,client_token_issued}');
+    create index audit_logs_notable_resource_id_timestamp_id_idx
+      on audit_logs (resource_id, "timestamp" desc nulls last, id desc nulls last)
+      where action <> all ('{session_refreshed,client_token_issued}')`,
 };
 /** Tables that grow with the users. The columns are those of LAST_UNCHECKED that have no default. */
 const fillings: Readonly<Record<string, string>> = {

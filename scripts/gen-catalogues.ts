@@ -1,7 +1,12 @@
 // Writes docs/errors.md and docs/audit-actions.md from the contract, and docs/metrics.md from the definitions of metrics.
 // With --check it only reports stale pages.
 import { readFile, writeFile } from 'node:fs/promises';
-import { auditActionCatalogue, boundedActions, failureActions } from '../packages/contract/src/audit.ts';
+import {
+  auditActionCatalogue,
+  boundedActions,
+  failureActions,
+  routineActions,
+} from '../packages/contract/src/audit.ts';
 import { errorCatalogue } from '../packages/contract/src/errors.ts';
 import { definitions } from '../packages/server/src/metrics/definitions.ts';
 
@@ -14,9 +19,10 @@ const errorRows = Object.entries(errorCatalogue)
 
 const failures: ReadonlySet<string> = new Set(failureActions);
 const bounded: ReadonlySet<string> = new Set(boundedActions);
+const routine: ReadonlySet<string> = new Set(routineActions);
 const auditRows = Object.entries(auditActionCatalogue).map(
   ([action, { text }]) =>
-    `| \`${action}\` | ${failures.has(action) ? 'failure' : 'success'} | ${bounded.has(action) ? '60/minute' : 'all'} | ${cell(text)} |`,
+    `| \`${action}\` | ${failures.has(action) ? 'failure' : 'success'} | ${bounded.has(action) ? '60/minute' : 'all'} | ${routine.has(action) ? 'yes' : ''} | ${cell(text)} |`,
 );
 
 const metricRows = definitions.map(
@@ -51,12 +57,12 @@ in \`details.before\` and \`details.after\`. Security events have the \`resource
 
 If one user repeats an action marked *60/minute*, 60 entries a minute are written. Without a user, the limit applies to the
 email; without an email, to the network. An entry with \`details.more_left_out\` stands for that many more. The end of
-another user's session is always written.
+another user's session is always written. \`routine=exclude\` leaves out the routine ones.
 
 Generated from \`packages/contract/src/audit.ts\` by \`npm run gen\`.
 
-| Action | \`result\` | Written | Meaning |
-|---|---|---|---|
+| Action | \`result\` | Written | Routine | Meaning |
+|---|---|---|---|---|
 ${auditRows.join('\n')}
 `,
   'docs/metrics.md': `# Metrics

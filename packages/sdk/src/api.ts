@@ -145,6 +145,12 @@ export type AuditLogPage = {
   data: AuditLogEntry[];
   /** The start of the next page; null on the last one. Filters that rarely match together are searched up to 3,000 entries at a time: then a page may be shorter than `size`, or empty, and not be the last. */
   next_cursor: string | null;
+  /** The entries that `routine=exclude` leaves out of all pages together. Only on the first page, and only with `routine=exclude`. */
+  routine_left_out?: {
+    count: number;
+    /** There may be more than `count`. */
+    is_lower_bound: boolean;
+  };
   message: string;
 };
 
@@ -2600,6 +2606,8 @@ export type Operations = {
       /** Client address. */
       address?: string;
       result?: 'success' | 'failure';
+      /** Leaves out refreshes of sessions and sign-ins of service accounts. The first page says how many in `routine_left_out`. */
+      routine?: 'exclude';
       /** Inclusive. */
       from?: string;
       /** Exclusive. */
@@ -2689,6 +2697,8 @@ export type Operations = {
       /** Client address. */
       address?: string;
       result?: 'success' | 'failure';
+      /** Leaves out refreshes of sessions and sign-ins of service accounts. The first page says how many in `routine_left_out`. */
+      routine?: 'exclude';
       /** Inclusive. */
       from?: string;
       /** Exclusive. */

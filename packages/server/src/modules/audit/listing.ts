@@ -1,11 +1,17 @@
 // Reads the audit log, newest first: filters, pages by cursor, and the export.
 // It must not send anything.
-import { type AuditLogEntry, type AuditLogQuery, failureActions } from '@castellan/contract/audit';
+import {
+  type AuditAction,
+  type AuditLogPage,
+  type AuditLogQuery,
+  failureActions,
+  routineActions,
+} from '@castellan/contract/audit';
 import { type PageKey, pageOf, readCursor, writeCursor } from '../../platform/cursors.ts';
 import type { ExportSource } from '../../platform/http/export.ts';
 import { readTime } from '../../platform/times.ts';
 import type { Db } from '../../schema/database.ts';
-import { type EntryFilter, type FoundEntry, findEntries } from './reading-store.ts';
+import { countEntries, type EntryFilter, type FoundEntry, findEntries } from './reading-store.ts';
 
 export type AuditLogFilter = Omit<AuditLogQuery, 'size' | 'cursor'>;
 
@@ -15,12 +21,18 @@ const EXPORT_BATCH = 200;
 export async function listEntries(
   deps: { db: Db },
   query: AuditLogQuery,
-): Promise<{ data: AuditLogEntry[]; next_cursor: string | null }> {
+): Promise<Omit<AuditLogPage, 'message'>> {
   const after = readCursor(query.cursor);
   // One entry more than requested shows whether there is a next page.
   const { entries, next } = await findEntries(deps.db, toFilter(query), after, query.size + 1);
   const { page, next_cursor } = pageOf(entries, query.size);
-  return { data: page.map((row) => row.entry), next_cursor: next === null ? next_cursor : writeCursor(next) };
+  return {
+    data: page.map((row) => row.entry),
+    next_cursor: next === null ? next_cursor : writeCursor(next),
+    ...(query.routine === 'exclude' && after === null
+      ? { routine_left_out: await countEntries(deps.db, toRoutineFilter(query)) }
+      : {}),
+  };
 }
 
 /**
@@ -55,14 +67,25 @@ const toFilter = (query: AuditLogFilter): EntryFilter => ({
   resourceId: query.resource_id?.toLowerCase() ?? null,
   actions: actionsOf(query),
   exceptActions: query.result === 'success' ? failureActions : null,
+  // Actions that are named are named without these.
+  withoutRoutine: query.routine === 'exclude' && actionsOf(query) === null ? true : null,
   address: query.address ?? null,
   from: readTime('from', query.from),
   to: readTime('to', query.to),
 });
 
-/** Each action once: `findEntries` reads the entries of each. */
-function actionsOf({ action, result }: AuditLogFilter): readonly string[] | null {
-  const named = action && [...new Set(action)];
-  if (result !== 'failure') return named ?? null;
-  return named?.filter((one) => failureActions.includes(one)) ?? failureActions;
+/** Matches what `routine=exclude` leaves out of the query. */
+function toRoutineFilter({ routine: _, ...query }: AuditLogFilter): EntryFilter {
+  const actions = actionsOf(query);
+  return { ...toFilter(query), actions: routineActions.filter((one) => actions?.includes(one) ?? true) };
 }
+
+/** Each action once: `findEntries` reads the entries of each. */
+function actionsOf({ action, result, routine }: AuditLogFilter): readonly AuditAction[] | null {
+  const named = action && [...new Set(action)];
+  const wanted = result === 'failure' ? intersection(failureActions, named) : named;
+  return (routine === 'exclude' ? wanted?.filter((one) => !routineActions.includes(one)) : wanted) ?? null;
+}
+
+const intersection = (all: readonly AuditAction[], named: readonly AuditAction[] | undefined) =>
+  all.filter((one) => named?.includes(one) ?? true);

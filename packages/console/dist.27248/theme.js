@@ -1,0 +1,23 @@
+// Applies the color scheme, the language and the direction before the first paint. Everything else belongs into the bundles.
+(() => {
+  const read = (name) => {
+    try {
+      return localStorage.getItem(name);
+    } catch {
+      return null; // storage is blocked: the system's scheme and language apply
+    }
+  };
+  const { documentElement: root } = document;
+  const chosen = read('castellan.scheme');
+  const isDark =
+    chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
+  root.dataset.mantineColorScheme = isDark ? 'dark' : 'light';
+  // The rule of src/common/language.ts, for what shows before the scripts have run.
+  const own = read('castellan.language');
+  const wanted = ['en', 'de', 'en-XB'].includes(own)
+    ? own
+    : navigator.languages.map((tag) => tag.split('-')[0]).find((tag) => ['en', 'de'].includes(tag));
+  // Without a language that we have, the page keeps that of the setting LANGUAGE.
+  if (wanted) root.lang = wanted;
+  root.dir = wanted === 'en-XB' ? 'rtl' : 'ltr';
+})();
