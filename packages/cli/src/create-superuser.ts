@@ -1,6 +1,6 @@
 // `castellan create-superuser`: creates the first account, or restores access when no superuser can sign in.
 import { createSuperuser, promoteToSuperuser } from '@castellan/server/modules/users/superuser';
-import { canonicalEmail } from '@castellan/server/platform/security/email';
+import { canonicalEmail, shownEmail } from '@castellan/server/platform/security/email';
 import { type Call, UsageError } from './command.ts';
 import { onDatabase } from './database.ts';
 import { readPassword } from './password-input.ts';
@@ -17,10 +17,10 @@ async function create(call: Call, email: string): Promise<void> {
   await onDatabase(call, { existing: true }, async ({ deps }) => {
     await createSuperuser(deps, { email, ...names, password }).catch((error: { code?: string }) => {
       if (error.code !== 'email_taken') throw error;
-      throw new Error(`${email} already has an account. Make it a superuser with --promote.`);
+      throw new Error(`${shownEmail(email)} already has an account. Make it a superuser with --promote.`);
     });
   });
-  call.print(`Superuser ${email} created.`);
+  call.print(`Superuser ${shownEmail(email)} created.`);
 }
 
 async function promote(call: Call, email: string): Promise<void> {
@@ -28,8 +28,11 @@ async function promote(call: Call, email: string): Promise<void> {
     throw new UsageError('--promote does not change names: leave out --first-name and --last-name.');
   const changed = await onDatabase(call, { existing: true }, ({ deps }) => promoteToSuperuser(deps, email));
   if (changed === null)
-    throw new Error(`${email} has no account. To create one, leave out --promote and give the names.`);
-  call.print(changed ? `${email} is now a superuser.` : `${email} is already a superuser.`);
+    throw new Error(
+      `${shownEmail(email)} has no account. To create one, leave out --promote and give the names.`,
+    );
+  const shown = shownEmail(email);
+  call.print(changed ? `${shown} is now a superuser.` : `${shown} is already a superuser.`);
 }
 
 const missing = (name: string): UsageError =>

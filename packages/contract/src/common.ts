@@ -9,7 +9,8 @@ export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 86
 
 /** Any text. The server decides whether it is a valid email when it canonicalizes it. */
 export const EmailInput = Type.String({
-  description: 'Compared in lower case, without surrounding spaces.',
+  description:
+    'Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email.',
   examples: ['ada@example.com'],
 });
 

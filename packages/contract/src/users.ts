@@ -22,7 +22,10 @@ export const RoleSummary = Type.Object(
 
 /** The columns in a user's record. The SQL, the type of its rows and the response are derived from them. */
 export const userFields = {
-  email: Type.String(),
+  email: Type.String({
+    description:
+      'In lower case. An internationalized domain has its letters, unless it could be read as another one; then it stays `xn--…`.',
+  }),
   first_name: Type.String(),
   last_name: Type.String(),
   is_active: Type.Boolean(),
@@ -136,7 +139,11 @@ export type UserSortOrder = (typeof userSortOrders)[number];
 
 const userListFields = {
   email: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 1_000, description: 'Exact match, case-insensitive.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 1_000,
+      description: 'Exact match, in any spelling that signs the user in.',
+    }),
   ),
   search: Type.Optional(
     Type.String({

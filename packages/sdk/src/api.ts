@@ -224,7 +224,7 @@ export type BulkUpdateUsers = {
   user_ids?: string[];
   /** Applied to every user in `user_ids`. */
   updates?: {
-    /** Compared in lower case, without surrounding spaces. */
+    /** Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email. */
     email?: string;
     /** 1 to 100 characters of any script, no markup. */
     first_name?: string;
@@ -241,7 +241,7 @@ export type BulkUpdateUsers = {
   /** Users with separate changes; replaces `user_ids` and `updates`. */
   users?: {
     id: string;
-    /** Compared in lower case, without surrounding spaces. */
+    /** Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email. */
     email?: string;
     /** 1 to 100 characters of any script, no markup. */
     first_name?: string;
@@ -350,7 +350,7 @@ export type CreateServiceAccount = {
 };
 
 export type CreateUser = {
-  /** Compared in lower case, without surrounding spaces. */
+  /** Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email. */
   email: string;
   /** A new password must meet the password policy. */
   password: string;
@@ -431,7 +431,7 @@ export type EffectivePermissions = {
 };
 
 export type EmailOnly = {
-  /** Compared in lower case, without surrounding spaces. */
+  /** Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email. */
   email: string;
 };
 
@@ -622,6 +622,7 @@ export type LinkState = {
 
 export type ListedUser = {
   id: string;
+  /** In lower case. An internationalized domain has its letters, unless it could be read as another one; then it stays `xn--…`. */
   email: string;
   first_name: string;
   last_name: string;
@@ -645,7 +646,7 @@ export type Live = {
 };
 
 export type Login = {
-  /** Compared in lower case, without surrounding spaces. */
+  /** Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email. */
   email: string;
   /** A new password must meet the password policy. */
   password: string;
@@ -871,7 +872,7 @@ export type Refresh = {
 };
 
 export type Register = {
-  /** Compared in lower case, without surrounding spaces. */
+  /** Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email. */
   email: string;
   /** A new password must meet the password policy. */
   password: string;
@@ -1167,7 +1168,7 @@ export type UpdateServiceAccount = {
 
 /** `role_id` replaces all roles; `password` ends every session. */
 export type UpdateUser = {
-  /** Compared in lower case, without surrounding spaces. */
+  /** Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email. */
   email?: string;
   /** 1 to 100 characters of any script, no markup. */
   first_name?: string;
@@ -1186,6 +1187,7 @@ export type UpdateUser = {
 
 export type User = {
   id: string;
+  /** In lower case. An internationalized domain has its letters, unless it could be read as another one; then it stays `xn--…`. */
   email: string;
   first_name: string;
   last_name: string;
@@ -1484,7 +1486,7 @@ export type Operations = {
     query?: {
       page?: number;
       size?: number;
-      /** Exact match, case-insensitive. */
+      /** Exact match, in any spelling that signs the user in. */
       email?: string;
       /** Part of the full name or email address, or a whole id; case-insensitive, no wildcards. */
       search?: string;
@@ -1523,7 +1525,7 @@ export type Operations = {
     query?: {
       page?: number;
       size?: number;
-      /** Exact match, case-insensitive. */
+      /** Exact match, in any spelling that signs the user in. */
       email?: string;
       /** Part of the full name or email address, or a whole id; case-insensitive, no wildcards. */
       search?: string;
@@ -1553,7 +1555,7 @@ export type Operations = {
     query?: {
       page?: number;
       size?: number;
-      /** Exact match, case-insensitive. */
+      /** Exact match, in any spelling that signs the user in. */
       email?: string;
       /** Part of the full name or email address, or a whole id; case-insensitive, no wildcards. */
       search?: string;

@@ -329,6 +329,24 @@ describe('rows', () => {
     assert.deepEqual(entry?.details, { count: 3, source: 'file', via: 'command_line' });
   });
 
+  test('both spellings of an internationalized domain are one user, shown with its letters', async () => {
+    const from = await fileOf('domains.ndjson', [
+      { email: 'joerg@xn--mnchen-3ya.example' },
+      { email: 'Joerg@MÜNCHEN.example' },
+      { email: 'joerg@ｍünchen.example' },
+    ]);
+    const { verdicts } = await run('import users', { from });
+    assert.deepEqual(
+      verdicts.map(({ verdict, name }) => [verdict, name]),
+      [
+        ['created', 'joerg@münchen.example'],
+        ['exists', 'joerg@münchen.example'],
+        ['refused', 'joerg@ｍünchen.example'],
+      ],
+    );
+    assert.equal(await hashOf('joerg@xn--mnchen-3ya.example'), null);
+  });
+
   test('system roles and superusers need --privileged', async () => {
     const from = await fileOf('privileged.ndjson', [
       { email: 'root@example.com', is_superuser: true, roles: ['Admin'] },
@@ -494,6 +512,7 @@ describe('export', () => {
           .split('\n')
           .map((line) => JSON.parse(line));
       const [original, copy] = [await lines(from), await lines(back)];
+      if (kind === 'users') assert.ok(original.some(({ email }) => email === 'joerg@münchen.example'));
       assert.ok(original.length > 3);
       // What the seed creates exists in both, with ids of its own.
       const seeded = new Set((await seededNames(empty)).map(({ name }) => name));

@@ -1,19 +1,36 @@
 // Other spellings of an email address, and a simple rule that decides which of them name it.
 // It must not use the service's rule: this one is written a second time on purpose.
+import { domainToASCII, domainToUnicode } from 'node:url';
 import fc, { type Arbitrary } from 'fast-check';
 
 const upper = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const printable = /^[!-~]+$/;
 
 /**
- * Returns the email that this text names: trimmed, with A to Z in lower case. Returns null for a text with control or
- * non-ASCII characters.
+ * Returns the email that this text names: trimmed, with A to Z in lower case, and a domain with other letters in its ASCII
+ * form. Returns null for a text with control characters, and for other letters that do not come back from that form.
  */
 export function plainly(text: string): string | null {
   if (/\p{Cc}/u.test(text)) return null;
   const bare = text.trim();
-  if (!printable.test(bare)) return null;
-  return [...bare].map((one) => (upper.includes(one) ? one.toLowerCase() : one)).join('');
+  const small = [...bare].map((one) => (upper.includes(one) ? one.toLowerCase() : one)).join('');
+  if (printable.test(bare)) return small;
+  const [local = '', domain = '', ...more] = small.split('@');
+  if (more.length > 0 || !printable.test(local)) return null;
+  const labels = domain.split('.').map(plainLabel);
+  return labels.includes(null) ? null : `${local}@${labels.join('.')}`;
+}
+
+function plainLabel(label: string): string | null {
+  if (printable.test(label)) return label;
+  const whole = label.normalize('NFC');
+  if (whole !== label && whole.normalize('NFD') !== label) return null;
+  if (!/^[\p{L}\p{M}\p{N}-]+$/u.test(whole) || /^-|-$|^..--/u.test(whole)) return null;
+  const letters = [...whole].map((one) =>
+    one.toLowerCase().toUpperCase() === one ? one.toLowerCase() : one,
+  );
+  const mapped = domainToASCII(whole);
+  return mapped.startsWith('xn--') && domainToUnicode(mapped) === letters.join('') ? mapped : null;
 }
 
 // Each looks like, folds to, or decomposes to its letter in some system.

@@ -1,6 +1,7 @@
 // One process that serves requests: the whole instance, or one of its workers.
 // It must not handle signals, nor end the process.
 import type { Logger } from '../platform/log.ts';
+import { shownEmail } from '../platform/security/email.ts';
 import { type Service, startService } from '../service.ts';
 import type { Settings } from '../settings.ts';
 import { type Announcer, unlessSilent } from './announcer.ts';
@@ -64,7 +65,7 @@ async function welcome(
     database,
     mails: service.deps.transport.description,
     ...(kind === undefined ? {} : { workers: settings.workers }),
-    ...(madeSuperuser ? { superuser: settings.firstSuperuserEmail } : {}),
+    ...(madeSuperuser ? { superuser: shownEmail(settings.firstSuperuserEmail) } : {}),
   });
   if (kind !== undefined) reportReady(service.url);
   if (madePassword === null) return;

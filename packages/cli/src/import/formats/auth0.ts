@@ -1,5 +1,6 @@
 // Auth0: the NDJSON of a job that exports users, and the NDJSON of password hashes that the support sends on request
 // (bcrypt, joined by the id). Documentation: Bulk User Exports; Export Password Hashes and MFA Secrets.
+import { canonicalEmail } from '@castellan/server/platform/security/email';
 import { readNdjson } from '../ndjson.ts';
 import { textAt } from '../rows.ts';
 import { openText } from '../source.ts';
@@ -32,9 +33,12 @@ export const auth0: Format = {
  */
 function keyOf(user: Record<string, unknown>): string | undefined {
   const id = textAt(user, '_id.$oid') ?? textAt(user, '_id') ?? textAt(user, 'user_id') ?? textAt(user, 'Id');
-  if (id === undefined) return textAt(user, 'email')?.toLowerCase();
+  if (id === undefined) return emailKey(user);
   return id.includes('|') && !id.startsWith('auth0|') ? undefined : id.slice(id.lastIndexOf('|') + 1);
 }
+
+const emailKey = (user: Record<string, unknown>): string | undefined =>
+  canonicalEmail(textAt(user, 'email') ?? '') ?? undefined;
 
 /** Returns the hashes by the ids and by the emails of their users. */
 async function readHashes(path: string): Promise<Map<unknown, string>> {
@@ -43,8 +47,7 @@ async function readHashes(path: string): Promise<Map<unknown, string>> {
     if ('fault' in row) throw new Error(`--credentials: line ${row.row} ${row.fault.message}.`);
     const hash = textAt(row.value, 'passwordHash');
     if (hash === undefined) continue;
-    for (const key of [keyOf(row.value), textAt(row.value, 'email')?.toLowerCase()])
-      if (key !== undefined) hashes.set(key, hash);
+    for (const key of [keyOf(row.value), emailKey(row.value)]) if (key !== undefined) hashes.set(key, hash);
   }
   return hashes;
 }

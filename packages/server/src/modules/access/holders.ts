@@ -2,6 +2,7 @@
 import { type Holder, type HolderPage, holderTypes } from '@castellan/contract/holders';
 import { AppError } from '../../platform/errors.ts';
 import type { ExportSource } from '../../platform/http/export.ts';
+import { shownEmail } from '../../platform/security/email.ts';
 import type { Db } from '../../schema/database.ts';
 import {
   countHolders,
@@ -71,7 +72,7 @@ export const toHolder = ({ email, ...holder }: HolderRow): Holder => ({
   type: holder.type,
   id: holder.id,
   name: holder.name,
-  ...(email === null ? {} : { email }),
+  ...(email === null ? {} : { email: shownEmail(email) }),
   is_active: holder.is_active,
   superuser: holder.superuser,
   roles: holder.roles,
@@ -84,7 +85,7 @@ export const csvOfHolders = {
     holder.type,
     holder.id,
     holder.name,
-    holder.email,
+    holder.email === null ? null : shownEmail(holder.email),
     holder.is_active,
     holder.superuser,
     holder.roles.map(({ name }) => name).join(', '),

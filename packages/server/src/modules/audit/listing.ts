@@ -11,6 +11,7 @@ import { type PageKey, pageOf, readCursor, writeCursor } from '../../platform/cu
 import type { ExportSource } from '../../platform/http/export.ts';
 import { readTime } from '../../platform/times.ts';
 import type { Db } from '../../schema/database.ts';
+import { shownEntry } from './presentation.ts';
 import { countEntries, type EntryFilter, type FoundEntry, findEntries } from './reading-store.ts';
 
 export type AuditLogFilter = Omit<AuditLogQuery, 'size' | 'cursor'>;
@@ -27,7 +28,7 @@ export async function listEntries(
   const { entries, next } = await findEntries(deps.db, toFilter(query), after, query.size + 1);
   const { page, next_cursor } = pageOf(entries, query.size);
   return {
-    data: page.map((row) => row.entry),
+    data: page.map((row) => shownEntry(row.entry)),
     next_cursor: next === null ? next_cursor : writeCursor(next),
     ...(query.routine === 'exclude' && after === null
       ? { routine_left_out: await countEntries(deps.db, toRoutineFilter(query)) }
@@ -52,7 +53,7 @@ export function entriesToExport(
         let from: PageKey | null = after?.key ?? null;
         do {
           const { entries, next } = await findEntries(db, filter, from, EXPORT_BATCH - found.length);
-          found.push(...entries);
+          found.push(...entries.map(({ entry, key }) => ({ entry: shownEntry(entry), key })));
           from = next;
         } while (from !== null && found.length < EXPORT_BATCH);
         return found;

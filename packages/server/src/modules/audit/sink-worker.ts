@@ -7,6 +7,7 @@ import type { Logger } from '../../platform/log.ts';
 import { createOutageLog } from '../../platform/outage-log.ts';
 import { type Sink, SinkError, type SinkRecord } from '../../platform/sinks/sink.ts';
 import type { Db } from '../../schema/database.ts';
+import { shownEntry } from './presentation.ts';
 import { deleteQueued, endLease, findQueued, LEASE_SECONDS, takeLease } from './sink-store.ts';
 
 export type SinkWorker = {
@@ -62,7 +63,7 @@ export function createSinkWorker({ db, log, sink }: { db: Db; log: Logger; sink:
     if (pauseMs > 0) return Math.min(pauseMs, MAX_PAUSE_MS);
     const queued = await findQueued(db, batchSize);
     if (queued.length === 0) return POLL_MS;
-    const entries = queued.flatMap(({ entry }) => (entry ? [entry] : []));
+    const entries = queued.flatMap(({ entry }) => (entry ? [shownEntry(entry)] : []));
     if (entries.length > 0 && !(await offer(entries))) return 0;
     await deleteQueued(
       db,

@@ -6,6 +6,7 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Language } from '../../platform/languages.ts';
 import { fillLink, type LinkTemplate, TOKEN_PLACEHOLDER } from '../../platform/mail/link-template.ts';
 import type { Mail } from '../../platform/mail/transport.ts';
+import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { languageOfMails } from './mail-language.ts';
 import type { MailName, MailTemplates, MailValues } from './mail-templates.ts';
@@ -129,7 +130,7 @@ function write<N extends MailName>(
   const values = {
     service_name: settings.serviceName,
     app_url: settings.appUrl ?? '',
-    email: user.email,
+    email: shownEmail(user.email),
     // Anyone can register another person's email with any text as the name. The service must not deliver that text.
     first_name: user.verified ? user.first_name : '',
     last_name: user.verified ? user.last_name : '',

@@ -2,6 +2,7 @@
 import type { ActivityDay, AttentionCode, Dashboard } from '@castellan/contract/dashboard';
 import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
+import { shownEmail } from '../../platform/security/email.ts';
 import { isInNoRole, isRemovedAfter, isWithoutPermissions } from '../../schema/attention.ts';
 import type { Db } from '../../schema/database.ts';
 import { liveSessionCount } from '../../schema/live-sessions.ts';
@@ -98,6 +99,11 @@ async function countUnused(db: Db): Promise<Unused> {
 const lastActive = sql`coalesce(to_char(l.logged_in_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS'), 'N/A') as last_active`;
 const fullName = sql`rtrim(u.first_name || ' ' || u.last_name) as name`;
 
+const withShownEmail = <T extends { email: string }>(user: T): T => ({
+  ...user,
+  email: shownEmail(user.email),
+});
+
 /** Returns the users with the most recent sign-ins, newest first, each once. */
 export async function findRecentLogins(
   db: Db,
@@ -108,7 +114,7 @@ export async function findRecentLogins(
     from last_logins l join users u on u.id = l.user_id order by l.logged_in_at desc, u.id limit ${limit}`.execute(
     db,
   );
-  return rows;
+  return rows.map(withShownEmail);
 }
 
 export async function findNewestUsers(
@@ -124,5 +130,5 @@ export async function findNewestUsers(
     from (select * from users order by created_at desc, id desc limit ${limit}) u
     left join last_logins l on l.user_id = u.id
     order by u.created_at desc, u.id desc`.execute(db);
-  return rows;
+  return rows.map(withShownEmail);
 }

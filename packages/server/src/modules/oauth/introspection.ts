@@ -2,6 +2,7 @@
 // It must cache nothing, and say nothing about a token that this service would not accept.
 import type { Introspection } from '@castellan/contract/oauth';
 import { looksLikeApiKey } from '../../platform/security/api-key.ts';
+import { shownEmail } from '../../platform/security/email.ts';
 import { peekClaims, readListed, tokenHashText } from '../../platform/security/jwt.ts';
 import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
 import { servicePrincipal, userPrincipal } from '../authz/caller.ts';
@@ -63,7 +64,7 @@ async function findUserToken(
   if (!row) return undefined;
   const { email, subject } = userPrincipal(row);
   return {
-    facts: { ...claimsIn(token), username: email, token_type: 'Bearer' },
+    facts: { ...claimsIn(token), username: shownEmail(email), token_type: 'Bearer' },
     subject,
     authz_stamp: row.authz_stamp,
   };

@@ -2,6 +2,7 @@
 // It must not export a password hash unless asked.
 import { inSnapshot, inTransaction } from '../../platform/db/transaction.ts';
 import type { Logger } from '../../platform/log.ts';
+import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
 import { type ExportedUser, readRoleGroups, readRoles, readUsers } from './export-store.ts';
@@ -52,8 +53,11 @@ async function exportUsers(
   { withPasswordHashes }: ExportOptions,
   write: (users: readonly unknown[]) => Promise<void>,
 ): Promise<void> {
-  const shown = ({ password_hash, ...user }: ExportedUser) =>
-    withPasswordHashes ? { ...user, password_hash } : user;
+  const shown = ({ password_hash, email, ...user }: ExportedUser) => ({
+    ...user,
+    email: shownEmail(email),
+    ...(withPasswordHashes ? { password_hash } : {}),
+  });
   let after = BEFORE_ALL;
   for (;;) {
     const page = await readUsers(tx, after, PAGE);

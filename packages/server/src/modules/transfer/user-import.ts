@@ -3,6 +3,7 @@
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
+import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
 import { renewUserMarks } from '../users/marks.ts';
@@ -123,16 +124,23 @@ async function judge(
   for (const { row, user } of candidates) {
     const found = rolesOf(user);
     const id = known.get(user.email) ?? fresh.get(user.email)?.user.id;
-    if ('errors' in found) verdicts.push(refused(row, user.email, found.errors));
+    if ('errors' in found) verdicts.push(refused(row, shownEmail(user.email), found.errors));
     else if (id !== undefined || seen.has(user.email))
-      verdicts.push({ row, verdict: 'exists', name: user.email, id: dryRun ? null : (id ?? null) });
+      verdicts.push({
+        row,
+        verdict: 'exists',
+        name: shownEmail(user.email),
+        id: dryRun ? null : (id ?? null),
+      });
     else fresh.set(user.email, { row, roles: found.roles, ...withFreeId(user, taken) });
   }
   const people = [...fresh.values()];
   if (dryRun)
     return [
       ...verdicts,
-      ...people.map(({ row, user }): Verdict => ({ row, verdict: 'would_create', name: user.email })),
+      ...people.map(
+        ({ row, user }): Verdict => ({ row, verdict: 'would_create', name: shownEmail(user.email) }),
+      ),
     ];
   return [...verdicts, ...(await insert(tx, log, people, source))];
 }
@@ -207,7 +215,13 @@ async function insert(tx: Tx, log: Logger, people: readonly Fresh[], source: str
     });
   return people.map(({ row, user, note }) =>
     inserted.has(user.id)
-      ? { row, verdict: 'created', name: user.email, id: user.id, ...(note === undefined ? {} : { note }) }
-      : { row, verdict: 'exists', name: user.email, id: null },
+      ? {
+          row,
+          verdict: 'created',
+          name: shownEmail(user.email),
+          id: user.id,
+          ...(note === undefined ? {} : { note }),
+        }
+      : { row, verdict: 'exists', name: shownEmail(user.email), id: null },
   );
 }

@@ -10,6 +10,7 @@ import {
 import { pageOf, readCursor, writeCursor } from '../../platform/cursors.ts';
 import { AppError } from '../../platform/errors.ts';
 import { canonicalRange } from '../../platform/security/client-address.ts';
+import { shownEmail } from '../../platform/security/email.ts';
 import { readTime } from '../../platform/times.ts';
 import type { Db } from '../../schema/database.ts';
 import { type Caller, sessionIdOf } from '../authz/caller.ts';
@@ -52,7 +53,12 @@ export async function listAllSessions(
 
 const present = (row: FoundSession, { principal }: Caller): UserSession => ({
   ...toSession(row, sessionIdOf(principal)),
-  user: { id: row.user_id, email: row.email, first_name: row.first_name, last_name: row.last_name },
+  user: {
+    id: row.user_id,
+    email: shownEmail(row.email),
+    first_name: row.first_name,
+    last_name: row.last_name,
+  },
 });
 
 /** Ends a live session and every mailed link of its user. Throws 401, 403, 404. */

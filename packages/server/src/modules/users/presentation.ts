@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { allPermissions } from '@castellan/contract/permissions';
 import type { User } from '@castellan/contract/users';
+import { shownEmail } from '../../platform/security/email.ts';
 import { type UserRow, userFieldNames } from '../../schema/user-record.ts';
 import { permissionsOf, rolesOf } from '../authz/effective.ts';
 import type { Graph } from '../authz/graph.ts';
@@ -71,6 +72,7 @@ export function toUser(record: UserRecord, graph: Graph, view: PermissionView = 
   return {
     id: record.user_id,
     ...own,
+    email: shownEmail(own.email),
     roles: rolesOf(graph, record).map(({ id, name, description }) => ({ id, name, description })),
     permissions:
       view === 'all' ? [...permissions] : permissions.filter((name) => builtIn.has(name.toLowerCase())),

@@ -68,6 +68,8 @@ describe('over SMTP', () => {
     ['no-reply@castellan.example', 'The Keep <no-reply@castellan.example>'],
     ['<no-reply@castellan.example>', 'The Keep <no-reply@castellan.example>'],
     ['Our Desk <no-reply@castellan.example>', 'Our Desk <no-reply@castellan.example>'],
+    ['no-reply@bücher.example', 'The Keep <no-reply@xn--bcher-kva.example>'],
+    ['Our Desk <no-reply@bücher.example>', 'Our Desk <no-reply@xn--bcher-kva.example>'],
   ] as const)
     test(`a mail from "${mailFrom}" arrives from ${header}`, async () => {
       const sink = await startSmtpSink();
@@ -80,6 +82,7 @@ describe('over SMTP', () => {
       const transport = createMailTransport(options);
       await transport.send(mail, { messageId });
       assert.ok(sink.mails[0]?.raw.includes(`\r\nFrom: ${header}\r\n`), sink.mails[0]?.raw);
+      assert.match(sink.mails[0]?.raw ?? '', /^Message-ID: <[!-~]+>\r$/m);
       transport.close();
       await sink.close();
     });

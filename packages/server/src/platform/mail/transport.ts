@@ -1,6 +1,7 @@
 // Sends one mail to an SMTP server or, without one, writes it to a folder and to the terminal, if there is one.
 // It must not retry, nor log: a mail contains one-time tokens.
 import nodemailer from 'nodemailer';
+import { asciiDomain } from '../domain-names.ts';
 import { readable, writeMessage } from './message.ts';
 import { createOutboxFolder } from './outbox-folder.ts';
 
@@ -66,15 +67,23 @@ export function parseSmtpUrl(text: string): string {
 /** Returns the sender for nodemailer: the text of MAIL_FROM if that has a name, else its address with `name`. */
 function senderOf(from: string, name: string): string | { name: string; address: string } {
   const address = addressOfSender(from);
-  return /^\s*[^<\s]/.test(from) && from !== address ? from : { name, address };
+  const typed = addressIn(from);
+  return /^\s*[^<\s]/.test(from) && from !== typed ? from.replace(typed, () => address) : { name, address };
 }
 
-/** Returns `user@host` of `Name <user@host>` or `user@host`. The error's message continues the setting's name. */
+const addressIn = (from: string): string => /^[^<>\p{C}]*<([^<>]+)>$/u.exec(from)?.[1] ?? from;
+
+/**
+ * Returns `user@host` of `Name <user@host>` or `user@host`, with an internationalized host in its ASCII form. The error's
+ * message continues the setting's name.
+ */
 export function addressOfSender(from: string): string {
-  const address = /^[^<>\p{C}]*<([^<>]+)>$/u.exec(from)?.[1] ?? from;
-  if (!plainAddress.test(address))
+  const typed = addressIn(from);
+  const [local, host = ''] = typed.split('@');
+  const domain = asciiDomain(host);
+  if (!plainAddress.test(typed) || domain === null)
     throw new Error('is not a sender; write no-reply@example.com or Name <no-reply@example.com>');
-  return address;
+  return `${local}@${domain}`;
 }
 
 // A 5yz reply to RCPT TO or to the message concerns this mail (RFC 5321, 4.2.1). An earlier one concerns the

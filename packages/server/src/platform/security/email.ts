@@ -1,5 +1,6 @@
 // Converts an email that a person typed into the canonical form that is stored, looked up, counted and locked.
-// It must not apply Unicode case folding or normalization, which could make two emails equal.
+// It must not apply Unicode case folding or normalization that cannot be reversed: two emails could become equal.
+import { asciiDomain, shownDomain } from '../domain-names.ts';
 import { AppError } from '../errors.ts';
 
 const MAX_LOCAL_LENGTH = 64; // RFC 5321, 4.5.3.1.1
@@ -37,16 +38,26 @@ function isDomain(domain: string): boolean {
 /**
  * Returns the trimmed, lower-case email; null when the text is none. Accepts a strict subset of RFC 5321: ASCII
  * dot-atom, `@`, host name with at least one dot; no quotes, comments, lists or IP literals; at most 64 characters
- * before the `@` and 254 in all. Idempotent. The work is limited for any length.
+ * before the `@` and 254 in all. An internationalized domain is mapped to its ASCII form (`xn--…`), which is what counts
+ * everywhere. Idempotent. The work is limited for any length.
  */
 export function canonicalEmail(input: string): string | null {
   if (input.length > maxInputLength || hasMarkupOrControl(input)) return null;
-  const address = input.trim();
+  const typed = input.trim();
+  const at = typed.indexOf('@');
+  if (at < 1 || at > MAX_LOCAL_LENGTH || !localPattern.test(typed.slice(0, at))) return null;
+  const domain = asciiDomain(typed.slice(at + 1));
+  if (domain === null || !isDomain(domain)) return null;
+  const address = `${typed.slice(0, at)}@${domain}`;
   if (address.length > MAX_ADDRESS_LENGTH) return null;
-  const at = address.indexOf('@');
-  if (at < 1 || at > MAX_LOCAL_LENGTH) return null;
-  if (!localPattern.test(address.slice(0, at)) || !isDomain(address.slice(at + 1))) return null;
   return address.toLowerCase(); // only ASCII at this point, so it changes only A-Z
+}
+
+/** Returns a canonical email as people read it: see `shownDomain`. */
+export function shownEmail(email: string): string {
+  if (!email.includes('xn--') || canonicalEmail(email) !== email) return email;
+  const at = email.indexOf('@') + 1;
+  return email.slice(0, at) + shownDomain(email.slice(at));
 }
 
 /**

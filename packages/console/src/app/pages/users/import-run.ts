@@ -5,7 +5,7 @@ import type { PreviewQuery } from '../../components/impact.tsx';
 import { call } from '../../data/api.ts';
 import { chunksOf, joinPreviews } from './bulk.ts';
 import { previewRoles, removeRoles, type useAddRoles, type useListPath } from './data.ts';
-import { type ImportRow, impactOfCreation, judgeRows, type Verdict } from './import.ts';
+import { emailKey, type ImportRow, impactOfCreation, judgeRows, type Verdict } from './import.ts';
 import { makePassword } from './password.ts';
 
 /** So many users, or roles, are looked up at the same time. */
@@ -33,7 +33,7 @@ export async function judge(rows: readonly ImportRow[], lookup: Lookup): Promise
         .slice(at, at + LOOKUPS)
         .map((email) => call(`GET ${path}`, { query: { email, size: 1 }, signal })),
     );
-    for (const user of found.flatMap(({ data }) => data.items)) users.set(user.email, user);
+    for (const user of found.flatMap(({ data }) => data.items)) users.set(emailKey(user.email), user);
   }
   const ids = new Map<string, string>();
   if (mayReadRoles)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListedUser } from '@castellan/sdk';
-import { impactOfCreation, judgeRows, MAX_ROWS, readRows, textOf } from './import.ts';
+import { emailKey, impactOfCreation, judgeRows, MAX_ROWS, readRows, textOf } from './import.ts';
 
 test('a file in Windows-1252 keeps its umlauts', () => {
   assert.equal(textOf(Uint8Array.from([0x4d, 0xfc, 0x6c, 0x6c, 0x65, 0x72]).buffer), 'Müller');
@@ -134,4 +134,17 @@ test('a user who has all roles stays as they are', () => {
   assert.ok(Array.isArray(rows));
   const [verdict] = judgeRows(rows, new Map([[ada.email, ada]]), new Map([['editor', 'r1']]));
   assert.equal(verdict?.kind, 'same');
+});
+
+test('both spellings of an internationalized domain are one email', () => {
+  const rows = readRows('email,first_name\nada@münchen.example,Ada\nada@xn--mnchen-3ya.example,Ada');
+  assert.ok(Array.isArray(rows));
+  const user = { ...ada, email: 'ada@münchen.example' };
+  const verdicts = judgeRows(rows, new Map([[emailKey(user.email), user]]), new Map());
+  assert.deepEqual(
+    verdicts.map(({ kind }) => kind),
+    ['same', 'error'],
+  );
+  assert.equal(emailKey('ada@example.com'), 'ada@example.com');
+  assert.equal(emailKey('ada@bü cher'), 'ada@bü cher');
 });

@@ -72,6 +72,15 @@ export function readRows(text: string): ImportRow[] | FileProblem {
   });
 }
 
+/** Returns the same text for both spellings of an email with an internationalized domain (`@münchen.de`, `@xn--mnchen-3ya.de`). */
+export function emailKey(email: string): string {
+  const at = email.lastIndexOf('@') + 1;
+  const url = `http://${email.slice(at)}`;
+  return /[^\0-\x7f]/.test(email) && URL.canParse(url)
+    ? `${email.slice(0, at)}${new URL(url).hostname}`
+    : email;
+}
+
 type RowProblem = 'cells' | 'email' | 'name' | 'duplicate' | 'role';
 
 export type Verdict =
@@ -81,7 +90,7 @@ export type Verdict =
   | { kind: 'error'; row: ImportRow; problem: RowProblem; detail: string };
 
 /**
- * Returns what an import would do with each row. `users` are the existing users by email, `roles` the ids by name in lower
+ * Returns what an import would do with each row. `users` are the existing users by `emailKey`, `roles` the ids by name in lower
  * case. Names of existing users are not changed, and nobody loses a role.
  */
 export function judgeRows(
@@ -94,12 +103,13 @@ export function judgeRows(
     const error = (problem: RowProblem, detail: string): Verdict => ({ kind: 'error', row, problem, detail });
     if (row.isTooLong) return error('cells', '');
     if (!/^[^\s@]+@[^\s@]+$/.test(row.email)) return error('email', row.email);
-    const earlier = lines.get(row.email);
+    const key = emailKey(row.email);
+    const earlier = lines.get(key);
     if (earlier !== undefined) return error('duplicate', String(earlier));
-    lines.set(row.email, row.line);
+    lines.set(key, row.line);
     const unknown = row.roles.filter((name) => !roles.has(name.toLowerCase()));
     if (unknown.length > 0) return error('role', unknown.join(', '));
-    const user = users.get(row.email);
+    const user = users.get(key);
     const wanted = new Map(row.roles.map((name) => [roles.get(name.toLowerCase()) ?? '', name]));
     if (!user)
       return row.first_name === ''
