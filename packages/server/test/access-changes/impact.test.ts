@@ -166,9 +166,9 @@ test('the first hundred subjects are listed by name, whatever their type', async
     const { gaining, more, subjects } = body.data.impact;
     return [gaining, subjects.length, more];
   };
-  assert.deepEqual(await namedTo(['role.update', SHIP]), [110, 0, 110], 'numbers only');
-  assert.deepEqual(await namedTo(['role.update', SHIP, 'users.read']), [110, 100, 10]);
-  assert.deepEqual(await namedTo(['role.update', SHIP, 'access.explain']), [110, 110, 0]);
+  assert.deepEqual(await namedTo(['role.update', READ, SHIP]), [110, 0, 110], 'numbers only');
+  assert.deepEqual(await namedTo(['role.update', READ, SHIP, 'users.read']), [110, 100, 10]);
+  assert.deepEqual(await namedTo(['role.update', READ, SHIP, 'access.explain']), [110, 110, 0]);
 });
 
 test('a preview names nobody to a key that is narrowed to less than users.read and access.explain', async () => {

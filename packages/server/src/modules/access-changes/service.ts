@@ -26,6 +26,7 @@ import {
   lockSubjects,
   type Run,
 } from '../authz/change.ts';
+import { requireMayTake } from '../authz/delegation.ts';
 import { mayDo } from '../authz/effective.ts';
 import { type PreviewDeps, preview } from '../authz/preview.ts';
 import { type DeletedRole, deleteRoles, lockGroupTree, requireDeletable } from '../roles/deletion.ts';
@@ -49,6 +50,7 @@ import {
   requireMayChangeRoles,
   rolesDelta,
   rolesEntry,
+  takenBy as takenByAccounts,
   wantedAccountRoles,
   writeRoles,
 } from '../service-accounts/role-changes.ts';
@@ -56,6 +58,7 @@ import {
   type LockedUsers,
   planLocked,
   requireUsers,
+  takenBy as takenByUsers,
   type UserChange,
   wantedRoles,
 } from '../users/change-plans.ts';
@@ -199,6 +202,11 @@ async function plan(entitled: Entitled, locked: Locked) {
   });
   const accounts = planRoles(locked.accounts, locked.lockedAccounts);
   await requireMayChangeRoles(entitled, accounts);
+  // At once: a role that leaves a permission to somebody may lose it in the same request.
+  await requireMayTake(entitled, {
+    assignments: [...takenByUsers(users), ...takenByAccounts(accounts)],
+    permissions,
+  });
   return { permissions, users, accounts };
 }
 

@@ -1,7 +1,8 @@
-// Delegation rules: callers grant only permissions that they hold, and cannot change users who hold more.
+// Delegation rules: callers grant and take away only permissions that they hold, and cannot change users who hold more.
 import type { FieldError } from '@castellan/contract/envelope';
 import { administrativePermissions } from '@castellan/contract/permissions';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { lockUntilCommit } from '../../platform/db/sql.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Caller } from './caller.ts';
 import type { Entitled } from './change.ts';
@@ -71,6 +72,110 @@ export async function requireMayGrantPermissions(
   );
   refuseWhatIsLacking(rows, errorsOf(new Set(rows.map(({ id }) => id))));
 }
+
+/** Requires that the caller holds every permission there is. Throws `privilege_escalation` with the detail. */
+export async function requireHoldsAll({ tx, caller, isSuperuser }: Entitled, detail: string): Promise<void> {
+  if (isSuperuser) return;
+  const { rows } = await sql`select from permissions p where ${isLacking(caller)} limit 1`.execute(tx);
+  if (rows.length > 0) throw new AppError('privilege_escalation', { detail });
+}
+
+/** What a change removes. `at` returns the path of a field of the record in a request for many. */
+export type Taken = {
+  /** Ids of roles that users and service accounts lose. */
+  assignments?: readonly {
+    id: string;
+    removed: readonly string[];
+    at: (field: string) => string;
+    about: string;
+  }[];
+  /** Ids of permissions that roles lose. */
+  permissions?: readonly { roleId: string; removed: readonly string[]; at?: (field: string) => string }[];
+};
+
+/**
+ * Requires that the caller holds every permission that somebody loses, whom no other role leaves it. Otherwise a caller
+ * could empty an account, take it over, and wait until its roles come back. Call it once for the whole change, with the
+ * subjects and roles locked, and after the checks of what the change grants: what it adds is held by the caller and
+ * replaces nothing that the caller lacks. Superusers lose nothing with a role. Throws `privilege_escalation`.
+ */
+export async function requireMayTake(
+  { tx, caller, isSuperuser }: Entitled,
+  { assignments = [], permissions = [] }: Taken,
+): Promise<void> {
+  const links = assignments.flatMap(({ id, removed }) => removed.map((roleId) => ({ id, roleId })));
+  const removals = permissions.flatMap(({ roleId, removed }) => removed.map((id) => ({ id, roleId })));
+  if (isSuperuser || links.length + removals.length === 0) return;
+  const roleIds = [...new Set(links.map(({ roleId }) => roleId))];
+  const { rows: lacking } = await sql<{ id: string }>`
+    select p.id from permissions p
+    where (p.id = any(${[...new Set(removals.map(({ id }) => id))]}::uuid[]) or exists (
+        select from role_permissions rp where rp.permission_id = p.id and rp.role_id = any(${roleIds}::uuid[])))
+      and ${isLacking(caller)}`.execute(tx);
+  if (lacking.length === 0) return;
+  // Two transactions could otherwise each take a permission from one of two roles, and rely on the other role.
+  await lockUntilCommit('taken_permissions').execute(tx);
+  const { rows } = await sql<{ subject_id: string | null; role_id: string | null; name: string }>`
+    with gone_link as materialized (
+      select * from unnest(${links.map(({ id }) => id)}::uuid[], ${links.map(({ roleId }) => roleId)}::uuid[])
+        as t (subject_id, role_id)
+    ), gone as materialized (
+      select * from unnest(${removals.map(({ roleId }) => roleId)}::uuid[], ${removals.map(({ id }) => id)}::uuid[])
+        as t (role_id, permission_id)
+    ), lacking as materialized (
+      select id, name from permissions where id = any(${lacking.map(({ id }) => id)}::uuid[])
+    )
+    select distinct l.subject_id, null::uuid as role_id, p.name
+    from gone_link l join role_permissions rp on rp.role_id = l.role_id join lacking p on p.id = rp.permission_id
+    where not ${isKept(sql`l.subject_id`, sql`p.id`)}
+    union all
+    select null::uuid, gone.role_id, p.name from gone join lacking p on p.id = gone.permission_id
+    where exists (
+      select from subject_roles held where held.role_id = gone.role_id and not ${isKept(sql`held.subject_id`, sql`p.id`)})`.execute(
+    tx,
+  );
+  if (rows.length === 0) return;
+  const faults = new Set(rows.map((row) => row.subject_id ?? row.role_id));
+  const code = 'privilege_escalation';
+  const errors: FieldError[] = [
+    ...assignments
+      .filter(({ id }) => faults.has(id))
+      .map(({ at, about }) => ({
+        field: at('role_id'),
+        code,
+        message: `takes away permissions that you do not hold (${about})`,
+      })),
+    ...permissions.flatMap(({ roleId, at }) =>
+      at && faults.has(roleId)
+        ? [
+            {
+              field: at('remove_permission_ids'),
+              code,
+              message: 'takes away permissions that you do not hold',
+            },
+          ]
+        : [],
+    ),
+  ];
+  throw new AppError(code, {
+    detail: `You cannot take away permissions that you do not hold: ${named(rows)}.`,
+    ...(errors.length > 0 ? { errors: errors.slice(0, MAX_NAMED) } : {}),
+  });
+}
+
+/** SQL condition beside the CTEs of `requireMayTake`: the subject is a superuser, or keeps the permission by a role. */
+const isKept = (
+  subjectId: RawBuilder<unknown>,
+  permissionId: RawBuilder<unknown>,
+): RawBuilder<unknown> => sql`(
+  exists (select from users u where u.id = ${subjectId} and u.is_superuser)
+  or exists (
+    select from subject_roles kept join role_permissions has on has.role_id = kept.role_id
+    where kept.subject_id = ${subjectId} and has.permission_id = ${permissionId}
+      and not exists (
+        select from gone_link x where x.subject_id = kept.subject_id and x.role_id = kept.role_id)
+      and not exists (
+        select from gone x where x.role_id = has.role_id and x.permission_id = has.permission_id)))`;
 
 /** Permissions that a role does not have and gets, and such that it has and loses; ids. */
 export type RolePermissionsDelta = { roleId: string; added: readonly string[]; removed: readonly string[] };
@@ -152,9 +257,11 @@ const isLacking = ({ principal }: Caller) => sql`not ${isHeldBy(principal)}`;
 
 function refuseWhatIsLacking(rows: readonly { name: string }[], more: { errors?: FieldError[] } = {}): void {
   if (rows.length === 0) return;
-  const missing = rows.map((row) => row.name).sort();
   throw new AppError('privilege_escalation', {
-    detail: `You cannot grant permissions that you do not hold: ${missing.slice(0, MAX_NAMED).join(', ')}.`,
+    detail: `You cannot grant permissions that you do not hold: ${named(rows)}.`,
     ...more,
   });
 }
+
+const named = (rows: readonly { name: string }[]): string =>
+  [...new Set(rows.map(({ name }) => name))].sort().slice(0, MAX_NAMED).join(', ');

@@ -1,5 +1,7 @@
 // The rules that role groups and permission groups share: a tree without cycles and with a maximum depth.
 // `GroupKind` describes the differences.
+
+import { isDeepStrictEqual } from 'node:util';
 import type { AuditAction } from '@castellan/contract/audit';
 import type { PageQuery, Pagination } from '@castellan/contract/common';
 import { counted } from '../../platform/counted.ts';
@@ -166,6 +168,7 @@ export function createGroupTrees<Row extends { id: string; version: number }, Gr
         parent_id: parent === undefined ? before.parent_id : parent,
       };
       const entitled = await locking.entitle();
+      if (isDeepStrictEqual(after, fieldsOf(before))) return entitled.unchanged(await read(tx, before.id));
       if (after.name !== before.name) await kind.rename?.(entitled, before, after.name);
       await updateNode(entitled, table, { id: before.id, ...after });
       const updated = entry(moved ? actions.moved : actions.updated, before.id, {

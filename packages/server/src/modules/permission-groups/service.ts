@@ -10,7 +10,7 @@ import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
 import { cleanName } from '../../platform/security/record-text.ts';
 import type { Entitled } from '../authz/change.ts';
-import { requireMayGrantPermissions } from '../authz/delegation.ts';
+import { requireHoldsAll } from '../authz/delegation.ts';
 import { createGroupTrees, type GroupInput, type GroupNode } from '../group-trees/service.ts';
 import { MAX_PERMISSION_NAME_LENGTH } from '../permissions/service.ts';
 import {
@@ -73,16 +73,17 @@ const TEMPORARY_NAME = '\u0001';
 
 /**
  * Renames the permissions of a group. Call it under the lock of the tree, so that only one rename uses the temporary
- * name. Holders of the permissions then hold permissions with other names, so the caller must be allowed to grant all
- * of them.
+ * name. Products ask by name, so a rename hands their holders whatever a product asks for by the new names, and every
+ * permission is held at least by `Admin`. Therefore only callers who hold every permission may rename one.
  */
 async function rename(entitled: Entitled, group: GroupNode, newName: string): Promise<void> {
   const { tx } = entitled;
   const permissions = await findPermissions(tx, group.id);
-  await requireMayGrantPermissions(
-    entitled,
-    permissions.map((permission) => permission.id),
-  );
+  if (permissions.length > 0)
+    await requireHoldsAll(
+      entitled,
+      'Renaming this group renames permissions that somebody holds. Only a superuser, or a caller who holds every permission, can do this.',
+    );
   if (builtIn.has(group.name.toLowerCase()))
     throw new AppError('conflict', {
       detail: `The group "${group.name}" contains built-in permissions. It cannot be renamed.`,

@@ -76,6 +76,7 @@ export async function syncRoles(
     await lockGroupTree(locking.tx);
     const entitled = await locking.entitle();
     const result = await syncLinks(entitled);
+    if (result.created === 0) return entitled.unchanged(result);
     return entitled.done(result, roleGroups.entry('role_groups_synced', '', { details: result }));
   });
 }

@@ -119,7 +119,8 @@ export async function requireGrantable(locking: Locking, ids: readonly string[])
 
 /**
  * Requires that the caller holds every added permission, and that nobody gains or loses a permission who holds built-in
- * ones that the caller lacks. Throws `privilege_escalation`.
+ * ones that the caller lacks. What the plans take away is for the caller to check (`requireMayTake`). Throws
+ * `privilege_escalation`.
  */
 export async function requireMayChangePermissions(
   entitled: Entitled,

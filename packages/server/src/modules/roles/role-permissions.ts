@@ -4,6 +4,7 @@ import type { Role } from '@castellan/contract/roles';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import type { Caller } from '../authz/caller.ts';
 import { change, type Entitled, type Locking, type Run } from '../authz/change.ts';
+import { requireMayTake } from '../authz/delegation.ts';
 import { preview } from '../authz/preview.ts';
 import {
   carryOut,
@@ -67,5 +68,6 @@ export async function requirePermissionPlan(
   await requirePermissions(locking.tx, [{ role, wanted }]);
   const entitled = await locking.entitle();
   await requireMayChangePermissions(entitled, [plan]);
+  await requireMayTake(entitled, { permissions: [plan] });
   return { entitled, plan };
 }

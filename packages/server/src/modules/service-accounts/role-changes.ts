@@ -12,7 +12,7 @@ import {
   type WantedRoles,
 } from '../authz/assignment.ts';
 import type { Entitled, Entry } from '../authz/change.ts';
-import { findSubjectsBeyond, requireMayAssign } from '../authz/delegation.ts';
+import { findSubjectsBeyond, requireMayAssign, type Taken } from '../authz/delegation.ts';
 import type { AccessDelta } from '../authz/impact.ts';
 import { accountEntry } from './record.ts';
 import { type AccountRow, addRoles, findAccounts, removeRoles, touchAccounts } from './store.ts';
@@ -62,8 +62,8 @@ export const planRoles = (wanted: readonly AccountChange[], accounts: LockedAcco
   });
 
 /**
- * Requires that the caller holds what the added roles grant, and the built-in permissions of the accounts. Throws
- * `privilege_escalation`.
+ * Requires that the caller holds what the added roles grant, and the built-in permissions of the accounts. What the plans
+ * take away is for the caller to check (`requireMayTake`). Throws `privilege_escalation`.
  */
 export async function requireMayChangeRoles(
   entitled: Entitled,
@@ -90,6 +90,15 @@ export async function requireMayChangeRoles(
   );
   if (errors.length > 0) throw new AppError('privilege_escalation', { errors: errors.slice(0, MAX_NAMED) });
 }
+
+/** Returns the roles that accounts lose by the plans. */
+export const takenBy = (plans: readonly PlannedRoles[]): NonNullable<Taken['assignments']> =>
+  plans.map(({ account, removed, at }) => ({
+    id: account.id,
+    removed,
+    at,
+    about: `service account ${account.id}`,
+  }));
 
 /** Writes the plans. The accounts get a new version. */
 export async function writeRoles(entitled: Entitled, plans: readonly PlannedRoles[]): Promise<void> {

@@ -18,7 +18,7 @@ import { cleanDescription, cleanName } from '../../platform/security/record-text
 import { lockRoles, requireRoles, rolesToLock } from '../authz/assignment.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entry, isNonEmpty, lockSubjects, type Run } from '../authz/change.ts';
-import { requireMayGrantRoles } from '../authz/delegation.ts';
+import { requireMayGrantRoles, requireMayTake } from '../authz/delegation.ts';
 import { preview } from '../authz/preview.ts';
 import {
   accountEntry,
@@ -33,6 +33,7 @@ import {
   requireMayChangeRoles,
   rolesDelta,
   rolesEntry,
+  takenBy,
   wantedAccountRoles,
   writeRoles,
 } from './role-changes.ts';
@@ -152,6 +153,7 @@ function updating(id: string, body: UpdateServiceAccountBody): Run<AccountRow> {
     const names = requireRoles(assignments, await lockRoles(tx, rolesToLock(assignments)));
     const plans = planRoles(wanted, accounts);
     await requireMayChangeRoles(entitled, plans);
+    await requireMayTake(entitled, { assignments: takenBy(plans) });
     const isFieldChange = JSON.stringify(after) !== JSON.stringify(before);
     const entries: readonly Entry[] = [
       ...(isFieldChange ? [accountEntry('service_account_updated', id, { before, after })] : []),
@@ -190,6 +192,9 @@ const deleting =
     const { entitled, account } = await requireAccount(locking, id);
     if (id === caller.principal.id) throw new AppError('self_delete');
     await requireVersion(caller.ifMatch, account.version, () => toServiceAccount(account, caller.graph));
+    await requireMayTake(entitled, {
+      assignments: [{ id, removed: account.role_ids, at: () => 'role_ids', about: `service account ${id}` }],
+    });
     await deleteAccountRow(entitled, id);
     const entry = accountEntry('service_account_deleted', id, { before: snapshotOf(account), after: null });
     return entitled.done(account, entry).withDelta({ subjects: [{ id, is_deleted: true }] });

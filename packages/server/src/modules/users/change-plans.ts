@@ -14,6 +14,7 @@ import {
   type WantedRoles,
 } from '../authz/assignment.ts';
 import { type Entitled, type Locking, lockSubjects } from '../authz/change.ts';
+import { requireMayTake, type Taken } from '../authz/delegation.ts';
 import type { FieldChanges } from './change-store.ts';
 import { toUser, type VersionedUser } from './presentation.ts';
 import { type PlannedChange, requireMayChange } from './protection.ts';
@@ -58,8 +59,19 @@ export async function planChanges(
   if (idsField === undefined)
     for (const user of users.values())
       await requireVersion(caller.ifMatch, user.version, () => toUser(user, caller.graph));
-  return planLocked(entitled, wanted, { users, roleNames });
+  const plan = await planLocked(entitled, wanted, { users, roleNames });
+  await requireMayTake(entitled, { assignments: takenBy(plan) });
+  return plan;
 }
+
+/** Returns the roles that users lose by a plan. */
+export const takenBy = ({ changes }: Pick<Plan, 'changes'>): NonNullable<Taken['assignments']> =>
+  changes.map(({ before, removedRoles, at }) => ({
+    id: before.user_id,
+    removed: removedRoles,
+    at,
+    about: `user ${before.user_id}`,
+  }));
 
 /**
  * Returns the locked users by id. `idsField` names the field with the ids, or returns the field of an id; without it the
@@ -80,7 +92,10 @@ export async function requireUsers(
 export const wantedRoles = (wanted: readonly UserChange[], users: LockedUsers): WantedRoles[] =>
   wanted.flatMap(({ id, roles, at }) => (roles ? [{ roles, held: users.get(id)?.role_ids ?? [], at }] : []));
 
-/** Plans changes of users that are locked with their roles. Throws 403. */
+/**
+ * Plans changes of users that are locked with their roles. Throws 403. What the plan takes away is for the caller to check
+ * (`requireMayTake`), together with everything else that the transaction takes away.
+ */
 export async function planLocked(
   entitled: Entitled,
   wanted: readonly UserChange[],
