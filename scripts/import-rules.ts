@@ -101,7 +101,7 @@ export const platform: Record<string, string[]> = {
 };
 
 /** The parts of the contract that platform/ may import: the shape of answers, but no record. */
-export const contractOfPlatform = ['envelope', 'errors', 'permissions', 'common', 'examples'];
+export const contractOfPlatform = ['envelope', 'errors', 'permissions', 'common', 'etags', 'examples'];
 
 const forTests = ['@castellan/testing/**', '@castellan/hardening/**', '@castellan/embedded-postgres/testing'];
 

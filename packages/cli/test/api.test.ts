@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { newEmail, PASSWORD, startTestService, type TestService } from '@castellan/testing/harness';
+import { alterations, startAlteringProxy } from '@castellan/testing/http/altering-proxy';
 import { addServiceAccount, type TestServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { Failure, UsageError } from '../src/command.ts';
 import { run } from '../src/program.ts';
@@ -289,6 +290,30 @@ describe('roles, permissions and groups', () => {
     for (const name of ['oven.open', 'oven.close']) await ok('permission', 'delete', name, '--yes');
     await ok('permission-group', 'delete', 'Oven', '--yes');
     await ok('permission-group', 'delete', 'Kitchen', '--yes');
+  });
+
+  test('behind proxies that alter ETags, versions are read and saves succeed', async (t) => {
+    const url = await startAlteringProxy({ after: (hook) => t.after(hook) }, service.url);
+    const behind = async (...words: string[]) => {
+      const { out, code, error } = await cli(words, { CASTELLAN_URL: url });
+      assert.deepEqual({ code, error }, { code: 0, error: '' }, words.join(' '));
+      return out;
+    };
+    await ok('role', 'create', 'Behind a proxy');
+    for (const round of alterations.keys()) {
+      const shown = await behind('role', 'get', 'Behind a proxy');
+      const version = /^version: +(\d+)$/m.exec(shown)?.[1] ?? '';
+      assert.notEqual(version, '', shown);
+      await behind('role', 'update', 'Behind a proxy', '--description', `${round}`, '--if-version', version);
+      await behind(
+        'role',
+        'permissions',
+        round % 2 ? 'remove' : 'add',
+        'Behind a proxy',
+        'users.read',
+        '--yes',
+      );
+    }
   });
 
   test('permissions of many roles are set from rows, each role as a whole or not at all', async () => {

@@ -1,4 +1,5 @@
 // Sends changes, or with --dry-run shows them: the request that would be sent, and what the service says it would do.
+import { versionIn } from '@castellan/contract/etags';
 import type { AccessPreview, Answer, InputOf, Operation, ResultOf } from '@castellan/sdk';
 import { type Call, Failure, type Option, UsageError, yes } from '../command.ts';
 import { confirm } from '../confirmation.ts';
@@ -152,5 +153,4 @@ export const idempotency = ({ values }: Call): { idempotencyKey?: string } =>
   typeof values['idempotency-key'] === 'string' ? { idempotencyKey: values['idempotency-key'] } : {};
 
 /** Returns the version of a record for people; null if the answer has none. */
-export const versionOf = ({ headers }: Answer): string | null =>
-  headers.get('etag')?.replaceAll('"', '') ?? null;
+export const versionOf = ({ headers }: Answer): number | null => versionIn(headers.get('etag'));

@@ -130,9 +130,21 @@ for (const [what, noun] of Object.entries(nouns)) {
     const first = await admin.put(path, { description: 'first' }, { headers: { 'if-match': old } });
     assert.equal(first.status, 200, first.text);
     assert.notEqual(etagOf(first), old);
-    for (const ifMatch of [old, `W/${etagOf(first)}`, '"x"', 'nonsense']) {
+    const bare = etagOf(first).replaceAll('"', '');
+    for (const ifMatch of [
+      old,
+      `W/${old}`,
+      old.replace(/"$/, '-gzip"'),
+      '"x"',
+      `"${bare}x"`,
+      bare,
+      'nonsense',
+      '"',
+    ]) {
       const late = await admin.put(path, { description: 'late' }, { headers: { 'if-match': ifMatch } });
       assertRefused(late, 412, 'precondition_failed');
+      const isMalformed = !/^(W\/)?"[^"]*"$/.test(ifMatch);
+      assert.match(late.body.detail, isMalformed ? /^If-Match must be the ETag/ : /^The record has changed/);
       assert.equal(late.body.current.description, 'first');
       assert.equal(etagOf(late), etagOf(first));
       assertRefused(
@@ -145,7 +157,17 @@ for (const [what, noun] of Object.entries(nouns)) {
     assert.equal(among.status, 200, among.text);
     const any = await admin.put(path, {}, { headers: { 'if-match': '*' } });
     assert.equal(any.status, 200, any.text);
-    const deleted = await admin.delete(path, undefined, { headers: { 'if-match': etagOf(any) } });
+    for (const altered of [(one: string) => `W/${one}`, (one: string) => one.replace(/"$/, ';br"')]) {
+      const seen = etagOf(await admin.get(path));
+      const saved = await admin.put(
+        path,
+        { description: newName() },
+        { headers: { 'if-match': altered(seen) } },
+      );
+      assert.equal(saved.status, 200, saved.text);
+    }
+    const last = `W/${etagOf(await admin.get(path)).replace(/"$/, '--gzip"')}`;
+    const deleted = await admin.delete(path, undefined, { headers: { 'if-match': last } });
     assert.equal(deleted.status, 204, deleted.text);
   });
 

@@ -1,5 +1,6 @@
 // Reads and writes of the API, with the types of the SDK. Every page goes through these functions.
-import type { InputOf, Operation, ResultOf } from '@castellan/sdk';
+import { versionIn } from '@castellan/contract/etags';
+import type { Answer, InputOf, Operation, ResultOf } from '@castellan/sdk';
 import {
   keepPreviousData,
   QueryClient,
@@ -27,7 +28,10 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** A response and the ETag of the record; null without one. */
+/**
+ * A response and the ETag of the record; null without one. ETags of one version are equal, however proxies have altered
+ * those of some responses.
+ */
 export type Versioned<T> = { result: T; etag: string | null };
 
 /** Sends one request. Rejects with a `CastellanError`. */
@@ -40,12 +44,14 @@ export async function callVersioned<O extends Operation>(
   operation: O,
   input: InputOf<O>,
 ): Promise<Versioned<ResultOf<O>>> {
+  const { result, headers } = await answerOf(operation, input);
+  const version = versionIn(headers.get('etag'));
+  return { result, etag: version === null ? null : `"${version}"` };
+}
+
+function answerOf<O extends Operation>(operation: O, input: InputOf<O>): Promise<Answer<ResultOf<O>>> {
   if (!operation.startsWith('GET ')) forgetFirst();
-  const { result, headers } = await acrossSessions(
-    () => takeFirst(operation, input) ?? client.request(operation, input),
-    input.signal,
-  );
-  return { result, etag: headers.get('etag') };
+  return acrossSessions(() => takeFirst(operation, input) ?? client.request(operation, input), input.signal);
 }
 
 /** The lists that each query has read, by input. Gone with the query, so no other person's are ever shown. */
@@ -64,9 +70,10 @@ export async function callInQuery<O extends ReadOperation>(
   const last = lists.get(key);
   const headers = { ...input.headers, ...(last ? { 'if-none-match': last.etag } : {}) };
   try {
-    const { result, etag } = await callVersioned(operation, { ...input, headers, signal });
-    // Those of records are strong, and are for `if-match`.
-    if (etag?.startsWith('W/')) lists.set(key, { result, etag });
+    const { result, headers: answered } = await answerOf(operation, { ...input, headers, signal });
+    const etag = answered.get('etag');
+    // Those of records have a version, and are for `if-match`.
+    if (etag !== null && versionIn(etag) === null) lists.set(key, { result, etag });
     return result;
   } catch (error) {
     // The input is the same, and with it the type.

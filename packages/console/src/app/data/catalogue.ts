@@ -1,5 +1,6 @@
 // All roles, permissions and groups, for the pages that show them at once: the matrix, trees, comparisons.
 // It must not be used where a list of pages is enough.
+import { versionIn } from '@castellan/contract/etags';
 import type { Permission, PermissionGroup, Role, RoleGroup, SummarizedRole } from '@castellan/sdk';
 import { type UseQueryOptions, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
@@ -55,12 +56,6 @@ export const allRoleNames: UseQueryOptions<SummarizedRole[]> = {
   queryKey: ['GET /api/v1/roles/summaries', 'names'],
   queryFn: (context) =>
     allPages((page) => callInQuery(context, 'GET /api/v1/roles/summaries', { query: page })),
-};
-
-/** Returns the number in an ETag; null without one. */
-export const versionIn = (etag: string | null): number | null => {
-  const digits = /"(\d+)"/.exec(etag ?? '')?.[1];
-  return digits === undefined ? null : Number(digits);
 };
 
 /** Reads one role. `role` is undefined until it is read, and the same object until it changes. */

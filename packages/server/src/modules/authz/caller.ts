@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { namedSubjectsIn } from '../../platform/http/dry-run.ts';
-import { readIfMatch } from '../../platform/http/record-version.ts';
+import { type IfMatch, readIfMatch } from '../../platform/http/record-version.ts';
 import type { ClientRow } from '../api-keys/service.ts';
 import type { LiveToken } from '../sessions/token-lookup.ts';
 import type { Subject } from './effective.ts';
@@ -50,7 +50,7 @@ export type Caller = {
   /** The graph that authorized the request. */
   graph: Graph;
   /** Versions from the If-Match header; null if any version is accepted. See `requireVersion`. */
-  ifMatch: readonly number[] | null;
+  ifMatch: IfMatch;
   /** How many subjects a preview names. */
   namedSubjects: number;
 };

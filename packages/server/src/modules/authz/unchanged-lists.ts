@@ -1,16 +1,16 @@
 // Answers 304 for a list of roles, permissions or groups that the client has already.
 // It must not be used for a list with anything else in it: the two stamps cover no other table.
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { knowsTag } from '@castellan/contract/etags';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import { KeptBodies } from '../../platform/http/kept-bodies.ts';
 import { sendSerialized, serialized } from '../../platform/http/kept-text.ts';
-import { knowsTag } from '../../platform/http/static-text.ts';
+import { tagOf as tagOfText } from '../../platform/http/static-text.ts';
 import type { Db } from '../../schema/database.ts';
 
 // Another version of the service may write the same records differently.
@@ -139,7 +139,7 @@ function isKnown({ headers }: FastifyRequest, reply: FastifyReply, etag: string)
 
 function tagOf({ url }: FastifyRequest, { authz, catalogue }: Stamps, shown: unknown): string {
   const text = [version, url, authz, catalogue, JSON.stringify(shown)].join('\n');
-  return `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+  return `W/${tagOfText(text)}`;
 }
 
 type Stamps = { authz: string; catalogue: string };

@@ -3,19 +3,14 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { appPaths, authPaths } from '@castellan/console/paths';
+import { knowsTag } from '@castellan/contract/etags';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import { accentStyle } from '../../platform/http/accent-color.ts';
-import { preferredType, varyByAccept } from '../../platform/http/accept.ts';
+import { preferredType, vary } from '../../platform/http/accept.ts';
 import type { App } from '../../platform/http/server.ts';
 import { openStaticFolder } from '../../platform/http/static-files.ts';
-import {
-  createStaticText,
-  knowsTag,
-  type StaticText,
-  sendStaticText,
-  tagOf,
-} from '../../platform/http/static-text.ts';
+import { createStaticText, type StaticText, sendStaticText, tagOf } from '../../platform/http/static-text.ts';
 import type { Logo } from '../../platform/logo.ts';
 import { compileTemplate } from '../../platform/mail/text-template.ts';
 
@@ -67,7 +62,7 @@ export function consoleRoutes(app: App, deps: ConsoleDeps): void {
           if (request.url === '*') throw new AppError('route_not_found');
           if (url === '/') {
             // Caches keep the two apart by Accept. Their ETags differ too, so that one never revalidates the other.
-            varyByAccept(reply);
+            vary(reply, 'accept');
             const type = preferredType(['application/json', 'text/html'], request.headers.accept);
             if (type !== 'text/html') return sendStaticText(request, reply, forPrograms);
           }

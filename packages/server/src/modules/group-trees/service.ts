@@ -8,7 +8,7 @@ import { counted } from '../../platform/counted.ts';
 import { requireMove } from '../../platform/db/trees.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Settle } from '../../platform/http/idempotency.ts';
-import { requireVersion, type Versioned } from '../../platform/http/record-version.ts';
+import { type IfMatch, requireVersion, type Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { paginationOf } from '../../platform/pages.ts';
@@ -87,11 +87,7 @@ export function createGroupTrees<Row extends { id: string; version: number }, Gr
   }
 
   /** Locks a group until the transaction ends and returns it. Throws 404; with `ifMatch` also 412. */
-  async function requireGroup(
-    tx: Tx,
-    id: string,
-    ifMatch: readonly number[] | null = null,
-  ): Promise<GroupNode> {
+  async function requireGroup(tx: Tx, id: string, ifMatch: IfMatch = null): Promise<GroupNode> {
     const [group] = await lockNodes(tx, table, [id]);
     if (!group) throw new AppError(notFound);
     await requireVersion(ifMatch, group.version, async () => (await find(tx, id))?.record ?? {});

@@ -43,8 +43,8 @@ export function preferredType<T extends string>(types: readonly [T, ...T[]], acc
   return of.quality > 0 ? best : first;
 }
 
-/** Tells caches that the response depends on Accept, besides what else it depends on. */
-export function varyByAccept(reply: FastifyReply): void {
-  const vary = reply.getHeader('vary');
-  reply.header('vary', vary === undefined ? 'accept' : `${vary}, accept`);
+/** Tells caches that the response depends on a request header, besides what else it depends on. */
+export function vary(reply: FastifyReply, name: 'accept' | 'accept-encoding' | 'origin'): void {
+  const others = reply.getHeader('vary');
+  reply.header('vary', others === undefined ? name : `${others}, ${name}`);
 }

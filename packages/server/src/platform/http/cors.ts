@@ -1,5 +1,6 @@
 // Allows pages of the listed origins to call the API with cookies.
 // It must not reflect an origin unless the list contains it character by character.
+import { vary } from './accept.ts';
 import type { App } from './server.ts';
 
 const METHODS = 'GET, POST, PUT, DELETE';
@@ -16,7 +17,7 @@ export function addCors(
   const allowed = new Set(options.origins);
   if (allowed.size === 0) return;
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('vary', 'origin');
+    vary(reply, 'origin');
     const { origin } = request.headers;
     if (origin === undefined || !allowed.has(origin)) return done();
     reply.header('access-control-allow-origin', origin);

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../errors.ts';
 import type { Gate, Leave } from '../limits/gate.ts';
-import { preferredType, varyByAccept } from './accept.ts';
+import { preferredType, vary } from './accept.ts';
 import { CSV_TYPE, csvRecord } from './csv.ts';
 
 /** How many exports run at once: of one user, and in this process. */
@@ -55,7 +55,7 @@ export async function sendExport<R>(
   reply: FastifyReply,
   options: ExportOptions<R>,
 ): Promise<void> {
-  varyByAccept(reply);
+  vary(reply, 'accept');
   const isCsv = preferredType(exportTypes, request.headers.accept) === 'text/csv';
   const leave = await takeTurn(request, options);
   const first = await options.source.read(undefined).catch((error: unknown) => {

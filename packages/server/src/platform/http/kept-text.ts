@@ -1,8 +1,8 @@
 // Sends a body as the text that was serialized for an earlier response.
 // It must not decide when two responses have the same body.
 import type { Readable } from 'node:stream';
+import { knowsTag } from '@castellan/contract/etags';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { knowsTag } from './static-text.ts';
 
 /** Returns the body as the route's response schema of 200 serializes it: without undeclared fields. */
 export const serialized = (reply: FastifyReply, body: Record<string, unknown>): string =>

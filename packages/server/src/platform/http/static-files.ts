@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
+import { vary } from './accept.ts';
 
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -46,7 +47,8 @@ export function openStaticFolder(folder: string): StaticFolder {
       );
       // Read first: a refusal must not be kept forever.
       const content = read(name + (encoding?.extension ?? ''));
-      reply.type(type).header('cache-control', FOREVER).header('vary', 'accept-encoding');
+      vary(reply, 'accept-encoding');
+      reply.type(type).header('cache-control', FOREVER);
       if (encoding) reply.header('content-encoding', encoding.name);
       return reply.send(content);
     },

@@ -1,11 +1,13 @@
 // The OpenAPI document of all routes registered after it, and the pages that show it.
 // It must not repeat by hand what a route declares.
 import { readFileSync } from 'node:fs';
+import { knowsTag } from '@castellan/contract/etags';
 import { completeDocument, FACTS, isDraft, type RouteFacts } from '@castellan/openapi';
 import swagger from '@fastify/swagger';
 import type { FastifySchema, RouteOptions } from 'fastify';
+import { vary } from '../accept.ts';
 import type { App } from '../server.ts';
-import { createStaticText, knowsTag, sendStaticText } from '../static-text.ts';
+import { createStaticText, sendStaticText } from '../static-text.ts';
 import { conventions } from './conventions.ts';
 import { renderErrorCodes } from './error-page.ts';
 import { factsOf } from './route-facts.ts';
@@ -98,6 +100,7 @@ function addViewer(app: App): void {
       const packed = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
       // Each coding has its own tag, so that a cache never gets a 304 for the other coding.
       const { body, etag } = packed ? gzipped : script;
+      vary(reply, 'accept-encoding');
       reply.header('cache-control', 'no-cache').header('etag', etag);
       if (knowsTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
       if (packed) reply.header('content-encoding', 'gzip');
