@@ -96,19 +96,23 @@ export async function touchGroupsOf({ tx }: Entitled, roleIds: readonly string[]
   );
 }
 
-/** Sets the `role_group_id` of a role and moves the link that belongs to it. Call it under `lockGroupTree`. */
+/**
+ * Sets the `role_group_id` of a role and moves the link that belongs to it. Call it under `lockGroupTree`. Returns whether
+ * that changed anything.
+ */
 export async function moveRole(
   entitled: Entitled,
   roleId: string,
   from: string | null,
   to: string | null,
-): Promise<void> {
+): Promise<boolean> {
   const { tx } = entitled;
   if (from !== null && from !== to) await unlinkRoles(entitled, from, [roleId]);
   if (from !== to)
     await sql`update roles set role_group_id = ${to}, updated_at = now() where id = ${roleId}`.execute(tx);
   // Also if the group stays the same, which repairs a missing link.
-  if (to !== null) await linkRoles(entitled, to, [roleId]);
+  const linked = to === null ? 0 : await linkRoles(entitled, to, [roleId]);
+  return from !== to || linked > 0;
 }
 
 /** Locks the roles until the transaction ends. Returns the ids found. */

@@ -1,4 +1,5 @@
 // Changes a role: its name, description, home group and permissions.
+import { isDeepStrictEqual } from 'node:util';
 import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { Role, UpdateRoleBody } from '@castellan/contract/roles';
 import { AppError } from '../../platform/errors.ts';
@@ -22,7 +23,7 @@ import {
 import { requirePermissionPlan } from './role-permissions.ts';
 import { lockRoleNames, type RoleRecord, readRole, updateRoleFields } from './store.ts';
 
-/** Changes a role. Throws 404, 412, 403, 409. */
+/** Changes a role. Writes nothing if every field already has its value. Throws 404, 412, 403, 409. */
 export const updateRole = async (
   deps: RoleDeps,
   caller: Caller,
@@ -60,11 +61,11 @@ function updating(deps: RoleDeps, id: string, body: UpdateRoleBody): Run<Version
     const plans = plan && changesAnything(plan) ? [plan] : [];
     // Everyone who registers gets the default role, so taking its name grants the role's permissions to all of them.
     if (isDefault) await requireMayGrantRoles(entitled, [id]);
-    if (groupId !== undefined) await moveRole(entitled, id, before.role_group_id, groupId);
-    await updateRoleFields(entitled, id, {
-      name: name ?? before.name,
-      description: description ?? before.description,
-    });
+    const moved = groupId !== undefined && (await moveRole(entitled, id, before.role_group_id, groupId));
+    const fields = { name: name ?? before.name, description: description ?? before.description };
+    const isRewritten = !isDeepStrictEqual(fields, { name: before.name, description: before.description });
+    if (!moved && !isRewritten && plans.length === 0) return entitled.unchanged(versionedRole(before));
+    if (isRewritten) await updateRoleFields(entitled, id, fields);
     await carryOut(entitled, plans);
     const after = await readRole(tx, id);
     const updated = roleEntry('role_updated', after, {
