@@ -10,6 +10,8 @@ const after = (next: string): string =>
 test('a path of this origin is kept, with its query', () => {
   assert.equal(after('/users?q=a%20b&page=2'), '/users?q=a%20b&page=2');
   assert.equal(after('/base/users#x'), '/base/users#x');
+  assert.equal(after('/roles/../users?next=//evil.example'), '/users?next=//evil.example');
+  assert.equal(after('/users//x'), '/users//x');
 });
 
 test('everything else leads to the start', () => {
@@ -24,6 +26,21 @@ test('everything else leads to the start', () => {
     '\\\\evil.example',
     'javascript:alert(1)',
     ' //evil.example',
+    '///evil.example',
+    '/..//evil.example/x',
+    '/.//evil.example/x',
+    '/%2e//evil.example/x',
+    '/%2E%2E//evil.example/x',
+    '/.%2e//evil.example/x',
+    '/users/..//evil.example/x',
+    '/users/../..//evil.example/x',
+    '/.\t//evil.example/x',
+    '/.\t./\n/evil.example/x',
+    '/..\\\\evil.example/x',
+    '/./\\evil.example/x',
+    '/..//evil.example:8443/x',
+    '/..//user@evil.example/x',
+    '/..//[',
   ])
     assert.equal(after(next), '/overview', JSON.stringify(next));
   assert.equal(pathAfterSignIn('', origin, '/overview'), '/overview');

@@ -90,9 +90,27 @@ test('sign-in leads to the page that asked for it, and never to another site', a
   await page.goto('/login?next=%2Fusers%3Fq%3Dada');
   await fillIn(page, ADMIN.email, ADMIN.password);
   await page.waitForURL('**/users?q=ada');
-  await page.goto('/login?next=%2F%5Cevil.example%2Fx');
-  await fillIn(page, ADMIN.email, ADMIN.password);
-  await page.waitForURL('**/overview');
+  const led: string[] = [];
+  await page.route('**://evil.example/**', (route) => {
+    led.push(route.request().url());
+    return route.fulfill({ body: 'another site' });
+  });
+  for (const next of [
+    '%2F%5Cevil.example%2Fx',
+    '/..//evil.example/x',
+    '/.//evil.example/x',
+    '/%252e//evil.example/x',
+    '/%252E%252E//evil.example/x',
+    '/users/..//evil.example/x',
+    '/.%09.%09//evil.example/x',
+    '/..%5C%5Cevil.example/x',
+    '/./%5Cevil.example/x',
+  ]) {
+    await page.goto(`/login?next=${next}`);
+    await fillIn(page, ADMIN.email, ADMIN.password);
+    await page.waitForURL('**/overview');
+  }
+  assert.deepEqual(led, []);
 });
 
 test('a wrong password is told, and keeps the email', async (t) => {
