@@ -305,14 +305,7 @@ describe('roles, permissions and groups', () => {
       const version = /^version: +(\d+)$/m.exec(shown)?.[1] ?? '';
       assert.notEqual(version, '', shown);
       await behind('role', 'update', 'Behind a proxy', '--description', `${round}`, '--if-version', version);
-      await behind(
-        'role',
-        'permissions',
-        round % 2 ? 'remove' : 'add',
-        'Behind a proxy',
-        'users.read',
-        '--yes',
-      );
+      await behind('role', 'permissions', round % 2 ? 'remove' : 'add', 'Behind a proxy', 'users.read');
     }
   });
 
