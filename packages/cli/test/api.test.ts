@@ -7,7 +7,11 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { newEmail, PASSWORD, startTestService, type TestService } from '@castellan/testing/harness';
 import { alterations, startAlteringProxy } from '@castellan/testing/http/altering-proxy';
-import { addServiceAccount, type TestServiceAccount } from '@castellan/testing/service-accounts/accounts';
+import {
+  addApiKey,
+  addServiceAccount,
+  type TestServiceAccount,
+} from '@castellan/testing/service-accounts/accounts';
 import { Failure, UsageError } from '../src/command.ts';
 import { run } from '../src/program.ts';
 import { castellan } from './castellan.ts';
@@ -357,6 +361,16 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     const rotated = await json('key', 'rotate', 'Shop', 'web-1', '--overlap', '0', '--yes');
     assert.notEqual(rotated.data.key, key);
     assert.equal((await cli(['user', 'list'], own)).code, 4);
+    const [shop] = await service.sql<{ id: string }>("select id from service_accounts where name = 'Shop'");
+    const maker = await addApiKey(service, shop?.id ?? '');
+    const made = await addApiKey(service, shop?.id ?? '');
+    await service.sql('update api_keys set made_with_key_ids = array[$1::uuid] where id = $2', [
+      maker.keyId,
+      made.keyId,
+    ]);
+    const revoke = ['key', 'revoke', 'Shop', maker.prefix, '--yes'];
+    assert.match(await ok(...revoke), /made with it: 1\. End them with --descendants\.$/m);
+    assert.match(await ok(...revoke, '--descendants'), /So were the keys made with it: 1\.$/m);
     await ok('key', 'revoke', 'Shop', rotated.data.prefix, '--yes');
     assert.match(await ok('key', 'list', 'Shop'), /revoked/);
     await ok('service-account', 'update', 'Shop', '--active', 'no');

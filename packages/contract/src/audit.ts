@@ -102,7 +102,7 @@ export const auditActionCatalogue = {
     bounded: true,
   },
   api_key_refused: {
-    text: 'An API key was refused. details.reason: api_key_invalid, api_key_expired, api_key_revoked, service_account_inactive or rate_limited.',
+    text: 'An API key was refused. details.reason: api_key_invalid, api_key_expired, api_key_revoked, service_account_inactive or rate_limited. details.key_id, if the key is known.',
     failure: true,
     bounded: true,
   },
@@ -162,11 +162,15 @@ export const auditActionCatalogue = {
   service_account_updated: { text: 'A service account was changed.' },
   service_account_roles_changed: { text: 'The roles of a service account were changed.' },
   service_account_deleted: { text: 'A service account was deleted; its API keys and access tokens ended.' },
-  api_key_created: { text: 'An API key was created for a service account. details: key_id, prefix.' },
-  api_key_rotated: {
-    text: 'An API key was replaced by a new one. details: key_id, prefix, replaced_key_id, ends_at of the replaced key.',
+  api_key_created: {
+    text: 'An API key was created for a service account. details: api_key_id, prefix, narrowed_by.',
   },
-  api_key_revoked: { text: 'An API key was revoked; its access tokens ended. details: key_id, prefix.' },
+  api_key_rotated: {
+    text: 'An API key was replaced by a new one. details: api_key_id, prefix, replaced_key_id, ends_at of the replaced key.',
+  },
+  api_key_revoked: {
+    text: 'An API key was revoked; its access tokens ended. details: api_key_id, prefix; descends_from_key_id, if it ended with the key that made it.',
+  },
   signing_key_rotated: { text: 'A new signing key was created.' },
   signing_key_revoked: {
     text: 'A signing key was revoked, with every token that it signed. details.successor: the new key, if one was created.',

@@ -42,6 +42,10 @@ export const ApiKey = Type.Object(
     permissions: Type.Union([Type.Array(Type.String()), Type.Null()], {
       description: 'The only permissions that the key may use; null if it may use all of the account.',
     }),
+    narrowed_by: Type.Union([Type.Literal('maker'), Type.Null()], {
+      description:
+        '`maker`: the permissions are those that the account had, and its maker held, when the key was made. Null: the request named them, or the key is not narrowed.',
+    }),
     expires_at: OptionalTimestamp,
     last_used_at: Type.Union([Timestamp, Type.Null()], { description: 'Exact to the minute.' }),
     created_at: Timestamp,
@@ -65,14 +69,30 @@ export const NewApiKey = Type.Object(
 );
 export type NewApiKey = Type.Static<typeof NewApiKey>;
 
+export const EndedApiKey = Type.Object(
+  {
+    ...ApiKey.properties,
+    descendants: Type.Integer({
+      description:
+        'Live keys that were made with this one, directly or through others. `with=descendants` has revoked them.',
+    }),
+  },
+  { title: 'EndedApiKey' },
+);
+
 export const ServiceAccountEnvelope = DataEnvelope(ServiceAccount);
 export const ServiceAccountListEnvelope = ListEnvelope(ServiceAccount);
-export const ApiKeyEnvelope = DataEnvelope(ApiKey);
+export const EndedApiKeyEnvelope = DataEnvelope(EndedApiKey);
 export const ApiKeysEnvelope = DataEnvelope(Type.Array(ApiKey));
 export const NewApiKeyEnvelope = DataEnvelope(NewApiKey);
 
 export const ServiceAccountParams = Type.Object({ service_account_id: Uuid });
 export const ApiKeyParams = Type.Object({ service_account_id: Uuid, key_id: Uuid });
+export const EndApiKeyQuery = Type.Object({
+  with: Type.Optional(
+    Type.Literal('descendants', { description: 'Revokes the keys that were made with this one, too.' }),
+  ),
+});
 export const ServiceAccountListQuery = PageQueryWith({
   search: Type.Optional(
     Type.String({ maxLength: 250, description: 'Part of the name, case-insensitive; no wildcards.' }),

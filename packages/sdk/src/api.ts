@@ -90,6 +90,8 @@ export type ApiKey = {
   prefix: string;
   /** The only permissions that the key may use; null if it may use all of the account. */
   permissions: string[] | null;
+  /** `maker`: the permissions are those that the account had, and its maker held, when the key was made. Null: the request named them, or the key is not narrowed. */
+  narrowed_by: 'maker' | null;
   expires_at: string | null;
   /** Exact to the minute. */
   last_used_at: string | null;
@@ -435,6 +437,25 @@ export type EmailOnly = {
   email: string;
 };
 
+export type EndedApiKey = {
+  id: string;
+  name: string;
+  /** The part of the key that names it. It is not a secret. */
+  prefix: string;
+  /** The only permissions that the key may use; null if it may use all of the account. */
+  permissions: string[] | null;
+  /** `maker`: the permissions are those that the account had, and its maker held, when the key was made. Null: the request named them, or the key is not narrowed. */
+  narrowed_by: 'maker' | null;
+  expires_at: string | null;
+  /** Exact to the minute. */
+  last_used_at: string | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  revoked_at: string | null;
+  /** Live keys that were made with this one, directly or through others. `with=descendants` has revoked them. */
+  descendants: number;
+};
+
 export type Error = {
   detail: string | PasswordRefusal;
   /** Stable; switch on it in programs. */
@@ -683,6 +704,8 @@ export type NewApiKey = {
   prefix: string;
   /** The only permissions that the key may use; null if it may use all of the account. */
   permissions: string[] | null;
+  /** `maker`: the permissions are those that the account had, and its maker held, when the key was made. Null: the request named them, or the key is not narrowed. */
+  narrowed_by: 'maker' | null;
   expires_at: string | null;
   /** Exact to the minute. */
   last_used_at: string | null;
@@ -1900,8 +1923,12 @@ export type Operations = {
       service_account_id: string;
       key_id: string;
     };
+    query?: {
+      /** Revokes the keys that were made with this one, too. */
+      with?: 'descendants';
+    };
     result: {
-      data: ApiKey;
+      data: EndedApiKey;
       /** A sentence for people. */
       message: string;
     };

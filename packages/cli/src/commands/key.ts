@@ -28,6 +28,7 @@ const columns: readonly Column<ApiKey>[] = [
   ['EXPIRES', ({ expires_at }) => expires_at],
   ['LAST USED', ({ last_used_at }) => last_used_at],
   ['NARROWED TO', ({ permissions }) => permissions],
+  ['NARROWED BY', ({ narrowed_by }) => narrowed_by],
   ['ID', ({ id }) => id],
 ];
 
@@ -62,6 +63,14 @@ async function keyOf(api: Api, service_account_id: string): Promise<ApiKey> {
 
 const endsAtOnce = ({ name, prefix }: Pick<ApiKey, 'name' | 'prefix'>): string =>
   `The key ${prefix} (${name}) and its access tokens are refused at once. This cannot be undone.`;
+
+/** Says what happened to the keys that were made with a revoked one. */
+function descendantsOf(ended: { descendants: number } | undefined, isWith: boolean): string {
+  if (!ended || ended.descendants === 0) return '';
+  return isWith
+    ? ` So were the keys made with it: ${ended.descendants}.`
+    : ` Live keys that were made with it: ${ended.descendants}. End them with --descendants.`;
+}
 
 export const declaration: CommandGroup = {
   commands: {
@@ -145,19 +154,30 @@ export const declaration: CommandGroup = {
     revoke: {
       summary: 'Revoke an API key at once.',
       arguments: [account, key],
-      options: [...destructiveOptions, ...apiOptions],
+      options: [
+        { flags: '--descendants', help: 'Revoke every key that was made with this one, too.' },
+        ...destructiveOptions,
+        ...apiOptions,
+      ],
       run: overApi(async (api) => {
         const service_account_id = await accountOf(api);
         const { id, name, prefix } = await keyOf(api, service_account_id);
+        const isWith = api.call.values.descendants === true;
         const answer = await change(
           api,
           'DELETE /api/v1/service-accounts/{service_account_id}/keys/{key_id}',
-          { path: { service_account_id, key_id: id } },
           {
-            consequences: [endsAtOnce({ name, prefix })],
+            path: { service_account_id, key_id: id },
+            ...(isWith ? { query: { with: 'descendants' as const } } : {}),
+          },
+          {
+            consequences: [
+              endsAtOnce({ name, prefix }),
+              ...(isWith ? ['So is every key that was made with it.'] : []),
+            ],
           },
         );
-        report(api, answer, `Key ${prefix} revoked.`);
+        report(api, answer, `Key ${prefix} revoked.${descendantsOf(answer?.result.data, isWith)}`);
       }),
     },
   },

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, createVerifiedUser, PASSWORD, signIn } from '@castellan/testing/harness';
+import { addApiKey } from '@castellan/testing/service-accounts/accounts';
 import { addRole } from '@castellan/testing/users/people';
 import { assertAccessible } from '../accessibility.ts';
 import { heading, openAs, startConsole } from '../harness.ts';
@@ -101,6 +102,25 @@ test('a key is narrowed, replaced with an overlap and revoked', async (t) => {
     .getByRole('dialog', { name: 'Revoke the key staging?' })
     .getByRole('button', { name: 'Revoke' })
     .click();
+  await page.getByRole('button', { name: 'Show 2 ended keys' }).waitFor();
+});
+
+test('revoking a key tells of the keys that were made with it, and revokes them on request', async (t) => {
+  const account = await newAccount();
+  const key = await addApiKey(service, account.id);
+  const made = await addApiKey(service, account.id, { narrowedTo: ['access.check'] });
+  await service.sql(
+    `update api_keys set name = $2, is_narrowed_by_maker = true, made_with_key_ids = $3 where id = $1`,
+    [made.keyId, 'made', [key.keyId]],
+  );
+  await service.sql("update api_keys set name = 'maker' where id = $1", [key.keyId]);
+  const { page } = await openAs(t, site, `/service-accounts?account=${account.id}`);
+  await page.getByRole('listitem', { name: 'Key made' }).getByText('as its maker held').waitFor();
+  await page.getByRole('listitem', { name: 'Key maker' }).getByRole('button', { name: 'Revoke' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Revoke the key maker?' });
+  await dialog.getByLabel('Revoke every key that was made with it, too').check();
+  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('1 key that was made with it too.').waitFor();
   await page.getByRole('button', { name: 'Show 2 ended keys' }).waitFor();
 });
 

@@ -40,6 +40,8 @@ export type Tables = {
     last_used_at: Timestamp | null;
     created_at: Defaulted<Timestamp>;
     lifetime: unknown | null;
+    is_narrowed_by_maker: Defaulted<boolean>;
+    made_with_key_ids: Defaulted<string[]>;
   };
   audit_logs: {
     id: string;

@@ -31,6 +31,7 @@ test('a new key has the documented form, is shown once, and only its hash is sto
   assert.deepEqual(rest, {
     name: 'production',
     permissions: null,
+    narrowed_by: null,
     expires_at: null,
     last_used_at: null,
     revoked_at: null,

@@ -49,11 +49,13 @@ export function createApiKeys(deps: { reservedPool: Pool; pool: Pool; db: Db; lo
   const limit = createWrongKeyLimit();
   const note = createUseNotes(deps);
 
-  async function refuse(code: ErrorCode, client: Client): Promise<never> {
+  async function refuse(code: ErrorCode, client: Client, found?: KeyRow): Promise<never> {
     const over = limit.countWrong(client.address);
     await recordBounded(deps, client, {
       action: 'api_key_refused',
       actorId: null,
+      // Whoever presents an ended key has, or had, the key itself. A wrong one names none.
+      ...(found ? { actorKeyId: found.key_id } : {}),
       details: { reason: over ? 'rate_limited' : code },
     });
     throw over ?? new AppError(code);
@@ -68,8 +70,8 @@ export function createApiKeys(deps: { reservedPool: Pool; pool: Pool; db: Db; lo
     const over = limit.refusalOf(client.address, hash);
     if (over) throw over;
     const found = hash && (await findKey(hash));
-    if (!found || !isMeant(found)) return refuse('api_key_invalid', client);
-    if (found.state !== 'live') return refuse(refusals[found.state], client);
+    if (!found || !isMeant(found)) return refuse('api_key_invalid', client, found);
+    if (found.state !== 'live') return refuse(refusals[found.state], client, found);
     limit.countRight(client.address, hash);
     if (found.is_unnoted) note(found.key_id);
     return found;

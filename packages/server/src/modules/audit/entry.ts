@@ -12,6 +12,8 @@ export type AuditEvent = {
   actorType?: 'user' | 'service_account';
   /** Name of a service account. */
   actorName?: string | null;
+  /** Id of the API key with which the actor signed in. It becomes `details.key_id`. */
+  actorKeyId?: string | null;
   /** Default: `security_event`. */
   resourceType?: string;
   resourceId?: string;
@@ -56,6 +58,7 @@ function detailsOf(client: Client | null, event: AuditEvent): Record<string, unk
     ...(client ? { address: client.address, request_id: client.requestId } : {}),
     ...event.details,
     ...difference(event.before, event.after),
+    ...(event.actorKeyId ? { key_id: event.actorKeyId } : {}),
   };
 }
 

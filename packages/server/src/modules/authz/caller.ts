@@ -119,6 +119,7 @@ export const actorOf = ({ type, id, ...principal }: Principal) => ({
   actorId: id,
   actorType: type,
   actorName: 'name' in principal ? principal.name : null,
+  actorKeyId: 'keyId' in principal ? principal.keyId : null,
 });
 
 /** The user who becomes `created_by_id` of a record; null for a service account, which only the audit log names. */

@@ -13,7 +13,7 @@ import { standingOf } from './holding.ts';
 import type { AccessDelta } from './impact.ts';
 
 /** An audit event whose actor is the caller. */
-export type Entry = Omit<AuditEvent, 'actorId' | 'actorType' | 'actorName'>;
+export type Entry = Omit<AuditEvent, 'actorId' | 'actorType' | 'actorName' | 'actorKeyId'>;
 type Entries = readonly [Entry, ...Entry[]];
 
 export const isNonEmpty = (entries: readonly Entry[]): entries is Entries => entries.length > 0;

@@ -28,6 +28,16 @@ export async function requireMayGrantRoles(
   refuseWhatIsLacking(rows);
 }
 
+/** Returns the ids of the permissions of the roles that the caller holds. */
+export async function findGrantable({ tx, caller }: Entitled, roleIds: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select p.id from permissions p
+    where exists (
+        select from role_permissions through where through.permission_id = p.id and through.role_id = any(${roleIds}::uuid[]))
+      and ${isHeldBy(caller.principal)}`.execute(tx);
+  return rows.map(({ id }) => id);
+}
+
 /**
  * Requires that the caller holds every permission of the roles added to each of many subjects. Throws
  * `privilege_escalation`; its errors name the subjects at fault by `about`, at the field `role_id`.

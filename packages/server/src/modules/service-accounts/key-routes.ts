@@ -1,9 +1,10 @@
 // HTTP of the API keys of a service account.
 import {
-  ApiKeyEnvelope,
   ApiKeyParams,
   ApiKeysEnvelope,
   CreateApiKeyBody,
+  EndApiKeyQuery,
+  EndedApiKeyEnvelope,
   type NewApiKey,
   NewApiKeyEnvelope,
   RotateApiKeyBody,
@@ -67,15 +68,19 @@ export function keyRoutes(app: App, deps: ServiceAccountDeps): void {
     },
     schema: {
       summary: 'Revoke an API key',
-      description: 'The key and its access tokens are refused from the next request on.',
+      description:
+        'The key and its access tokens are refused from the next request on. Keys that were made with it stay, and the ' +
+        'response counts them; `with=descendants` revokes them too, also for a key that has ended.',
       params: ApiKeyParams,
-      response: { 200: ApiKeyEnvelope },
+      querystring: EndApiKeyQuery,
+      response: { 200: EndedApiKeyEnvelope },
     },
     handler: async (request) => {
       const { service_account_id: accountId, key_id: keyId } = request.params;
       const { key, wasLive } = await endKey(deps, callerOf(request), {
         accountId: accountId.toLowerCase(),
         keyId,
+        withDescendants: request.query.with === 'descendants',
       });
       return { data: key, message: wasLive ? 'API key revoked.' : 'The API key had ended before.' };
     },
@@ -90,7 +95,7 @@ function issueRoutes(app: App, deps: ServiceAccountDeps): void {
     schema: {
       summary: 'Create an API key',
       description:
-        'The response shows the key, and nothing shows it again. The caller needs every permission that the key carries.',
+        'The response shows the key, and nothing shows it again. The caller needs every permission that the key carries. Unless the caller is a superuser, the key is narrowed to what it carries now. A key that is made with a key ends with that one at the latest.',
       params: ServiceAccountParams,
       body: CreateApiKeyBody,
       response: { 201: NewApiKeyEnvelope },
@@ -114,7 +119,7 @@ function issueRoutes(app: App, deps: ServiceAccountDeps): void {
     schema: {
       summary: 'Replace an API key',
       description:
-        'The new key has the name, the permissions and, unless `expires_at` says otherwise, the lifetime of the old one. The old key ends after the overlap, or earlier if it expires before.',
+        'The new key has the name, the permissions and, unless `expires_at` says otherwise, the lifetime of the old one. The old key ends after the overlap, or earlier if it expires before, and the keys that were made with it end with it..',
       params: ApiKeyParams,
       body: RotateApiKeyBody,
       response: { 201: NewApiKeyEnvelope },

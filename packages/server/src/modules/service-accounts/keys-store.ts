@@ -10,6 +10,8 @@ export type KeyRecord = Pick<
   /** Names of the permissions to which the key is narrowed, sorted; null if it is not. */
   permissions: string[] | null;
   permission_ids: string[] | null;
+  /** `maker` if the narrowing is what the maker of the key held; null otherwise. */
+  narrowed_by: 'maker' | null;
   is_ended: boolean;
   /** Milliseconds that the key was created for, whatever a rotation made of its end; null if it does not expire. */
   lifetime_ms: number | null;
@@ -24,6 +26,7 @@ const keyColumns = sql`
     where n.api_key_id = k.id order by p.name collate "C") end as permissions,
   case when k.is_narrowed then array(
     select n.permission_id from api_key_permissions n where n.api_key_id = k.id) end as permission_ids,
+  case when k.is_narrowed_by_maker then 'maker' end as narrowed_by,
   k.revoked_at is not null or coalesce(k.expires_at <= statement_timestamp(), false) as is_ended,
   extract(epoch from k.lifetime)::float8 * 1000 as lifetime_ms`;
 
@@ -68,6 +71,8 @@ export async function findPermissionIds(
 type NewKey = Pick<Row<'api_keys'>, 'id' | 'name' | 'prefix' | 'secret_hash' | 'expires_at'> & {
   service_account_id: string;
   permissionIds: readonly string[] | null;
+  is_narrowed_by_maker: boolean;
+  made_with_key_ids: string[];
 };
 
 export async function insertKey({ tx }: Entitled, { permissionIds, ...key }: NewKey): Promise<void> {
@@ -92,6 +97,41 @@ export async function deleteOlderEndedKeys({ tx }: Entitled, accountId: string, 
       order by least(k.expires_at, k.revoked_at) desc, k.id offset ${keep})`.execute(tx);
 }
 
+/** When the key ends by itself, and the recorded keys by which it came about, itself last. */
+export type Lineage = { expires_at: Date | null; key_ids: string[] };
+
+export async function findLineage(tx: Tx, id: string): Promise<Lineage | undefined> {
+  const { rows } = await sql<Lineage>`
+    select k.expires_at, array(
+      select made.id from unnest(k.made_with_key_ids) with ordinality as made (id, place)
+      where exists (select from api_keys a where a.id = made.id) order by made.place) || k.id as key_ids
+    from api_keys k where k.id = ${id}`.execute(tx);
+  return rows[0];
+}
+
+/** SQL condition on an API key: it was made with this one, directly or through others, and is live. */
+const isLiveDescendantOf = (id: string) => sql`
+  made_with_key_ids @> array[${id}]::uuid[] and revoked_at is null
+  and (expires_at is null or expires_at > statement_timestamp())`;
+
+export type Descendant = Pick<KeyRecord, 'id' | 'name' | 'prefix'> & { service_account_id: string };
+
+/** Returns the live keys that were made with this one, directly or through others. */
+export async function findDescendants(tx: Tx, id: string): Promise<Descendant[]> {
+  const { rows } = await sql<Descendant>`
+    select id, name, prefix, service_account_id from api_keys where ${isLiveDescendantOf(id)}
+    order by created_at, id`.execute(tx);
+  return rows;
+}
+
+/** Lets the live keys that were made with this one, except one, end with it at the latest. */
+export async function endDescendantsWith({ tx }: Entitled, id: string, except: string): Promise<void> {
+  await sql`
+    update api_keys d set expires_at = k.expires_at from api_keys k
+    where k.id = ${id} and d.made_with_key_ids @> array[k.id] and d.id <> ${except}
+      and (d.expires_at is null or d.expires_at > k.expires_at)`.execute(tx);
+}
+
 /** Lets a key end after this many seconds, unless it ends earlier. Returns when it ends. */
 export async function endKeyAfter({ tx }: Entitled, id: string, seconds: number): Promise<Date | undefined> {
   const { rows } = await sql<{ expires_at: Date | null }>`
@@ -100,8 +140,8 @@ export async function endKeyAfter({ tx }: Entitled, id: string, seconds: number)
   return rows[0]?.expires_at ?? undefined;
 }
 
-export async function revokeKey({ tx }: Entitled, id: string): Promise<void> {
-  await sql`update api_keys set revoked_at = now() where id = ${id}`.execute(tx);
+export async function revokeKeys({ tx }: Entitled, ids: readonly string[]): Promise<void> {
+  await sql`update api_keys set revoked_at = now() where id = any(${ids}::uuid[])`.execute(tx);
 }
 
 /** Returns the current time of the database, by which keys expire. */

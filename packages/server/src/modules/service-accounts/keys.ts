@@ -14,21 +14,33 @@ import { createApiKey } from '../../platform/security/api-key.ts';
 import { cleanName } from '../../platform/security/record-text.ts';
 import type { Tx } from '../../schema/database.ts';
 import type { Caller } from '../authz/caller.ts';
-import { change, type Entitled } from '../authz/change.ts';
-import { requireMayGrantPermissions, requireMayGrantRoles } from '../authz/delegation.ts';
+import {
+  change,
+  type Entitled,
+  type Entry,
+  isNonEmpty,
+  type Locking,
+  lockSubjects,
+} from '../authz/change.ts';
+import { findGrantable, requireMayGrantPermissions, requireMayGrantRoles } from '../authz/delegation.ts';
 import {
   countLiveKeys,
+  type Descendant,
   deleteOlderEndedKeys,
+  endDescendantsWith,
   endKeyAfter,
+  findDescendants,
   findKey,
   findKeysOf,
+  findLineage,
   findPermissionIds,
   insertKey,
   type KeyRecord,
+  type Lineage,
   readTime,
-  revokeKey,
+  revokeKeys,
 } from './keys-store.ts';
-import { accountEntry, requireAccount, type ServiceAccountDeps } from './record.ts';
+import { accountEntry, requireAccount, requireMayActOn, type ServiceAccountDeps } from './record.ts';
 import { type AccountRow, findAccount } from './store.ts';
 
 /** Maximum characters of a name. The database repeats it as a CHECK constraint. */
@@ -78,11 +90,12 @@ export async function createKey(
         issued,
         accountEntry('api_key_created', accountId, {
           details: {
-            key_id,
+            ...subjectKey(key_id),
             prefix,
             key_name: name,
             expires_at: issued.expires_at,
             permissions: issued.permissions,
+            narrowed_by: issued.narrowed_by,
           },
         }),
       );
@@ -91,19 +104,34 @@ export async function createKey(
   );
 }
 
+/**
+ * Names the key that an entry is about. `key_id` is overwritten with the caller's own key if a key makes the change;
+ * entries of earlier versions have `key_id` alone.
+ */
+const subjectKey = (id: string) => ({ key_id: id, api_key_id: id });
+
 type Wanted = {
   name: string;
   permissionIds: readonly string[] | null;
+  /** Whether `permissionIds` are what the maker of a former key held. */
+  isNarrowedByMaker?: boolean;
   expiresAt: Date | null;
   /** Id of the key that the new one replaces: it does not count. */
   replaces?: string;
 };
 
-/** Checks that the caller holds what the key would carry, and inserts it. Returns it with its text. Throws 403, 409. */
+/**
+ * Checks that the caller holds what the key would carry, and inserts it: narrowed to that unless the caller is a superuser,
+ * and ending with the caller's own key at the latest. Returns it with its text. Throws 403, 409.
+ */
 async function issue(entitled: Entitled, account: AccountRow, wanted: Wanted): Promise<NewApiKey> {
-  const { permissionIds } = wanted;
-  if (permissionIds === null) await requireMayGrantRoles(entitled, account.role_ids);
-  else await requireMayGrantPermissions(entitled, permissionIds);
+  if (wanted.permissionIds === null) await requireMayGrantRoles(entitled, account.role_ids);
+  else await requireMayGrantPermissions(entitled, wanted.permissionIds);
+  const narrowsByMaker = wanted.permissionIds === null && !entitled.isSuperuser;
+  const permissionIds = narrowsByMaker
+    ? await findGrantable(entitled, account.role_ids)
+    : wanted.permissionIds;
+  const maker = await lineageOfCaller(entitled);
   if ((await countLiveKeys(entitled.tx, account.id, wanted.replaces ?? null)) >= MAX_LIVE_KEYS)
     throw new AppError('too_many_keys');
   await deleteOlderEndedKeys(entitled, account.id, KEPT_ENDED_KEYS);
@@ -115,11 +143,26 @@ async function issue(entitled: Entitled, account: AccountRow, wanted: Wanted): P
     name: wanted.name,
     prefix,
     secret_hash: hash,
-    expires_at: wanted.expiresAt,
+    expires_at: earlierOf(wanted.expiresAt, maker?.expires_at ?? null),
     permissionIds,
+    is_narrowed_by_maker: narrowsByMaker || (wanted.isNarrowedByMaker ?? false),
+    made_with_key_ids: maker?.key_ids ?? [],
   });
   return { ...toApiKey(await readKey(entitled.tx, account.id, id)), key: text };
 }
+
+/** Returns the lineage of the key that the caller presents; undefined for a user. */
+async function lineageOfCaller({ tx, caller }: Entitled): Promise<Lineage | undefined> {
+  const { principal } = caller;
+  if (principal.type === 'user') return undefined;
+  const lineage = await findLineage(tx, principal.keyId);
+  if (!lineage) throw new AppError('api_key_revoked');
+  return lineage;
+}
+
+/** Null is never. */
+const earlierOf = (one: Date | null, other: Date | null): Date | null =>
+  one === null || (other !== null && other < one) ? other : one;
 
 async function readKey(tx: Tx, accountId: string, id: string): Promise<KeyRecord> {
   const key = await findKey(tx, accountId, id);
@@ -186,16 +229,24 @@ export async function rotateKey(
       const issued = await issue(entitled, account, {
         name: old.name,
         permissionIds: old.permission_ids,
+        isNarrowedByMaker: old.narrowed_by === 'maker',
         expiresAt,
         replaces: keyId,
       });
       // After the checks of the caller, whose own key this may be.
       const endsAt = await endKeyAfter(entitled, keyId, overlap_seconds);
+      await endDescendantsWith(entitled, keyId, issued.id);
       const { id: key_id, prefix } = issued;
       return entitled.done(
         issued,
         accountEntry('api_key_rotated', accountId, {
-          details: { key_id, prefix, key_name: old.name, replaced_key_id: keyId, ends_at: endsAt },
+          details: {
+            ...subjectKey(key_id),
+            prefix,
+            key_name: old.name,
+            replaced_key_id: keyId,
+            ends_at: endsAt,
+          },
         }),
       );
     },
@@ -207,21 +258,71 @@ async function sameLifetime(tx: Tx, { lifetime_ms }: KeyRecord): Promise<Date | 
   return lifetime_ms === null ? null : new Date((await readTime(tx)).getTime() + lifetime_ms);
 }
 
-/** Ends a key at the next request. Returns it, and whether it was live. Throws 404, 403. */
+type EndedKey = {
+  /** With the number of live keys that were made with it, directly or through others. */
+  key: ApiKey & { descendants: number };
+  wasLive: boolean;
+};
+
+/**
+ * Ends a key at the next request, and with `withDescendants` the keys that were made with it. Returns it, and whether it
+ * was live. Throws 404, 403.
+ */
 export const endKey = (
   deps: ServiceAccountDeps,
   caller: Caller,
-  { accountId, keyId }: { accountId: string; keyId: string },
-): Promise<{ key: ApiKey; wasLive: boolean }> =>
-  change<{ key: ApiKey; wasLive: boolean }>(deps, caller, async (locking) => {
+  { accountId, keyId, withDescendants }: { accountId: string; keyId: string; withDescendants: boolean },
+): Promise<EndedKey> =>
+  change<EndedKey>(deps, caller, async (locking) => {
+    if (withDescendants) await lockDescendants(locking, accountId, keyId);
     const { entitled } = await requireAccount(locking, accountId);
     const key = await readKey(locking.tx, accountId, keyId);
-    if (key.is_ended) return entitled.unchanged({ key: toApiKey(key), wasLive: false });
-    await revokeKey(entitled, keyId);
-    return entitled.done(
-      { key: toApiKey(await readKey(locking.tx, accountId, keyId)), wasLive: true },
-      accountEntry('api_key_revoked', accountId, {
-        details: { key_id: keyId, prefix: key.prefix, key_name: key.name },
-      }),
+    const descendants = await findDescendants(locking.tx, keyId);
+    if (withDescendants)
+      await requireMayActOn(
+        entitled,
+        descendants.map((one) => one.service_account_id),
+      );
+    const ending = [
+      ...(key.is_ended ? [] : [{ ...key, service_account_id: accountId }]),
+      ...(withDescendants ? descendants : []),
+    ];
+    await revokeKeys(
+      entitled,
+      ending.map(({ id }) => id),
     );
+    const result = {
+      key: {
+        ...toApiKey(await readKey(locking.tx, accountId, keyId)),
+        descendants: descendants.length,
+      },
+      wasLive: !key.is_ended,
+    };
+    const entries: readonly Entry[] = ending.map((one) => revocationEntry(one, keyId));
+    return isNonEmpty(entries) ? entitled.done(result, ...entries) : entitled.unchanged(result);
   });
+
+const revocationEntry = ({ id, name, prefix, service_account_id }: Descendant, root: string): Entry =>
+  accountEntry('api_key_revoked', service_account_id, {
+    details: {
+      ...subjectKey(id),
+      prefix,
+      key_name: name,
+      ...(id === root ? {} : { descends_from_key_id: root }),
+    },
+  });
+
+/**
+ * Locks the accounts of a key and of the keys made with it, until no further one appears: an account whose key makes
+ * another one is locked meanwhile.
+ */
+async function lockDescendants(locking: Locking, accountId: string, keyId: string): Promise<void> {
+  let locked = 0;
+  const accounts = new Set([accountId]);
+  for (;;) {
+    for (const one of await findDescendants(locking.tx, keyId)) accounts.add(one.service_account_id);
+    if (accounts.size === locked) return;
+    locked = accounts.size;
+    await lockSubjects(locking, { accounts: [...accounts] });
+  }
+}

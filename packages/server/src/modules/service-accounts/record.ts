@@ -50,11 +50,20 @@ export async function requireAccount(
   const account = await findAccount(locking.tx, id);
   if (!account) throw new AppError('service_account_not_found');
   const entitled = await locking.entitle();
-  if ((await findSubjectsBeyond(entitled, [{ id, all: false }])).size > 0)
+  await requireMayActOn(entitled, [id]);
+  return { entitled, account };
+}
+
+/** Throws `privilege_escalation` if one of the accounts holds built-in permissions that the caller lacks. */
+export async function requireMayActOn(entitled: Entitled, ids: readonly string[]): Promise<void> {
+  const beyond = await findSubjectsBeyond(
+    entitled,
+    [...new Set(ids)].map((id) => ({ id, all: false })),
+  );
+  if (beyond.size > 0)
     throw new AppError('privilege_escalation', {
       detail: 'This service account holds permissions that you do not hold.',
     });
-  return { entitled, account };
 }
 
 /** Returns the fields for the audit log. `names`: role ids → names. */

@@ -59,6 +59,7 @@ export const serviceAccounts: Messages['serviceAccounts'] = {
     narrowSome: 'Nur diese',
     narrowNone: 'Geben Sie dem Konto zuerst eine Rolle.',
     narrowed: (count) => plural(count, { one: 'nur # Berechtigung', other: 'nur # Berechtigungen' }),
+    byMaker: 'die sein Ersteller hatte',
     all: 'alle Berechtigungen',
     live: 'Gültig',
     ended: 'Abgelaufen',
@@ -85,7 +86,18 @@ export const serviceAccounts: Messages['serviceAccounts'] = {
     revokeTitle: (name) => `Den Schlüssel ${name} widerrufen?`,
     revokeText:
       'Jede Anfrage mit diesem Schlüssel wird ab jetzt abgelehnt. Das lässt sich nicht rückgängig machen.',
+    revokeDescendants: 'Auch jeden Schlüssel widerrufen, der damit erstellt wurde',
     revokedDone: (name) => `Der Schlüssel ${name} ist widerrufen.`,
+    descendantsRevoked: (count) =>
+      plural(count, {
+        one: 'Auch # damit erstellter Schlüssel.',
+        other: 'Auch # damit erstellte Schlüssel.',
+      }),
+    descendantsLeft: (count) =>
+      plural(count, {
+        one: '# damit erstellter Schlüssel gilt noch.',
+        other: '# damit erstellte Schlüssel gelten noch.',
+      }),
     actionsOf: (name) => `Schlüssel ${name}`,
   },
   secret: {

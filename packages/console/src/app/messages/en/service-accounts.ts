@@ -54,6 +54,7 @@ export const serviceAccounts = {
     narrowSome: 'Only these',
     narrowNone: 'Give the account a role first.',
     narrowed: (count: number) => plural(count, { one: 'only # permission', other: 'only # permissions' }),
+    byMaker: 'as its maker held',
     all: 'all permissions',
     live: 'Live',
     ended: 'Expired',
@@ -78,7 +79,15 @@ export const serviceAccounts = {
     revoke: 'Revoke',
     revokeTitle: (name: string) => `Revoke the key ${name}?`,
     revokeText: 'Every request with this key is refused from now on. This cannot be undone.',
+    revokeDescendants: 'Revoke every key that was made with it, too',
     revokedDone: (name: string) => `The key ${name} is revoked.`,
+    descendantsRevoked: (count: number) =>
+      plural(count, { one: '# key that was made with it too.', other: '# keys that were made with it too.' }),
+    descendantsLeft: (count: number) =>
+      plural(count, {
+        one: '# live key was made with it and still works.',
+        other: '# live keys were made with it and still work.',
+      }),
     actionsOf: (name: string) => `Key ${name}`,
   },
   secret: {

@@ -1,5 +1,6 @@
 // The API keys of a service account: create, replace, revoke. A key is shown once, in the dialog that creates it.
 import type { ApiKey, NewApiKey, ServiceAccount } from '@castellan/sdk';
+import { Checkbox } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { formatAgo, formatDay } from '../../../common/format.ts';
@@ -78,7 +79,7 @@ type ItemProps = { item: ApiKey; missing: string | null; onOpen: (open: Open) =>
 
 function KeyItem({ item, missing, onOpen }: ItemProps): ReactElement {
   const texts = t.serviceAccounts.keys;
-  const { name, prefix, permissions, expires_at, revoked_at, last_used_at } = item;
+  const { name, prefix, permissions, narrowed_by, expires_at, revoked_at, last_used_at } = item;
   const ended = isEnded(item);
   const end =
     revoked_at !== null && Date.parse(revoked_at) <= Date.now()
@@ -90,6 +91,7 @@ function KeyItem({ item, missing, onOpen }: ItemProps): ReactElement {
           : texts.expiresOn(formatDay(expires_at));
   const facts = [
     permissions === null ? texts.all : texts.narrowed(permissions.length),
+    ...(narrowed_by === 'maker' ? [texts.byMaker] : []),
     end,
     last_used_at === null ? texts.unused : `${texts.used}: ${formatAgo(last_used_at)}`,
   ];
@@ -128,13 +130,16 @@ type RevokeProps = { accountId: string; item: ApiKey; onClose: () => void };
 
 function Revoke({ accountId, item, onClose }: RevokeProps): ReactElement {
   const texts = t.serviceAccounts.keys;
+  const [isWith, setIsWith] = useState(false);
   const write = useWrite(
     () =>
       call('DELETE /api/v1/service-accounts/{service_account_id}/keys/{key_id}', {
         path: { service_account_id: accountId, key_id: item.id },
+        ...(isWith ? { query: { with: 'descendants' as const } } : {}),
       }),
-    () => {
-      notifyDone(texts.revokedDone(item.name));
+    ({ data: { descendants } }) => {
+      const others = isWith ? texts.descendantsRevoked : texts.descendantsLeft;
+      notifyDone([texts.revokedDone(item.name), ...(descendants > 0 ? [others(descendants)] : [])].join(' '));
       onClose();
     },
   );
@@ -149,6 +154,11 @@ function Revoke({ accountId, item, onClose }: RevokeProps): ReactElement {
       onClose={onClose}
     >
       <p>{texts.revokeText}</p>
+      <Checkbox
+        label={texts.revokeDescendants}
+        checked={isWith}
+        onChange={(event) => setIsWith(event.currentTarget.checked)}
+      />
     </ConfirmDialog>
   );
 }
