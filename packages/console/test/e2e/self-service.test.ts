@@ -209,6 +209,19 @@ test('a registration checks the password while it is typed, and its email is in 
   await service.mailTo(email);
 });
 
+test('a person with one name registers', async (t) => {
+  const { page } = await visit(t);
+  const email = newEmail();
+  await page.goto('/register');
+  await page.getByLabel('First name').fill('Plato');
+  await page.getByLabel('Email address').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Create the account' }).click();
+  await page.waitForURL('**/check-email');
+  const names = await service.sql('select first_name, last_name from users where email = $1', [email]);
+  assert.deepEqual(names, [{ first_name: 'Plato', last_name: '' }]);
+});
+
 test('a registration with an email that has an account offers to sign in', async (t) => {
   const { email } = await createVerifiedUser(service);
   const { page } = await visit(t, ['409']);

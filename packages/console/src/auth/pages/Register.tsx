@@ -59,7 +59,6 @@ export function Register(): ReactElement {
             label={t.lastName}
             name="last_name"
             autoComplete="family-name"
-            required
             value={last}
             error={fieldMessage(work.error, 'last_name')}
             onChange={(event) => setLast(event.currentTarget.value)}

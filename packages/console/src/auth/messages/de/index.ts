@@ -9,7 +9,7 @@ export const de: AuthTexts = {
   password: 'Passwort',
   newPassword: 'Neues Passwort',
   firstName: 'Vorname',
-  lastName: 'Nachname',
+  lastName: 'Nachname (optional)',
   checklist: passwordTexts,
   continue: 'Weiter',
   toSignIn: 'Zur Anmeldung',

@@ -9,7 +9,7 @@ export const en = {
   password: 'Password',
   newPassword: 'New password',
   firstName: 'First name',
-  lastName: 'Last name',
+  lastName: 'Last name (optional)',
   checklist: passwordTexts,
   continue: 'Continue',
   toSignIn: 'Go to sign-in',
