@@ -25,6 +25,7 @@ export const modules: Modules = {
       'decision.ts',
       'impact.ts',
       'preview.ts',
+      'restriction.ts',
       'subjects.ts',
       'graph.ts',
       'authentication.ts',

@@ -186,6 +186,21 @@ test('what has ended is inactive at the next request, at every instance', async 
   }
 });
 
+test('the token of a user who must change their password is inactive until they have done so', async () => {
+  const person = await addPerson(service);
+  const client = await signIn(service, person);
+  const token = client.accessToken ?? '';
+  await assertActive(token);
+  const require = (value: boolean) =>
+    service.sql('update users set must_change_password = $2 where id = $1', [person.id, value]);
+  await require(true);
+  await assertInactive(token);
+  // The session itself is live: the user signs nowhere else in to change the password.
+  assert.equal((await client.get('/api/v1/users/me')).status, 200);
+  await require(false);
+  await assertActive(token);
+});
+
 test('a key and its token are inactive once the key or the account has ended', async () => {
   const ends = [
     'update api_keys set revoked_at = now() where id = $1 and service_account_id = $2',

@@ -11,6 +11,7 @@ import { type AuditEvent, isWrittenAfterCommit, recordChanges, recordEvent } fro
 import { actorOf, type Caller } from './caller.ts';
 import { standingOf } from './holding.ts';
 import type { AccessDelta } from './impact.ts';
+import { restrictionOf } from './restriction.ts';
 
 /** An audit event whose actor is the caller. */
 export type Entry = Omit<AuditEvent, 'actorId' | 'actorType' | 'actorName' | 'actorKeyId'>;
@@ -44,7 +45,8 @@ class LockingChange {
     const { rows } = await standingOf(principal, required).execute(this.#tx);
     const [now] = rows;
     if (!now) throw new AppError(principal.type === 'user' ? 'token_revoked' : 'api_key_revoked');
-    if (now.must_change_password) throw new AppError('password_change_required');
+    const restriction = restrictionOf(now);
+    if (restriction) throw new AppError(restriction);
     const missing = now.is_superuser ? undefined : required.find((one) => !now.held.includes(one));
     if (missing !== undefined) throw new AppError('permission_denied', { requiredPermission: missing });
     return new EntitledChange(this.#tx, this.caller, now.is_superuser);

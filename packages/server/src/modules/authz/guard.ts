@@ -14,6 +14,7 @@ import { type AuthenticationDeps, findPrincipal } from './authentication.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { mayDo } from './effective.ts';
 import { type GraphSource, withGraph } from './graph.ts';
+import { restrictionOf } from './restriction.ts';
 import type { UserLimit } from './user-limit.ts';
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -58,8 +59,8 @@ export function addGuard(app: App, deps: GuardDeps): void {
     if (refused) await refused;
     if (counted && accessLimited) await deps.accessLimit?.count(request.client, principal);
     request.caller = createCaller(request, principal, { access, graph });
-    if (principal.type === 'user' && principal.record.must_change_password && !beforePasswordChange)
-      throw new AppError('password_change_required');
+    const restriction = principal.type === 'user' ? restrictionOf(principal.record) : null;
+    if (restriction && !beforePasswordChange) throw new AppError(restriction);
     if (!isAboutCaller(request, principal)) requireAccess(request.caller);
   };
   app.addHook(

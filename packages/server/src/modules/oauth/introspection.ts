@@ -8,6 +8,7 @@ import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
 import { servicePrincipal, userPrincipal } from '../authz/caller.ts';
 import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
 import type { GraphSource } from '../authz/graph.ts';
+import { restrictionOf } from '../authz/restriction.ts';
 import type { TokenLookup } from '../sessions/token-lookup.ts';
 import { accessAudience } from '../sessions/tokens.ts';
 
@@ -20,7 +21,10 @@ export type IntrospectionDeps = {
 
 type Live = { facts: Omit<Introspection, 'active'>; subject: Subject; authz_stamp: string };
 
-/** Returns what the token is, or only that it is not active: an unknown or ended one, a refresh token, any other text. */
+/**
+ * Returns what the token is, or only that it is not active: an unknown or ended one, one of
+ * a session that is restricted to something that must be done first, a refresh token, any other text.
+ */
 export async function introspect(
   deps: IntrospectionDeps,
   token: string,
@@ -61,7 +65,7 @@ async function findUserToken(
   token: string,
 ): Promise<Live | undefined> {
   const row = await deps.tokenLookup(userId, tokenHashText(token));
-  if (!row) return undefined;
+  if (!row || restrictionOf(row)) return undefined;
   const { email, subject } = userPrincipal(row);
   return {
     facts: { ...claimsIn(token), username: shownEmail(email), token_type: 'Bearer' },

@@ -78,7 +78,7 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
       summary: 'Ask whether a token is live, whose it is and what it may do',
       description:
         'RFC 7662. `token` is the access token of a user or of a service account, or an API key. Anything else, and ' +
-        'everything that has ended, answers `{"active": false}`. The state is that of the database at each call.',
+        'everything that has ended, answers `{"active": false}`; so does the token of a user who must change their password first. The state is that of the database at each call.',
       body: IntrospectionRequest,
       response: { 200: Introspection },
     },

@@ -119,7 +119,7 @@ function issueRoutes(app: App, deps: ServiceAccountDeps): void {
     schema: {
       summary: 'Replace an API key',
       description:
-        'The new key has the name, the permissions and, unless `expires_at` says otherwise, the lifetime of the old one. The old key ends after the overlap, or earlier if it expires before, and the keys that were made with it end with it..',
+        'The new key has the name, the permissions and, unless `expires_at` says otherwise, the lifetime of the old one. The old key ends after the overlap, or earlier if it expires before, and the keys that were made with it end with it. The narrowing and the end of a new key are limited as at its creation.',
       params: ApiKeyParams,
       body: RotateApiKeyBody,
       response: { 201: NewApiKeyEnvelope },
