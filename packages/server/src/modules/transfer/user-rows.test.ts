@@ -77,7 +77,9 @@ describe('accepted', () => {
 
   test('hashes in the stored spelling, or none', () => {
     assert.equal(accepted({ password_hash: `bcrypt$${bcrypt}` }).password_hash, bcrypt);
+    assert.equal(accepted({ password_hash: `{CRYPT}${bcrypt}\n` }).password_hash, bcrypt);
     assert.equal(accepted({ password_hash: '!unusable' }).password_hash, null);
+    assert.equal(accepted({ password_hash: '{CRYPT}*' }).password_hash, null);
     assert.equal(accepted({ password_hash: 'md5' }, { withoutPasswords: true }).password_hash, null);
   });
 

@@ -4,6 +4,7 @@ import { canonicalEmail } from '../../platform/security/email.ts';
 import { readHash } from '../../platform/security/password-hashes/read-hash.ts';
 import { cleanNames } from '../users/names.ts';
 import { RowReader } from './fields.ts';
+import { unverifiableKind } from './hash-kinds.ts';
 import { isNoPassword, storedSpelling } from './hash-spellings.ts';
 import type { Fault } from './verdict.ts';
 
@@ -114,11 +115,14 @@ function splitName(full: string): Parts {
 
 function readPassword(row: RowReader, { withoutPasswords }: UserRules): string | null {
   const text = withoutPasswords ? undefined : row.text('password_hash');
-  if (text === undefined || isNoPassword(text)) return null;
+  if (text === undefined) return null;
   const stored = storedSpelling(text);
+  if (isNoPassword(stored)) return null;
+  const kind = unverifiableKind(stored);
   const reading = readHash(stored);
-  if ('verify' in reading) return stored;
-  row.refuse('password_hash', `hash_${reading.fault}`, hashFaults[reading.fault]);
+  if (kind !== undefined) row.refuse('password_hash', 'hash_unsupported', kind);
+  else if ('verify' in reading) return stored;
+  else row.refuse('password_hash', `hash_${reading.fault}`, hashFaults[reading.fault]);
   return null;
 }
 

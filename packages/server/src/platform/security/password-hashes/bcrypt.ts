@@ -5,11 +5,12 @@ import { malformed, type Scheme, tooCostly } from './scheme.ts';
 // Measured: cost 10 takes 0.05 s of one core, cost 14 0.74 s.
 const MAX_COST = 14;
 
-// $2x$ marks hashes of a faulty implementation (CVE-2011-2483), which no library verifies.
+// $2x$ marks hashes of a faulty implementation (CVE-2011-2483), and $2$ those of the first version, which left out the NUL at
+// the end of the password. No library verifies them.
 const form = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 
 export const bcrypt: Scheme = {
-  prefix: /^\$2[aby]?\$/,
+  prefix: /^\$2[aby]\$/,
   read(stored) {
     const [, costText] = form.exec(stored) ?? [];
     const cost = Number(costText);
