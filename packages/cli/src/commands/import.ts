@@ -39,7 +39,10 @@ export const declaration: CommandGroup = {
           help: 'Where the fields are: field=column,…; a.b is the field b of the object a. Other columns are ignored.',
         },
         { flags: '--resume', help: 'Continue after an interruption, with the report of that run.' },
-        { flags: '--privileged', help: 'Accept superusers and system roles.' },
+        {
+          flags: '--privileged',
+          help: 'Accept superusers, system roles, and roles with permissions to administer Castellan.',
+        },
         { flags: '--without-passwords', help: 'Leave out the hashes. People set a password by mail.' },
       ],
       details: [
@@ -57,6 +60,7 @@ export const declaration: CommandGroup = {
           flags: '--create-permissions',
           help: 'Create the permissions that do not exist, and their groups.',
         },
+        { flags: '--privileged', help: 'Accept built-in permissions to administer Castellan.' },
       ],
       details: ['Import role groups first. A role that exists is left alone.'],
       run: async (call) => (await import('../import/import-records.ts')).importRecordsCommand(call, 'roles'),

@@ -18,6 +18,7 @@ export async function importRecordsCommand(call: Call, kind: 'roles' | 'groups')
       const options = {
         dryRun: call.values['dry-run'] === true,
         createPermissions: call.values['create-permissions'] === true,
+        privileged: call.values.privileged === true,
       };
       await report.write(await importRecords(deps, kind, rows, options));
     } finally {

@@ -285,12 +285,13 @@ describe('exports of other systems', () => {
 describe('rows', () => {
   test('wrong ones are refused, existing ones are left alone, and the others go in with their roles', async () => {
     const id = '0b0e7f1c-0000-4000-8000-000000000001';
+    await service.sql(`insert into roles (id, name) values (gen_random_uuid(), 'Clerk')`);
     const from = await fileOf('rows.ndjson', [
-      { email: 'first@example.com', id, roles: ['user', 'Manager'] },
+      { email: 'first@example.com', id, roles: ['user', 'Clerk'] },
       { email: 'FIRST@example.com', first_name: 'Other' },
       { email: 'second@example.com', id: id.toUpperCase() },
       { email: 'third@example.com', roles: ['User', 'No such role'] },
-      { email: 'fourth@example.com', roles: ['Admin'] },
+      { email: 'fourth@example.com', roles: ['Admin', 'Manager'] },
       '{"email":"fifth@example.com',
       { email: 'sixth@example.com', roles: [] },
       { email: 'admin@example.com', first_name: 'Thief' },
@@ -306,7 +307,16 @@ describe('rows', () => {
     assert.match(printed, /^8 rows: 3 created, 2 exist already, 3 refused\./);
     assert.deepEqual(
       verdicts.map(({ verdict, errors }) => errors?.map(({ code }) => code).join() ?? verdict),
-      ['created', 'exists', 'created', 'unknown_role', 'needs_privileged', 'unreadable', 'created', 'exists'],
+      [
+        'created',
+        'exists',
+        'created',
+        'unknown_role',
+        'needs_privileged,needs_privileged',
+        'unreadable',
+        'created',
+        'exists',
+      ],
     );
     assert.equal(verdicts[0]?.id, id);
     assert.equal(verdicts[1]?.id, id);
@@ -319,7 +329,7 @@ describe('rows', () => {
     );
     assert.deepEqual(rows, [
       { email: 'admin@example.com', first_name: 'First', roles: 'Admin' },
-      { email: 'first@example.com', first_name: 'first', roles: 'Manager User' },
+      { email: 'first@example.com', first_name: 'first', roles: 'Clerk User' },
       { email: 'second@example.com', first_name: 'second', roles: 'User' },
       { email: 'sixth@example.com', first_name: 'sixth', roles: null },
     ]);
@@ -445,14 +455,14 @@ describe('roles and role groups', () => {
     assert.deepEqual(
       strict.verdicts.map(({ verdict, errors }) => errors?.map(({ code }) => code).join() ?? verdict),
       [
-        'unknown_permission',
+        'needs_privileged,unknown_permission',
         'circular_dependency',
         'unknown_permission,unknown_permission',
         'exists',
         'unknown_role_group',
       ],
     );
-    const created = await run('import roles', { from: roles, 'create-permissions': true });
+    const created = await run('import roles', { from: roles, 'create-permissions': true, privileged: true });
     assert.deepEqual(
       created.verdicts.map(({ verdict, errors }) => errors?.map(({ code }) => code).join() ?? verdict),
       [
@@ -497,7 +507,7 @@ describe('export', () => {
     };
     const imports: [string, Values][] = [
       ['groups', {}],
-      ['roles', { 'create-permissions': true }],
+      ['roles', { 'create-permissions': true, privileged: true }],
       ['users', { privileged: true }],
     ];
     for (const [kind, options] of imports) {

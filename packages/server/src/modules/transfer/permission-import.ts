@@ -1,5 +1,6 @@
 // Finds the permissions of an imported role by their names, and creates missing ones if the operator wants that.
 // It must not create a permission whose name the API would refuse.
+import { administrativePermissions } from '@castellan/contract/permissions';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { cleanText } from '../../platform/security/text.ts';
@@ -11,19 +12,29 @@ import type { Fault } from './verdict.ts';
 /** With the name of the group. The database repeats it as a CHECK constraint. */
 const MAX_PERMISSION_NAME_LENGTH = 100;
 
-/** Returns the ids of the permissions, or what is wrong with their names. */
+const administrative: ReadonlySet<string> = new Set(administrativePermissions);
+
+/**
+ * Returns the ids of the permissions, or what is wrong with their names. Without `privileged`, permissions to administer the
+ * service are refused.
+ */
 export async function ensurePermissions(
   tx: Tx,
   log: Logger,
   names: readonly string[],
-  create: boolean,
+  { createPermissions: create, privileged }: { createPermissions: boolean; privileged: boolean },
 ): Promise<{ ids: string[] } | { errors: Fault[] }> {
   const found = await lockByName(tx, 'permissions', names);
   const known = new Set(found.map(({ name }) => name.toLowerCase()));
   const missing = names.filter((name) => !known.has(name.toLowerCase()));
   const ids = found.map(({ id }) => id);
-  const errors: Fault[] = [];
-  for (const name of missing) {
+  const isRefused = (name: string): boolean => !privileged && administrative.has(name.toLowerCase());
+  const errors: Fault[] = [...found.map(({ name }) => name), ...missing].filter(isRefused).map((name) => ({
+    field: 'permissions',
+    code: 'needs_privileged',
+    message: `"${name}" is a built-in permission to administer Castellan: roles get it with --privileged only`,
+  }));
+  for (const name of missing.filter((one) => !isRefused(one))) {
     const parts = create ? split(name) : null;
     if (parts !== null) ids.push(await createPermission(tx, log, name, parts.group));
     else

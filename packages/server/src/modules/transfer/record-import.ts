@@ -28,6 +28,8 @@ export type RecordImportOptions = {
   dryRun: boolean;
   /** Creates the permissions that do not exist, and their groups. For roles. */
   createPermissions: boolean;
+  /** Accepts the permissions to administer the service. For roles. */
+  privileged: boolean;
 };
 
 // A tree of this size is read at once, in an order in which no parent is missing.
@@ -127,10 +129,11 @@ async function importOne(
   log: Logger,
   kind: Kind,
   record: ReadRecord,
-  { dryRun, createPermissions }: RecordImportOptions,
+  options: RecordImportOptions,
   within: Within,
 ): Promise<Verdict> {
   const { row, name } = record;
+  const { dryRun } = options;
   const work = async (tx: Tx): Promise<Verdict> => {
     await lockRoleGroupTree(tx);
     const [existing] = await lockByName(tx, tableOf[kind], [name]);
@@ -140,7 +143,7 @@ async function importOne(
     const errors =
       kind === 'groups'
         ? await createGroup(tx, log, id, record)
-        : await createRole(tx, log, id, record, createPermissions);
+        : await createRole(tx, log, id, record, options);
     if (errors.length > 0) throw new RefusedError(errors);
     if (dryRun) return { row, verdict: 'would_create', name };
     const note = record.id === undefined || isKept ? {} : { note: 'another record has the id of the row' };
@@ -199,7 +202,7 @@ async function createRole(
   log: Logger,
   id: string,
   record: ReadRecord,
-  createPermissions: boolean,
+  options: RecordImportOptions,
 ): Promise<Fault[]> {
   const { name, description, group } = record;
   const groupNames = [...new Set([...record.groups, ...(group === undefined ? [] : [group])])];
@@ -215,7 +218,7 @@ async function createRole(
       code: 'circular_dependency',
       message: `"${relatives.ancestor}" is above "${relatives.group}": a role belongs to one of them only`,
     });
-  const permissions = await ensurePermissions(tx, log, record.permissions, createPermissions);
+  const permissions = await ensurePermissions(tx, log, record.permissions, options);
   if ('errors' in permissions) errors.push(...permissions.errors);
   if (errors.length > 0 || 'errors' in permissions) return errors;
   const roleGroupId = (group === undefined ? undefined : groupIds.get(group.toLowerCase())) ?? null;

@@ -12,6 +12,7 @@ import {
   analyzeUsers,
   findByEmails,
   findTakenIds,
+  type IdOwner,
   insertHeldRoles,
   insertUsers,
   lockRolesByName,
@@ -132,6 +133,7 @@ async function judge(
         name: shownEmail(user.email),
         id: dryRun ? null : (id ?? null),
       });
+    else if (isReserved(user, taken)) verdicts.push(refused(row, shownEmail(user.email), [reservedId]));
     else fresh.set(user.email, { row, roles: found.roles, ...withFreeId(user, taken) });
   }
   const people = [...fresh.values()];
@@ -152,10 +154,26 @@ type Fresh = {
   note?: string;
 };
 
+/** Returns whether tokens that this service issued name another account by the id of the row. */
+function isReserved({ id }: NewUser, taken: ReadonlyMap<string, IdOwner>): boolean {
+  const owner = id === null ? undefined : taken.get(id);
+  return owner !== undefined && owner !== 'user';
+}
+
+const reservedId: Fault = {
+  field: 'id',
+  code: 'id_reserved',
+  message:
+    'is that of a service account, or of a deleted account whose sessions are still being removed: leave the id out, or import the row again after some minutes',
+};
+
 /** Keeps the id of the row unless another user has it. `taken` grows with it. */
-function withFreeId({ roles: _names, ...user }: NewUser, taken: Set<string>): Pick<Fresh, 'user' | 'note'> {
+function withFreeId(
+  { roles: _names, ...user }: NewUser,
+  taken: Map<string, IdOwner>,
+): Pick<Fresh, 'user' | 'note'> {
   const id = user.id === null || taken.has(user.id) ? newId() : user.id;
-  taken.add(id);
+  taken.set(id, 'user');
   const note = user.id === null || user.id === id ? {} : { note: 'another user has the id of the row' };
   return { user: { ...user, id }, ...note };
 }
@@ -182,17 +200,21 @@ async function roleFinder(
       const role = byName.get(name.toLowerCase());
       if (role === undefined)
         errors.push({ field: 'roles', code: 'unknown_role', message: `there is no role "${name}"` });
-      else if (role.is_system && !privileged)
-        errors.push({
-          field: 'roles',
-          code: 'needs_privileged',
-          message: `"${role.name}" is a system role: it is given with --privileged only`,
-        });
+      else if (!privileged && (role.is_system || role.administers_by !== null))
+        errors.push(needsPrivileged(role));
       else found.set(role.id, role);
     }
     return errors.length > 0 ? { errors } : { roles: [...found.values()] };
   };
 }
+
+const needsPrivileged = ({ name, is_system, administers_by }: NamedRole): Fault => ({
+  field: 'roles',
+  code: 'needs_privileged',
+  message: is_system
+    ? `"${name}" is a system role: it is given with --privileged only`
+    : `"${name}" has the built-in permission "${administers_by}": it is given with --privileged only`,
+});
 
 async function insert(tx: Tx, log: Logger, people: readonly Fresh[], source: string): Promise<Verdict[]> {
   if (people.length === 0) return [];

@@ -1,17 +1,33 @@
 // SQL that imports users. Apart from the modules that own these tables, the seed and the demo, it is the only code that
 // inserts into them. Triggers keep the counters.
 // It must not change or delete a record.
+import { administrativePermissions } from '@castellan/contract/permissions';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../schema/database.ts';
 
-export type NamedRole = { id: string; name: string; is_system: boolean };
+export type NamedRole = {
+  id: string;
+  name: string;
+  is_system: boolean;
+  /** A permission to administer the service that the role has; null if it has none. */
+  administers_by: string | null;
+};
 
-/** Locks the roles of these names, in any case, against deletion until the transaction ends. */
+/**
+ * Locks the roles of these names, in any case, until the transaction ends: they can neither be deleted nor gain
+ * permissions.
+ */
 export async function lockRolesByName(tx: Tx, names: readonly string[]): Promise<NamedRole[]> {
-  const { rows } = await sql<NamedRole>`
-    select id, name, is_system from roles
+  const { rows: locked } = await sql<{ id: string }>`
+    select id from roles
     where lower(name) = any(array(select lower(n) from unnest(${names}::text[]) n))
-    order by id for key share`.execute(tx);
+    order by id for share`.execute(tx);
+  // A second statement sees what a transaction wrote that the first one waited for.
+  const { rows } = await sql<NamedRole>`
+    select r.id, r.name, r.is_system,
+      (select min(p.name) from role_permissions rp join permissions p on p.id = rp.permission_id
+       where rp.role_id = r.id and p.name = any(${administrativePermissions}::text[])) as administers_by
+    from roles r where r.id = any(${locked.map(({ id }) => id)}::uuid[])`.execute(tx);
   return rows;
 }
 
@@ -22,10 +38,27 @@ export async function findByEmails(db: Db, emails: readonly string[]): Promise<M
   return new Map(rows.map(({ id, email }) => [email, id]));
 }
 
-/** Returns those of the ids that users have. */
-export async function findTakenIds(db: Db, ids: readonly string[]): Promise<Set<string>> {
-  const { rows } = await sql<{ id: string }>`select id from users where id = any(${ids}::uuid[])`.execute(db);
-  return new Set(rows.map(({ id }) => id));
+/**
+ * Who has an id. `former`: an account that was deleted, of which the clean-up has not yet removed every session and token;
+ * they would belong to a new account with the id.
+ */
+export type IdOwner = 'user' | 'service_account' | 'former';
+
+/** Returns those of the ids that are not free. */
+export async function findTakenIds(db: Db, ids: readonly string[]): Promise<Map<string, IdOwner>> {
+  const { rows } = await sql<{ id: string; owner: IdOwner }>`
+    select k.id, owned.owner
+    from unnest(${ids}::uuid[]) as k (id)
+    cross join lateral (select case
+      when exists (select from users u where u.id = k.id) then 'user'
+      when exists (select from service_accounts a where a.id = k.id) then 'service_account'
+      when exists (select from sessions s where s.user_id = k.id)
+        or exists (select from session_tokens t where t.user_id = k.id)
+        or exists (select from client_tokens c where c.service_account_id = k.id)
+        or k.id in (select user_id from session_ends) then 'former'
+      end as owner) owned
+    where owned.owner is not null`.execute(db);
+  return new Map(rows.map(({ id, owner }) => [id, owner]));
 }
 
 export type InsertedUser = {
