@@ -47,10 +47,36 @@ function chunkOf(path: string): string {
 const app = closureOf(chunkOf('app.html'));
 const english = closureOf(chunkOf('app/messages/en/index.ts'));
 
-test('the pages of signed-out people load at most 80 KiB of scripts and 5 KiB of styles', () => {
-  const entry = closureOf(chunkOf('auth.html'));
-  assert.ok(kib(scripts(entry)) <= 80, `scripts: ${kib(scripts(entry)).toFixed(1)} KiB`);
-  assert.ok(kib(styles(entry)) <= 5, `styles: ${kib(styles(entry)).toFixed(1)} KiB`);
+const main = chunkOf('auth.html');
+/** The entry of signed-out people, then what it loads on demand: pages and languages. */
+const light = [main, ...[...closureOf(main)].flatMap((key) => manifest[key]?.dynamicImports ?? [])];
+
+/** Of `public/`, which the manifest does not list. */
+const themeScript = 'theme.js';
+
+test('each page of signed-out people loads at most 28 KiB of scripts in any language, and 5 KiB of styles', () => {
+  const texts = light.filter((key) => key.includes('/messages/'));
+  const opened = light.filter((key) => !key.includes('/messages/'));
+  assert.ok(texts.length >= 2 && opened.length >= 6, light.join(', '));
+  for (const page of opened)
+    for (const language of texts) {
+      const all = [main, page, language].flatMap((key) => [...closureOf(key)]);
+      const size = kib([...scripts(all), themeScript]);
+      assert.ok(size <= 28, `${page} with ${language}: scripts of ${size.toFixed(1)} KiB`);
+      assert.ok(kib(styles(all)) <= 5, `${page}: styles of ${kib(styles(all)).toFixed(1)} KiB`);
+    }
+});
+
+test('the pages of signed-out people load no React, the app no Preact', () => {
+  const react = Object.keys(manifest).filter((key) => /^_react-/.test(key));
+  assert.equal(react.length, 1);
+  const loaded = new Set(light.flatMap((key) => [...closureOf(key)]));
+  assert.ok(!loaded.has(react[0] ?? ''), [...loaded].join(', '));
+  const common = [...loaded].filter((key) => app.has(key));
+  assert.deepEqual(
+    common.filter((key) => !/^_(common|rolldown-runtime)-/.test(key)),
+    [],
+  );
 });
 
 /** The pages that the router opens. */
