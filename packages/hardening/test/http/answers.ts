@@ -4,13 +4,14 @@ import assert from 'node:assert/strict';
 import type { Answer } from '@castellan/testing/client';
 import { codeIn } from '@castellan/testing/conformance/described';
 
-/** Specification: Authentication, 10. policy.test.ts checks the content security policy. */
+/** Specification: Authentication, 10, and one more. policy.test.ts checks the content security policy. */
 const required: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'x-xss-protection': '1; mode=block',
   'referrer-policy': 'strict-origin-when-cross-origin',
   'permissions-policy': 'geolocation=(), microphone=(), camera=()',
+  'cross-origin-opener-policy': 'same-origin',
   'strict-transport-security': 'max-age=31536000; includeSubDomains',
   'content-security-policy':
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",

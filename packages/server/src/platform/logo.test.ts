@@ -113,8 +113,14 @@ for (const [what, text] of [
   ['a raster picture inside', svg('<image href="data:image/png;base64,iVBORw0KGgo="/>')],
   ['a style sheet', svg('<style><![CDATA[.a{fill:url(#b)}]]></style><style>.b{fill:#fff}</style>')],
   [
-    'other namespaces',
-    '<s:svg xmlns:s="http://www.w3.org/2000/svg" xmlns:i="urn:i" i:file="C:\\x (1)"><i:meta/></s:svg>',
+    'attributes of other namespaces',
+    '<s:svg xmlns:s="http://www.w3.org/2000/svg" xmlns:i="urn:i" i:file="C:\\x (1)"><s:g/></s:svg>',
+  ],
+  [
+    'prefixes that end with their element',
+    svg(
+      '<s:g xmlns:s="http://www.w3.org/2000/svg"><s:g xmlns:s="http://www.w3.org/2000/svg" xmlns="urn:i"/><path/><s:path/></s:g>',
+    ),
   ],
   [
     'an animation of a colour',
@@ -155,6 +161,17 @@ for (const [inside, problem] of [
     /contains an animation of a reference/,
   ],
   ['<path><animate attributeName="onclick" values="x"/></path>', /contains an animation of a reference/],
+  [
+    '<i:meta xmlns:i="urn:i"/>',
+    /contains an element that is not one of SVG \(i:meta\); export it as a plain SVG/,
+  ],
+  ['<p xmlns="http://www.w3.org/1999/xhtml"/>', /not one of SVG \(p\)/],
+  ['<g xmlns:h="http://www.w3.org/1999/xhtml"><h:form/></g>', /not one of SVG \(h:form\)/],
+  ['<g xmlns:s="http://www.w3.org/2000/svg"><s:g xmlns:s="urn:i"/></g>', /not one of SVG \(s:g\)/],
+  ['<s:g xmlns:s="http://www.w3.org/2000/svg"/><s:g/>', /not one of SVG \(s:g\)/],
+  ['<g xmlns="http://www.w3.org/2000/SVG"/>', /not one of SVG \(g\)/],
+  ['<g xmlns=""/>', /not one of SVG \(g\)/],
+  ['<undeclared:g/>', /not one of SVG \(undeclared:g\)/],
   ['<path', /is not well-formed XML/],
   ['<g></path>', /is not well-formed XML/],
   ['<path d=x/>', /is not well-formed XML/],
@@ -186,6 +203,8 @@ for (const piece of [
   '&#x',
   "'\"<a b='",
   '<![CDATA[',
+  '<s:g xmlns:s="http://www.w3.org/2000/svg">',
+  '<g xmlns:s="http://www.w3.org/2000/svg" xmlns="http://www.w3.org/2000/svg"/>',
 ])
   test(`many times ${piece} is read in linear time`, () => {
     const read = (size: number) => {

@@ -1,4 +1,5 @@
-// Judges whether an SVG file is a still picture: no script, no event handler, no reference to anything outside the file.
+// Judges whether an SVG file is a still picture: no element but those of SVG, no script, no event handler, no reference to
+// anything outside the file.
 // It must not repair a file: whoever made it exports it again.
 
 /** Elements that run code, embed other documents or change attributes later. Names without prefix, in lower case. */
@@ -47,7 +48,8 @@ export const looksLikeSvg = (text: string): boolean =>
  * time linear in the length of the text.
  */
 export function svgProblem(text: string): string | null {
-  const open: string[] = [];
+  const open: Tag[] = [];
+  const namespaces = createNamespaces();
   let isRootSeen = false;
   // Comments and CDATA sections split the text of a style sheet, so it is judged as a whole.
   let style = '';
@@ -56,12 +58,12 @@ export function svgProblem(text: string): string | null {
     const start = text.indexOf('<', at);
     const between = text.slice(at, start === -1 ? text.length : start);
     if (open.length === 0 && between.trim() !== '') return MALFORMED;
-    if (isStyle(open.at(-1))) style += decoded(between);
+    if (isStyle(open.at(-1)?.name)) style += decoded(between);
     if (start === -1) break;
     const skipped = skip(text, start, isRootSeen);
     if (skipped !== null) {
       if (skipped.problem !== null) return skipped.problem;
-      if (isStyle(open.at(-1))) style += skipped.content;
+      if (isStyle(open.at(-1)?.name)) style += skipped.content;
       at = skipped.end;
       continue;
     }
@@ -69,7 +71,9 @@ export function svgProblem(text: string): string | null {
     if (tag === null) return MALFORMED;
     at = tag.end;
     if (tag.isEnd) {
-      if (open.pop() !== tag.name) return MALFORMED;
+      const begun = open.pop();
+      if (begun?.name !== tag.name) return MALFORMED;
+      namespaces.leave(begun);
       const problem = isStyle(tag.name) ? cssProblem(style) : null;
       if (problem !== null) return problem;
       style = '';
@@ -78,11 +82,15 @@ export function svgProblem(text: string): string | null {
     const local = localName(tag.name);
     if (open.length === 0 && isRootSeen) return MALFORMED;
     if (!isRootSeen && local !== 'svg') return 'is not an SVG file';
-    if (isStyle(open.at(-1))) return 'contains an element inside a style sheet';
+    if (isStyle(open.at(-1)?.name)) return 'contains an element inside a style sheet';
     isRootSeen = true;
     const problem = refusedElements[local] ?? attributesProblem(local, tag.attributes);
     if (problem !== null) return problem;
-    if (!tag.isEmpty) open.push(tag.name);
+    namespaces.enter(tag);
+    if (namespaces.of(tag) !== SVG)
+      return `contains an element that is not one of SVG (${tag.name.slice(0, 40)})`;
+    if (tag.isEmpty) namespaces.leave(tag);
+    else open.push(tag);
   }
   return isRootSeen && open.length === 0 ? null : MALFORMED;
 }
@@ -94,6 +102,34 @@ export function rootAttributes(text: string): ReadonlyMap<string, string> {
     start = text.indexOf('<', skipped.end);
   const tag = start === -1 ? null : readTag(text, start);
   return new Map(tag?.attributes.map(({ name, value }) => [name, value]));
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** Follows which namespace each prefix stands for (Namespaces in XML 1.0, 6). The empty prefix is the default. */
+function createNamespaces() {
+  // Every call takes time for the declarations of its tag alone, whatever the depth.
+  const uris = new Map<string, string[]>();
+  const declared = ({ attributes }: Tag): [prefix: string, uri: string][] =>
+    attributes.flatMap(({ name, value }) => {
+      const [, prefix = ''] = /^xmlns(?::(.+))?$/.exec(name) ?? [undefined, null];
+      return prefix === null ? [] : [[prefix, value]];
+    });
+  return {
+    enter(tag: Tag): void {
+      for (const [prefix, uri] of declared(tag)) {
+        const known = uris.get(prefix);
+        if (known) known.push(uri);
+        else uris.set(prefix, [uri]);
+      }
+    },
+    leave(tag: Tag): void {
+      for (const [prefix] of declared(tag)) uris.get(prefix)?.pop();
+    },
+    of({ name }: Tag): string | undefined {
+      return uris.get(name.slice(0, Math.max(0, name.lastIndexOf(':'))))?.at(-1);
+    },
+  };
 }
 
 const isStyle = (name: string | undefined): boolean => name !== undefined && localName(name) === 'style';

@@ -24,6 +24,7 @@ test('every page is HTML that browsers revalidate, with the policy and without a
     assert.equal(headers.get('cache-control'), 'no-cache');
     assert.equal(headers.get('referrer-policy'), 'no-referrer');
     assert.match(headers.get('content-security-policy') ?? '', /script-src 'self'(;|$)/);
+    assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin');
     assert.doesNotMatch(
       text,
       /<script(?![^>]*\bsrc=)|\bon\w+="|\{\{/,
@@ -118,4 +119,6 @@ test("the operator's logo and colour are on every page", async (t) => {
   const etag = sent.headers.get('etag') ?? '';
   const again = await own.client().request('GET', '/brand/logo', { headers: { 'if-none-match': etag } });
   assert.equal(again.status, 304);
+  for (const { headers } of [colors, sent, again, await own.client().request('GET', '/brand/icon', {})])
+    assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none';.*; sandbox$/);
 });

@@ -36,6 +36,12 @@ const consoleFolder = new URL('.', import.meta.resolve('@castellan/console/dist/
 
 /** The operator's accent color, as a style sheet. */
 const COLORS = '/brand/colors.css';
+/**
+ * These files are opened alone only to look at one: as a document, such a picture runs, loads and opens nothing, and is of
+ * no origin. Pictures and style sheets inside a page obey the policy of the page.
+ */
+const BRAND_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox";
 /** As on the sign-in page, in pixels. */
 const SIGN_IN_LOGO_HEIGHT = 36;
 
@@ -112,7 +118,8 @@ function addBrand(app: App, built: URL, { logo, settings }: ConsoleDeps): void {
     url: COLORS,
     config: { access: 'public' },
     schema: { hide: true },
-    handler: (request, reply) => sendStaticText(request, reply, colors),
+    handler: (request, reply) =>
+      sendStaticText(request, reply.header('content-security-policy', BRAND_POLICY), colors),
   });
   for (const url of ['/brand/logo', '/brand/icon']) {
     let file: StaticText | undefined;
@@ -122,6 +129,7 @@ function addBrand(app: App, built: URL, { logo, settings }: ConsoleDeps): void {
       config: { access: 'public' },
       schema: { hide: true },
       handler: (request, reply) => {
+        reply.header('content-security-policy', BRAND_POLICY);
         if (logo) return sendLogo(request, reply, logo);
         const text = url === '/brand/icon' && !file ? readBuilt(built, 'icon.svg') : null;
         if (text !== null) file = createStaticText('image/svg+xml', text);
