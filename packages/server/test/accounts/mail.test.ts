@@ -22,6 +22,7 @@ import {
 } from '@castellan/testing/harness';
 import { freePort } from '@castellan/testing/ports';
 import { type SmtpSink, startSmtpSink } from '@castellan/testing/smtp-sink';
+import { greetableName } from '../../src/modules/auth/mails.ts';
 import { assertAnswered, assertMessageOnly, assertRefused } from './answers.ts';
 
 const PUBLIC_URL = 'https://id.example.org/castellan';
@@ -51,6 +52,46 @@ test('the reset mail has one link, under PUBLIC_URL, with the token in its fragm
   assert.ok(mail.text.includes(`account ${email}.`));
   assert.match(mail.text, /30 minutes/);
   assert.deepEqual(mail.text.match(linkPattern), [`${PUBLIC_URL}/reset#token=${mail.token}`]);
+});
+
+test('a mail greets by no name that looks like an address, in no language and with neither name', async () => {
+  const { email } = await createVerifiedUser(service);
+  await service.sql(
+    "update users set first_name = 'www．evil.example', last_name = 'https://evil.example', language = 'de' where email = $1",
+    [email],
+  );
+  assertMessageOnly(await service.client().post(paths.requestReset, { email }));
+  const mail = await eventually(() => mailsTo(service, email, 'password_reset')[0], 'the reset mail');
+  assert.match(mail.text, /^Guten Tag,$/m);
+  assert.doesNotMatch(mail.text, /evil/);
+  for (const name of [
+    'evil.example',
+    'Win at evil.co now',
+    'ada@evil.example',
+    'a:b',
+    'evil/path',
+    'evil\\path',
+    'evil．example',
+    'evil。example',
+    'evil｡example',
+    'evil.\u00adexample',
+    'evil․example',
+    'ｅｖｉｌ：８０',
+    '192.0.2.1',
+    'evil.рф',
+  ])
+    assert.equal(greetableName(name), '', name);
+  for (const name of [
+    'Ada',
+    'J.R.',
+    'J. R.',
+    'Martin Luther jr.',
+    "O'Brien",
+    'Zoë-Ann',
+    '李',
+    'Wednesday 2.',
+  ])
+    assert.equal(greetableName(name), name);
 });
 
 test('no request header can change the host of a link', async () => {

@@ -132,10 +132,22 @@ function write<N extends MailName>(
     app_url: settings.appUrl ?? '',
     email: shownEmail(user.email),
     // Anyone can register another person's email with any text as the name. The service must not deliver that text.
-    first_name: user.verified ? user.first_name : '',
-    last_name: user.verified ? user.last_name : '',
+    first_name: user.verified ? greetableName(user.first_name) : '',
+    last_name: user.verified ? greetableName(user.last_name) : '',
     ...own,
   };
   const { subject, text, html } = mailTemplates[user.language][name];
   return { to: user.email, subject: subject(values), text: text(values), html: html(values) };
 }
+
+// Characters of addresses, and a dot between digits or before what may be a top-level domain. Initials are none: J.R.
+const looksLikeAddress = /[@:/\\]|[.\u3002](?:\d|[\p{L}\p{M}]{2})/u;
+
+/**
+ * Returns the name, or nothing if it looks like an address: mail programs would make a link of it, in a mail that people
+ * trust. It is judged as people see it, without invisible characters and with compatibility forms such as full-width dots.
+ */
+export const greetableName = (name: string): string =>
+  looksLikeAddress.test(name.normalize('NFKC').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''))
+    ? ''
+    : name;
