@@ -41,7 +41,7 @@ SECRET_KEY_FILE=/run/secrets/secret-key castellan serve
 
 These settings are secret: ${secretNames(definitions)}. Instead of the variable, each can be read from a file:
 
-- \`<NAME>_FILE\` is the path of the file. One line end at its end is ignored. The file must be readable by the user of the service, and at most 64 KiB. The start warns of a file that every user of the machine can read, except below \`/run/secrets\`, where container engines mount secrets.
+- \`<NAME>_FILE\` is the path of the file. One line end at its end is ignored. The file must be readable by the user of the service, and at most 64 KiB. The start warns of a file that every user of the machine can read, or that its group or others can write, except below \`/run/secrets\`, where container engines mount secrets.
 - A systemd credential with the name of the setting is used without any variable: \`LoadCredential=SECRET_KEY:/etc/castellan/secret-key\`.
 
 If a secret has more than one of the three, or its file is missing, empty or not readable, the start is refused.

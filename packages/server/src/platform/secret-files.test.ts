@@ -151,6 +151,25 @@ test('a file that every user of the machine can read causes a warning; a credent
   assert.deepEqual(loadSettings({ CREDENTIALS_DIRECTORY: join(path, '..') }).warnings, []);
 });
 
+test('a file that its group or every user may write causes a warning; a credential does not', (t) => {
+  const path = fileWith(t, KEY, 'SECRET_KEY');
+  const warningsOf = (mode: number): readonly string[] => {
+    chmodSync(path, mode);
+    assert.deepEqual(loadSettings({ CREDENTIALS_DIRECTORY: join(path, '..') }).warnings, []);
+    return loadSettings({ SECRET_KEY_FILE: path }).warnings;
+  };
+  for (const mode of [0o620, 0o660, 0o602]) {
+    const [warning = '', ...more] = warningsOf(mode);
+    assert.match(
+      warning,
+      /^SECRET_KEY_FILE \(.+\) can be written by others\. Run: chmod go-w \/.+SECRET_KEY$/,
+    );
+    assert.deepEqual(more, []);
+  }
+  assert.equal(warningsOf(0o666).length, 2, 'both are said');
+  for (const mode of [0o400, 0o600, 0o640]) assert.deepEqual(warningsOf(mode), []);
+});
+
 test('the name of a secret file that is misspelled is reported', () => {
   const { warnings } = loadSettings({ SECRET_KEY_FIL: '/run/key' });
   assert.match(warnings.join(), /If you mean SECRET_KEY_FILE, rename it/);

@@ -21,6 +21,8 @@ export type SecretFiles = {
 /** Far beyond any key or URL: a larger file is another one. */
 const MAX_BYTES = 65_536;
 const OTHERS_MAY_READ = 0o004;
+/** The group, or every user: whoever may write the file chooses the secret. */
+const OTHERS_MAY_WRITE = 0o022;
 
 /** Returns the variable with the path of a secret setting's file. */
 export const fileVariable = (name: string): string => `${name}_FILE`;
@@ -47,8 +49,11 @@ export function readSecretFiles(
     else {
       filled[name] = read.text;
       files.set(name, path);
-      if (read.isOpen && !source.isPrivate)
+      if (source.isPrivate) continue;
+      if ((read.mode & OTHERS_MAY_READ) !== 0)
         warnings.push(`${shown} (${path}) can be read by every user of the machine. Run: chmod o= ${path}`);
+      if ((read.mode & OTHERS_MAY_WRITE) !== 0)
+        warnings.push(`${shown} (${path}) can be written by others. Run: chmod go-w ${path}`);
     }
   }
   return { environment: filled, files, problems, warnings };
@@ -75,13 +80,13 @@ function sourcesOf(name: string, environment: Environment): Source[] {
 }
 
 /** Returns the text without the line end that editors and `echo` add. The problem continues a sentence. */
-function readSecret(path: string): { text: string; isOpen: boolean } | { problem: string } {
+function readSecret(path: string): { text: string; mode: number } | { problem: string } {
   try {
     const { mode, size } = requireRegular(path);
     if (size > MAX_BYTES) return { problem: `names ${path}, which is larger than ${MAX_BYTES / 1_024} KiB` };
     const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
     if (text.trim() === '') return { problem: `names ${path}, which is empty` };
-    return { text, isOpen: (mode & OTHERS_MAY_READ) !== 0 };
+    return { text, mode };
   } catch (error) {
     return { problem: `names ${path}, ${explain(errorCode(error))}` };
   }
