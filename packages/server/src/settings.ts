@@ -24,6 +24,7 @@ import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit
 import { parseLink, parseLinkTemplate } from './platform/mail/link-template.ts';
 import { addressOfSender, parseSmtpUrl } from './platform/mail/transport.ts';
 import { parseMetricsAddress } from './platform/metrics/address.ts';
+import { parseMetricsHost } from './platform/metrics/hosts.ts';
 import { fileVariable, readSecretFiles } from './platform/secret-files.ts';
 import { parseTrustedProxies, type TrustedProxies } from './platform/security/client-address.ts';
 import { canonicalEmail } from './platform/security/email.ts';
@@ -299,7 +300,7 @@ export const settingDefinitions = {
     'AUDIT_SINK',
     optional(parseSinkAddress),
     'Where audit entries are also sent: `stdout`, `syslog+tls://host:6514` or `https://…`. See docs/administer/audit-sinks.md.',
-    { shown: 'none', secret: 'login' },
+    { shown: 'none', secret: 'path' },
   ),
   auditSinkSecret: setting(
     'AUDIT_SINK_SECRET',
@@ -400,11 +401,17 @@ export const settingDefinitions = {
     'Where `GET /metrics` is served for Prometheus: `127.0.0.1:9464`, `:9464` for every interface, or `unix:/path/of/socket`. It asks for no credentials: only the scraper should reach it. See docs/operate/monitor.md.',
     { shown: 'off' },
   ),
+  metricsHosts: setting(
+    'METRICS_HOSTS',
+    list(parseMetricsHost),
+    'Further host names, comma-separated, by which a scraper may ask for metrics. An IP address, `localhost`, a name without a dot and the host of `PUBLIC_URL` always count; any other name is refused.',
+    { default: '', shown: 'none' },
+  ),
   otelEndpoint: setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     optional(url(['http:', 'https:'])),
     'Collector of OpenTelemetry for traces, by OTLP over HTTP: `http://127.0.0.1:4318`. `/v1/traces` is added. See docs/operate/tracing.md.',
-    { shown: 'off', secret: 'login' },
+    { shown: 'off', secret: 'path' },
   ),
   otelHeaders: setting(
     'OTEL_EXPORTER_OTLP_HEADERS',

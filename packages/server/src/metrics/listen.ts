@@ -1,13 +1,18 @@
 // Listens on METRICS_ADDRESS. It must not load the application, because the supervisor of workers does not.
-import type { Logger } from '../platform/log.ts';
 import { describeAddress, type MetricsAddress } from '../platform/metrics/address.ts';
-import { type Exposition, type MetricsServer, serveMetrics } from '../platform/metrics/server.ts';
+import { type MetricsOptions, type MetricsServer, serveMetrics } from '../platform/metrics/server.ts';
 import { errorMessage } from '../platform/unknown-values.ts';
+
+/** Returns the names that the operator has given this service. */
+export const metricsHosts = (settings: { publicUrl: string; metricsHosts: readonly string[] }): string[] => [
+  new URL(settings.publicUrl).hostname.replace(/\.$/, ''),
+  ...settings.metricsHosts,
+];
 
 /** Rejects with a message for the operator. */
 export async function listenForScrapes(
   address: MetricsAddress,
-  options: { expose: () => Promise<Exposition>; log: Logger },
+  options: MetricsOptions,
 ): Promise<MetricsServer> {
   try {
     return await serveMetrics(address, options);

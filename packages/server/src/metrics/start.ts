@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { Deps } from '../deps.ts';
 import type { Scheduler } from '../platform/jobs/scheduler.ts';
 import { createFigureSource } from './figures.ts';
-import { listenForScrapes } from './listen.ts';
+import { listenForScrapes, metricsHosts } from './listen.ts';
 import { answerSupervisor } from './workers.ts';
 
 type Parts = {
@@ -46,6 +46,7 @@ export async function startMetrics({
   const listening = await listenForScrapes(settings.metricsAddress, {
     expose: async () => writeMetrics(await collect()),
     log,
+    hosts: metricsHosts(settings),
   });
   return () => listening.close();
 }

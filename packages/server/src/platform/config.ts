@@ -1,7 +1,7 @@
 // Declares and reads settings: text in, typed value out, all problems reported at once.
 // It must not read the environment itself, nor know a setting.
 import { isIP } from 'node:net';
-import { shownUrl } from './shown-url.ts';
+import { shownOrigin, shownUrl } from './shown-url.ts';
 import { errorMessage } from './unknown-values.ts';
 
 export type Setting<T> = {
@@ -14,8 +14,8 @@ export type Setting<T> = {
   description: string;
   /** The default in the documentation, for people. */
   defaultShown: string;
-  /** What is secret: the whole value, or the login and the options of a URL. */
-  secret: 'value' | 'login' | null;
+  /** What is secret: the whole value, or of a URL the login and the options, or all but scheme and host. */
+  secret: 'value' | 'login' | 'path' | null;
   /** Whether the service generates a value if the variable is missing. */
   generated: boolean;
   /** Whether an empty variable is a value; otherwise it counts as missing. */
@@ -30,7 +30,7 @@ export const setting = <T>(
   options: {
     default?: string;
     shown?: string;
-    secret?: 'value' | 'login';
+    secret?: 'value' | 'login' | 'path';
     generated?: boolean;
     emptyCounts?: boolean;
   } = {},
@@ -168,7 +168,7 @@ export function readSettings<D extends Record<string, Setting<unknown>>>(
 /** A setting with its value, without secrets. */
 export type SettingInForce = {
   name: string;
-  /** Null if it is hidden, or generated. Of a URL with a login, only scheme, host and path. */
+  /** Null if it is hidden, or generated. Of a URL with a login, only scheme, host and path; of some, no path either. */
   value: string | null;
   /** For people. */
   default: string;
@@ -205,5 +205,5 @@ function withoutSecrets(value: string, secret: Setting<unknown>['secret']): stri
   const url = URL.parse(value);
   const hasLogin = url !== null && (url.username !== '' || url.password !== '');
   if (secret === null && !hasLogin) return value;
-  return url === null ? null : shownUrl(url);
+  return url === null ? null : secret === 'path' ? shownOrigin(url) : shownUrl(url);
 }

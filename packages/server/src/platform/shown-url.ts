@@ -13,3 +13,7 @@ export const mayHoldPassword = ({ pathname, search, hash }: URL): boolean =>
  */
 export const shownUrl = (url: URL): string | null =>
   url.host === '' || mayHoldPassword(url) ? null : `${url.protocol}//${url.host}${url.pathname}`;
+
+/** Returns scheme and host alone, for URLs whose path is a credential. Returns null if the URL cannot be cut safely. */
+export const shownOrigin = (url: URL): string | null =>
+  url.host === '' || mayHoldPassword(url) ? null : `${url.protocol}//${url.host}`;

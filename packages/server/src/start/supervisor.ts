@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { listenForScrapes } from '../metrics/listen.ts';
+import { listenForScrapes, metricsHosts } from '../metrics/listen.ts';
 import { createJointExposition } from '../metrics/workers.ts';
 import { type Logger, outputOf } from '../platform/log.ts';
 import type { MetricsServer } from '../platform/metrics/server.ts';
@@ -147,7 +147,7 @@ export function supervise({
   const expose = createJointExposition(() =>
     [...running].map(([worker, { number }]) => [String(number), worker] as const),
   );
-  listenForScrapes(settings.metricsAddress, { expose, log }).then(
+  listenForScrapes(settings.metricsAddress, { expose, log, hosts: metricsHosts(settings) }).then(
     (listening) => {
       metrics = listening;
       start('first');

@@ -133,6 +133,18 @@ for (const { name, read: accepts } of definitions)
     }
   });
 
+test('of the addresses of the sink and the collector, whose paths may be credentials, scheme and host are shown', () => {
+  const { inForce } = loadSettings({
+    AUDIT_SINK: 'https://hooks.example:8443/services/kettle-path?kettle=query',
+    AUDIT_SINK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'https://otlp.example/kettle-path?kettle=query#kettle',
+  });
+  const shown = new Map(inForce.map(({ name, value }) => [name, value]));
+  assert.equal(shown.get('AUDIT_SINK'), 'https://hooks.example:8443');
+  assert.equal(shown.get('OTEL_EXPORTER_OTLP_ENDPOINT'), 'https://otlp.example');
+  assert.doesNotMatch(JSON.stringify(inForce), /kettle/);
+});
+
 test('a secret that looks like a URL is hidden as a whole', () => {
   const SECRET_KEY = 'https://kettle.example/kettle-key-that-has-32-bytes';
   assert.doesNotMatch(JSON.stringify(loadSettings({ SECRET_KEY }).inForce), /kettle/);

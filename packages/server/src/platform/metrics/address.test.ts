@@ -54,7 +54,11 @@ test('what is no address is refused with an example', () => {
 test('a socket that a killed process left is replaced; a file is not', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'castellan-socket-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const options = { expose: async () => ({ contentType: 'text/plain', text: '' }), log: createLog('silent') };
+  const options = {
+    expose: async () => ({ contentType: 'text/plain', text: '' }),
+    log: createLog('silent'),
+    hosts: [],
+  };
   const file = join(folder, 'file');
   await writeFile(file, 'mine');
   await assert.rejects(serveMetrics({ path: file }, options), { code: 'EADDRINUSE' });

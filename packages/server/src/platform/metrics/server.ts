@@ -1,4 +1,5 @@
-// Serves /metrics on an address of its own. Whoever reaches the address may read: there is no other protection.
+// Serves /metrics on an address of its own. Whoever reaches the address by one of its names may read: there is no other
+// protection.
 // It must not answer anything else, nor know a metric.
 import { chmod, lstat, unlink } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -6,6 +7,7 @@ import { connect } from 'node:net';
 import type { Logger } from '../log.ts';
 import { errorCode } from '../unknown-values.ts';
 import type { MetricsAddress } from './address.ts';
+import { isOwnHost } from './hosts.ts';
 
 export type Exposition = { contentType: string; text: string };
 
@@ -24,14 +26,17 @@ const MAX_HEADER_BYTES = 8_192;
 /** The owner, and a group that the operator gives the folder of the socket to. */
 const SOCKET_MODE = 0o660;
 
+export type MetricsOptions = {
+  expose: () => Promise<Exposition>;
+  log: Logger;
+  /** Names besides IP addresses and those without a dot. A socket takes any: no browser reaches it. */
+  hosts: readonly string[];
+};
+
 /** Listens. Rejects if the address cannot be used. */
 export async function serveMetrics(
   address: MetricsAddress,
-  {
-    expose,
-    log,
-    idleTimeoutMs = IDLE_TIMEOUT_MS,
-  }: { expose: () => Promise<Exposition>; log: Logger; idleTimeoutMs?: number },
+  { expose, log, hosts, idleTimeoutMs = IDLE_TIMEOUT_MS }: MetricsOptions & { idleTimeoutMs?: number },
 ): Promise<MetricsServer> {
   const server = createServer(
     {
@@ -41,6 +46,7 @@ export async function serveMetrics(
       maxHeaderSize: MAX_HEADER_BYTES,
     },
     (request, response) => {
+      if ('port' in address && !isOwnHost(request.headers.host, hosts)) return refuse(response, 403);
       answer(request, response, expose).catch((error: unknown) => {
         log.error({ err: error }, 'metrics could not be collected');
         if (!response.headersSent) refuse(response, 500);
