@@ -17,6 +17,7 @@ export const modules: Modules = {
   authz: {
     uses: ['audit', 'sessions', 'sessions/token-lookup.ts', 'api-keys'],
     face: [
+      'access-fields.ts',
       'caller.ts',
       'assignment.ts',
       'change.ts',
@@ -32,7 +33,7 @@ export const modules: Modules = {
       'access-limit.ts',
       'unchanged-lists.ts',
     ],
-    routesSee: ['caller.ts', 'unchanged-lists.ts'],
+    routesSee: ['access-fields.ts', 'caller.ts', 'unchanged-lists.ts'],
   },
   'group-trees': { uses: ['authz'] },
   permissions: { uses: ['authz'], face: ['service.ts', 'presentation.ts'] },

@@ -1,5 +1,6 @@
 // Schemas of role groups and of the bodies that change them.
 import Type from 'typebox';
+import { withOtherNames } from './access-fields.ts';
 import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
 
@@ -91,7 +92,10 @@ export const BulkDeleteRoleGroupsBody = Type.Union([Type.Object({ group_ids: Uui
   title: 'BulkDeleteRoleGroups',
 });
 export type BulkDeleteRoleGroupsBody = Type.Static<typeof BulkDeleteRoleGroupsBody>;
-export const RoleIdsBody = Type.Union([Type.Object({ role_ids: UuidList }), UuidList], { title: 'RoleIds' });
+export const RoleIdsBody = Type.Union(
+  [Type.Object(withOtherNames({ role_ids: Type.Optional(UuidList) })), UuidList],
+  { title: 'RoleIds' },
+);
 export type RoleIdsBody = Type.Static<typeof RoleIdsBody>;
 /** Accepts either name; `name` takes precedence. */
 export const CloneRoleGroupBody = Type.Object(

@@ -1,6 +1,7 @@
 // Schemas of roles and of the bodies that change them.
 import Type from 'typebox';
 import { DryRunQuery } from './access-changes.ts';
+import { withOtherNames } from './access-fields.ts';
 import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './common.ts';
 import { DataEnvelope } from './envelope.ts';
 import { Permission } from './permission-records.ts';
@@ -65,12 +66,12 @@ export const RolePermissionsEnvelope = DataEnvelope(
 );
 
 export const CreateRoleBody = Type.Object(
-  {
+  withOtherNames({
     name: NameInput('Editor'),
     description: Type.Optional(DescriptionInput),
     role_group_id: Type.Optional(Type.Union([Uuid, Type.Null()])),
     permission_ids: Type.Optional(UuidList),
-  },
+  }),
   { title: 'CreateRole' },
 );
 export type CreateRoleBody = Type.Static<typeof CreateRoleBody>;
@@ -78,16 +79,14 @@ export type CreateRoleBody = Type.Static<typeof CreateRoleBody>;
 export const UpdateRoleBody = Type.Partial(CreateRoleBody, { title: 'UpdateRole' });
 export type UpdateRoleBody = Type.Static<typeof UpdateRoleBody>;
 
+const permissionIds = Type.Object(withOtherNames({ permission_ids: Type.Optional(UuidList) }));
 /** An object or the bare array. */
-export const PermissionIdsBody = Type.Union([Type.Object({ permission_ids: UuidList }), UuidList], {
-  title: 'PermissionIds',
-});
+export const PermissionIdsBody = Type.Union([permissionIds, UuidList], { title: 'PermissionIds' });
 export type PermissionIdsBody = Type.Static<typeof PermissionIdsBody>;
 /** For DELETE, which accepts the ids in the query alone. */
-export const OptionalPermissionIdsBody = Type.Union(
-  [Type.Object({ permission_ids: Type.Optional(UuidList) }), UuidList, Type.Null()],
-  { title: 'OptionalPermissionIds' },
-);
+export const OptionalPermissionIdsBody = Type.Union([permissionIds, UuidList, Type.Null()], {
+  title: 'OptionalPermissionIds',
+});
 export const PermissionIdsQuery = Type.Object({
   permission_ids: Type.Optional(UuidList),
   ...DryRunQuery.properties,

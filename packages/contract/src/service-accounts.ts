@@ -1,6 +1,7 @@
 // Schemas of service accounts and of their API keys.
 // The secret of a key is only in the response that creates it.
 import Type from 'typebox';
+import { withOtherNames } from './access-fields.ts';
 import {
   authorship,
   DescriptionInput,
@@ -100,10 +101,13 @@ export const ServiceAccountListQuery = PageQueryWith({
 });
 export type ServiceAccountListQuery = Type.Static<typeof ServiceAccountListQuery>;
 
-const accountFields = {
+const accountFields = withOtherNames({
   description: Type.Optional(DescriptionInput),
+  is_active: Type.Optional(
+    Type.Boolean({ description: 'False ends the access tokens of the account for good.' }),
+  ),
   role_ids: Type.Optional(UuidList),
-};
+});
 export const CreateServiceAccountBody = Type.Object(
   { name: NameInput('orders-api'), ...accountFields },
   { title: 'CreateServiceAccount' },
@@ -111,13 +115,7 @@ export const CreateServiceAccountBody = Type.Object(
 export type CreateServiceAccountBody = Type.Static<typeof CreateServiceAccountBody>;
 
 export const UpdateServiceAccountBody = Type.Object(
-  {
-    name: Type.Optional(NameInput('orders-api')),
-    ...accountFields,
-    is_active: Type.Optional(
-      Type.Boolean({ description: 'False ends the access tokens of the account for good.' }),
-    ),
-  },
+  { name: Type.Optional(NameInput('orders-api')), ...accountFields },
   { title: 'UpdateServiceAccount', description: '`role_ids` replaces all roles.' },
 );
 export type UpdateServiceAccountBody = Type.Static<typeof UpdateServiceAccountBody>;

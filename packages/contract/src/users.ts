@@ -2,6 +2,7 @@
 // No schema here may contain internal attributes (password hash, counters, locks).
 import Type from 'typebox';
 import { DryRunQuery } from './access-changes.ts';
+import { accessFields, withOtherNames } from './access-fields.ts';
 import {
   EmailInput,
   FirstNameInput,
@@ -196,19 +197,6 @@ const MustChangePassword = Type.Boolean({
   examples: [false],
 });
 
-export const CreateUserBody = Type.Object(
-  {
-    email: EmailInput,
-    password: PasswordInput,
-    first_name: FirstNameInput,
-    last_name: LastNameInput,
-    role_id: Type.Optional(UuidList),
-    must_change_password: Type.Optional(MustChangePassword),
-  },
-  { title: 'CreateUser' },
-);
-export type CreateUserBody = Type.Static<typeof CreateUserBody>;
-
 /** The columns of a user that administrators change, besides the email. The SQL that writes them follows. */
 export const changeableFields = {
   first_name: Type.Optional(FirstNameInput),
@@ -218,11 +206,28 @@ export const changeableFields = {
   verified: Type.Optional(Type.Boolean()),
   must_change_password: Type.Optional(MustChangePassword),
 };
-const userChange = {
+
+export const CreateUserBody = Type.Object(
+  withOtherNames({
+    email: EmailInput,
+    password: PasswordInput,
+    ...changeableFields,
+    first_name: FirstNameInput,
+    last_name: LastNameInput,
+    role_id: Type.Optional(UuidList),
+  }),
+  {
+    title: 'CreateUser',
+    description: 'Without the optional fields: active, verified, no superuser, without roles.',
+  },
+);
+export type CreateUserBody = Type.Static<typeof CreateUserBody>;
+
+const userChange = withOtherNames({
   email: Type.Optional(EmailInput),
   ...changeableFields,
   role_id: Type.Optional(UuidList),
-};
+});
 export const UpdateUserBody = Type.Object(
   { ...userChange, password: Type.Optional(PasswordInput) },
   { title: 'UpdateUser', description: '`role_id` replaces all roles; `password` ends every session.' },
@@ -232,9 +237,7 @@ export type UpdateUserBody = Type.Static<typeof UpdateUserBody>;
 /** Fields that `PUT /users/me` refuses (400) instead of ignoring, because ignoring them would mislead. */
 export const fieldsRefusedOnMe: readonly string[] = [
   'id',
-  'roles',
-  'permissions',
-  'is_verified',
+  ...accessFields,
   ...Object.keys(UpdateUserBody.properties).filter((name) => !(name in UpdateMeBody.properties)),
 ];
 
@@ -254,9 +257,9 @@ export const BulkUpdateUsersBody = Type.Object(
 );
 export type BulkUpdateUsersBody = Type.Static<typeof BulkUpdateUsersBody>;
 
-/** Accepts `{ role_ids }`, `{ role_id }` or the bare array. */
+/** Accepts `{ role_ids }`, under any of its names, or the bare array. */
 export const UserRolesBody = Type.Union(
-  [Type.Object({ role_ids: Type.Optional(UuidList), role_id: Type.Optional(UuidList) }), UuidList],
+  [Type.Object(withOtherNames({ role_ids: Type.Optional(UuidList) })), UuidList],
   { title: 'UserRoles' },
 );
 export type UserRolesBody = Type.Static<typeof UserRolesBody>;

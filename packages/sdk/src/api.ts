@@ -239,6 +239,10 @@ export type BulkUpdateUsers = {
     /** Whether the user must change their password before they can do anything else. */
     must_change_password?: boolean;
     role_id?: string[];
+    /** Another name of `role_id`. Send one of them. */
+    role_ids?: string[];
+    /** Another name of `role_id`. Send one of them. */
+    roles?: string[];
   };
   /** Users with separate changes; replaces `user_ids` and `updates`. */
   users?: {
@@ -256,6 +260,10 @@ export type BulkUpdateUsers = {
     /** Whether the user must change their password before they can do anything else. */
     must_change_password?: boolean;
     role_id?: string[];
+    /** Another name of `role_id`. Send one of them. */
+    role_ids?: string[];
+    /** Another name of `role_id`. Send one of them. */
+    roles?: string[];
   }[];
 };
 
@@ -333,6 +341,8 @@ export type CreateRole = {
   description?: string;
   role_group_id?: string | null;
   permission_ids?: string[];
+  /** Another name of `permission_ids`. Send one of them. */
+  permissions?: string[];
 };
 
 export type CreateRoleGroup = {
@@ -348,9 +358,16 @@ export type CreateServiceAccount = {
   name: string;
   /** At most 1,000 characters. */
   description?: string;
+  /** False ends the access tokens of the account for good. */
+  is_active?: boolean;
   role_ids?: string[];
+  /** Another name of `role_ids`. Send one of them. */
+  role_id?: string[];
+  /** Another name of `role_ids`. Send one of them. */
+  roles?: string[];
 };
 
+/** Without the optional fields: active, verified, no superuser, without roles. */
 export type CreateUser = {
   /** Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email. */
   email: string;
@@ -360,9 +377,17 @@ export type CreateUser = {
   first_name: string;
   /** At most 100 characters of any script, no markup. Empty for people with a single name. */
   last_name: string;
-  role_id?: string[];
+  is_active?: boolean;
+  /** Only a superuser can set it. */
+  is_superuser?: boolean;
+  verified?: boolean;
   /** Whether the user must change their password before they can do anything else. */
   must_change_password?: boolean;
+  role_id?: string[];
+  /** Another name of `role_id`. Send one of them. */
+  role_ids?: string[];
+  /** Another name of `role_id`. Send one of them. */
+  roles?: string[];
 };
 
 export type CsrfToken = {
@@ -727,6 +752,8 @@ export type OAuthError = {
 export type OptionalPermissionIds =
   | {
       permission_ids?: string[];
+      /** Another name of `permission_ids`. Send one of them. */
+      permissions?: string[];
     }
   | string[]
   | null;
@@ -734,7 +761,10 @@ export type OptionalPermissionIds =
 export type OptionalUserRoles =
   | {
       role_ids?: string[];
+      /** Another name of `role_ids`. Send one of them. */
       role_id?: string[];
+      /** Another name of `role_ids`. Send one of them. */
+      roles?: string[];
     }
   | string[]
   | null;
@@ -834,7 +864,9 @@ export type PermissionGroup = {
 
 export type PermissionIds =
   | {
-      permission_ids: string[];
+      permission_ids?: string[];
+      /** Another name of `permission_ids`. Send one of them. */
+      permissions?: string[];
     }
   | string[];
 
@@ -946,7 +978,11 @@ export type RoleGroup = {
 
 export type RoleIds =
   | {
-      role_ids: string[];
+      role_ids?: string[];
+      /** Another name of `role_ids`. Send one of them. */
+      role_id?: string[];
+      /** Another name of `role_ids`. Send one of them. */
+      roles?: string[];
     }
   | string[];
 
@@ -1168,6 +1204,8 @@ export type UpdateRole = {
   description?: string;
   role_group_id?: string | null;
   permission_ids?: string[];
+  /** Another name of `permission_ids`. Send one of them. */
+  permissions?: string[];
 };
 
 export type UpdateRoleGroup = {
@@ -1184,9 +1222,13 @@ export type UpdateServiceAccount = {
   name?: string;
   /** At most 1,000 characters. */
   description?: string;
-  role_ids?: string[];
   /** False ends the access tokens of the account for good. */
   is_active?: boolean;
+  role_ids?: string[];
+  /** Another name of `role_ids`. Send one of them. */
+  role_id?: string[];
+  /** Another name of `role_ids`. Send one of them. */
+  roles?: string[];
 };
 
 /** `role_id` replaces all roles; `password` ends every session. */
@@ -1204,6 +1246,10 @@ export type UpdateUser = {
   /** Whether the user must change their password before they can do anything else. */
   must_change_password?: boolean;
   role_id?: string[];
+  /** Another name of `role_id`. Send one of them. */
+  role_ids?: string[];
+  /** Another name of `role_id`. Send one of them. */
+  roles?: string[];
   /** A new password must meet the password policy. */
   password?: string;
 };
@@ -1250,7 +1296,10 @@ export type UserPage = {
 export type UserRoles =
   | {
       role_ids?: string[];
+      /** Another name of `role_ids`. Send one of them. */
       role_id?: string[];
+      /** Another name of `role_ids`. Send one of them. */
+      roles?: string[];
     }
   | string[];
 
@@ -1534,7 +1583,7 @@ export type Operations = {
       message: string;
     };
   };
-  /** Create a verified user */
+  /** Create a user */
   'POST /api/v1/users': {
     body: CreateUser;
     result: {

@@ -12,6 +12,7 @@ import { lifetimeMinutes } from './modules/auth/one-time-tokens.ts';
 import { REFRESH_COOKIE } from './modules/auth/refresh-cookie.ts';
 import { authRoutes } from './modules/auth/routes.ts';
 import { sessionRoutes } from './modules/auth/session-routes.ts';
+import { addAccessFields } from './modules/authz/access-fields.ts';
 import { presentsServiceCredential } from './modules/authz/authentication.ts';
 import { callerOf } from './modules/authz/caller.ts';
 import { recordDenied } from './modules/authz/denials.ts';
@@ -125,6 +126,7 @@ export async function buildApp(deps: Deps): Promise<App> {
     key: deps.idempotencyKey,
     principalIdOf: (request) => callerOf(request).principal.id,
   });
+  addAccessFields(app);
   await addReference(app, { publicUrl: settings.publicUrl, ...referenceProse });
 
   await app.register(async (scope) => authRoutes(scope, deps), { prefix: '/api/v1/auth' });

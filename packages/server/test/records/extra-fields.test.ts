@@ -1,7 +1,9 @@
 // Fields that a body should not have: ids of other records, columns that no operation sets, names that nobody knows.
+// Those of access and state are refused (access-fields.test.ts); all others are ignored.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
+import { isAccessField } from '@castellan/contract/access-fields';
 import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
 
 const service = await startTestService({ after });
@@ -58,6 +60,7 @@ const kinds: { path: string; fields: string[]; make(): Promise<object>; hasPut: 
       'verified',
       'must_change_password',
       'role_id',
+      'role_ids',
       'password',
     ],
     make: async () => ({
@@ -96,13 +99,22 @@ const kinds: { path: string; fields: string[]; make(): Promise<object>; hasPut: 
 
 for (const { path, fields, make, hasPut } of kinds) {
   const withoutOwn = (extra: Record<string, unknown>) =>
-    Object.fromEntries(Object.entries(extra).filter(([name]) => !fields.includes(name)));
+    Object.fromEntries(
+      Object.entries(extra).filter(([name]) => !fields.includes(name) && !isAccessField(name)),
+    );
+  /** The refused ones, with values that no record has. */
+  const refused = (extra: Record<string, unknown>) =>
+    Object.entries(extra).filter(([name]) => !fields.includes(name) && isAccessField(name));
 
   test(`${path}: a new record is what its own fields say, and no other record changes`, async () => {
     const other = (await admin.post(path, await make())).body.data;
     const extra = withoutOwn(await extraFields(other.id));
     const body = await make();
     const before = await allRows();
+    for (const [name, value] of refused(await extraFields(other.id))) {
+      const answer = await admin.post(path, { [name]: value, ...body });
+      assert.equal(answer.body.code, 'field_not_allowed', `${name}: ${answer.text}`);
+    }
     const made = await admin.post(path, { ...extra, ...body });
     assert.equal(made.status, 201, made.text);
     const plain = await admin.post(path, await make());
@@ -121,6 +133,10 @@ for (const { path, fields, make, hasPut } of kinds) {
     const [one, other] = [await admin.post(path, await make()), await admin.post(path, await make())];
     const extra = withoutOwn(await extraFields(other.body.data.id));
     const before = await allRows();
+    for (const [name, value] of refused(await extraFields(other.body.data.id))) {
+      const answer = await admin.put(`${path}/${one.body.data.id}`, { [name]: value });
+      assert.equal(answer.body.code, 'field_not_allowed', `${name}: ${answer.text}`);
+    }
     const answer = await admin.put(`${path}/${one.body.data.id}`, extra);
     assert.equal(answer.status, 200, answer.text);
     assert.deepEqual(await allRows(), before);

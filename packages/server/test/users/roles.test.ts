@@ -82,7 +82,7 @@ test('unknown roles are named, an unknown user is 404, no ids are 400, and nothi
   }
   const stranger = await admin.post(pathOf(randomUUID()), { role_ids: [held] });
   assert.deepEqual([stranger.status, stranger.body.code], [404, 'user_not_found']);
-  for (const body of [{}, { role_ids: 'x' }, { role_ids: ['x'] }, { roles: [held] }, 'x', null])
+  for (const body of [{}, { role_ids: 'x' }, { role_ids: ['x'] }, { roles: ['x'] }, 'x', null])
     assert.equal((await admin.post(pathOf(person.id), body)).status, 400, JSON.stringify(body));
   const many = await admin.post(
     pathOf(person.id),

@@ -1,5 +1,6 @@
 // Generates requests from the OpenAPI document: valid ones, and ones with a single mistake.
 // Existing ids and emails are placeholders, so that one seed generates the same requests in every run.
+import { idListNames } from '@castellan/contract/access-fields';
 import type { JsonSchema, OpenApiDocument, Operation, Parameter } from '@castellan/openapi';
 import fc, { type Arbitrary } from 'fast-check';
 import { FORM_TYPE } from '../service-accounts/token-services.ts';
@@ -42,9 +43,9 @@ function kindOf(field: string, path: string): Kind {
   const known: [RegExp, Kind][] = [
     [/^(user_ids?|actor_id|resource_id|after)$/, 'user'],
     [/^role_group_id$/, 'role_group'],
-    [/^(add_|remove_)?role_ids?$/, 'role'],
+    [/^((add_|remove_)?role_ids?|roles)$/, 'role'],
     [/^permission_group_id$/, 'permission_group'],
-    [/^(add_|remove_)?permission_ids?$/, 'permission'],
+    [/^((add_|remove_)?permission_ids?|permissions)$/, 'permission'],
     [/^session_id$/, 'session'],
     [/^service_account_id$/, 'service_account'],
     [/^key_id$/, 'api_key'],
@@ -108,6 +109,15 @@ type Context = {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
+/** Keeps one of the names under which a list of ids stands: names that hold different ids are refused. */
+function withOneName(object: Record<string, unknown>, choice: number): Record<string, unknown> {
+  const dropped = idListNames.flatMap((names: readonly string[]) => {
+    const given = names.filter((name) => name in object);
+    return given.length < 2 ? [] : given.filter((_name, index) => index !== choice % given.length);
+  });
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !dropped.includes(name)));
+}
+
 function arbitraryOf(schema: unknown, field: string, context: Context): Arbitrary<unknown> {
   const { path, document, whole } = context;
   if (!isObject(schema)) throw new Error(`${path}: ${JSON.stringify(schema)} is not a schema`);
@@ -127,10 +137,15 @@ function arbitraryOf(schema: unknown, field: string, context: Context): Arbitrar
   switch (schema.type) {
     case 'object': {
       const properties = Object.entries(isObject(schema.properties) ? schema.properties : {});
-      return fc.record(
-        Object.fromEntries(properties.map(([name, one]) => [name, recur(one, name)])),
-        whole ? {} : { requiredKeys: Array.isArray(schema.required) ? schema.required : [] },
-      );
+      return fc
+        .tuple(
+          fc.record(
+            Object.fromEntries(properties.map(([name, one]) => [name, recur(one, name)])),
+            whole ? {} : { requiredKeys: Array.isArray(schema.required) ? schema.required : [] },
+          ),
+          fc.nat(),
+        )
+        .map(([object, choice]) => withOneName(object, choice));
     }
     case 'array':
       return fc.array(recur(schema.items), {

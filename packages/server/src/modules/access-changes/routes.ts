@@ -31,6 +31,7 @@ export function accessChangeRoutes(app: App, deps: AccessChangeDeps): void {
         'superuser_required',
         'privilege_escalation',
       ],
+      statedOf: { kind: 'access_change' },
     },
     schema: {
       summary: 'Change the access of many records, all or none',

@@ -12,6 +12,7 @@ import { creation } from '../../platform/http/idempotency.ts';
 import { serializedParts } from '../../platform/http/kept-text.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
+import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import { sendPartsUnlessUnchanged } from '../authz/unchanged-lists.ts';
 import type { GroupDeps } from '../group-trees/service.ts';
@@ -65,7 +66,12 @@ export function permissionGroupRoutes(app: App, deps: GroupDeps): void {
   app.route({
     method: 'POST',
     url: '',
-    config: { access: 'permission_group.create', idempotent: true, errors: [...placeErrors] },
+    config: {
+      access: 'permission_group.create',
+      idempotent: true,
+      errors: [...placeErrors],
+      statedOf: { kind: 'permission_group', present: newRecord({ permissions: [] }) },
+    },
     schema: {
       summary: 'Create a permission group',
       body: CreatePermissionGroupBody,
@@ -89,6 +95,10 @@ export function permissionGroupRoutes(app: App, deps: GroupDeps): void {
     config: {
       access: 'permission_group.update',
       errors: [...placeErrors, 'privilege_escalation', 'conflict', 'precondition_failed'],
+      statedOf: {
+        kind: 'permission_group',
+        present: recordNamed('group_id', (id) => permissionGroups.read(deps.db, id)),
+      },
     },
     schema: {
       summary: 'Change a permission group',

@@ -56,6 +56,7 @@ export function permissionRoutes(app: App, deps: PermissionDeps): void {
       access: 'permission.create',
       idempotent: true,
       errors: ['permission_group_not_found', 'name_taken'],
+      statedOf: { kind: 'permission' },
     },
     schema: {
       summary: 'Create a permission',

@@ -16,12 +16,19 @@ import { bulkBody } from '../../platform/http/body-limits.ts';
 import { creation } from '../../platform/http/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
+import { newRecord, recordNamed, type StatedOf } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import type { GroupDeps } from '../group-trees/service.ts';
 import { createRoleGroups, deleteRoleGroups } from './bulk.ts';
+import { roleGroups } from './record.ts';
 import { changeGroupRoles, cloneRoleGroup, syncRoles } from './roles-of-group.ts';
 
 export function roleGroupMemberRoutes(app: App, deps: GroupDeps): void {
+  const statedOfGroup: StatedOf = {
+    kind: 'role_group',
+    present: recordNamed('group_id', (id) => roleGroups.read(deps.db, id)),
+  };
+
   app.route({
     method: 'POST',
     url: '/bulk',
@@ -30,6 +37,7 @@ export function roleGroupMemberRoutes(app: App, deps: GroupDeps): void {
       body: bulkBody,
       idempotent: true,
       errors: ['role_group_not_found', 'name_taken', 'hierarchy_too_deep'],
+      statedOf: { kind: 'role_group', present: newRecord({ roles: [] }) },
     },
     schema: {
       summary: 'Create several role groups, all or none',
@@ -52,7 +60,11 @@ export function roleGroupMemberRoutes(app: App, deps: GroupDeps): void {
   app.route({
     method: 'DELETE',
     url: '/bulk',
-    config: { access: 'role_group.delete', errors: ['role_group_not_found', 'group_in_use'] },
+    config: {
+      access: 'role_group.delete',
+      errors: ['role_group_not_found', 'group_in_use'],
+      statedOf: { kind: 'role_group' },
+    },
     schema: {
       summary: 'Delete several role groups, all or none',
       body: BulkDeleteRoleGroupsBody,
@@ -65,14 +77,24 @@ export function roleGroupMemberRoutes(app: App, deps: GroupDeps): void {
     },
   });
 
-  const roleIdsOf = (body: { role_ids: string[] } | string[]): string[] =>
-    Array.isArray(body) ? body : body.role_ids;
+  const roleIdsOf = (body: RoleIdsBody): string[] => {
+    const ids = Array.isArray(body) ? body : body.role_ids;
+    if (ids) return ids;
+    throw new AppError('validation_failed', {
+      detail: 'role_ids is required.',
+      errors: [{ field: 'role_ids', code: 'required', message: 'is required' }],
+    });
+  };
   const linkErrors = ['role_group_not_found', 'role_not_found', 'precondition_failed'] as const;
 
   app.route({
     method: 'POST',
     url: '/:group_id/roles',
-    config: { access: 'role_group.update', errors: [...linkErrors, 'circular_dependency'] },
+    config: {
+      access: 'role_group.update',
+      errors: [...linkErrors, 'circular_dependency'],
+      statedOf: statedOfGroup,
+    },
     schema: {
       summary: 'Add roles to a role group',
       params: RoleGroupParams,
@@ -95,7 +117,7 @@ export function roleGroupMemberRoutes(app: App, deps: GroupDeps): void {
   app.route({
     method: 'DELETE',
     url: '/:group_id/roles',
-    config: { access: 'role_group.update', errors: [...linkErrors] },
+    config: { access: 'role_group.update', errors: [...linkErrors], statedOf: statedOfGroup },
     schema: {
       summary: 'Remove roles from a role group',
       params: RoleGroupParams,
@@ -118,7 +140,13 @@ export function roleGroupMemberRoutes(app: App, deps: GroupDeps): void {
   app.route({
     method: 'POST',
     url: '/:group_id/clone',
-    config: { access: 'role_group.create', idempotent: true, errors: ['role_group_not_found', 'name_taken'] },
+    config: {
+      access: 'role_group.create',
+      idempotent: true,
+      errors: ['role_group_not_found', 'name_taken'],
+      // The clone has the roles of the original.
+      statedOf: statedOfGroup,
+    },
     schema: {
       summary: 'Clone a role group with its roles',
       params: RoleGroupParams,
@@ -147,7 +175,7 @@ export function roleGroupMemberRoutes(app: App, deps: GroupDeps): void {
   app.route({
     method: 'POST',
     url: '/sync-roles',
-    config: { access: 'role_group.update' },
+    config: { access: 'role_group.update', statedOf: { kind: 'role_group' } },
     schema: { summary: "Repair links from each role's role_group_id", response: { 200: SyncEnvelope } },
     handler: async (request) => {
       const data = await syncRoles(deps, callerOf(request));

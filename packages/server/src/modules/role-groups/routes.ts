@@ -14,6 +14,7 @@ import { creation } from '../../platform/http/idempotency.ts';
 import { serializedParts } from '../../platform/http/kept-text.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
+import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import { sendPartsUnlessUnchanged } from '../authz/unchanged-lists.ts';
 import type { GroupDeps } from '../group-trees/service.ts';
@@ -70,7 +71,12 @@ export function roleGroupRoutes(app: App, deps: GroupDeps): void {
   app.route({
     method: 'POST',
     url: '',
-    config: { access: 'role_group.create', idempotent: true, errors: [...placeErrors] },
+    config: {
+      access: 'role_group.create',
+      idempotent: true,
+      errors: [...placeErrors],
+      statedOf: { kind: 'role_group', present: newRecord({ roles: [] }) },
+    },
     schema: {
       summary: 'Create a role group',
       body: CreateRoleGroupBody,
@@ -90,7 +96,14 @@ export function roleGroupRoutes(app: App, deps: GroupDeps): void {
   app.route({
     method: 'PUT',
     url: '/:group_id',
-    config: { access: 'role_group.update', errors: [...placeErrors, 'precondition_failed'] },
+    config: {
+      access: 'role_group.update',
+      errors: [...placeErrors, 'precondition_failed'],
+      statedOf: {
+        kind: 'role_group',
+        present: recordNamed('group_id', (id) => roleGroups.read(deps.db, id)),
+      },
+    },
     schema: {
       summary: 'Change or move a role group',
       params: RoleGroupParams,

@@ -24,6 +24,7 @@ import { AppError } from '../../platform/errors.ts';
 import { creation } from '../../platform/http/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
+import { newRecord, recordNamed, type StatedOf } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import { sendPartsUnlessUnchanged, unlessUnchanged } from '../authz/unchanged-lists.ts';
 import {
@@ -43,8 +44,14 @@ import {
   writeAllRoles,
 } from './service.ts';
 
-const idsOf = (body: { permission_ids?: string[] } | string[] | null): string[] =>
-  Array.isArray(body) ? body : (body?.permission_ids ?? []);
+const idsOf = (body: { permission_ids?: string[] } | string[] | null): string[] | undefined =>
+  Array.isArray(body) ? body : body?.permission_ids;
+
+const permissionIdsMissing = (where = ''): AppError =>
+  new AppError('validation_failed', {
+    detail: `permission_ids is required${where}.`,
+    errors: [{ field: 'permission_ids', code: 'required', message: 'is required' }],
+  });
 
 type CountedList = { data: readonly { id: string; holders?: number }[]; pagination?: { total: number } };
 /** What a list of roles shows besides roles, permissions and groups. Roles of other pages count in the total. */
@@ -54,6 +61,8 @@ const holdersIn = ({ data, pagination }: CountedList) => [
 ];
 
 export function roleRoutes(app: App, deps: RoleDeps): void {
+  const statedOfRole: StatedOf = { kind: 'role', present: recordNamed('role_id', (id) => getRole(deps, id)) };
+
   app.route({
     method: 'GET',
     url: '',
@@ -132,6 +141,7 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
       access: 'role.create',
       idempotent: true,
       errors: ['name_taken', 'permission_not_found', 'role_group_not_found', 'privilege_escalation'],
+      statedOf: { kind: 'role', present: newRecord({ is_system: false }) },
     },
     schema: {
       summary: 'Create a role',
@@ -167,6 +177,7 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
         'conflict',
         'precondition_failed',
       ],
+      statedOf: statedOfRole,
     },
     schema: {
       summary: 'Change a role',
@@ -216,7 +227,11 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
   app.route({
     method: 'POST',
     url: '/:role_id/permissions',
-    config: { access: 'role.update', errors: [...permissionErrors, 'privilege_escalation'] },
+    config: {
+      access: 'role.update',
+      errors: [...permissionErrors, 'privilege_escalation'],
+      statedOf: statedOfRole,
+    },
     schema: {
       summary: 'Replace all permissions of a role',
       params: RoleParams,
@@ -226,7 +241,9 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     },
     handler: async (request, reply) => {
       const { role_id } = request.params;
-      const change = { replace: idsOf(request.body) };
+      const replace = idsOf(request.body);
+      if (!replace) throw permissionIdsMissing();
+      const change = { replace };
       if (request.query.dry_run) return previewPermissions(deps, callerOf(request), role_id, change);
       const { record, version } = await changePermissions(deps, callerOf(request), role_id, change);
       sendEtag(reply, version);
@@ -237,7 +254,11 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
   app.route({
     method: 'DELETE',
     url: '/:role_id/permissions',
-    config: { access: 'role.update', errors: [...permissionErrors, 'validation_failed'] },
+    config: {
+      access: 'role.update',
+      errors: [...permissionErrors, 'validation_failed'],
+      statedOf: statedOfRole,
+    },
     schema: {
       summary: 'Remove permissions from a role',
       description: 'Send the ids in the query, in the body, or in both; ids from both are combined.',
@@ -248,12 +269,8 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     },
     handler: async (request, reply) => {
       const { role_id } = request.params;
-      const remove = [...idsOf(request.body), ...(request.query.permission_ids ?? [])];
-      if (remove.length === 0)
-        throw new AppError('validation_failed', {
-          detail: 'permission_ids is required, in the query or in the body.',
-          errors: [{ field: 'permission_ids', code: 'required', message: 'is required' }],
-        });
+      const remove = [...(idsOf(request.body) ?? []), ...(request.query.permission_ids ?? [])];
+      if (remove.length === 0) throw permissionIdsMissing(', in the query or in the body');
       if (request.query.dry_run) return previewPermissions(deps, callerOf(request), role_id, { remove });
       const { record, version } = await changePermissions(deps, callerOf(request), role_id, { remove });
       sendEtag(reply, version);

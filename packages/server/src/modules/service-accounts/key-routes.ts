@@ -13,8 +13,9 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { creation, type Settle } from '../../platform/http/idempotency.ts';
 import type { App } from '../../platform/http/server.ts';
+import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
-import { createKey, endKey, listKeys, rotateKey } from './keys.ts';
+import { createKey, endKey, getKey, listKeys, rotateKey } from './keys.ts';
 import type { ServiceAccountDeps } from './record.ts';
 
 const issueErrors = [
@@ -91,7 +92,12 @@ function issueRoutes(app: App, deps: ServiceAccountDeps): void {
   app.route({
     method: 'POST',
     url: '/:service_account_id/keys',
-    config: { access: 'service_account.update', idempotent: true, errors: [...issueErrors] },
+    config: {
+      access: 'service_account.update',
+      idempotent: true,
+      errors: [...issueErrors],
+      statedOf: { kind: 'api_key', present: newRecord({ revoked_at: null }) },
+    },
     schema: {
       summary: 'Create an API key',
       description:
@@ -115,6 +121,12 @@ function issueRoutes(app: App, deps: ServiceAccountDeps): void {
       access: 'service_account.update',
       idempotent: true,
       errors: [...issueErrors, 'api_key_not_found', 'key_ended'],
+      statedOf: {
+        kind: 'api_key',
+        present: recordNamed('key_id', async (id, { service_account_id }) => ({
+          record: await getKey(deps, String(service_account_id), id),
+        })),
+      },
     },
     schema: {
       summary: 'Replace an API key',

@@ -67,6 +67,13 @@ export async function listKeys({ db }: ServiceAccountDeps, accountId: string): P
   return (await findKeysOf(db, accountId)).map(toApiKey);
 }
 
+/** Returns a key of an account. Throws `api_key_not_found`. */
+export async function getKey({ db }: ServiceAccountDeps, accountId: string, id: string): Promise<ApiKey> {
+  const key = await findKey(db, accountId, id);
+  if (!key) throw new AppError('api_key_not_found');
+  return toApiKey(key);
+}
+
 /** Creates a key. Throws 404 (account, permission), 403 (it would carry permissions that the caller lacks), 409, 422. */
 export async function createKey(
   deps: ServiceAccountDeps,

@@ -12,6 +12,7 @@ import {
 import { creation } from '../../platform/http/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
+import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import { keyRoutes } from './key-routes.ts';
 import type { ServiceAccountDeps } from './record.ts';
@@ -72,6 +73,7 @@ function changeRoutes(app: App, deps: ServiceAccountDeps): void {
       access: 'service_account.create',
       idempotent: true,
       errors: ['role_not_found', 'privilege_escalation', 'name_taken'],
+      statedOf: { kind: 'service_account', present: newRecord({ permissions: [] }) },
     },
     schema: {
       summary: 'Create a service account',
@@ -102,6 +104,10 @@ function changeRoutes(app: App, deps: ServiceAccountDeps): void {
         'name_taken',
         'precondition_failed',
       ],
+      statedOf: {
+        kind: 'service_account',
+        present: recordNamed('service_account_id', (id) => getServiceAccount(deps, id)),
+      },
     },
     schema: {
       summary: 'Change a service account',

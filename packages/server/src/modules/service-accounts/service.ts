@@ -86,9 +86,13 @@ export async function createServiceAccount(
   body: CreateServiceAccountBody,
   settle: Settle<Versioned<ServiceAccount>>,
 ): Promise<Versioned<ServiceAccount>> {
-  const { name: given, description: text = '', role_ids = [], ...rest } = body;
+  const { name: given, description: text = '', is_active = true, role_ids = [], ...rest } = body;
   allHandled(rest);
-  const fields = { name: cleanName(given, MAX_NAME_LENGTH), description: cleanDescription(text) };
+  const fields = {
+    name: cleanName(given, MAX_NAME_LENGTH),
+    description: cleanDescription(text),
+    is_active,
+  };
   const roleIds = canonicalIds(role_ids);
   const id = newId();
   return change(
@@ -107,7 +111,7 @@ export async function createServiceAccount(
         roleIds.map((roleId) => ({ accountId: id, roleId })),
       );
       const account = await versionedAccount(deps, await readAccount(tx, id));
-      const after = { ...fields, is_active: true, roles: [...roles.values()].sort() };
+      const after = { ...fields, roles: [...roles.values()].sort() };
       return entitled.done(account, accountEntry('service_account_created', id, { before: null, after }));
     },
     settle,

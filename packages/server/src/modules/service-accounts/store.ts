@@ -68,7 +68,7 @@ export async function listAccounts(db: Db, search: string | null, page: PageQuer
 
 export async function insertAccount(
   { tx }: Entitled,
-  account: Pick<Row<'service_accounts'>, 'id' | 'name' | 'description' | 'created_by_id'>,
+  account: Pick<Row<'service_accounts'>, 'id' | 'name' | 'description' | 'is_active' | 'created_by_id'>,
 ): Promise<void> {
   await tx.insertInto('service_accounts').values(account).execute();
 }

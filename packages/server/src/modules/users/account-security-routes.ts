@@ -14,6 +14,7 @@ import {
 import { canonicalIds } from '../../platform/http/ids.ts';
 import { sendEtag } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
+import { recordNamed, type StatedOf } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import {
   endSessionOf,
@@ -25,6 +26,7 @@ import {
 import type { UserAdminDeps } from './administration.ts';
 import { readRoleIds, roleIdsMissing } from './change-input.ts';
 import { changeRoles, previewRoles } from './roles.ts';
+import { getVersionedUser } from './service.ts';
 
 export function accessRoutes(app: App, deps: UserAdminDeps): void {
   roleRoutes(app, deps);
@@ -40,6 +42,11 @@ const roleErrors = [
   'precondition_failed',
 ] as const;
 
+const statedOfUser = (deps: UserAdminDeps): StatedOf => ({
+  kind: 'user',
+  present: recordNamed('user_id', (id) => getVersionedUser(deps, id)),
+});
+
 function roleRoutes(app: App, deps: UserAdminDeps): void {
   app.route({
     method: 'POST',
@@ -48,6 +55,7 @@ function roleRoutes(app: App, deps: UserAdminDeps): void {
       access: 'user.update',
       invalidInput: 'invalid_input',
       errors: [...roleErrors],
+      statedOf: statedOfUser(deps),
     },
     schema: {
       summary: 'Replace all roles of a user',
@@ -74,6 +82,7 @@ function roleRoutes(app: App, deps: UserAdminDeps): void {
       access: 'user.update',
       invalidInput: 'invalid_input',
       errors: [...roleErrors, 'invalid_input'],
+      statedOf: statedOfUser(deps),
     },
     schema: {
       summary: 'Remove roles from a user',
@@ -158,6 +167,7 @@ function accountRoutes(app: App, deps: UserAdminDeps): void {
     config: {
       access: 'users.update',
       errors: ['user_not_found', 'superuser_required', 'privilege_escalation'],
+      statedOf: statedOfUser(deps),
     },
     schema: {
       summary: 'Unlock an account',
@@ -184,6 +194,7 @@ function accountRoutes(app: App, deps: UserAdminDeps): void {
         'conflict',
         'rate_limited',
       ],
+      statedOf: statedOfUser(deps),
     },
     schema: {
       summary: 'Send the verification mail again',

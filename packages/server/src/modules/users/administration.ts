@@ -49,7 +49,8 @@ export type UserAdminDeps = UserDeps &
   };
 
 /**
- * Creates a verified user. Throws 400, 404 (role), 403 (a role grants permissions that the caller lacks), 409 (email).
+ * Creates a user. Throws 400, 404 (role), 403 (only superusers create superusers; a role grants permissions that the caller
+ * lacks), 409 (email).
  */
 export async function createUser(
   deps: UserAdminDeps,
@@ -63,10 +64,14 @@ export async function createUser(
     first_name,
     last_name,
     role_id = [],
+    is_active = true,
+    is_superuser = false,
+    verified = true,
     must_change_password = false,
     ...rest
   } = body;
   allHandled(rest);
+  const state = { is_active, is_superuser, verified, must_change_password };
   const email = requireEmail(address);
   const names = cleanNames({ first_name, last_name });
   const roleIds = canonicalIds(role_id);
@@ -82,8 +87,18 @@ export async function createUser(
       roles.map((role) => role.id),
     );
     const entitled = await locking.entitle();
+    if (is_superuser && !entitled.isSuperuser)
+      throw new AppError('superuser_required', {
+        errors: [
+          {
+            field: 'is_superuser',
+            code: 'superuser_required',
+            message: 'can be set only by a superuser',
+          },
+        ],
+      });
     await requireMayGrantRoles(entitled, roleIds);
-    await insertUser(entitled, { id, email, ...names, password_hash: passwordHash, must_change_password });
+    await insertUser(entitled, { id, email, ...names, password_hash: passwordHash, ...state });
     await addRoleLinks(
       entitled,
       roleIds.map((roleId) => ({ userId: id, roleId })),
@@ -96,8 +111,7 @@ export async function createUser(
       after: {
         email,
         ...names,
-        verified: true,
-        must_change_password,
+        ...state,
         roles: roles.map((role) => role.name).sort(),
       },
     });

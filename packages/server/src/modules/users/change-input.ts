@@ -86,9 +86,9 @@ function holdsPassword(value: unknown): boolean {
   return Object.hasOwn(value, 'password') || Object.values(value).some(holdsPassword);
 }
 
-/** Returns the ids in `role_ids`, in `role_id` or in the bare array; undefined if the body has none of them. */
+/** Returns the ids in `role_ids` or in the bare array; undefined if the body has neither. */
 export function readRoleIds(body: UserRolesBody | null): string[] | undefined {
-  const ids = Array.isArray(body) ? body : (body?.role_ids ?? body?.role_id);
+  const ids = Array.isArray(body) ? body : body?.role_ids;
   return ids === undefined ? undefined : canonicalIds(ids);
 }
 

@@ -20,6 +20,7 @@ import { creation } from '../../platform/http/idempotency.ts';
 import { sendUnlessKnown, serialized } from '../../platform/http/kept-text.ts';
 import { etagOfContent, sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
+import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf, userCallerOf } from '../authz/caller.ts';
 import { accessRoutes } from './account-security-routes.ts';
 import {
@@ -32,6 +33,7 @@ import {
 } from './administration.ts';
 import { deleteUser, previewUserDeletion } from './deletion.ts';
 import { listUsers } from './list.ts';
+import { presentUsers } from './present-users.ts';
 import { userText } from './presentation.ts';
 import { updateMe } from './profile.ts';
 import { getVersionedUser } from './service.ts';
@@ -153,9 +155,23 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
       access: 'users.create',
       idempotent: true,
       invalidInput: 'invalid_input',
-      errors: ['invalid_email', 'password_rejected', 'role_not_found', 'privilege_escalation', 'email_taken'],
+      errors: [
+        'invalid_email',
+        'password_rejected',
+        'role_not_found',
+        'superuser_required',
+        'privilege_escalation',
+        'email_taken',
+      ],
+      statedOf: { kind: 'user', present: newRecord({ permissions: [] }) },
     },
-    schema: { summary: 'Create a verified user', body: CreateUserBody, response: { 201: UserEnvelope } },
+    schema: {
+      summary: 'Create a user',
+      description:
+        'No mail is sent, also with `verified` false: the account waits until somebody sends the verification mail with `POST /users/{user_id}/resend-verification`, or sets `verified`. The clean-up does not remove it. Only a superuser can set `is_superuser`.',
+      body: CreateUserBody,
+      response: { 201: UserEnvelope },
+    },
     handler: async (request, reply) => {
       const { settle, answer } = creation(
         request,
@@ -175,6 +191,12 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
       body: bulkBody,
       invalidInput: 'invalid_input',
       errors: [...changeErrors, 'password_in_bulk'],
+      statedOf: {
+        kind: 'user',
+        // Compared after validation.
+        present: ({ body }) => presentUsers(deps, body as BulkUpdateUsersBody),
+        refusedByItself: ['password'],
+      },
     },
     schema: {
       summary: 'Change several users, all or none',
@@ -207,6 +229,7 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
         'conflict',
         'precondition_failed',
       ],
+      statedOf: { kind: 'user', present: recordNamed('user_id', (id) => getVersionedUser(deps, id)) },
     },
     schema: {
       summary: 'Change a user',

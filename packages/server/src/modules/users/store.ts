@@ -28,12 +28,9 @@ type NewUser = Pick<Row<'users'>, 'id' | 'email' | 'first_name' | 'last_name'> &
 /** Inserts a verified user for an administrator. */
 export async function insertUser(
   { tx }: Entitled,
-  user: NewUser & Pick<Row<'users'>, 'must_change_password'>,
+  user: NewUser & Pick<Row<'users'>, 'is_active' | 'is_superuser' | 'verified' | 'must_change_password'>,
 ): Promise<void> {
-  await tx
-    .insertInto('users')
-    .values({ ...user, verified: true })
-    .execute();
+  await tx.insertInto('users').values(user).execute();
 }
 
 /** Inserts a user who registers. The clean-up removes the account if it is not verified. */

@@ -49,6 +49,7 @@ export function factsOf(route: RouteOptions, schema: FastifySchema): RouteFacts 
     orSelf: config.orSelf !== undefined,
     errors: [
       ...(config.errors ?? []),
+      ...(config.statedOf ? ['field_not_allowed'] : []),
       ...(config.access === 'public' || config.beforePasswordChange ? [] : ['password_change_required']),
     ],
     limit: config.limit?.rule ?? null,
