@@ -44,13 +44,19 @@ test('numbers and what needs attention lead to their lists', async (t) => {
   const numbers = page.getByRole('list', { name: 'Numbers' });
   await numbers.getByRole('link', { name: 'Live sessions' }).waitFor();
   assert.equal(await numbers.getByRole('link').count(), 5);
-  await page.getByRole('link', { name: /1\s*permission in no role/ }).waitFor();
+  await page.getByRole('link', { name: /1\s*permission of your product that only Admin has/ }).waitFor();
   await page.getByRole('link', { name: /roles that nobody has/ }).waitFor();
   await page.getByRole('link', { name: /user without a role/ }).click();
   await page.waitForURL('**/users?roles=none');
   await page.goBack();
-  await page.getByRole('link', { name: /permission in no role/ }).click();
+  await page.getByRole('link', { name: /permission of your product/ }).click();
   await page.waitForURL(/\/permissions\?roles=none&is_builtin=false/);
+  // The list says the same, and has as many.
+  const chosen = page.getByRole('combobox', { name: 'Filter' }).locator('option:checked');
+  assert.equal(await chosen.textContent(), 'Of your product, in no role but Admin');
+  const rows = page.getByRole('table', { name: 'Permissions' }).locator('tbody tr');
+  await rows.getByText('Admin only').waitFor();
+  assert.equal(await rows.count(), 1);
 });
 
 test('the trend is read day by day with the keyboard, and as a table', async (t) => {

@@ -29,7 +29,10 @@ export const overview: Messages['overview'] = {
         'unbestätigte Konten, werden binnen eines Tages entfernt',
       ),
       users_without_roles: choose('Benutzer ohne Rolle', 'Benutzer ohne Rolle'),
-      permissions_without_roles: choose('Berechtigung in keiner Rolle', 'Berechtigungen in keiner Rolle'),
+      permissions_without_roles: choose(
+        'Berechtigung Ihres Produkts, die nur Admin hat',
+        'Berechtigungen Ihres Produkts, die nur Admin hat',
+      ),
       roles_without_holders: choose('Rolle, die niemand hat', 'Rollen, die niemand hat'),
       roles_without_permissions: choose('Rolle ohne Berechtigungen', 'Rollen ohne Berechtigungen'),
     },

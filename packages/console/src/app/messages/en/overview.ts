@@ -28,7 +28,10 @@ export const overview = {
         'unverified accounts, removed within a day',
       ),
       users_without_roles: choose('user without a role', 'users without a role'),
-      permissions_without_roles: choose('permission in no role', 'permissions in no role'),
+      permissions_without_roles: choose(
+        'permission of your product that only Admin has',
+        'permissions of your product that only Admin has',
+      ),
       roles_without_holders: choose('role that nobody has', 'roles that nobody has'),
       roles_without_permissions: choose('role without permissions', 'roles without permissions'),
     },

@@ -17,13 +17,9 @@ export function PermissionFilters(): ReactElement {
     (text) =>
       void navigate({ search: (now) => ({ ...now, q: text || undefined, page: undefined }), replace: true }),
   );
-  const filter = search.roles
-    ? 'unused'
-    : search.is_builtin === undefined
-      ? 'all'
-      : search.is_builtin
-        ? 'builtin'
-        : 'own';
+  const own = search.roles ? 'ownUnused' : 'own';
+  const others = search.roles ? 'unused' : search.is_builtin ? 'builtin' : 'all';
+  const filter = search.is_builtin === false ? own : others;
   return (
     <div className="filters">
       <TextInput
@@ -43,8 +39,8 @@ export function PermissionFilters(): ReactElement {
             search: (now) => ({
               ...now,
               page: undefined,
-              roles: value === 'unused' ? 'none' : undefined,
-              is_builtin: value === 'builtin' ? true : value === 'own' ? false : undefined,
+              roles: /unused$/i.test(value) ? 'none' : undefined,
+              is_builtin: value === 'builtin' ? true : value.startsWith('own') ? false : undefined,
             }),
             replace: true,
           })
@@ -54,6 +50,7 @@ export function PermissionFilters(): ReactElement {
           { value: 'unused', label: t.permissions.filters.unused },
           { value: 'builtin', label: t.permissions.filters.builtin },
           { value: 'own', label: t.permissions.filters.own },
+          { value: 'ownUnused', label: t.permissions.filters.ownUnused },
         ]}
       />
     </div>

@@ -97,10 +97,10 @@ function columnsOf(): { title: Column<ListedPermission>; columns: Column<ListedP
           if (usedBy === null) return '–';
           // System roles have every permission.
           const count = usedBy.filter((role) => !role.is_system).length;
-          return count === 0 ? (
-            <span className="muted">{t.permissions.noRole}</span>
-          ) : (
-            t.permissions.roles(count)
+          if (count > 0) return t.permissions.roles(count);
+          const system = usedBy.map((role) => role.name).join(', ');
+          return (
+            <span className="muted">{system ? t.permissions.onlyRole(system) : t.permissions.noRole}</span>
           );
         },
       },
