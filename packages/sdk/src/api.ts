@@ -2459,6 +2459,8 @@ export type Operations = {
     query?: {
       /** `superusers` adds the superusers who hold the permission through no role. */
       include?: 'superusers';
+      /** Begins CSV with a byte order mark, without which some spreadsheets misread UTF-8. NDJSON never has one. */
+      bom?: boolean;
     };
     result: Response;
   };
@@ -2478,6 +2480,10 @@ export type Operations = {
   'GET /api/v1/roles/{role_id}/holders/export': {
     path: {
       role_id: string;
+    };
+    query?: {
+      /** Begins CSV with a byte order mark, without which some spreadsheets misread UTF-8. NDJSON never has one. */
+      bom?: boolean;
     };
     result: Response;
   };
@@ -2781,6 +2787,8 @@ export type Operations = {
       from?: string;
       /** Exclusive. */
       to?: string;
+      /** Begins CSV with a byte order mark, without which some spreadsheets misread UTF-8. NDJSON never has one. */
+      bom?: boolean;
     };
     result: Response;
   };

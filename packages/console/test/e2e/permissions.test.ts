@@ -41,6 +41,7 @@ test('a permission shows the roles that have it and who holds it, and exports th
     pane.getByRole('button', { name: 'Export CSV' }).click(),
   ]);
   const text = await readFile(await download.path(), 'utf8');
+  assert.ok(text.startsWith('\uFEFF'), text);
   assert.ok(text.includes(user.email), text);
   await page.keyboard.press('Escape');
   await pane.waitFor({ state: 'detached' });
@@ -57,6 +58,15 @@ test('filters find what is in no role, and survive Back', async (t) => {
   await page.getByRole('combobox', { name: 'Filter' }).selectOption('builtin');
   await page.getByRole('button', { name: 'All permissions' }).click();
   await page.getByRole('button', { name: 'access.change' }).waitFor();
+});
+
+test('a permission that only Admin has says so, a built-in one as one of the product', async (t) => {
+  const { unused } = await seed();
+  for (const name of ['audit_log.read', unused.name]) {
+    const { page } = await openAs(t, site, `/permissions?q=${name}`);
+    await page.getByRole('row', { name }).getByText('Admin only').waitFor();
+    assert.equal(await page.getByText('No role', { exact: true }).count(), 0);
+  }
 });
 
 test('a permission is created behind its prefix, and deleted', async (t) => {

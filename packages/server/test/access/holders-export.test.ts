@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
+import { assertRefused } from '@castellan/testing/http/fixture';
 import { makeRole } from '@castellan/testing/records/fixture';
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { addPerson, addRole } from '@castellan/testing/users/people';
@@ -15,6 +16,12 @@ const [explain] = await service.sql<{ id: string }>(
 const PERMISSION = `/api/v1/permissions/${explain?.id}/holders`;
 
 const exported = (path: string, accept: string | null) => admin.get(path, { headers: { accept } });
+/** A text would not show the mark. */
+async function bytesOf(path: string, accept: string): Promise<{ status: number; bytes: Buffer }> {
+  const headers = { accept, authorization: `Bearer ${admin.accessToken}` };
+  const response = await fetch(service.url + path, { headers });
+  return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
+}
 const linesOf = (text: string) =>
   text
     .trimEnd()
@@ -122,4 +129,22 @@ test('exports of holders and of the audit log share the turns of a user', async 
     for (const leave of leaves) leave();
   }
   assert.equal((await exported(`${PERMISSION}/export`, null)).status, 200);
+});
+
+test('CSV begins with one byte order mark on request, NDJSON never', async () => {
+  const mark = [0xef, 0xbb, 0xbf];
+  for (const path of [PERMISSION, `/api/v1/roles/${first}/holders`, '/api/v1/audit-logs'])
+    for (const [type, query, isMarked] of [
+      ['text/csv', '?bom=true', true],
+      ['text/csv', '?bom=false', false],
+      ['text/csv', '', false],
+      ['application/x-ndjson', '?bom=true', false],
+    ] as const) {
+      const { status, bytes } = await bytesOf(`${path}/export${query}`, type);
+      assert.equal(status, 200);
+      const what = `${path} ${type} ${query}`;
+      assert.equal(bytes.indexOf(Buffer.from(mark)) === 0, isMarked, what);
+      assert.equal(bytes.indexOf(Buffer.from(mark), 3), -1, what);
+    }
+  assertRefused(await exported(`${PERMISSION}/export?bom=x`, 'text/csv'), 422, 'validation_failed');
 });

@@ -2,9 +2,10 @@
 
 /**
  * Reads the response to its end and reports how many bytes have arrived. Rejects if it breaks off. CSV gets a byte order
- * mark, without which spreadsheets misread UTF-8; the service sends none, because programs would read it as text.
+ * mark, without which spreadsheets misread UTF-8; the service sends one on request only, because
+ * programs would read it as text.
  */
-export async function readStream(response: Response, onProgress: (bytes: number) => void): Promise<Blob> {
+export async function readStream(response: Response, onProgress?: (bytes: number) => void): Promise<Blob> {
   const parts: BlobPart[] = [];
   let bytes = 0;
   for (const reader = response.body?.getReader(); reader; ) {
@@ -12,7 +13,7 @@ export async function readStream(response: Response, onProgress: (bytes: number)
     if (done) break;
     parts.push(value);
     bytes += value.byteLength;
-    onProgress(bytes);
+    onProgress?.(bytes);
   }
   const type = response.headers.get('content-type') ?? 'application/octet-stream';
   return new Blob(type.startsWith('text/csv') ? ['\uFEFF', ...parts] : parts, { type });

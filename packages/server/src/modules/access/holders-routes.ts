@@ -8,8 +8,10 @@ import {
 import { PermissionParams } from '@castellan/contract/permission-records';
 import { RoleParams } from '@castellan/contract/roles';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
 import {
   type ExportGates,
+  ExportQuery,
   exportDescription,
   exportResponse,
   exportTypes,
@@ -62,7 +64,7 @@ function permissionHolderRoutes(app: App, deps: HolderRouteDeps): void {
       summary: 'Export who holds a permission',
       description: `${ORDER} ${exportDescription}`,
       params: PermissionParams,
-      querystring: PermissionHoldersExportQuery,
+      querystring: Type.Object({ ...PermissionHoldersExportQuery.properties, ...ExportQuery.properties }),
       produces: [...exportTypes],
       response: { 200: exportResponse },
     },
@@ -103,6 +105,7 @@ function roleHolderRoutes(app: App, deps: HolderRouteDeps): void {
       summary: 'Export who has a role',
       description: `${ORDER} ${exportDescription}`,
       params: RoleParams,
+      querystring: ExportQuery,
       produces: [...exportTypes],
       response: { 200: exportResponse },
     },
@@ -112,7 +115,7 @@ function roleHolderRoutes(app: App, deps: HolderRouteDeps): void {
 
 const exportHolders = (
   deps: HolderRouteDeps,
-  request: FastifyRequest,
+  request: FastifyRequest<{ Querystring: { bom?: boolean } }>,
   reply: FastifyReply,
   held: ReturnType<typeof heldRole>,
 ): Promise<void> =>

@@ -6,6 +6,7 @@ import type { AgedReads } from '../../platform/db/aged-reads.ts';
 import { ageDescription, agedReader, readAged } from '../../platform/http/aged-reads.ts';
 import {
   type ExportGates,
+  ExportQuery,
   exportDescription,
   exportResponse,
   exportTypes,
@@ -49,7 +50,10 @@ export function auditRoutes(app: App, deps: AuditRouteDeps): void {
     schema: {
       summary: 'Export the audit log',
       description: `Newest entries first, with the same filters as the list. ${exportDescription} In CSV, \`details\` is JSON. ${ageDescription}`,
-      querystring: Type.Omit(AuditLogQuery, ['size', 'cursor']),
+      querystring: Type.Object({
+        ...Type.Omit(AuditLogQuery, ['size', 'cursor']).properties,
+        ...ExportQuery.properties,
+      }),
       produces: [...exportTypes],
       response: { 200: exportResponse },
     },

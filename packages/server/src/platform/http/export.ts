@@ -22,6 +22,16 @@ export const exportResponse = {
   },
 };
 
+/** The query of an export, besides its filters. */
+export const ExportQuery = Type.Object({
+  bom: Type.Optional(
+    Type.Boolean({
+      description:
+        'Begins CSV with a byte order mark, without which some spreadsheets misread UTF-8. NDJSON never has one.',
+    }),
+  ),
+});
+
 /** What every export does, for the description of its route. */
 export const exportDescription =
   'One JSON object per line (NDJSON), or, with `Accept: text/csv`, CSV (RFC 4180) with a header row. In CSV, an apostrophe leads a cell that begins with `=`, `+`, `-` or `@`, and such a character after a semicolon, a tab or a line break, because a spreadsheet would run it as a formula. Two exports of one user run at once, and four in one instance. Further ones wait for 5 s; then the response is 503.';
@@ -51,7 +61,7 @@ export type ExportOptions<R> = {
  * Resolves when the response has ended.
  */
 export async function sendExport<R>(
-  request: FastifyRequest,
+  request: FastifyRequest<{ Querystring: { bom?: boolean } }>,
   reply: FastifyReply,
   options: ExportOptions<R>,
 ): Promise<void> {
@@ -62,7 +72,8 @@ export async function sendExport<R>(
     leave();
     throw error;
   });
-  const text = isCsv ? csvOf(options, first) : ndjsonOf(options, first);
+  const mark = request.query.bom ? '\uFEFF' : '';
+  const text = isCsv ? csvOf(options, first, mark) : ndjsonOf(options, first);
   // `highWaterMark` 1 reads one batch ahead of a slow reader instead of 16.
   const stream = Readable.from(text, { highWaterMark: 1 }).once('close', leave);
   reply.header(
@@ -108,8 +119,9 @@ async function* ndjsonOf<R>(
 async function* csvOf<R>(
   { source, csv }: ExportOptions<R>,
   first: readonly R[],
+  mark: string,
 ): AsyncGenerator<string, void> {
-  yield csvRecord(csv.columns);
+  yield mark + csvRecord(csv.columns);
   for await (const batch of batchesOf(source, first))
     yield batch.map((record) => csvRecord(csv.cellsOf(record))).join('');
 }

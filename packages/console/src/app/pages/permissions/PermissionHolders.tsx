@@ -7,10 +7,10 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { client } from '../../../common/client.ts';
 import { Tag } from '../../components/badges.tsx';
-import { saveFile } from '../../components/csv.ts';
 import { notifyFailure } from '../../components/notify.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
 import { call } from '../../data/api.ts';
+import { readStream, saveBlob } from '../../data/download.ts';
 import { t } from '../../text.ts';
 
 const PAGE_SIZE = 50;
@@ -34,7 +34,7 @@ export function PermissionHolders({ permission: { id, name } }: { permission: Pe
       query: { include: 'superusers' },
       headers: { accept: 'text/csv' },
     });
-    saveFile(`${name}.csv`, await response.text());
+    saveBlob(await readStream(response), `${name}.csv`);
   };
   return (
     <section aria-busy={holders.isFetching}>

@@ -6,13 +6,13 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
 import { client } from '../../../common/client.ts';
-import { saveFile } from '../../components/csv.ts';
 import { DataTable } from '../../components/DataTable.tsx';
 import { notifyFailure } from '../../components/notify.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
 import { call } from '../../data/api.ts';
 import type { CountedRole } from '../../data/catalogue.ts';
+import { readStream, saveBlob } from '../../data/download.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { FindPersonDialog } from './FindPersonDialog.tsx';
@@ -137,5 +137,5 @@ async function exportHolders({ id, name }: CountedRole): Promise<void> {
     path: { role_id: id },
     headers: { accept: 'text/csv' },
   });
-  saveFile(`${name}.csv`, await response.text());
+  saveBlob(await readStream(response), `${name}.csv`);
 }
