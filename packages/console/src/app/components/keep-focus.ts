@@ -44,7 +44,7 @@ export function keepFocus(): void {
   let isDue = false;
   const restore = (): void => {
     isDue = false;
-    if (!last || !hasFallen() || isWaiting(last.element) || document.querySelector(MENU)) return;
+    if (!last || !hasFallen() || isWaiting(last.element) || isMenuOpen()) return;
     findNext(last, earlier)?.focus({ preventScroll: true });
   };
   const observer = new MutationObserver(() => {
@@ -57,6 +57,9 @@ export function keepFocus(): void {
 }
 
 const hasFallen = (): boolean => !document.activeElement || document.activeElement === document.body;
+
+/** A closed list may stay in the document, hidden. */
+const isMenuOpen = (): boolean => [...document.querySelectorAll(MENU)].some((menu) => menu.checkVisibility());
 
 /** A button is disabled while its request runs; then the focus returns to it. */
 const isWaiting = (element: Element): boolean =>
