@@ -2,6 +2,7 @@
 // No other file of the server may read process.env.
 import { isatty } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
+import { jsonLine } from './platform/json-line.ts';
 import { createLog } from './platform/log.ts';
 import { writeLast } from './platform/log-output.ts';
 import { loadSettings } from './settings.ts';
@@ -108,7 +109,7 @@ export async function serve(
 /** Exits with status 1 and prints the reason: text at a terminal, otherwise a line of the log, at any LOG_LEVEL. */
 function fail(what: string, error: unknown): never {
   const msg = `${what} ${explainStartFailure(error, process.env.DATA_DIR?.trim() || './data')}`;
-  const line = isatty(2) ? msg : JSON.stringify({ level: 'fatal', time: new Date().toISOString(), msg });
+  const line = isatty(2) ? msg : jsonLine({ level: 'fatal', time: new Date().toISOString(), msg });
   writeLast(2, `${line}\n`);
   process.exit(1);
 }

@@ -14,6 +14,21 @@ export const printable = (text: string): string => text.replace(unsafe, escaped)
 /** Like `printable`, but keeps line feeds. For messages of several lines. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
 
+/** Like `printableLines`, for UTF-8 that arrives in pieces. Ends lines with a line feed alone. */
+export async function* printableChunks(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  // A piece may end inside a character, and between the two of a line end.
+  let held = '';
+  for await (const chunk of chunks) {
+    const text = held + decoder.decode(chunk, { stream: true });
+    held = text.endsWith('\r') ? '\r' : '';
+    yield printableLines(text.slice(0, text.length - held.length).replaceAll('\r\n', '\n'));
+  }
+  yield printableLines(held + decoder.decode());
+}
+
 /** Returns JSON that no terminal obeys: the same value, with more characters escaped than JSON requires. */
 export const jsonText = (value: unknown, indent = 0): string =>
   // JSON.stringify escapes control characters inside texts; what remains are its own line feeds.

@@ -5,7 +5,7 @@ import type { AuditLogEntry, InputOf } from '@castellan/sdk';
 import { type Api, apiOptions, overApi } from '../api/connection.ts';
 import { userId } from '../api/names.ts';
 import { type Column, listOptions, printList, tableOf } from '../api/output.ts';
-import { jsonText } from '../api/text.ts';
+import { jsonText, printableChunks } from '../api/text.ts';
 import { type CommandGroup, given, listOf, type Option, optionOf, UsageError } from '../command.ts';
 
 type Query = NonNullable<InputOf<'GET /api/v1/audit-logs'>['query']>;
@@ -100,7 +100,8 @@ async function exportEntries(api: Api): Promise<void> {
     headers: { accept },
     timeoutMs: Number.POSITIVE_INFINITY,
   });
-  for await (const chunk of response.body ?? []) {
+  const body = response.body ?? [];
+  for await (const chunk of process.stdout.isTTY ? printableChunks(body) : body) {
     if (process.stdout.destroyed) return;
     if (!process.stdout.write(chunk))
       await Promise.race([once(process.stdout, 'drain'), once(process.stdout, 'close')]);

@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import { type FileHandle, link, open, unlink } from 'node:fs/promises';
 import { type ExportKind, exportRecords } from '@castellan/server/modules/transfer/service';
+import { printableLines } from '../api/text.ts';
 import type { Call } from '../command.ts';
 import { onOwnConnection } from './long-work.ts';
 import { requiredOption } from './options.ts';
@@ -13,7 +14,7 @@ export async function exportCommand(call: Call, kind: ExportKind): Promise<void>
   const options = { withPasswordHashes: call.values['with-password-hashes'] === true };
   await onOwnConnection(call, async (deps) => {
     if (to === '-') {
-      const count = await exportRecords(deps, kind, options, writeToOutput);
+      const count = await exportRecords(deps, kind, options, (text) => writeToOutput(text));
       process.stderr.write(`${summaryOf(count, kind)} exported.\n`);
     } else {
       const count = await intoFile(to, (write) => exportRecords(deps, kind, options, write));
@@ -25,9 +26,12 @@ export async function exportCommand(call: Call, kind: ExportKind): Promise<void>
 const summaryOf = (count: number, kind: ExportKind): string =>
   `${count.toLocaleString('en')} ${kind === 'groups' ? 'role groups' : kind}`;
 
-async function writeToOutput(text: string): Promise<void> {
-  if (process.stdout.destroyed) throw new Error('the reader of standard output has closed it.');
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+type Output = NodeJS.WritableStream & { destroyed: boolean; isTTY?: boolean };
+
+/** Writes whole lines: to a program as they are, to a terminal without what it would obey. */
+export async function writeToOutput(text: string, output: Output = process.stdout): Promise<void> {
+  if (output.destroyed) throw new Error('the reader of standard output has closed it.');
+  if (!output.write(output.isTTY ? printableLines(text) : text)) await once(output, 'drain');
 }
 
 type Write = (text: string) => Promise<void>;

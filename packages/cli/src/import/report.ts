@@ -2,6 +2,7 @@
 // It must not write a verdict before the database has the row.
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Verdict } from '@castellan/server/modules/transfer/service';
+import { jsonLine } from '@castellan/server/platform/json-line';
 import { linesOf } from './ndjson.ts';
 import { openText } from './source.ts';
 
@@ -21,12 +22,8 @@ const count = (counts: Counts, verdicts: readonly Verdict[]): void => {
   for (const { verdict } of verdicts) counts[verdict] += 1;
 };
 
-/** JSON leaves DEL and C1 control characters as they are, which drive terminals. */
 const linesFor = (verdicts: readonly Verdict[]): string =>
-  verdicts
-    .map((verdict) => `${JSON.stringify(verdict)}\n`)
-    .join('')
-    .replace(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
+  verdicts.map((verdict) => `${jsonLine(verdict)}\n`).join('');
 
 /** Writes to standard output, and waits while its reader is slow. */
 export function reportToOutput(): Report {
@@ -61,7 +58,7 @@ export async function createReport(path: string, subject: Subject): Promise<Repo
         )
       : error;
   }
-  await file.appendFile(`${JSON.stringify(subject)}\n`);
+  await file.appendFile(`${jsonLine(subject)}\n`);
   return reportTo(file, 0, noCounts());
 }
 

@@ -2,6 +2,7 @@
 // It must never be given a secret. The redaction below is only a safety net.
 import pino, { type Logger } from 'pino';
 import { currentTrace } from './current-trace.ts';
+import { safeLine } from './json-line.ts';
 import { type LogOutput, openOutput } from './log-output.ts';
 
 export type { Logger } from 'pino';
@@ -72,7 +73,7 @@ export function createLog(level: string, destination?: Destination): Logger {
     redact: { paths: secretPaths, censor: '[redacted]' },
   };
   const output = destination ?? outputOfProcess();
-  const log = pino(options, output);
+  const log = pino(options, { write: (line) => output.write(safeLine(line)) });
   outputs.set(log, output);
   return log;
 }

@@ -1,6 +1,7 @@
 // Exports users, roles and role groups as NDJSON that an import reads: one snapshot, in pages, so that memory does not grow.
 // It must not export a password hash unless asked.
 import { inSnapshot, inTransaction } from '../../platform/db/transaction.ts';
+import { jsonLine } from '../../platform/json-line.ts';
 import type { Logger } from '../../platform/log.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Tx } from '../../schema/database.ts';
@@ -25,7 +26,7 @@ export async function exportRecords(
 ): Promise<number> {
   if (kind === 'users') {
     let count = 0;
-    const counted = (users: readonly unknown[]): Promise<void> => {
+    const counted = (users: readonly object[]): Promise<void> => {
       count += users.length;
       return write(linesOf(users));
     };
@@ -45,13 +46,13 @@ export async function exportRecords(
   return records.length;
 }
 
-const linesOf = (records: readonly unknown[]): string =>
-  records.map((record) => `${JSON.stringify(record)}\n`).join('');
+const linesOf = (records: readonly object[]): string =>
+  records.map((record) => `${jsonLine(record)}\n`).join('');
 
 async function exportUsers(
   tx: Tx,
   { withPasswordHashes }: ExportOptions,
-  write: (users: readonly unknown[]) => Promise<void>,
+  write: (users: readonly object[]) => Promise<void>,
 ): Promise<void> {
   const shown = ({ password_hash, email, ...user }: ExportedUser) => ({
     ...user,

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../errors.ts';
+import { jsonLine } from '../json-line.ts';
 import type { Gate, Leave } from '../limits/gate.ts';
 import { preferredType, vary } from './accept.ts';
 import { CSV_TYPE, csvRecord } from './csv.ts';
@@ -141,13 +142,3 @@ async function* batchesOf<R>(
     records = await read(last);
   }
 }
-
-// JSON does not escape these. DEL and C1 control terminals, and some readers end a line at U+0085, U+2028 and U+2029.
-const unsafeInLines = /[\u007f-\u009f\u2028\u2029]/g;
-
-/** Returns JSON without a character that ends a line. */
-export const jsonLine = (value: object): string =>
-  JSON.stringify(value).replaceAll(
-    unsafeInLines,
-    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );

@@ -1,5 +1,6 @@
 // Writes records to the log's output, one JSON object a line, at any LOG_LEVEL.
 import { setTimeout as wait } from 'node:timers/promises';
+import { jsonLine } from '../json-line.ts';
 import { SEND_TIMEOUT_MS, type Sink, SinkError } from './sink.ts';
 
 type Output = {
@@ -18,7 +19,7 @@ export const createStdoutSink = ({ write, unwritten = () => 0 }: Output, kind: s
   async send(records) {
     if (unwritten() > 0) await written(unwritten);
     for (const { time, content } of records)
-      write(`${JSON.stringify({ level: 'info', time, kind, entry: content })}\n`);
+      write(`${jsonLine({ level: 'info', time, kind, entry: content })}\n`);
     await written(unwritten);
   },
 });

@@ -3,6 +3,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { jsonLine } from '../json-line.ts';
 import { SEND_TIMEOUT_MS, type Sink, SinkError } from './sink.ts';
 
 type WebhookOptions = {
@@ -19,7 +20,7 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 
 export const createWebhookSink = ({ url, type, secrets, ca }: WebhookOptions): Sink => ({
   async send(records) {
-    const body = JSON.stringify({
+    const body = jsonLine({
       type,
       timestamp: new Date().toISOString(),
       data: { entries: records.map(({ content }) => content) },
