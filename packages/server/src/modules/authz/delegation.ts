@@ -137,13 +137,11 @@ export async function requireMayTake(
     )
     select distinct l.subject_id, null::uuid as role_id, p.name
     from gone_link l join role_permissions rp on rp.role_id = l.role_id join lacking p on p.id = rp.permission_id
-    where not ${isKept(sql`l.subject_id`, sql`p.id`)}
+    where ${isLost(sql`l.subject_id`, sql`p.id`)}
     union all
-    select null::uuid, gone.role_id, p.name from gone join lacking p on p.id = gone.permission_id
-    where exists (
-      select from subject_roles held where held.role_id = gone.role_id and not ${isKept(sql`held.subject_id`, sql`p.id`)})`.execute(
-    tx,
-  );
+    select distinct null::uuid, gone.role_id, p.name
+    from gone join lacking p on p.id = gone.permission_id join subject_roles held on held.role_id = gone.role_id
+    where ${isLost(sql`held.subject_id`, sql`p.id`)}`.execute(tx);
   if (rows.length === 0) return;
   const faults = new Set(rows.map((row) => row.subject_id ?? row.role_id));
   const code = 'privilege_escalation';
@@ -173,19 +171,22 @@ export async function requireMayTake(
   });
 }
 
-/** SQL condition beside the CTEs of `requireMayTake`: the subject is a superuser, or keeps the permission by a role. */
-const isKept = (
+/**
+ * SQL condition beside the CTEs of `requireMayTake`: the subject is no superuser, and keeps the permission by no role. Each
+ * part begins with `not exists`, so that the planner joins. With 100,000 holders, one after the other takes four times as long.
+ */
+const isLost = (
   subjectId: RawBuilder<unknown>,
   permissionId: RawBuilder<unknown>,
-): RawBuilder<unknown> => sql`(
-  exists (select from users u where u.id = ${subjectId} and u.is_superuser)
-  or exists (
+): RawBuilder<unknown> => sql`
+  not exists (select from users u where u.id = ${subjectId} and u.is_superuser)
+  and not exists (
     select from subject_roles kept join role_permissions has on has.role_id = kept.role_id
     where kept.subject_id = ${subjectId} and has.permission_id = ${permissionId}
       and not exists (
         select from gone_link x where x.subject_id = kept.subject_id and x.role_id = kept.role_id)
       and not exists (
-        select from gone x where x.role_id = has.role_id and x.permission_id = has.permission_id)))`;
+        select from gone x where x.role_id = has.role_id and x.permission_id = has.permission_id))`;
 
 /** Permissions that a role does not have and gets, and such that it has and loses; ids. */
 export type RolePermissionsDelta = { roleId: string; added: readonly string[]; removed: readonly string[] };
