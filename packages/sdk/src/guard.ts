@@ -2,6 +2,7 @@ import { readBaseUrl } from './call.ts';
 import { type Guard, guardOver } from './guard/core.ts';
 import type { GuardError } from './guard/errors.ts';
 import { createHttpBackend } from './guard/http-backend.ts';
+import type { HeaderCarrier } from './guard/middleware.ts';
 
 export type { Guard } from './guard/core.ts';
 export { GuardError, type GuardErrorCode } from './guard/errors.ts';
@@ -24,6 +25,12 @@ export type GuardOptions = {
   cacheSize?: number;
   /** How far the clocks of this machine and of Castellan may differ, in ms. Default: 60,000. */
   clockToleranceMs?: number;
+  /**
+   * Returns the address of the client, by whose network unknown API keys are limited; undefined for no limit. Default: `ip` of
+   * Fastify and Express, else the address of the connection of Node.js. Set it behind a proxy, and where requests are those of
+   * Fetch.
+   */
+  addressOf?: (request: HeaderCarrier) => string | undefined;
   /** Is told why Castellan gave no trustworthy answer, to be logged. */
   onUnavailable?: (error: GuardError) => void;
   /** Replaces the global `fetch`. */

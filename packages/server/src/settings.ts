@@ -350,7 +350,7 @@ export const settingDefinitions = {
   rateLimitAccess: setting(
     'RATE_LIMIT_ACCESS',
     rateLimit,
-    'Decisions, searches, explanations and introspections per caller, a user or a service account. A request with many evaluations counts once. Each worker of each instance counts separately.',
+    'Decisions, searches, explanations and introspections per caller, a user or a service account. A request with many evaluations counts once, an introspection only if the token is active. Each worker of each instance counts separately.',
     { default: 'off' },
   ),
   rateLimitLinkCheck: setting(

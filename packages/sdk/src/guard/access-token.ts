@@ -13,9 +13,6 @@ const encoder = new TextEncoder();
 export const bearerToken = (header: string): string | undefined =>
   header.length <= LONGEST_TOKEN + 7 ? BEARER.exec(header)?.[1] : undefined;
 
-/** API keys are opaque: only Castellan can tell what they are. */
-export const isApiKey = (token: string): boolean => token.startsWith('castellan_');
-
 /**
  * Returns the claims of an access token (RFC 9068) whose signature, type and times are right, or undefined. It may have been
  * revoked since. Throws `unavailable` if the key set cannot be read.

@@ -1,6 +1,12 @@
 import { bearerToken } from './access-token.ts';
 import { GuardError, refusalOf } from './errors.ts';
-import { authorizationOf, type HeaderCarrier, type Middleware, middlewareOf } from './middleware.ts';
+import {
+  addressOf,
+  authorizationOf,
+  type HeaderCarrier,
+  type Middleware,
+  middlewareOf,
+} from './middleware.ts';
 import {
   type Backend,
   type Check,
@@ -15,8 +21,8 @@ import {
 /** Decides who sent a request and what they may do. Everything that is no clear yes is a refusal: a `GuardError`, or false. */
 export type Guard = {
   /**
-   * Returns who sent a request. Throws a `GuardError` with `missing_token` or `invalid_token`, or with `unavailable` if
-   * there is no trustworthy answer.
+   * Returns who sent a request. Throws a `GuardError` with `missing_token` or `invalid_token`, with `rate_limited` for an API key
+   * after too many unknown ones of its network, or with `unavailable` if there is no trustworthy answer.
    */
   authenticate(request: HeaderCarrier): Promise<Identity>;
   /**
@@ -35,8 +41,12 @@ export type Guard = {
   identityOf(request: object): Identity;
 };
 
-/** `onUnavailable` is told of refusals that Castellan or the network caused, to be logged. */
-export type GuardHooks = { onUnavailable?: ((error: GuardError) => void) | undefined };
+export type GuardHooks = {
+  /** Is told of refusals that Castellan or the network caused, to be logged. */
+  onUnavailable?: ((error: GuardError) => void) | undefined;
+  /** Returns the address of the client that sent the request. */
+  addressOf?: ((request: HeaderCarrier) => string | undefined) | undefined;
+};
 
 const subjectTypes: readonly unknown[] = ['user', 'service_account', 'role'];
 
@@ -47,7 +57,7 @@ const subjectTypes: readonly unknown[] = ['user', 'service_account', 'role'];
 const tokens = new WeakMap<object, string>();
 
 /** Returns the guard over a backend; the network and the tests' stand-in differ only there. */
-export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guard {
+export function guardOver(backend: Backend, hooks: GuardHooks): Guard {
   const callers = new WeakMap<object, Identity>();
 
   /** Runs a decision, and tells why there is none. */
@@ -57,7 +67,7 @@ export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guar
     } catch (error) {
       const refused = refusalOf(error);
       try {
-        if (refused.code === 'unavailable') onUnavailable?.(refused);
+        if (refused.code === 'unavailable') hooks.onUnavailable?.(refused);
       } catch {
         // A broken log must not turn a refusal into something else.
       }
@@ -69,7 +79,8 @@ export function guardOver(backend: Backend, { onUnavailable }: GuardHooks): Guar
     const header = authorizationOf(request);
     if (header === '') throw new GuardError('missing_token', 'The request has no Authorization header.');
     const token = bearerToken(header);
-    const found = token === undefined ? undefined : await backend.inspect(token);
+    const found =
+      token === undefined ? undefined : await backend.inspect(token, (hooks.addressOf ?? addressOf)(request));
     if (!found || token === undefined)
       throw new GuardError(
         'invalid_token',

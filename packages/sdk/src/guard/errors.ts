@@ -3,6 +3,7 @@ const statuses = {
   missing_token: 401,
   invalid_token: 401,
   permission_denied: 403,
+  rate_limited: 429,
   unavailable: 503,
 } as const;
 
@@ -17,10 +18,10 @@ type Details = { requiredPermission?: string; retryAfterSeconds?: number; cause?
 export class GuardError extends Error {
   override readonly name = 'GuardError';
   readonly code: GuardErrorCode;
-  readonly status: 401 | 403 | 503;
+  readonly status: 401 | 403 | 429 | 503;
   /** The permission that the caller lacks, with `permission_denied`. */
   readonly requiredPermission: string | undefined;
-  /** When to try again, if Castellan said so. */
+  /** When to try again, with `rate_limited` and if Castellan said so. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: GuardErrorCode, message: string, details: Details = {}) {

@@ -1,4 +1,5 @@
-import { isApiKey, isTimely, verifyAccessToken } from './access-token.ts';
+import { type Claims, isTimely, verifyAccessToken } from './access-token.ts';
+import { isApiKey, isWellFormedKey } from './api-key.ts';
 import { createCache, momentNow } from './cache.ts';
 import { GuardError, refusalOf } from './errors.ts';
 import { isRecord, isText, isTexts, type Json } from './json.ts';
@@ -6,6 +7,7 @@ import { createKeySet } from './key-set.ts';
 import { type Backend, type Check, folded, type Inspection, partsOf } from './subject.ts';
 import { oncePerTick } from './tick.ts';
 import { createTransport, RefusedQuestion, type TransportOptions } from './transport.ts';
+import { createUnknownKeys } from './unknown-keys.ts';
 
 export type HttpBackendOptions = TransportOptions & {
   maxStaleMs: number;
@@ -20,6 +22,9 @@ const MOST_CHARACTERS = 200_000;
 /** How many further requests may look for the questions for which Castellan refuses a request. One of 1,000 takes 20. */
 const MOST_FURTHER_REQUESTS = 100;
 
+/** A token, and the address of the client that presents it, if it is known. */
+type Presented = { token: string; address: string | undefined };
+
 /** The decision of one question, or why there is none. */
 type Answer = boolean | GuardError;
 
@@ -33,10 +38,19 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
   const keySet = createKeySet(() => transport.get('/.well-known/jwks.json'), sharesWork);
   const inspections = createCache<Inspection>(cacheSize, maxStaleMs);
   const decisions = createCache<boolean>(cacheSize, maxStaleMs);
+  const unknownKeys = createUnknownKeys();
 
-  async function introspect(token: string): Promise<Inspection | undefined> {
-    const claims = isApiKey(token) ? undefined : await verifyAccessToken(token, keySet, clockToleranceMs);
-    if (!claims && !isApiKey(token)) return undefined;
+  /** Asks only about what Castellan may have issued: a key with its checksum, or a token with its signature. */
+  async function introspect({ token, address }: Presented): Promise<Inspection | undefined> {
+    if (isApiKey(token))
+      return isWellFormedKey(token)
+        ? unknownKeys.limited(token, address, () => ask(token, undefined))
+        : undefined;
+    const claims = await verifyAccessToken(token, keySet, clockToleranceMs);
+    return claims && ask(token, claims);
+  }
+
+  async function ask(token: string, claims: Claims | undefined): Promise<Inspection | undefined> {
     const askedAt = momentNow();
     const answer = await transport.post(INTROSPECT, new URLSearchParams({ token, include: 'permissions' }));
     const inspection = inspectionOf(answer);
@@ -83,8 +97,8 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
   }
 
   const inspectSoon = oncePerTick(
-    (token: string) => token,
-    (tokens) => tokens.map(introspect),
+    ({ token }: Presented) => token,
+    (presented) => presented.map(introspect),
     sharesWork,
   );
   const decideSoon = oncePerTick(
@@ -102,10 +116,10 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
   );
 
   return {
-    async inspect(token) {
+    async inspect(token, address) {
       const kept = inspections.get(token);
       if (kept && (kept.identity.expiresAt ?? Number.POSITIVE_INFINITY) > Date.now()) return kept;
-      return inspectSoon(token);
+      return inspectSoon({ token, address });
     },
     async decide({ type, id }, permission) {
       const check: Check = { subject: { type, id }, permission: folded(permission) };

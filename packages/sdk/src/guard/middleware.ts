@@ -1,5 +1,5 @@
 import { type GuardError, refusalOf } from './errors.ts';
-import { isRecord } from './json.ts';
+import { isRecord, isText } from './json.ts';
 
 /** What carries the headers of a request: a Fetch `Request`, or a request of Node, Fastify or Express. */
 export type HeaderCarrier = { readonly headers: Headers | Readonly<Record<string, unknown>> };
@@ -64,6 +64,17 @@ export function authorizationOf(request: HeaderCarrier): string {
   return typeof value === 'string' && !isRepeated(request) ? value : '';
 }
 
+/**
+ * Returns the address of the client: `ip` of Fastify and Express, which know their proxies, else that of the connection. Fetch requests
+ * have none.
+ */
+export function addressOf(request: HeaderCarrier): string | undefined {
+  const { ip, socket }: HeaderCarrier & { ip?: unknown; socket?: unknown } = request;
+  if (isText(ip)) return ip;
+  const address = socket instanceof Object ? Reflect.get(socket, 'remoteAddress') : undefined;
+  return isText(address) ? address : undefined;
+}
+
 /** `check` rejects for a refusal; otherwise it makes the caller known under the request and everything else that is passed. */
 export function middlewareOf(
   check: (request: HeaderCarrier, ...known: object[]) => Promise<unknown>,
@@ -116,7 +127,7 @@ export function middlewareOf(
 const responseOf = (refused: GuardError): Response =>
   new Response(bodyOf(refused), { status: refused.status, headers: headersOf(refused) });
 
-/** RFC 6750, section 3; `Retry-After` only if Castellan named a time. */
+/** RFC 6750, section 3; `Retry-After` only if a time is known. */
 function headersOf({ code, status, retryAfterSeconds }: GuardError): [name: string, value: string][] {
   const headers: [string, string][] = [
     ['content-type', 'application/json; charset=utf-8'],
@@ -133,6 +144,7 @@ const details = {
   missing_token: 'Sign in: this request needs a bearer token.',
   invalid_token: 'The token is invalid or has ended. Sign in again.',
   permission_denied: 'You do not have the permission for this.',
+  rate_limited: 'Too many unknown API keys came from your network. Try again later.',
   unavailable: 'Permissions cannot be checked right now. Try again later.',
 };
 

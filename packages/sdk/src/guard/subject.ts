@@ -24,8 +24,8 @@ export type Inspection = { identity: Identity; permissions: ReadonlySet<string> 
 
 /** Where a guard gets its answers. Every failure is a rejection, never an answer. */
 export type Backend = {
-  /** Returns undefined for a token that is not live. */
-  inspect(token: string): Promise<Inspection | undefined>;
+  /** Returns undefined for a token that is not live. `address`: of the client that presents it, if it is known. */
+  inspect(token: string, address?: string): Promise<Inspection | undefined>;
   decide(subject: Subject, permission: string): Promise<boolean>;
 };
 

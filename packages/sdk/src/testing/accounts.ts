@@ -1,5 +1,6 @@
 // The accounts, sessions and tokens of the stand-in.
 import type { User } from '../api.ts';
+import { makeKey } from '../guard/api-key.ts';
 import { createSigner } from './signing.ts';
 
 const ISSUER = 'http://castellan.test';
@@ -76,7 +77,7 @@ export class Accounts {
   }
 
   addKey(account: Account): string {
-    const key = `castellan_${newId().replaceAll('-', '')}`;
+    const key = makeKey();
     this.#tokens.set(key, { account, claims: this.#claims(account) });
     return key;
   }

@@ -3,6 +3,7 @@ import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:cryp
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { makeKey } from '../../src/guard/api-key.ts';
 
 type Path = 'jwks' | 'introspect' | 'evaluations';
 export type Json = Record<string, unknown>;
@@ -128,7 +129,7 @@ export async function startFakeCastellan(): Promise<FakeCastellan> {
     },
     token,
     key(permissions, account) {
-      const key = `castellan_${randomUUID().replaceAll('-', '')}`;
+      const key = makeKey();
       const member = {
         active: true,
         sub: account,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, mock, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeKey } from '../../src/guard/api-key.ts';
+import { networkOf } from '../../src/guard/unknown-keys.ts';
 import { createGuard, type Guard, GuardError, type GuardOptions, type Subject } from '../../src/index.ts';
 import { type FakeCastellan, sendJson, startFakeCastellan } from './fake-castellan.ts';
 import { middlewares, PERMISSION } from './surfaces.ts';
@@ -55,6 +57,93 @@ test('a guarded request asks once', async () => {
   await send(castellan.token([]));
   const token = castellan.token([PERMISSION]);
   assert.deepEqual(await requestsOf(() => send(token)), { jwks: 0, introspect: 1, evaluations: 0 });
+});
+
+test('a text that is no API key or token of Castellan is refused without a question', async () => {
+  const guard = guardOf();
+  await guard.authenticate(bearing(castellan.token([])));
+  const key = castellan.key([PERMISSION], 'account-8');
+  const other = key.endsWith('0') ? '1' : '0';
+  const texts = [
+    'castellan_',
+    'castellan_guard',
+    `${key}x`,
+    key.slice(0, -1),
+    key.slice(0, -1) + other,
+    'a.b.c',
+  ];
+  const requests = await requestsOf(async () => {
+    for (const text of texts)
+      await assert.rejects(guard.authenticate(bearing(text)), { code: 'invalid_token' }, text);
+  });
+  assert.deepEqual(requests, { jwks: 0, introspect: 0, evaluations: 0 });
+  assert.equal((await guard.authenticate(bearing(key))).type, 'service_account');
+});
+
+test('an unknown key is asked about once, and again after three seconds', async (t) => {
+  const clock = { now: 1_000 };
+  t.mock.method(performance, 'now', () => clock.now);
+  const guard = guardOf();
+  const later = castellan.key([PERMISSION], 'account-9');
+  castellan.lie((response) => sendJson(response, { active: false }), 'introspect');
+  const requests = await requestsOf(async () => {
+    for (let time = 0; time < 5; time += 1)
+      await assert.rejects(guard.authenticate(bearing(later)), { code: 'invalid_token' });
+  });
+  assert.equal(requests.introspect, 1);
+  castellan.lie(undefined);
+  clock.now += 3_000;
+  assert.equal((await guard.authenticate(bearing(later))).id, 'account-9');
+});
+
+test('unknown API keys are limited by the network of the client, and others still pass', async () => {
+  const guard = guardOf({ addressOf: ({ headers }) => Reflect.get(headers, 'x-address') });
+  const from = (token: string, address?: string) =>
+    guard.authenticate({ headers: { authorization: `Bearer ${token}`, 'x-address': address } });
+  const [known, fresh] = [castellan.key([], 'account-a'), castellan.key([], 'account-b')];
+  await from(known, '2001:db8::1');
+  const codes: string[] = [];
+  const requests = await requestsOf(() =>
+    Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        from(makeKey(), `2001:db8::${index}`).catch((error: GuardError) => codes.push(error.code)),
+      ),
+    ),
+  );
+  assert.equal(requests.introspect, 30);
+  assert.deepEqual(codes.sort(), [...Array(30).fill('invalid_token'), ...Array(10).fill('rate_limited')]);
+  await assert.rejects(from(fresh, '2001:db8::ffff'), { code: 'rate_limited', status: 429 });
+  for (const address of ['2001:db8:0:1::1', undefined]) await from(fresh, address);
+  await from(known, '2001:db8::2');
+  // A user is not kept out: the signature of an access token is no guess.
+  await from(castellan.token([]), '2001:db8::3');
+});
+
+test('a network is an IPv4 address or the half of an IPv6 address that names it', () => {
+  const networks = {
+    '192.0.2.7': '192.0.2.7',
+    '::ffff:192.0.2.7': '192.0.2.7',
+    '::1': '0:0:0:0',
+    '2001:DB8:0:00a1::7': '2001:db8:0:a1',
+    '2001:db8::': '2001:db8:0:0',
+    '2001:db8:1:2:3:4:5:6': '2001:db8:1:2',
+    'fe80::1%eth0': 'fe80:0:0:0',
+  };
+  for (const [address, network] of Object.entries(networks)) assert.equal(networkOf(address), network);
+});
+
+test('without addressOf, the address is that of the framework or of the connection', async () => {
+  const carriers: object[] = [{ ip: '192.0.2.1' }, { socket: { remoteAddress: '192.0.2.1' } }];
+  for (const carrier of carriers) {
+    const guard = guardOf();
+    const ask = (): Promise<string> =>
+      guard.authenticate({ ...carrier, ...bearing(makeKey()) }).then(
+        () => 'passed',
+        (error: GuardError) => error.code,
+      );
+    for (let time = 0; time < 30; time += 1) assert.equal(await ask(), 'invalid_token');
+    assert.equal(await ask(), 'rate_limited');
+  }
 });
 
 test('a revoked token and a revoked permission are refused at the next request', async () => {

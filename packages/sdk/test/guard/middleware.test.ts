@@ -5,6 +5,7 @@ import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import Fastify from 'fastify';
+import { makeKey } from '../../src/guard/api-key.ts';
 import { createGuard, type Guard, type GuardOptions, type HeaderCarrier } from '../../src/index.ts';
 import { PERMISSION } from './surfaces.ts';
 
@@ -29,7 +30,8 @@ const openGuard = (): Guard => {
   };
   return guardOf({ fetch: async () => Response.json(answer) });
 };
-const withKey = { headers: { authorization: 'Bearer castellan_key' } };
+const KEY = makeKey();
+const withKey = { headers: { authorization: `Bearer ${KEY}` } };
 
 /** Returns the status that a client gets from a listener with a guard. */
 async function serve(listen: (guard: Guard) => Parameters<typeof createServer>[1]): Promise<number> {
@@ -121,13 +123,13 @@ test('an inherited Authorization header does not count', async () => {
 });
 
 test('of two Authorization headers none counts', async () => {
-  const rawHeaders = ['Host', 'Authorization', 'Authorization', 'Bearer castellan_key'];
+  const rawHeaders = ['Host', 'Authorization', 'Authorization', `Bearer ${KEY}`];
   assert.ok(await openGuard().authenticate({ ...withKey, rawHeaders } as HeaderCarrier));
-  const repeated = [...rawHeaders, 'authorization', 'Bearer castellan_other'];
+  const repeated = [...rawHeaders, 'authorization', `Bearer ${makeKey()}`];
   for (const request of [{ rawHeaders: repeated }, { raw: { rawHeaders: repeated } }])
     await assert.rejects(openGuard().authenticate(Object.assign(request, withKey)), { status: 401 });
   const headers = new Headers(withKey.headers);
-  headers.append('authorization', 'Bearer castellan_other');
+  headers.append('authorization', `Bearer ${makeKey()}`);
   await assert.rejects(openGuard().authenticate({ headers }), { status: 401 });
 });
 
@@ -148,8 +150,8 @@ test('two Authorization headers over HTTP are refused', async () => {
   };
   try {
     for (const path of ['/', '/express']) {
-      assert.equal(await statusOf(path, ['Bearer castellan_key']), 200, path);
-      assert.equal(await statusOf(path, ['Bearer castellan_key', 'Bearer x']), 401, path);
+      assert.equal(await statusOf(path, [`Bearer ${KEY}`]), 200, path);
+      assert.equal(await statusOf(path, [`Bearer ${KEY}`, 'Bearer x']), 401, path);
     }
   } finally {
     await app.close();

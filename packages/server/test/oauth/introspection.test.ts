@@ -13,6 +13,7 @@ import {
 import { openSigningKey, readToken } from '@castellan/testing/sessions/own-tokens';
 import { countStatements } from '@castellan/testing/statements';
 import { addPerson, addRole, eventsOf, signedInWith } from '@castellan/testing/users/people';
+import { createApiKey } from '../../src/platform/security/api-key.ts';
 import { createSigner } from '../../src/platform/security/jwt.ts';
 
 const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
@@ -368,23 +369,36 @@ test('a token that this service signed but never issued is inactive', async () =
     await assertInactive(sign(claims));
 });
 
-test('RATE_LIMIT_ACCESS counts introspections of one caller, however it authenticates', async (t) => {
+test('RATE_LIMIT_ACCESS counts introspections that find something, however their caller authenticates', async (t) => {
   const limited = await startTestService(t, { RATE_LIMIT_ACCESS: '3/hour' });
   const account = await addServiceAccount(limited, { permissions: ['token.introspect'] });
   const other = await addServiceAccount(limited, { permissions: ['token.introspect'] });
   const inForm = { client_id: account.id, client_secret: account.key };
-  const ways: [form: Form, headers: Record<string, string>][] = [
-    [{ token: 'x' }, basicOf(account.id, account.key)],
-    [{ token: 'x', ...inForm }, {}],
-    [{ token: 'x' }, { authorization: `Bearer ${account.key}` }],
+  const waysWith = (token: string): [form: Form, headers: Record<string, string>][] => [
+    [{ token }, basicOf(account.id, account.key)],
+    [{ token, ...inForm }, {}],
+    [{ token }, { authorization: `Bearer ${account.key}` }],
   ];
-  const send = ([form, headers]: (typeof ways)[number]) => postForm(limited, 'introspect', form, headers);
-  for (const way of ways) assert.equal((await send(way)).status, 200);
-  for (const { status, body, headers } of await Promise.all(ways.map(send))) {
-    assert.deepEqual([status, body.error], [429, 'rate_limited']);
-    assert.match(headers.get('retry-after') ?? '', /^\d+$/);
-  }
-  assert.equal((await send([{ token: 'x' }, basicOf(other.id, other.key)])).status, 200);
+  type Way = ReturnType<typeof waysWith>[number];
+  const send = ([form, headers]: Way) => postForm(limited, 'introspect', form, headers);
+  const ended = await addServiceAccount(limited, { revoked: true });
+  const person = await addPerson(limited);
+  const refreshToken = (await signIn(limited, person)).refreshToken ?? '';
+  const worthless = ['x', ended.key, createApiKey().text, `${account.key}x`, refreshToken];
+  for (const token of worthless)
+    for (const { status, text } of await Promise.all(waysWith(token).map(send)))
+      assert.deepEqual([status, text], [200, INACTIVE]);
+  // Of six at once, three are within the limit.
+  const useful = await Promise.all([...waysWith(other.key), ...waysWith(other.key)].map(send));
+  assert.deepEqual(useful.map(({ status }) => status).sort(), [200, 200, 200, 429, 429, 429]);
+  for (const token of ['x', other.key])
+    for (const { status, body, headers } of await Promise.all(waysWith(token).map(send))) {
+      assert.deepEqual([status, body.error], [429, 'rate_limited']);
+      assert.match(headers.get('retry-after') ?? '', /^\d+$/);
+    }
+  const entries = await limited.sql("select from audit_logs where details->>'limit' = 'access'");
+  assert.equal(entries.length, 1);
+  assert.equal((await send([{ token: other.key }, basicOf(other.id, other.key)])).status, 200);
 });
 
 test('an introspection takes one statement for the token and one for the caller', async () => {

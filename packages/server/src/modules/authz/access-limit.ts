@@ -15,6 +15,8 @@ export type AccessLimit = {
    * refusal of a window is an audit event.
    */
   count(client: Client, principal: Principal): Promise<void>;
+  /** Throws as `count` if the caller has used up the limit. Counts nothing otherwise. */
+  requireLeft(client: Client, principal: Principal): Promise<void>;
 };
 
 /** Returns null if `rule` is null, which turns the limit off. */
@@ -24,18 +26,22 @@ export function createAccessLimit(
 ): AccessLimit | null {
   if (rule === null) return null;
   const callers = createLocalLimit(rule);
+  const count = async (client: Client, principal: Principal): Promise<void> => {
+    const result = callers.hit(principal.id);
+    if (result.allowed) return;
+    if (result.firstRefusal)
+      await recordBounded(deps, client, {
+        action: 'rate_limited',
+        ...actorOf(principal),
+        resourceId: principal.id,
+        details: { ...(principal.type === 'user' ? { email: principal.email } : {}), limit: 'access' },
+      });
+    throw overLimit(result);
+  };
   return {
-    async count(client, principal) {
-      const result = callers.hit(principal.id);
-      if (result.allowed) return;
-      if (result.firstRefusal)
-        await recordBounded(deps, client, {
-          action: 'rate_limited',
-          ...actorOf(principal),
-          resourceId: principal.id,
-          details: { ...(principal.type === 'user' ? { email: principal.email } : {}), limit: 'access' },
-        });
-      throw overLimit(result);
+    count,
+    async requireLeft(client, principal) {
+      if (callers.usedUp(principal.id)) await count(client, principal);
     },
   };
 }

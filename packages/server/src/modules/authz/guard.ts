@@ -57,7 +57,13 @@ export function addGuard(app: App, deps: GuardDeps): void {
     const refused =
       counted && principal.type === 'user' && deps.userLimit?.count(request, counted, principal.record);
     if (refused) await refused;
-    if (counted && accessLimited) await deps.accessLimit?.count(request.client, principal);
+    if (counted && accessLimited) {
+      const { accessLimit } = deps;
+      await (accessLimited === 'by answer' ? accessLimit?.requireLeft : accessLimit?.count)?.(
+        request.client,
+        principal,
+      );
+    }
     request.caller = createCaller(request, principal, { access, graph });
     const restriction = principal.type === 'user' ? restrictionOf(principal.record) : null;
     if (restriction && !beforePasswordChange) throw new AppError(restriction);

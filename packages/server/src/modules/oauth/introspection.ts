@@ -5,7 +5,8 @@ import { looksLikeApiKey } from '../../platform/security/api-key.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import { peekClaims, readListed, tokenHashText } from '../../platform/security/jwt.ts';
 import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
-import { servicePrincipal, userPrincipal } from '../authz/caller.ts';
+import type { AccessLimit } from '../authz/access-limit.ts';
+import { type Caller, servicePrincipal, userPrincipal } from '../authz/caller.ts';
 import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
 import type { GraphSource } from '../authz/graph.ts';
 import { restrictionOf } from '../authz/restriction.ts';
@@ -16,6 +17,7 @@ export type IntrospectionDeps = {
   apiKeys: ApiKeys;
   tokenLookup: TokenLookup;
   graphSource: GraphSource;
+  accessLimit: AccessLimit | null;
   settings: { publicUrl: string };
 };
 
@@ -27,11 +29,14 @@ type Live = { facts: Omit<Introspection, 'active'>; subject: Subject; authz_stam
  */
 export async function introspect(
   deps: IntrospectionDeps,
+  { client, principal }: Pick<Caller, 'client' | 'principal'>,
   token: string,
   options: { withPermissions: boolean },
 ): Promise<Introspection> {
   const live = await findLive(deps, token);
   if (!live) return { active: false };
+  // Whoever sends a service made-up tokens must not use up what it may ask.
+  await deps.accessLimit?.count(client, principal);
   return {
     active: true,
     ...live.facts,

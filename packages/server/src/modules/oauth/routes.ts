@@ -14,6 +14,7 @@ import { clientCredentials } from '../../platform/http/client-credentials.ts';
 import { acceptFormsOnly } from '../../platform/http/form-parsing.ts';
 import type { App } from '../../platform/http/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
+import { callerOf } from '../authz/caller.ts';
 import type { TokenRevocationDeps } from '../sessions/token-revocation.ts';
 import { oauthErrors } from './error-shape.ts';
 import { type IntrospectionDeps, introspect } from './introspection.ts';
@@ -70,7 +71,7 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
       access: 'token.introspect',
       clientCredentials: true,
       readOnly: true,
-      accessLimited: true,
+      accessLimited: 'by answer',
       turn: false,
     },
     schema: {
@@ -82,7 +83,10 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
       body: IntrospectionRequest,
       response: { 200: Introspection },
     },
-    handler: ({ body }) => introspect(deps, body.token, { withPermissions: body.include === 'permissions' }),
+    handler: (request) => {
+      const { token, include } = request.body;
+      return introspect(deps, callerOf(request), token, { withPermissions: include === 'permissions' });
+    },
   });
 
   app.route({

@@ -53,8 +53,11 @@ declare module 'fastify' {
     endsAccess?: boolean;
     /** Stays open to users who must change their password first. Everything else is refused to them. */
     beforePasswordChange?: boolean;
-    /** Counts for RATE_LIMIT_ACCESS. */
-    accessLimited?: true;
+    /**
+     * Counts for RATE_LIMIT_ACCESS. With `by answer`, the operation counts a request itself when its answer is known; a caller
+     * who has used up the limit is refused before.
+     */
+    accessLimited?: true | 'by answer';
     /** False only for operations that accept no cookie at all, such as those with `readOnly`. */
     csrf?: boolean;
     /** The body is a form instead of JSON. Register the route in a scope that `acceptFormsOnly` (form-parsing.ts) made. */
