@@ -20,6 +20,7 @@ const passwords = [
   'NoDigitsHere!!Qw',
   `${'Ab3!'.repeat(40)}`,
   '٣٤٥ Arabic Digits!',
+  'No\u00a0 \u202fBreak 7 Ab!',
 ];
 
 test('a rule that is checked in the page has the result of the service', () => {

@@ -12,7 +12,8 @@ export type RuleState = 'met' | 'open' | 'broken' | 'later';
 /** Returns the state of a rule. `refused` holds the sentences with which the service refused this very password. */
 export function stateOf(rule: PasswordRule, password: string, refused: readonly string[] = []): RuleState {
   if (refused.includes(rule.message)) return 'broken';
-  const isMet = checkHere(rule, password.normalize('NFC'));
+  // The service hashes every kind of space as a plain one.
+  const isMet = checkHere(rule, password.replace(/\p{Zs}/gu, ' ').normalize('NFC'));
   if (isMet === undefined) return 'later';
   return isMet && password !== '' ? 'met' : 'open';
 }

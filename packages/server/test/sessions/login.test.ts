@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Answer } from '@castellan/testing/client';
-import { newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
+import { ADMIN, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
 import { addUser, readyClient } from '@castellan/testing/sessions/accounts';
 import { failLogins, logIn, WRONG } from '@castellan/testing/sessions/attempts';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
+import { hash } from '@node-rs/argon2';
 import { setCookieOf } from './set-cookie.ts';
 
 const service = await startTestService({ after });
@@ -108,6 +109,39 @@ test('an account without a password is refused like a wrong password', async () 
     everything(await refused(user.email, user.password)),
     everything(await refused(newEmail(), WRONG)),
   );
+});
+
+const NO_BREAK = 'Vexing\u00a0Quartz\u202f82Lime#';
+const PLAIN = 'Vexing Quartz 82Lime#';
+
+test('spaces of every kind are plain ones in a password', async () => {
+  const user = await addUser(service);
+  const admin = await signIn(service, ADMIN);
+  const set = await admin.put(`/api/v1/users/${user.id}`, { password: NO_BREAK });
+  assert.equal(set.status, 200, set.text);
+  for (const password of [NO_BREAK, PLAIN])
+    assert.equal((await logIn(service.client(), user.email, password)).status, 200);
+  await refused(user.email, PLAIN.replaceAll(' ', ''));
+});
+
+test('a hash that kept its no-break spaces is verified, and replaced by one with plain spaces', async () => {
+  const user = await addUser(service);
+  const stored = async (): Promise<string> =>
+    String((await service.sql('select password_hash from users where id = $1', [user.id]))[0]?.password_hash);
+  const [, memory, time, lanes] = /m=(\d+),t=(\d+),p=(\d+)/.exec(await stored()) ?? [];
+  const former = await hash(NO_BREAK, {
+    memoryCost: Number(memory),
+    timeCost: Number(time),
+    parallelism: Number(lanes),
+  });
+  await service.sql('update users set password_hash = $2 where id = $1', [user.id, former]);
+  await refused(user.email, PLAIN);
+  assert.equal((await logIn(service.client(), user.email, NO_BREAK)).status, 200);
+  const replaced = await stored();
+  assert.notEqual(replaced, former);
+  for (const password of [PLAIN, NO_BREAK])
+    assert.equal((await logIn(service.client(), user.email, password)).status, 200);
+  assert.equal(await stored(), replaced, 'a hash of plain spaces stays');
 });
 
 test('a locked email has its own code and Retry-After, the same with and without an account', async () => {

@@ -32,6 +32,7 @@ describe('whole passwords', () => {
     ['QaRegisterPass!47', []],
     ['ReplacementPassword!42', []],
     [good, []],
+    ['Vexing \u00a0\u202fQuartz82Lime#', ['repeated_run']],
     ['password', ['too_short', 'missing_uppercase', 'missing_digit', 'missing_special', 'too_common']],
     ['Short1!', ['too_short', 'too_common']],
     ['SecurePassword123!', ['sequential_run']],

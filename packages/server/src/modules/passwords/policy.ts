@@ -3,6 +3,7 @@
 
 import { createRequire } from 'node:module';
 import type { PasswordRule, PasswordRuleCode } from '@castellan/contract/auth';
+import { withPlainSpaces } from '../../platform/security/password-hashes/scheme.ts';
 
 // spec: Limits, password length. In Unicode code points after NFC.
 const MAX_PASSWORD_LENGTH = 128;
@@ -145,7 +146,7 @@ export const passwordRules = (limits: PolicyLimits & { historyCount: number }): 
  * password with more than 1,024 UTF-16 units, which is always `too_long`, it checks the first 1,024.
  */
 export function brokenRules(password: string, { score, ...limits }: PasswordDemands): BrokenRule[] {
-  const text = password.slice(0, maxReadLength).normalize('NFC');
+  const text = withPlainSpaces(password.slice(0, maxReadLength)).normalize('NFC');
   const characters = Array.from(text);
   const examined: Examined = {
     text,

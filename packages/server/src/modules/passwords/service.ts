@@ -6,6 +6,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { HashTurn, PasswordHasher } from '../../platform/security/password-hasher.ts';
+import { withPlainSpaces } from '../../platform/security/password-hashes/scheme.ts';
 import type { PasswordHolder } from '../../schema/credential-holder.ts';
 import type { Tx } from '../../schema/database.ts';
 import { type AuditEvent, recordEvent } from '../audit/service.ts';
@@ -160,15 +161,18 @@ async function isReused(
   return matches;
 }
 
-/** Replaces a hash with outdated parameters. Call it after the password has been verified. */
+/** Replaces a hash with outdated parameters, or one of a password with other spaces than plain ones. Call it after the password has been verified. */
 export async function rehashWhenOld(
   deps: PasswordDeps,
   holder: PasswordHolder,
   password: string,
 ): Promise<void> {
   const old = holder.password_hash;
-  if (old === null || !deps.hasher.needsRehash(old)) return;
+  if (old === null) return;
   try {
+    const plain = withPlainSpaces(password);
+    const isOfPlain = plain === password || (await deps.hasher.verify(old, plain));
+    if (isOfPlain && !deps.hasher.needsRehash(old)) return;
     await replaceHashInPlace(deps.db, holder.user_id, old, await deps.hasher.hash(password));
   } catch (error) {
     // This sign-in has succeeded nevertheless; the next one tries again.

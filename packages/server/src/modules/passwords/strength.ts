@@ -2,6 +2,7 @@
 // It must not compute on the caller's thread: a score takes from a few milliseconds to 0.2 s of CPU time.
 
 import { Worker } from 'node:worker_threads';
+import { withPlainSpaces } from '../../platform/security/password-hashes/scheme.ts';
 
 export type StrengthScore = 0 | 1 | 2 | 3 | 4;
 
@@ -140,7 +141,8 @@ export function createStrengthMeter(options: StrengthMeterOptions = {}): Strengt
         if (isClosed) throw new StrengthUnavailableError('the strength meter is closed');
         if (waiting.length >= maxQueue)
           throw new StrengthUnavailableError('too many passwords wait for their score');
-        const scored = password.slice(0, unnormalizedLength).normalize('NFC').slice(0, SCORED_LENGTH);
+        const read = withPlainSpaces(password.slice(0, unnormalizedLength));
+        const scored = read.normalize('NFC').slice(0, SCORED_LENGTH);
         waiting.push({ request: { password: scored, userInputs: userWords(userInputs) }, resolve, reject });
         advance();
       }),

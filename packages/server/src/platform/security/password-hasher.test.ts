@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { hash } from '@node-rs/argon2';
 import { createPasswordHasher, HasherBusyError } from './password-hasher.ts';
 
 const salt = 'c29tZXNhbHRzb21lc2FsdA';
@@ -41,6 +42,35 @@ describe('hash and verify', () => {
     const hasher = createPasswordHasher();
     assert.equal(await hasher.verify(await hasher.hash('Caf\u00e9'), 'Cafe\u0301'), true);
     assert.equal(await hasher.verify(await hasher.hash('Cafe\u0301'), 'Caf\u00e9'), true);
+  });
+
+  const noBreak = 'Vexing\u00a0Quartz\u202f82\u3000Lime#';
+  const plain = 'Vexing Quartz 82 Lime#';
+
+  test('every kind of space is a plain one', async () => {
+    const hasher = createPasswordHasher();
+    assert.equal(await hasher.verify(await hasher.hash(noBreak), plain), true);
+    assert.equal(await hasher.verify(await hasher.hash(plain), noBreak), true);
+    assert.equal(await hasher.verify(await hasher.hash(plain), plain.replaceAll(' ', '')), false);
+    assert.equal(await hasher.verify(await hasher.hash(plain), plain.replaceAll(' ', '\t')), false);
+  });
+
+  // Hashed by this hasher's library as the hasher did before it replaced spaces.
+  test('a hash that kept its spaces is verified still', async () => {
+    const hasher = createPasswordHasher();
+    const own = await hash(noBreak, { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
+    assert.equal(await hasher.verify(own, noBreak), true);
+    assert.equal(await hasher.verify(own, plain), false);
+  });
+
+  test('other spaces take twice the work, with an account and without', async () => {
+    const hasher = createPasswordHasher({ concurrency: 1 });
+    const own = await hasher.hash(plain);
+    const once = await cpuMs(() => hasher.verify(own, plain));
+    for (const stored of [own, null, 'unreadable']) {
+      const ratio = (await cpuMs(() => hasher.verify(stored, noBreak))) / once;
+      assert.ok(ratio > 1.4 && ratio < 3, `CPU time against one verification: ${ratio.toFixed(2)}`);
+    }
   });
 
   test('every character counts, beyond any length and after a NUL', async () => {
@@ -111,6 +141,18 @@ describe('hashes of other systems', () => {
     assert.equal(await hasher.verify(bcrypt, 'Kestrel-Über-42!'), true);
     assert.equal(await hasher.verify(bcrypt, 'Kestrel-Uber-42!'), false);
     assert.equal(hasher.needsRehash(bcrypt), true);
+  });
+
+  test('spaces of other kinds count as typed and as plain ones', async () => {
+    const hasher = createPasswordHasher();
+    // `hashlib.pbkdf2_hmac('sha256', b'a b', b'pepperlesspepper', 1200)` of Python 3.11, and the same of 'a\u00a0b'.
+    const ofPlain =
+      '$pbkdf2-sha256$i=1200$cGVwcGVybGVzc3BlcHBlcg$7kNr2xaAvtmDbIVh0f27/z2yoxevfLXzELD6mZnDLC0';
+    const ofNoBreak =
+      '$pbkdf2-sha256$i=1200$cGVwcGVybGVzc3BlcHBlcg$T/EmhvDg4pSgboAVpZC09qQIXJ6beiviI7wR4aS9TtA';
+    assert.equal(await hasher.verify(ofPlain, 'a\u00a0b'), true);
+    assert.equal(await hasher.verify(ofNoBreak, 'a\u00a0b'), true);
+    assert.equal(await hasher.verify(ofNoBreak, 'a b'), false);
   });
 
   test('a decomposed spelling of the password counts too', async () => {

@@ -4,7 +4,7 @@
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
 import { readHash } from './password-hashes/read-hash.ts';
-import { normalized } from './password-hashes/scheme.ts';
+import { normalized, withPlainSpaces } from './password-hashes/scheme.ts';
 
 // OWASP Password Storage Cheat Sheet, argon2id: 19 MiB (KiB here), 2 passes, 1 lane.
 // The library's algorithm (argon2id), version (19), salt (16 bytes) and output (32 bytes) are its defaults.
@@ -55,13 +55,14 @@ export type HashPlace = { free(): void };
 
 export type PasswordHasher = {
   /**
-   * Returns the PHC string of the whole password, in NFC.
+   * Returns the PHC string of the whole password, in NFC and with plain spaces.
    * Throws HasherBusyError, or the signal's reason when it is aborted before its turn.
    */
   hash(password: string, turn?: HashTurn): Promise<string>;
   /**
    * Whether this is the hash of the password. Of a hash that `hash` creates today, in NFC; of any other, as typed or in
-   * NFC. Unless the hash is of the first kind, it also does the work of one hash: a `null`, an unreadable hash and
+   * NFC. Other spaces than the plain one count as plain or as they are, as they were hashed before; this takes twice the
+   * time, whatever the hash. Unless the hash is of the first kind, it also does the work of one hash: a `null`, an unreadable hash and
    * one beyond the bounds take the same time as a real one, so that it does not reveal whether an account exists. An
    * imported hash takes its own time besides (docs/decisions/0015-imported-passwords.md). Throws as `hash` does.
    */
@@ -90,6 +91,17 @@ export class HasherBusyError extends Error {
   }
 }
 
+/** The password as `hash` hashes it. */
+const hashedForm = (password: string): string => normalized(withPlainSpaces(password), 'NFC');
+
+/**
+ * Returns the forms in which an own hash may hold the password: the one of today and, where it differs, the former one, which
+ * kept every kind of space.
+ */
+const ownForms = (password: string): string[] => [
+  ...new Set([hashedForm(password), normalized(password, 'NFC')]),
+];
+
 /**
  * Verifies a hash of another kind. Other systems hash the password as typed; our own hashes with former parameters are of
  * its NFC. Returns false for a hash that cannot be used.
@@ -97,9 +109,8 @@ export class HasherBusyError extends Error {
 async function isForeignHash(stored: string, password: string): Promise<boolean> {
   const reading = readHash(stored);
   if ('fault' in reading) return false;
-  if (await reading.verify(password)) return true;
-  const composed = normalized(password, 'NFC');
-  return composed !== password && reading.verify(composed);
+  for (const form of new Set([password, ...ownForms(password)])) if (await reading.verify(form)) return true;
+  return false;
 }
 
 type Bounds = { concurrency: number; maxQueue: number; maxQueuePerKey: number; waitMs: number };
@@ -197,12 +208,19 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
     stored.startsWith(prefix) && stored.length === dummyPhc.length && ownEnd.test(stored);
 
   async function isHashOf(stored: string | null, password: string): Promise<boolean> {
-    if (stored !== null && isOwn(stored)) return verify(stored, normalized(password, 'NFC'));
+    if (stored !== null && isOwn(stored)) return isOfOneForm(stored, password);
     try {
       return stored !== null && (await isForeignHash(stored, password));
     } finally {
-      await verify(dummyPhc, normalized(password, 'NFC'));
+      await isOfOneForm(dummyPhc, password);
     }
+  }
+
+  /** Verifies every form, so that the time does not reveal which one matched, nor whether there is an account. */
+  async function isOfOneForm(own: string, password: string): Promise<boolean> {
+    let matches = false;
+    for (const form of ownForms(password)) if (await verify(own, form)) matches = true;
+    return matches;
   }
 
   const share = Math.floor((availableParallelism() - 1) / (options.processes ?? 1));
@@ -217,7 +235,7 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   return {
     hash: (password, turn) =>
       queue.run(async () => {
-        const phc = await hash(normalized(password, 'NFC'), work);
+        const phc = await hash(hashedForm(password), work);
         hashes += 1;
         return phc;
       }, turn),

@@ -37,6 +37,12 @@ const MAX_NORMALIZED_LENGTH = 4_096;
 export const normalized = (password: string, form: 'NFC' | 'NFKC'): string =>
   password.length > MAX_NORMALIZED_LENGTH ? password : password.normalize(form);
 
+/**
+ * Returns the password with plain spaces. Keyboards and word processors write other ones, which look the same: Option and
+ * space is a no-break space on a Mac. RFC 8265, 4.2.2 maps them too.
+ */
+export const withPlainSpaces = (password: string): string => password.replace(/\p{Zs}/gu, ' ');
+
 /** Compares in a time that depends on the length only. */
 export const isEqual = (one: Uint8Array, other: Uint8Array): boolean =>
   one.length === other.length && timingSafeEqual(one, other);
