@@ -35,6 +35,7 @@ import { addCookies } from './platform/http/cookies.ts';
 import { addCors } from './platform/http/cors.ts';
 import { addCsrfProtection, CSRF_HEADER } from './platform/http/csrf-protection.ts';
 import { refuseUnknownDryRun } from './platform/http/dry-run.ts';
+import { refuseEmptyParams } from './platform/http/empty-params.ts';
 import { hook } from './platform/http/hooks.ts';
 import { addIdempotency } from './platform/http/idempotency.ts';
 import { addRateLimits } from './platform/http/rate-limits.ts';
@@ -93,6 +94,7 @@ export async function buildApp(deps: Deps): Promise<App> {
       'x-request-id',
     ],
   });
+  refuseEmptyParams(app);
   await addCookies(app, [REFRESH_COOKIE]);
   app.addHook(
     'onRequest',

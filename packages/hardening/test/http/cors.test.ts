@@ -156,6 +156,8 @@ scenario(
 
 scenario('OPTIONS that is not a preflight is treated like any other method', async (tally) => {
   for (const { path } of routes) {
+    // Health checks send it.
+    if (path === '/') continue;
     const answer = await service.client().request('OPTIONS', path, { headers: { origin: APP } });
     tally.tried();
     assertRefused(answer, 405, 'method_not_allowed');
@@ -173,7 +175,7 @@ scenario('by default no origin is listed, and no CORS header is sent on any rout
         .request(method, path, { headers: { origin, 'x-csrf-token': null } });
       const asked = await preflight(closed.url, path, { origin });
       tally.tried(2);
-      assert.equal(asked.status, 405, path);
+      assert.equal(asked.status, path === '/' ? 204 : 405, path);
       assert.deepEqual([...corsOf(answer), ...corsOf(asked)], [], path);
       assert.doesNotMatch(answer.headers.get('vary') ?? '', /origin/i, path);
       tally.held(3);

@@ -11,7 +11,14 @@ import {
   signIn,
   startTestService,
 } from '@castellan/testing/harness';
-import { assertRefused, postText, readRaw, sendRaw } from '@castellan/testing/http/fixture';
+import {
+  ABSENT_ID,
+  assertRefused,
+  postText,
+  readRaw,
+  routesOf,
+  sendRaw,
+} from '@castellan/testing/http/fixture';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
@@ -151,4 +158,15 @@ test('a request with two Authorization headers is refused, whichever is right', 
     const answer = readRaw(await sendRaw(service.url, `${lines.join('\r\n')}\r\n\r\n`));
     assertRefused(answer, 400, 'malformed_request');
   }
+});
+
+test('a path with an empty parameter is 404 on every route, before CSRF and authorization', async () => {
+  const client = service.client();
+  for (const { method, url } of await routesOf(service))
+    for (const [param] of url.matchAll(/:\w+/g)) {
+      const path = url.replace(param, '').replaceAll(/:\w+/g, ABSENT_ID);
+      const answer = await client.request(method, path, { headers: { 'x-csrf-token': null } });
+      assertRefused(answer, 404, 'route_not_found');
+    }
+  assertRefused(await admin.get('/api/v1/users/'), 404, 'route_not_found');
 });

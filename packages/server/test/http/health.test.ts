@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startTestService } from '@castellan/testing/harness';
+import { exchange } from '@castellan/testing/http/raw';
 
 const service = await startTestService({ after });
 
@@ -26,4 +27,15 @@ test('the key set contains only public parts, and may be cached', async () => {
     assert.equal(key.alg, 'EdDSA');
   }
   assert.match(answer.headers.get('cache-control') ?? '', /^public, max-age=\d+$/);
+});
+
+test('OPTIONS / of HTTP/1.0 without Host, the default check of HAProxy, is 204', async () => {
+  for (const check of [
+    'OPTIONS / HTTP/1.0\r\n\r\n',
+    'OPTIONS / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+  ]) {
+    const [answer, ...others] = await exchange(service.url, check);
+    assert.deepEqual([answer?.status, answer?.text, others], [204, '', []]);
+    assert.equal(answer?.headers.get('allow'), 'GET, HEAD, OPTIONS');
+  }
 });

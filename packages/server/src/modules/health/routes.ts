@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { JsonWebKeySet, Live, Ready } from '@castellan/contract/health';
 import type { Pool } from 'pg';
+import { AppError } from '../../platform/errors.ts';
 import type { App } from '../../platform/http/server.ts';
 import { KEY_SET_MAX_AGE_SECONDS, type KeyRing } from '../sessions/key-ring.ts';
 
@@ -36,6 +37,19 @@ export function healthRoutes(app: App, deps: HealthDeps): void {
       if (reason === null) return { status: 'ready' as const };
       reply.code(503).header('retry-after', '2');
       return { status: 'not_ready' as const, reason };
+    },
+  });
+
+  // HAProxy's `option httpchk` without arguments sends `OPTIONS / HTTP/1.0`, without Host.
+  app.route({
+    method: 'OPTIONS',
+    url: '/',
+    config: { access: 'public' },
+    schema: { hide: true },
+    handler: async (request, reply) => {
+      // The router reads the asterisk, which names the server, as this path.
+      if (request.url === '*') throw new AppError('route_not_found');
+      return reply.code(204).header('allow', 'GET, HEAD, OPTIONS').send();
     },
   });
 
