@@ -15,6 +15,7 @@ import {
   TEST_SECRET_KEY,
   type TestService,
 } from '@castellan/testing/harness';
+import { ABSENT_ID } from '@castellan/testing/http/fixture';
 import { assertSound } from '@castellan/testing/invariants';
 import { readyClient } from '@castellan/testing/sessions/accounts';
 import { logIn } from '@castellan/testing/sessions/attempts';
@@ -432,8 +433,9 @@ describe('roles and role groups', () => {
       { name: 'Loop B', parent: 'Loop A' },
       { name: 'Lost', parent: 'Nowhere' },
       { name: 'standard' },
+      { name: ABSENT_ID },
     ]);
-    const outcomes = ['created', 'created', 'created', 'refused', 'refused', 'refused', 'exists'];
+    const outcomes = ['created', 'created', 'created', 'refused', 'refused', 'refused', 'exists', 'refused'];
     const dry = await run('import groups', { from: groups, 'dry-run': true });
     assert.deepEqual(
       dry.verdicts.map(({ verdict }) => verdict.replace('would_create', 'created')),
@@ -447,9 +449,10 @@ describe('roles and role groups', () => {
     const roles = await fileOf('roles.ndjson', [
       { name: 'Seller', group: 'Shop 3', permissions: ['users.read', 'Order.List.read'] },
       { name: 'Twice', groups: ['Shop 1', 'Shop 3'] },
-      { name: 'Bad', permissions: ['nodot', 'order. x'] },
+      { name: 'Bad', permissions: ['nodot', `${ABSENT_ID}.read`] },
       { name: 'MANAGER' },
       { name: 'Linked', groups: ['Loop A'] },
+      { name: ABSENT_ID },
     ]);
     const strict = await run('import roles', { from: roles, 'dry-run': true });
     assert.deepEqual(
@@ -460,6 +463,7 @@ describe('roles and role groups', () => {
         'unknown_permission,unknown_permission',
         'exists',
         'unknown_role_group',
+        'uuid_name',
       ],
     );
     const created = await run('import roles', { from: roles, 'create-permissions': true, privileged: true });
@@ -471,6 +475,7 @@ describe('roles and role groups', () => {
         'invalid_permission,invalid_permission',
         'exists',
         'unknown_role_group',
+        'uuid_name',
       ],
     );
     const [seller] = await service.sql<{ permissions: string[]; groups: string[]; of_admin: number }>(

@@ -13,9 +13,10 @@ import type { FieldError } from '@castellan/contract/envelope';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import { hook } from '../../platform/http/hooks.ts';
-import { canonicalIds, UUID } from '../../platform/http/ids.ts';
+import { canonicalIds } from '../../platform/http/ids.ts';
 import { readIfMatch, requireVersion } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server.ts';
+import { UUID } from '../../platform/ids.ts';
 import { isObject } from '../../platform/unknown-values.ts';
 
 type Path = readonly string[];

@@ -2,6 +2,7 @@
 // It must not decide anything (decision.ts), nor say who may ask.
 import type { Pool } from 'pg';
 import { createBatchedLookup } from '../../platform/db/batched.ts';
+import { UUID } from '../../platform/ids.ts';
 import { canonicalEmail } from '../../platform/security/email.ts';
 import type { Principal } from './caller.ts';
 import type { Candidate } from './decision.ts';
@@ -83,8 +84,6 @@ async function findLists(pool: Pool, lists: readonly (readonly SubjectKey[])[]):
     return { subjects: subjects.slice(start, next), stamp };
   });
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Returns the key of a reference. What looks like a UUID is an id, also if it would be a name. */
 function keyOf({ type, id }: SubjectReference): SubjectKey {

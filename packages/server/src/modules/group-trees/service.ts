@@ -12,7 +12,7 @@ import { type IfMatch, requireVersion, type Versioned } from '../../platform/htt
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { paginationOf } from '../../platform/pages.ts';
-import { cleanDescription } from '../../platform/security/record-text.ts';
+import { cleanDescription, requireNoId } from '../../platform/security/record-text.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entitled, type Entry, type Locking } from '../authz/change.ts';
@@ -124,9 +124,11 @@ export function createGroupTrees<Row extends { id: string; version: number }, Gr
     input: GroupInput & { name: string },
     settle: Settle<Versioned<Group>>,
   ): Promise<Versioned<Group>> {
+    const name = kind.cleanName(input.name);
+    requireNoId(name);
     const group = {
       id: newId(),
-      name: kind.cleanName(input.name),
+      name,
       description: cleanDescription(input.description ?? ''),
       parent_id: input.parent_id?.toLowerCase() ?? null,
       created_by_id: authorIdOf(caller),
@@ -156,6 +158,7 @@ export function createGroupTrees<Row extends { id: string; version: number }, Gr
       const { tx } = locking;
       await kind.lockTree(tx);
       const before = await requireGroup(tx, id, caller.ifMatch);
+      if (name !== undefined && name !== before.name) requireNoId(name);
       const moved = parent !== undefined && parent !== before.parent_id;
       if (moved && parent !== null) await requirePlace(tx, before.id, parent);
       const after: GroupFields = {

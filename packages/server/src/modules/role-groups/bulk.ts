@@ -19,7 +19,7 @@ import {
   type NewGroup,
 } from '../group-trees/service.ts';
 import { lockGroupTree } from '../roles/service.ts';
-import { cleanGroupName, readGroups, roleGroups, TABLE } from './record.ts';
+import { cleanNewGroupName, readGroups, roleGroups, TABLE } from './record.ts';
 import { findDepths, findOccupied, findTakenNames } from './store.ts';
 
 /**
@@ -67,7 +67,7 @@ function planGroups(items: readonly BulkRoleGroup[], createdBy: string | null): 
   return items.map((item, index) => {
     const { name: given, description = '', parent, parent_id, ...rest } = item;
     allHandled(rest);
-    const name = cleanGroupName(given, `groups.${index}.name`);
+    const name = cleanNewGroupName(given, `groups.${index}.name`);
     if (parent !== undefined && parent_id != null)
       throw refuse('validation_failed', index, 'parent', 'cannot be combined with parent_id');
     const parentId =

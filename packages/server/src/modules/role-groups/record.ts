@@ -1,7 +1,7 @@
 // Defines role groups as a kind of group tree, with helpers that their services share.
 import type { RoleGroup } from '@castellan/contract/role-groups';
 import { nest } from '../../platform/db/trees.ts';
-import { cleanName } from '../../platform/security/record-text.ts';
+import { cleanName, cleanNewName } from '../../platform/security/record-text.ts';
 import type { Db } from '../../schema/database.ts';
 import { createGroupTrees } from '../group-trees/service.ts';
 import { lockGroupTree } from '../roles/service.ts';
@@ -12,9 +12,9 @@ export const TABLE = 'role_groups';
 /** Maximum characters of a name (decisions: 1 to 250). */
 const MAX_GROUP_NAME_LENGTH = 250;
 
-/** Returns the normalized name. Throws `validation_failed`, which names `field`. */
-export const cleanGroupName = (name: string, field?: string): string =>
-  cleanName(name, MAX_GROUP_NAME_LENGTH, field);
+/** Returns the normalized name of a new group. Throws `validation_failed`, which names `field`. */
+export const cleanNewGroupName = (name: string, field?: string): string =>
+  cleanNewName(name, MAX_GROUP_NAME_LENGTH, field);
 
 export const roleGroups = createGroupTrees<GroupRow, RoleGroup>({
   table: TABLE,
@@ -27,7 +27,7 @@ export const roleGroups = createGroupTrees<GroupRow, RoleGroup>({
   },
   memberNoun: 'role',
   lockTree: lockGroupTree,
-  cleanName: (name) => cleanGroupName(name),
+  cleanName: (name) => cleanName(name, MAX_GROUP_NAME_LENGTH),
   findSubtrees,
   // The return type of `nest` describes one level of children only.
   nest: (rows) => nest(rows, 'children') as RoleGroup[],

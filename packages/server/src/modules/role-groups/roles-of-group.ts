@@ -9,7 +9,7 @@ import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Locking } from '../authz/change.ts';
 import { fieldsOf, type GroupDeps, insertNodes } from '../group-trees/service.ts';
 import { copyLinks, linkRoles, lockGroupTree, lockRoles, syncLinks, unlinkRoles } from '../roles/service.ts';
-import { cleanGroupName, roleGroups, TABLE } from './record.ts';
+import { cleanNewGroupName, roleGroups, TABLE } from './record.ts';
 import { findRoleNames } from './store.ts';
 
 type Group = Versioned<RoleGroup>;
@@ -51,7 +51,7 @@ export async function cloneRoleGroup(
   wanted: { originalId: string; name: string },
   settle: Settle<Group>,
 ): Promise<Group> {
-  const name = cleanGroupName(wanted.name);
+  const name = cleanNewGroupName(wanted.name);
   const clone = async (locking: Locking) => {
     const { tx } = locking;
     await lockGroupTree(tx);

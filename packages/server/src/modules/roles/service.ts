@@ -17,7 +17,7 @@ import { canonicalIds } from '../../platform/http/ids.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import { paginationOf } from '../../platform/pages.ts';
-import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
+import { cleanDescription, cleanNewName } from '../../platform/security/record-text.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Run } from '../authz/change.ts';
 import { preview } from '../authz/preview.ts';
@@ -141,7 +141,7 @@ export const previewRoleCreation = async (
 function creating(caller: Caller, body: CreateRoleBody): Run<Versioned<Role>> {
   const { name: given, description: text = '', permission_ids = [], role_group_id = null, ...rest } = body;
   allHandled(rest);
-  const name = cleanName(given, MAX_NAME_LENGTH);
+  const name = cleanNewName(given, MAX_NAME_LENGTH);
   const description = cleanDescription(text);
   const permissionIds = canonicalIds(permission_ids);
   const groupId = role_group_id?.toLowerCase() ?? null;

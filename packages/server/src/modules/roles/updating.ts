@@ -5,7 +5,7 @@ import type { Role, UpdateRoleBody } from '@castellan/contract/roles';
 import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
-import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
+import { cleanDescription, cleanName, requireNoId } from '../../platform/security/record-text.ts';
 import type { Caller } from '../authz/caller.ts';
 import { change, type Run } from '../authz/change.ts';
 import { requireMayGrantRoles } from '../authz/delegation.ts';
@@ -51,6 +51,7 @@ function updating(deps: RoleDeps, id: string, body: UpdateRoleBody): Run<Version
     const before = await requireRole(locking, id);
     if (before.is_system && name !== undefined && name !== before.name)
       throw new AppError('system_role', { detail: 'The name of a system role cannot be changed.' });
+    if (name !== undefined && name !== before.name) requireNoId(name);
     const isDefault = name !== undefined && becomesDefault(deps, before, name);
     if (groupId) await requireGroup(tx, groupId);
     // Takes every lock before the first write, because a write blocks all other changes of roles.

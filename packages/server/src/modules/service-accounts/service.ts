@@ -14,7 +14,12 @@ import { canonicalIds } from '../../platform/http/ids.ts';
 import { requireVersion, type Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import { paginationOf } from '../../platform/pages.ts';
-import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
+import {
+  cleanDescription,
+  cleanName,
+  cleanNewName,
+  requireNoId,
+} from '../../platform/security/record-text.ts';
 import { lockRoles, requireRoles, rolesToLock } from '../authz/assignment.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entry, isNonEmpty, lockSubjects, type Run } from '../authz/change.ts';
@@ -89,7 +94,7 @@ export async function createServiceAccount(
   const { name: given, description: text = '', is_active = true, role_ids = [], ...rest } = body;
   allHandled(rest);
   const fields = {
-    name: cleanName(given, MAX_NAME_LENGTH),
+    name: cleanNewName(given, MAX_NAME_LENGTH),
     description: cleanDescription(text),
     is_active,
   };
@@ -151,6 +156,7 @@ function updating(id: string, body: UpdateServiceAccountBody): Run<AccountRow> {
     await requireVersion(caller.ifMatch, account.version, () => toServiceAccount(account, caller.graph));
     const before = snapshotOf(account);
     const after = { ...before, ...changed };
+    if (after.name !== before.name) requireNoId(after.name);
     const wanted = roles ? [{ id, roles, at: () => 'role_ids' }] : [];
     const accounts = new Map([[id, account]]);
     const assignments = wantedAccountRoles(wanted, accounts);

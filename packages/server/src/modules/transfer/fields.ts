@@ -1,7 +1,7 @@
 // Reads the fields of a row, which come as JSON values or as texts of a CSV file.
 // It must not name a field of a record.
 import { AppError } from '../../platform/errors.ts';
-import { UUID } from '../../platform/http/ids.ts';
+import { UUID } from '../../platform/ids.ts';
 import { cleanText } from '../../platform/security/text.ts';
 import type { Fault } from './verdict.ts';
 

@@ -1,7 +1,7 @@
 // Finds the permissions of an imported role by their names, and creates missing ones if the operator wants that.
 // It must not create a permission whose name the API would refuse.
 import { administrativePermissions } from '@castellan/contract/permissions';
-import { newId } from '../../platform/ids.ts';
+import { newId, UUID } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { cleanText } from '../../platform/security/text.ts';
 import type { Tx } from '../../schema/database.ts';
@@ -42,18 +42,22 @@ export async function ensurePermissions(
         field: 'permissions',
         code: create ? 'invalid_permission' : 'unknown_permission',
         message: create
-          ? `"${name}" is not <group>.<action> of at most ${MAX_PERMISSION_NAME_LENGTH} characters, without white space in the action`
+          ? `"${name}" is not <group>.<action> of at most ${MAX_PERMISSION_NAME_LENGTH} characters, without white space in the action, and with a group that is no UUID`
           : `there is no permission "${name}"`,
       });
   }
   return errors.length > 0 ? { errors } : { ids };
 }
 
-/** The action is what follows the last dot. */
+/** The action is what follows the last dot. A group with the form of an id would be read as one. */
 function split(name: string): { group: string } | null {
   const clean = cleanText(name, { min: 1, max: MAX_PERMISSION_NAME_LENGTH });
   const match = /^(.*[^.])\.([^.\s]+)$/u.exec(name);
-  return clean.ok && clean.value === name && match?.[1] !== undefined && match[1].trim() === match[1]
+  return clean.ok &&
+    clean.value === name &&
+    match?.[1] !== undefined &&
+    match[1].trim() === match[1] &&
+    !UUID.test(match[1])
     ? { group: match[1] }
     : null;
 }

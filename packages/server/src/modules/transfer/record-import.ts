@@ -6,7 +6,7 @@ import { requireMove } from '../../platform/db/trees.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
-import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
+import { cleanDescription, cleanNewName } from '../../platform/security/record-text.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
 import { MAX_NAME_LENGTH, RowReader } from './fields.ts';
@@ -92,7 +92,7 @@ function readRecord(
   kind: Kind,
 ): ReadRecord | { errors: Fault[] } {
   const reader = new RowReader(value, fieldsOf[kind]);
-  const name = reader.clean(() => cleanName(reader.text('name') ?? '', MAX_NAME_LENGTH));
+  const name = reader.clean(() => cleanNewName(reader.text('name') ?? '', MAX_NAME_LENGTH));
   const description = reader.clean(() => cleanDescription(reader.text('description') ?? ''));
   const record = {
     row,

@@ -1,7 +1,7 @@
 // What a search for users finds: the list of users and other lists by user share it. It must not run a statement.
 import { type RawBuilder, sql } from 'kysely';
 import { escapeLike } from '../../platform/db/sql.ts';
-import { UUID } from '../../platform/http/ids.ts';
+import { UUID } from '../../platform/ids.ts';
 
 /** Returns the text to search for; empty if there is none. */
 export const searchText = (search: string): string => search.trim().normalize('NFC');

@@ -2,9 +2,6 @@
 import type { ErrorCode } from '@castellan/contract/errors';
 import { AppError } from '../errors.ts';
 
-/** Matches a whole UUID, in any case. */
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 /** Returns the distinct ids in lower case, sorted, so that any two requests lock rows in the same order. */
 export const canonicalIds = (ids: readonly string[]): string[] =>
   [...new Set(ids.map((id) => id.toLowerCase()))].sort();

@@ -5,9 +5,9 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { AppError } from '../errors.ts';
+import { UUID } from '../ids.ts';
 import { isObject } from '../unknown-values.ts';
 import { publicBody } from './body-limits.ts';
-import { UUID } from './ids.ts';
 import { MAX_DEPTH, tooDeep, tooManyValues } from './json-size.ts';
 
 const shared = {

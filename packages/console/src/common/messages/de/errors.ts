@@ -130,6 +130,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   invalid_email: 'ist keine E-Mail-Adresse, die hier verwendet werden kann',
   invalid_action: 'darf keine Leerzeichen enthalten und weder mit einem Punkt beginnen noch enden',
   invalid_name: 'darf weder mit einem Punkt beginnen noch enden',
+  uuid_name: 'darf keine UUID sein, weil sie als Kennung gelesen würde',
   invalid_address: 'muss eine IP-Adresse oder ein Netz sein',
   invalid_cursor: 'gehört nicht zu dieser Liste; beginnen Sie von vorn',
   invalid_time: 'muss ein Zeitpunkt sein',
