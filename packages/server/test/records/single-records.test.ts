@@ -52,7 +52,6 @@ for (const [what, noun] of Object.entries(nouns)) {
     const made = await admin.post(noun.path, {
       ...body,
       id: ABSENT_ID,
-      is_system: true,
       version: 7,
       created_by_id: ABSENT_ID,
       nonsense: { a: 1 },
@@ -60,7 +59,14 @@ for (const [what, noun] of Object.entries(nouns)) {
     assert.equal(made.status, 201, made.text);
     assert.notEqual(made.body.data.id, ABSENT_ID);
     assert.notEqual(made.body.data.created_by_id, ABSENT_ID);
-    assert.ok(made.body.data.is_system !== true);
+  });
+
+  test(`${what}: is_system, which no operation sets, is refused`, async () => {
+    const name = newName();
+    const refused = await admin.post(noun.path, { ...(await noun.body(started, name)), is_system: true });
+    assertRefused(refused, 400, 'field_not_allowed');
+    assert.equal(refused.body.errors[0].field, 'is_system');
+    assert.equal((await create(name)).name, storedName(noun, name), 'nothing was created');
   });
 
   test(`${what}: an unknown id is 404, one that is not a UUID 400, on every method`, async () => {
