@@ -20,7 +20,12 @@ const required: Readonly<Record<string, string>> = {
 const forbidden = ['server', 'x-powered-by', 'via', 'x-aspnet-version', 'x-runtime'];
 const SANE_ID = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
+/** Of the operator's files: opened alone, they run nothing and are of no origin. */
+export const BRAND_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox";
+
 export type Expected = {
+  policy?: string;
   /** Pages that are opened with a token send no-referrer. */
   referrer?: string;
   cache?: string;
@@ -30,9 +35,13 @@ export type Expected = {
 export function assertProper(
   answer: Answer,
   what: string,
-  { referrer, cache = 'no-store' }: Expected = {},
+  { policy, referrer, cache = 'no-store' }: Expected = {},
 ): number {
-  const expected = referrer === undefined ? required : { ...required, 'referrer-policy': referrer };
+  const expected = {
+    ...required,
+    ...(policy === undefined ? {} : { 'content-security-policy': policy }),
+    ...(referrer === undefined ? {} : { 'referrer-policy': referrer }),
+  };
   for (const [name, value] of Object.entries(expected))
     assert.equal(answer.headers.get(name), value, `${what}: ${name}`);
   for (const name of forbidden) assert.equal(answer.headers.get(name), null, `${what}: ${name}`);

@@ -8,7 +8,7 @@ import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { postText, routesOf } from '@castellan/testing/http/fixture';
 import { exchange } from '@castellan/testing/http/raw';
 import { scenariosOf } from '@castellan/testing/scenario';
-import { assertError, assertProper, type Expected } from './answers.ts';
+import { assertError, assertProper, BRAND_POLICY, type Expected } from './answers.ts';
 import { rawCaller } from './caller.ts';
 
 const scenario = scenariosOf('http', 'any database');
@@ -23,6 +23,8 @@ const isStatic = (path: string): boolean =>
   isPage(path) || /^\/(docs|brand\/(icon|colors)|theme\.js|skeleton\.css)/.test(path);
 
 function expectedOf(path: string, status: number): Expected {
+  // No logo is set: the route itself answers 404.
+  if (path === '/brand/logo' && status === 404) return { policy: BRAND_POLICY };
   if (status >= 400) return {};
   if (path === '/.well-known/jwks.json') return { cache: 'public, max-age=60' };
   if (/^\/\.well-known\/(oauth|authzen)-/.test(path)) return { cache: 'public, max-age=300' };
@@ -30,6 +32,7 @@ function expectedOf(path: string, status: number): Expected {
     // Programs get JSON at the front page.
     ...(isPage(path) && path !== '/' ? { referrer: 'no-referrer' } : {}),
     ...(isStatic(path) ? { cache: 'no-cache' } : {}),
+    ...(path.startsWith('/brand/') ? { policy: BRAND_POLICY } : {}),
   };
 }
 
