@@ -94,6 +94,9 @@ export const LinkState = Type.Object(
     declinable: Type.Boolean({
       description: 'True for a verification link of a registration that can be declined.',
     }),
+    email: Type.Optional(
+      Type.String({ description: 'The email address of the account. Present only if `valid` is true.' }),
+    ),
   },
   { title: 'LinkState' },
 );

@@ -664,6 +664,8 @@ export type LinkState = {
   already_verified: boolean;
   /** True for a verification link of a registration that can be declined. */
   declinable: boolean;
+  /** The email address of the account. Present only if `valid` is true. */
+  email?: string;
 };
 
 export type ListedUser = {

@@ -17,6 +17,7 @@ import { presentsServiceCredential } from './modules/authz/authentication.ts';
 import { callerOf } from './modules/authz/caller.ts';
 import { recordDenied } from './modules/authz/denials.ts';
 import { addGuard } from './modules/authz/guard.ts';
+import { createMissingPage } from './modules/console/missing.ts';
 import { consoleRoutes } from './modules/console/routes.ts';
 import { dashboardRoutes } from './modules/dashboard/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
@@ -60,12 +61,14 @@ const LOGIN_URL = '/api/v1/auth/login';
 /** Returns the service with all routes registered; it does not listen yet. */
 export async function buildApp(deps: Deps): Promise<App> {
   const { settings, log } = deps;
+  const pageDeps = { ...deps, resetLinkMinutes: lifetimeMinutes.reset_password };
   const app = createServer({
     log,
     publicUrl: settings.publicUrl,
     trustedProxies: settings.trustedProxies,
     constraintCodes,
     isStopping: () => deps.readiness.stopping,
+    answerMissing: createMissingPage(pageDeps),
     ...(deps.tracing ? { tracing: deps.tracing } : {}),
     ...(deps.tallies ? { onAnswered: deps.tallies.requests.add } : {}),
     onRefused: async ({ code, extras }, request) => {
@@ -159,8 +162,6 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => oauthRoutes(scope, deps), { prefix: '/api/v1/oauth' });
   await app.register(async (scope) => oauthMetadataRoutes(scope, deps));
   await app.register(async (scope) => healthRoutes(scope, { ...deps, pool: deps.reservedPool }));
-  await app.register(async (scope) =>
-    consoleRoutes(scope, { ...deps, resetLinkMinutes: lifetimeMinutes.reset_password }),
-  );
+  await app.register(async (scope) => consoleRoutes(scope, pageDeps));
   return app;
 }

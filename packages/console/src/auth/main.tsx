@@ -21,6 +21,8 @@ const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
   '/forgot': async () => (await import('./pages/Forgot.tsx')).Forgot,
   '/reset': async () => (await import('./pages/Reset.tsx')).Reset,
 };
+/** The service sends this entry at every address that is not there. */
+const loadMissing = async (): Promise<Page> => (await import('./pages/Missing.tsx')).Missing;
 
 async function start(): Promise<void> {
   let path = location.pathname.slice(pageSettings.basePath.length);
@@ -34,9 +36,9 @@ async function start(): Promise<void> {
   // A second link that is opened in this tab changes only the fragment, so the page must load again.
   addEventListener('hashchange', () => location.reload());
   markDocument();
-  const load = pages[path];
+  const load = pages[path] ?? loadMissing;
   const root = document.getElementById('root');
-  if (!load || !root) throw new Error(`There is no page at ${path}.`);
+  if (!root) throw new Error('The page has no root.');
   const [Page] = await Promise.all([load(), loadTexts()]);
   createRoot(root).render(
     <StrictMode>

@@ -155,6 +155,11 @@ export const EmailField = ({ value, onChange, error, hasFocus = false }: EmailPr
   />
 );
 
+/** Names the account of a mailed link, also to password managers. */
+export const AccountField = ({ email }: { email: string }): ReactElement => (
+  <Field label={t.email} name="email" type="email" autoComplete="username" readOnly value={email} />
+);
+
 type PasswordProps = {
   label: string;
   value: string;

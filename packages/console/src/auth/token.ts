@@ -1,12 +1,34 @@
-// The token of a mailed link. It is kept for this tab only, until it is used or invalid.
+// The token of a mailed link, also of one that a mail program has changed. It is kept for this tab only, until it is used or invalid.
 // It must not stay in the address, which other people and other sites may see.
+
+/** Only the last run of a text may have been changed, so what is not exactly a token stays as it is. */
+const TOKEN = /^(?:3D)?([\w-]{43})$/i;
+
+/**
+ * Returns the token that the fragment of an address names, or null. Undoes what mail programs do to it: escapes and
+ * quoted-printable (`token%3D…`, `token=3D…`, a line that ends with `=`), upper case of its name, punctuation behind it.
+ */
+export function tokenIn(hash: string): string | null {
+  const [, run] = /\btoken=([\w=\s-]+)/i.exec(unescaped(hash)) ?? [];
+  const [, token] = TOKEN.exec(run?.replaceAll(/[=\s]/g, '') ?? '') ?? [];
+  return token ?? new URLSearchParams(hash.slice(1)).get('token');
+}
+
+/** Undoes escapes, also those of an address that was escaped again. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(decodeURIComponent(text));
+  } catch {
+    return text;
+  }
+}
 
 /**
  * Returns the token of the link, or null, and removes it from the address and the history. After a reload, or in a tab that
  * the browser discarded, it is found again until `forgetToken`.
  */
 export function takeToken(): string | null {
-  const token = new URLSearchParams(location.hash.slice(1)).get('token');
+  const token = tokenIn(location.hash);
   if (location.hash) history.replaceState(null, '', location.pathname);
   try {
     if (token) sessionStorage.setItem(location.pathname, token);

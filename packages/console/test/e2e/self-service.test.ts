@@ -259,6 +259,63 @@ test('the mailed link shows a button, and only a click on it confirms the email'
   await page.waitForURL('**/login');
 });
 
+test('links as mail programs change them are recognized', async (t) => {
+  const user = await createVerifiedUser(service);
+  await service.client().post('/api/v1/auth/password-reset/request', { email: user.email });
+  const reset = linkIn(await service.mailTo(user.email, 1));
+  const { email, mail } = await register();
+  const verification = linkIn(mail);
+  const { page } = await visit(t);
+  for (const change of [
+    (link: string) => link.replace('#', '%23'),
+    (link: string) => link.replace('#', '/#'),
+    (link: string) => link.replace('#token=', '%23token%3D'),
+    (link: string) => link.replace('token=', 'token=3D'),
+    (link: string) => `${link}.`,
+    (link: string) => link.replace(/^[^#]+/, (start) => start.toUpperCase()),
+  ]) {
+    await page.goto(change(reset));
+    // It stands before the password that it belongs to, so that password managers store both.
+    const account = page.locator('form:has([autocomplete="new-password"]) [autocomplete="username"]');
+    await account.waitFor();
+    assert.deepEqual([await account.inputValue(), await account.isEditable()], [user.email, false]);
+    assert.equal(page.url(), 'http://castellan.test/reset');
+    await page.evaluate('sessionStorage.clear()');
+    await page.goto(change(verification));
+    await page.getByRole('button', { name: 'Confirm my email address' }).waitFor();
+    assert.equal(page.url(), 'http://castellan.test/verify-email');
+    await page.evaluate('sessionStorage.clear()');
+  }
+  await page.getByText('Did someone else register').click();
+  assert.equal(await page.locator('[autocomplete="username"]').inputValue(), email);
+});
+
+test('an address that is not there leads on: to sign-in, or into the console', async (t) => {
+  const { page } = await visit(t, ['status of 404']);
+  for (const path of ['/nonsense', '/api/v1/xyz', '/users/me']) {
+    await page.goto(path);
+    await heading(page).getByText('There is no page at this address').waitFor();
+  }
+  await assertPageAccessible(page, 'a missing page');
+  await page.getByRole('link', { name: 'Go to sign-in' }).click();
+  await fillIn(page, ADMIN.email, ADMIN.password);
+  await page.waitForURL('**/overview');
+  await page.goto('/nonsense');
+  await page.getByRole('link', { name: 'Go to the start page' }).click();
+  await page.waitForURL('**/overview');
+});
+
+test('the address that password managers ask for leads to the password, also through sign-in', async (t) => {
+  const user = await createVerifiedUser(service);
+  const { page } = await visit(t);
+  await page.goto('/.well-known/change-password');
+  await fillIn(page, user.email, PASSWORD);
+  await page.waitForURL('**/account');
+  await page.goto('/.well-known/change-password');
+  await page.waitForURL('**/account');
+  await page.locator('[autocomplete="new-password"]').waitFor();
+});
+
 test('an expired link offers a new one, which works', async (t) => {
   const { email, mail } = await register();
   await service.sql(

@@ -25,12 +25,17 @@ const invalid = { valid: false, already_verified: false, declinable: false };
 test('checking a valid link returns its state each time and leaves it usable', async () => {
   const account = await registerAccount(service);
   for (let asked = 0; asked < 3; asked += 1)
-    assert.deepEqual(await check(account.token), { valid: true, already_verified: false, declinable: true });
+    assert.deepEqual(await check(account.token), {
+      valid: true,
+      already_verified: false,
+      declinable: true,
+      email: account.email,
+    });
   assertAnswered(await post(paths.verify, { token: account.token }));
   assert.deepEqual(await check(account.token), { ...invalid, already_verified: true });
 
   const reset = await resetLink(service, account.email);
-  assert.deepEqual(await check(reset, 'reset_password'), { ...invalid, valid: true });
+  assert.deepEqual(await check(reset, 'reset_password'), { ...invalid, valid: true, email: account.email });
   assertMessageOnly(await confirmReset(service.client(), reset, NEW_PASSWORD));
   assert.deepEqual(await check(reset, 'reset_password'), invalid);
 });
@@ -186,7 +191,7 @@ test('an account that has been signed in to cannot be declined', async () => {
   await service.sql('update users set verified = false where id = $1', [person.id]);
   await post(paths.resend, { email: person.email });
   const token = await linkTo(service, person.email, 'verification');
-  assert.deepEqual(await check(token), { valid: true, already_verified: false, declinable: false });
+  assert.deepEqual(await check(token), { ...invalid, valid: true, email: person.email });
   assertRefused(await post(paths.decline, { token }), 400, 'registration_not_pending');
   assertAnswered(await post(paths.verify, { token }));
 });

@@ -72,6 +72,62 @@ test('other files, and ways out of the folder, are not found', async () => {
     assert.equal((await get(path)).status, 404, path);
 });
 
+test('a browser gets a page at an address that is not there, a program the error', async () => {
+  const urls = ['/nonsense', '/api/v1/xyz', '/users/me', '/assets/none.js', '/.well-known/unknown'];
+  for (const url of urls)
+    for (const method of ['GET', 'HEAD']) {
+      const page = await service.client().request(method, url, { headers: html });
+      assert.equal(page.status, 404, url);
+      assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+      assert.equal(page.headers.get('cache-control'), 'no-store');
+      assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
+      assert.match(page.headers.get('vary') ?? '', /accept$/);
+      if (method === 'GET') assert.match(page.text, /<script type="module"/);
+      for (const accept of ['*/*', 'application/json', 'application/problem+json', 'text/html;q=0.5, */*']) {
+        const error = await service.client().request(method, url, { headers: { accept } });
+        assert.equal(error.status, 404);
+        assert.match(error.headers.get('content-type') ?? '', /json/, `${url} for ${accept}`);
+        assert.match(error.headers.get('vary') ?? '', /accept$/);
+      }
+    }
+  assert.equal((await get('/%ff', html)).status, 404);
+  const sent = await service.client().request('POST', '/nonsense', { headers: html, json: {} });
+  assert.match(sent.headers.get('content-type') ?? '', /json/);
+  const { id } = (await service.sql<{ id: string }>('select id from users limit 1'))[0] ?? {};
+  const refused = await get(`/api/v1/users/${id}`, html);
+  assert.match(refused.headers.get('content-type') ?? '', /json/);
+});
+
+test('a browser is led to the page that a changed address means, a program is not', async (t) => {
+  const own = await startTestService(t, { PUBLIC_URL: 'http://castellan.test/accounts' });
+  for (const [url, location] of [
+    ['/verify-email%23token=x', '/verify-email#token=x'],
+    ['/Reset/?a=1', '/reset?a=1'],
+    ['/users/', '/users'],
+  ] as const) {
+    const found = await get(url, html);
+    assert.deepEqual([found.status, found.headers.get('location')], [302, location]);
+    assert.equal((await get(url)).status, 404);
+    const below = await own.client().request('GET', url, { headers: html });
+    assert.equal(below.headers.get('location'), `/accounts${location}`);
+  }
+});
+
+test('password managers are led to where the password is changed', async (t) => {
+  const own = await startTestService(t, { PUBLIC_URL: 'http://castellan.test/accounts' });
+  for (const method of ['GET', 'HEAD'])
+    for (const [at, location] of [
+      [service, '/account'],
+      [own, '/accounts/account'],
+    ] as const) {
+      const led = await at.client().request(method, '/.well-known/change-password', { headers: html });
+      assert.deepEqual([led.status, led.headers.get('location')], [302, location]);
+    }
+  // They take the redirect for real only if this address, of the same draft, is not there.
+  const unknown = '/.well-known/resource-that-should-not-exist-whose-status-code-should-not-be-200';
+  for (const accept of ['text/html', '*/*']) assert.equal((await get(unknown, { accept })).status, 404);
+});
+
 test('the name of the service is escaped, and files are below the path of PUBLIC_URL', async (t) => {
   const own = await startTestService(t, {
     SERVICE_NAME: `Tom & "Co" <3 'x'`,

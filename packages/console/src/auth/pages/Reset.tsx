@@ -3,21 +3,24 @@ import { CastellanError } from '@castellan/sdk';
 import { type ReactElement, useEffect, useState } from 'react';
 import { addressOf, pageSettings } from '../../common/page-settings.ts';
 import { client, isCode } from '../client.ts';
-import { Form, Frame, noticeOf, Onward, PasswordField, usePasswordRules } from '../parts.tsx';
+import { AccountField, Form, Frame, noticeOf, Onward, PasswordField, usePasswordRules } from '../parts.tsx';
 import { t } from '../text.ts';
 import { forgetToken } from '../token.ts';
 import { useWork } from '../work.ts';
 
 type Step = 'checking' | 'ready' | 'done' | 'expired' | 'missing';
+type LinkState = { isUsable: boolean; email?: string | undefined };
 
 export function Reset({ token }: { token: string | null }): ReactElement {
   const [step, setStep] = useState<Step>(token ? 'checking' : 'missing');
+  const [email, setEmail] = useState<string>();
   useEffect(() => {
     if (!token) return;
     const abort = new AbortController();
-    isAlive(token, abort.signal).then(
-      (isUsable) => {
+    checkLink(token, abort.signal).then(
+      ({ isUsable, email: found }) => {
         if (!isUsable) forgetToken();
+        setEmail(found);
         setStep(isUsable ? 'ready' : 'expired');
       },
       () => undefined,
@@ -40,7 +43,7 @@ export function Reset({ token }: { token: string | null }): ReactElement {
         <Onward />
       </Frame>
     );
-  if (step === 'ready' && token) return <NewPassword token={token} onEnd={end} />;
+  if (step === 'ready' && token) return <NewPassword token={token} email={email} onEnd={end} />;
   return (
     <Frame title={t.broken} notice={{ kind: 'error', text: t.reset[step === 'missing' ? step : 'expired'] }}>
       <p className="onward">
@@ -53,22 +56,27 @@ export function Reset({ token }: { token: string | null }): ReactElement {
 }
 
 /** Without a response, the form is offered: sending it shows the failure. Rejects only when it is aborted. */
-async function isAlive(token: string, signal: AbortSignal): Promise<boolean> {
+async function checkLink(token: string, signal: AbortSignal): Promise<LinkState> {
   try {
     const { result } = await client.request('POST /api/v1/auth/links/check', {
       body: { purpose: 'reset_password', token },
       signal,
     });
-    return result.data.valid;
+    const { valid, email } = result.data;
+    return { isUsable: valid, email };
   } catch (error) {
-    if (error instanceof CastellanError) return true;
+    if (error instanceof CastellanError) return { isUsable: true };
     throw error;
   }
 }
 
-type NewPasswordProps = { token: string; onEnd: (step: 'done' | 'expired') => void };
+type NewPasswordProps = {
+  token: string;
+  email: string | undefined;
+  onEnd: (step: 'done' | 'expired') => void;
+};
 
-function NewPassword({ token, onEnd }: NewPasswordProps): ReactElement {
+function NewPassword({ token, email, onEnd }: NewPasswordProps): ReactElement {
   const [password, setPassword] = useState('');
   const rules = usePasswordRules();
   const work = useWork(async () => {
@@ -83,6 +91,7 @@ function NewPassword({ token, onEnd }: NewPasswordProps): ReactElement {
   return (
     <Frame title={t.reset.title} notice={noticeOf(work.error, rules)}>
       <Form work={work} submit={t.reset.submit}>
+        {email !== undefined && <AccountField email={email} />}
         <PasswordField
           label={t.newPassword}
           value={password}

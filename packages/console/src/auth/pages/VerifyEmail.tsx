@@ -4,6 +4,7 @@ import { CastellanError } from '@castellan/sdk';
 import { type ReactElement, useEffect, useState } from 'react';
 import { client, isCode } from '../client.ts';
 import {
+  AccountField,
   EmailField,
   Form,
   Frame,
@@ -19,7 +20,7 @@ import { useWork } from '../work.ts';
 
 type Step =
   | { name: 'checking' }
-  | { name: 'ready'; canDecline: boolean }
+  | { name: 'ready'; canDecline: boolean; email?: string | undefined }
   | { name: 'new link'; notice: NoticeContent }
   | { name: 'done'; title: string; notice: NoticeContent; canSignIn: boolean };
 
@@ -68,7 +69,7 @@ export function VerifyEmail({ token }: { token: string | null }): ReactElement {
       </Frame>
     );
   if (step.name === 'new link' || !token) return <NewLink step={step} onStep={go} />;
-  return <Confirm token={token} canDecline={step.canDecline} onStep={go} />;
+  return <Confirm token={token} step={step} onStep={go} />;
 }
 
 /** Without a response, the buttons are offered: the click shows the failure. Rejects only when it is aborted. */
@@ -78,18 +79,22 @@ async function checkLink(token: string, signal: AbortSignal): Promise<Step> {
       body: { purpose: 'verify_email', token },
       signal,
     });
-    const { valid, already_verified: isVerified, declinable } = result.data;
+    const { valid, already_verified: isVerified, declinable, email } = result.data;
     if (isVerified) return done(t.verify.done, t.verify.before);
-    return valid ? { name: 'ready', canDecline: declinable } : newLink(t.verify.expired);
+    return valid ? { name: 'ready', canDecline: declinable, email } : newLink(t.verify.expired);
   } catch (error) {
     if (error instanceof CastellanError) return { name: 'ready', canDecline: true };
     throw error;
   }
 }
 
-type ConfirmProps = { token: string; canDecline: boolean; onStep: (step: Step) => void };
+type ConfirmProps = {
+  token: string;
+  step: Extract<Step, { name: 'ready' }>;
+  onStep: (step: Step) => void;
+};
 
-function Confirm({ token, canDecline, onStep }: ConfirmProps): ReactElement {
+function Confirm({ token, step: { canDecline, email }, onStep }: ConfirmProps): ReactElement {
   const [password, setPassword] = useState('');
   const [isOther, setOther] = useState(false);
   const [last, setLast] = useState<unknown>(null);
@@ -138,6 +143,7 @@ function Confirm({ token, canDecline, onStep }: ConfirmProps): ReactElement {
         )}
         <Form work={own} submit={t.verify.own} isSecondary>
           <p>{t.verify.ownText}</p>
+          {email !== undefined && <AccountField email={email} />}
           <PasswordField
             label={t.newPassword}
             value={password}

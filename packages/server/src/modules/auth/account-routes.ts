@@ -119,7 +119,7 @@ export function accountRoutes(app: App, deps: AccountDeps): void {
     schema: {
       summary: 'Check whether a mailed link still works',
       description:
-        'Does not use the link up. Lets a page report an invalid link before anyone types a password.',
+        'Does not use the link up. Lets a page report an invalid link before anyone types a password, and name the account to password managers.',
       body: CheckLinkBody,
       response: { 200: LinkStateEnvelope },
     },

@@ -5,6 +5,7 @@ import type { User } from '@castellan/contract/users';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
+import { shownEmail } from '../../platform/security/email.ts';
 import type { Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
 import { findPasswordHolder } from '../passwords/service.ts';
@@ -18,7 +19,7 @@ import { consumeOneTimeToken, findTokenOwner, isOfVerifiedUser, turnKeyOf } from
 import { setPasswordByLink } from './password-change.ts';
 import { finishVerification, linkRefusal, type RegistrationDeps } from './registration.ts';
 
-/** Returns whether a link works now. Without the token, the result reveals nothing about the account. */
+/** Returns whether a link works now, and for whom. Without a valid token, the result reveals nothing about the account. */
 export async function checkLink(
   deps: RegistrationDeps,
   { purpose, token }: CheckLinkBody,
@@ -26,12 +27,13 @@ export async function checkLink(
   const isVerification = purpose === 'verify_email';
   if (isVerification && (await isOfVerifiedUser(deps.db, token)))
     return { valid: false, already_verified: true, declinable: false };
-  const ownerId = await findTokenOwner(deps.db, purpose, token);
-  if (ownerId === undefined) return { valid: false, already_verified: false, declinable: false };
+  const owner = await findTokenOwner(deps.db, purpose, token);
+  if (!owner) return { valid: false, already_verified: false, declinable: false };
   return {
     valid: true,
     already_verified: false,
-    declinable: isVerification && (await isPendingRegistration(deps.db, ownerId)),
+    declinable: isVerification && (await isPendingRegistration(deps.db, owner.user_id)),
+    email: shownEmail(owner.email),
   };
 }
 
@@ -46,8 +48,8 @@ export async function verifyEmailWithPassword(
   token: string,
   newPassword: string,
 ): Promise<User> {
-  const ownerId = await findTokenOwner(deps.db, 'verify_email', token);
-  const holder = ownerId === undefined ? undefined : await findPasswordHolder(deps.db, ownerId);
+  const owner = await findTokenOwner(deps.db, 'verify_email', token);
+  const holder = owner && (await findPasswordHolder(deps.db, owner.user_id));
   if (!holder) throw await linkRefusal(deps, client, token);
   const consume = async (tx: Tx): Promise<void> => {
     const consumed = await consumeOneTimeToken(tx, 'verify_email', token);

@@ -39,13 +39,17 @@ export async function issueOneTimeToken(
 /** Returns the key by which uses of one link take turns in the gate. It does not reveal the token. */
 export const turnKeyOf = (token: string): string => `link ${hashOf(token).toString('base64')}`;
 
-/** Returns the id of the token's user; undefined if the token is invalid. The token stays usable. */
-export async function findTokenOwner(db: Db, purpose: Purpose, token: string): Promise<string | undefined> {
-  const { rows } = await sql<{ user_id: string }>`
-    select t.user_id from one_time_tokens t join users u on u.id = t.user_id
+/** Returns the token's user; undefined if the token is invalid. The token stays usable. */
+export async function findTokenOwner(
+  db: Db,
+  purpose: Purpose,
+  token: string,
+): Promise<{ user_id: string; email: string } | undefined> {
+  const { rows } = await sql<{ user_id: string; email: string }>`
+    select t.user_id, t.email from one_time_tokens t join users u on u.id = t.user_id
     where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
       and u.is_active and u.email = t.email`.execute(db);
-  return rows[0]?.user_id;
+  return rows[0];
 }
 
 /**

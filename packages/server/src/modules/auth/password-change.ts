@@ -165,8 +165,8 @@ export async function confirmPasswordReset(
   { token, new_password: newPassword, ...rest }: ResetConfirmBody,
 ): Promise<void> {
   allHandled(rest);
-  const ownerId = await findTokenOwner(deps.db, 'reset_password', token);
-  const holder = ownerId === undefined ? undefined : await findPasswordHolder(deps.db, ownerId);
+  const owner = await findTokenOwner(deps.db, 'reset_password', token);
+  const holder = owner && (await findPasswordHolder(deps.db, owner.user_id));
   if (!holder) throw await resetRefusal(deps, client);
   // Parallel requests with one link take turns, because each of them would check and hash a password.
   await deps.attemptGate.run(`reset ${holder.user_id}`, client, async () => {

@@ -1,6 +1,5 @@
 // Serves the console and the self-service pages, which packages/console builds, and the front page for programs.
 // The pages contain no secrets and no rules: they call the same operations as every client.
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { appPaths, authPaths } from '@castellan/console/paths';
 import { knowsTag } from '@castellan/contract/etags';
@@ -12,38 +11,22 @@ import type { App } from '../../platform/http/server.ts';
 import { openStaticFolder } from '../../platform/http/static-files.ts';
 import { createStaticText, type StaticText, sendStaticText, tagOf } from '../../platform/http/static-text.ts';
 import type { Logo } from '../../platform/logo.ts';
-import { compileTemplate } from '../../platform/mail/text-template.ts';
+import {
+  basePathOf,
+  COLORS,
+  type ConsoleDeps,
+  consoleFolder,
+  notBuilt,
+  readBuilt,
+  readPage,
+} from './pages.ts';
 
-type ConsoleDeps = {
-  settings: {
-    serviceName: string;
-    appUrl: string | undefined;
-    forgotUrl: string | undefined;
-    publicUrl: string;
-    accentColor: string;
-    language: string;
-  };
-  /** The operator's logo; undefined for ours. */
-  logo: Logo | undefined;
-  /** How long a mailed link to set a new password works. */
-  resetLinkMinutes: number;
-  /** The folder of the build, with a slash at the end. By default that of packages/console. */
-  built?: URL;
-};
-
-const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
-const consoleFolder = new URL('.', import.meta.resolve('@castellan/console/dist/app.html'));
-
-/** The operator's accent color, as a style sheet. */
-const COLORS = '/brand/colors.css';
 /**
  * These files are opened alone only to look at one: as a document, such a picture runs, loads and opens nothing, and is of
  * no origin. Pictures and style sheets inside a page obey the policy of the page.
  */
 const BRAND_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox";
-/** As on the sign-in page, in pixels. */
-const SIGN_IN_LOGO_HEIGHT = 36;
 
 /** Read anew by each page, so that they have no hash in their names. */
 const publicFiles: Readonly<Record<string, string>> = {
@@ -80,6 +63,14 @@ export function consoleRoutes(app: App, deps: ConsoleDeps): void {
         },
       });
     }
+  // https://w3c.github.io/webappsec-change-password-url: where password managers lead people.
+  app.route({
+    method: 'GET',
+    url: '/.well-known/change-password',
+    config: { access: 'public' },
+    schema: { hide: true },
+    handler: (_request, reply) => reply.redirect(`${basePathOf(settings.publicUrl)}/account`, 302),
+  });
   addFiles(app, built);
   addBrand(app, built, deps);
 }
@@ -146,66 +137,6 @@ function sendLogo(request: FastifyRequest, reply: FastifyReply, { bytes, content
   if (knowsTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
   return reply.type(contentType).send(bytes);
 }
-
-/** Returns null if the console is not built. */
-function readBuilt(built: URL, name: string): string | null {
-  try {
-    return readFileSync(new URL(name, built), 'utf8');
-  } catch {
-    return null;
-  }
-}
-
-/** Fills in what the pages know about the service. Their files are below the path of PUBLIC_URL. */
-function readPage(
-  built: URL,
-  file: string,
-  url: string,
-  { settings, logo, resetLinkMinutes }: ConsoleDeps,
-): StaticText | undefined {
-  const { serviceName, appUrl, forgotUrl, publicUrl, language } = settings;
-  const source = readBuilt(built, file);
-  if (source === null) return undefined;
-  const basePath = new URL(publicUrl).pathname.replace(/\/$/, '');
-  const values = {
-    service_name: serviceName,
-    // Sections of the page: shown if not empty.
-    login: url === '/login' ? 'yes' : '',
-    logo: logo ? 'yes' : '',
-    logo_width: logo?.ratio ? String(Math.round(SIGN_IN_LOGO_HEIGHT * logo.ratio)) : '',
-    own_mark: logo ? '' : 'yes',
-    page_settings: JSON.stringify({
-      serviceName,
-      basePath,
-      appUrl: appUrl ?? null,
-      forgotUrl: forgotUrl ?? null,
-      hasLogo: logo !== undefined,
-      logoRatio: logo?.ratio ?? null,
-      language,
-      resetLinkMinutes,
-      version: manifest.version,
-    }),
-  };
-  const page = source.replaceAll(/(src|href)="\.\//g, `$1="${basePath}/`);
-  // After the style sheets of the build, which have our own colors.
-  const colors = `<link rel="stylesheet" href="${basePath}${COLORS}">`;
-  const filled = compileTemplate(page, 'html', Object.keys(values))(values);
-  return createStaticText(
-    'text/html',
-    filled
-      .replace('<html lang="en">', `<html lang="${language}">`)
-      .replace('</head>', () => `${colors}\n</head>`),
-  );
-}
-
-const notBuilt = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>The console is not built</title></head>
-<body><h1>The console is not built</h1>
-<p>Run <code>npm ci &amp;&amp; npm run build</code> where the service is installed, then start it again.
-The API works without it.</p></body>
-</html>
-`;
 
 /** Returns the front page for programs, as JSON. Its URLs are relative. */
 const descriptionOf = (serviceName: string): string =>

@@ -73,10 +73,13 @@ export function createErrorHandler(options: {
   publicUrl: string;
   constraintCodes: Readonly<Record<string, ErrorCode>>;
   unavailableLog: UnavailableLog;
+  /** Answers a browser at an address that no route has. Returns false to send the error. */
+  answerMissing?: (request: FastifyRequest, reply: FastifyReply) => boolean;
 }) {
   return function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const error = asDeclared(toAppError(thrown, options.constraintCodes), request);
     request.refusal = error.code;
+    if (isMissing(error, thrown) && options.answerMissing?.(request, reply)) return;
     // A full gate is not a failure of the service, and a flood must not fill the log. The access log has the code.
     if (error.status >= 500 && !(thrown instanceof GateFullError)) {
       if (error.status === 503 && !(thrown instanceof NotReplicatedError))
@@ -101,6 +104,10 @@ export function createErrorHandler(options: {
       .send(JSON.stringify(wantsProblem ? problemBody(error, body, options.publicUrl) : body));
   };
 }
+
+/** A path that cannot be decoded is no address either. */
+const isMissing = (error: AppError, thrown: unknown): boolean =>
+  error.code === 'route_not_found' || errorCode(thrown) === 'FST_ERR_BAD_URL';
 
 function answerInShape(
   shape: ErrorShape,

@@ -50,6 +50,8 @@ export type ServerOptions = {
   tracing?: Tracing;
   /** Runs after each answer was sent, and must not throw. */
   onAnswered?: (request: FastifyRequest, reply: FastifyReply) => void;
+  /** Answers a browser at an address that no route has. Returns false to send the error. */
+  answerMissing?: (request: FastifyRequest, reply: FastifyReply) => boolean;
   /** Runs before a refusal is sent, after its transaction, if any, was rolled back. */
   onRefused: (error: AppError, request: FastifyRequest) => Promise<void>;
 };

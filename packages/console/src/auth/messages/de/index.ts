@@ -97,4 +97,9 @@ export const de: AuthTexts = {
     missing: 'Öffnen Sie diese Seite mit dem Link aus unserer E-Mail.',
     again: 'Neuen Link anfordern',
   },
+  missing: {
+    title: 'Unter dieser Adresse gibt es keine Seite',
+    text: 'Prüfen Sie die Adresse. Falls Sie einem Link gefolgt sind, wurde er vielleicht abgeschnitten.',
+    start: 'Zur Startseite',
+  },
 };

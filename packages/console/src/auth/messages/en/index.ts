@@ -91,6 +91,11 @@ export const en = {
     missing: 'Open this page with the link in our mail.',
     again: 'Request a new link',
   },
+  missing: {
+    title: 'There is no page at this address',
+    text: 'Check the address. If you followed a link, it may have been cut off.',
+    start: 'Go to the start page',
+  },
 };
 
 export type AuthTexts = Widened<typeof en>;
