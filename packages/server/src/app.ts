@@ -34,7 +34,7 @@ import { userSessionRoutes } from './modules/users/session-routes.ts';
 import { AppError } from './platform/errors.ts';
 import { addCookies } from './platform/http/cookies.ts';
 import { addCors } from './platform/http/cors.ts';
-import { addCsrfProtection, CSRF_HEADER } from './platform/http/csrf-protection.ts';
+import { addCsrfProtection } from './platform/http/csrf-protection.ts';
 import { refuseUnknownDryRun } from './platform/http/dry-run.ts';
 import { refuseEmptyParams } from './platform/http/empty-params.ts';
 import { hook } from './platform/http/hooks.ts';
@@ -86,17 +86,7 @@ export async function buildApp(deps: Deps): Promise<App> {
     },
   });
 
-  addCors(app, {
-    origins: settings.corsOrigins,
-    requestHeaders: [
-      'authorization',
-      'content-type',
-      CSRF_HEADER,
-      'if-match',
-      'idempotency-key',
-      'x-request-id',
-    ],
-  });
+  addCors(app, { origins: settings.corsOrigins, headers: settings.corsHeaders });
   refuseEmptyParams(app);
   await addCookies(app, [REFRESH_COOKIE]);
   app.addHook(

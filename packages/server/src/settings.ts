@@ -74,6 +74,14 @@ const origin = (value: string): string => {
     );
   return parsed.origin;
 };
+/** A token (RFC 9110, 5.6.2). `*` is one, but stands for no other name where credentials are sent. */
+const headerName = (value: string): string => {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(value) || value === '*')
+    throw new Error(
+      `has "${value}", which is not the name of a header; write names such as x-datadog-trace-id`,
+    );
+  return value;
+};
 
 export const settingDefinitions = {
   host: setting('HOST', address, 'IP address to listen on. `0.0.0.0` or `::` for every interface.', {
@@ -387,6 +395,12 @@ export const settingDefinitions = {
     'CORS_ORIGINS',
     list(origin),
     'Origins whose pages may call the API with cookies, comma-separated.',
+    { default: '', shown: 'none' },
+  ),
+  corsHeaders: setting(
+    'CORS_HEADERS',
+    list(headerName),
+    'Further request headers that pages of `CORS_ORIGINS` may send, comma-separated, such as those of a tracing library. Those of the API and of trace context are always allowed.',
     { default: '', shown: 'none' },
   ),
   shutdownGraceSeconds: setting(

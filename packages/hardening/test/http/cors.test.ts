@@ -1,5 +1,5 @@
-// CORS: only pages of listed origins may call with cookies; without a list no CORS header is sent. Origins are compared
-// character by character. It must not treat an origin that only looks like a listed one as listed.
+// CORS: only pages of listed origins may call with cookies; every page may read `/.well-known/` without. Origins are
+// compared character by character. It must not treat an origin that only looks like a listed one as listed.
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Answer } from '@castellan/testing/client';
@@ -13,7 +13,9 @@ const APP = 'https://app.example';
 const LOCAL = 'http://localhost:5173';
 const service = await startTestService({ after }, { CORS_ORIGINS: `${APP}, ${LOCAL}` });
 const closed = await startTestService({ after });
-const routes = await routesOf(service);
+const isWellKnown = (path: string): boolean => path.startsWith('/.well-known/');
+const routes = (await routesOf(service)).filter(({ path }) => !isWellKnown(path));
+const wellKnown = (await routesOf(service)).filter(({ path }) => isWellKnown(path));
 
 const strangers = [
   'https://evil.example',
@@ -81,8 +83,9 @@ scenario(
         assert.equal(headers.get('access-control-allow-origin'), origin, path);
         assert.equal(headers.get('access-control-allow-credentials'), 'true', path);
         assert.match(headers.get('access-control-expose-headers') ?? '', /x-request-id.*retry-after/);
+        assert.doesNotMatch(headers.get('access-control-expose-headers') ?? '', /\*/);
         assert.match(headers.get('vary') ?? '', /(^|, )origin($|,)/i, path);
-        tally.held(4);
+        tally.held(5);
       }
   },
 );
@@ -167,17 +170,46 @@ scenario('OPTIONS that is not a preflight is treated like any other method', asy
   assertRefused(await service.client().request('OPTIONS', '/nothing'), 404, 'route_not_found');
 });
 
-scenario('by default no origin is listed, and no CORS header is sent on any route', async (tally) => {
-  for (const [number, { method, path }] of routes.entries())
-    for (const origin of byTurns([APP, closed.url, 'null', '*'], 1, number)) {
-      const answer = await closed
-        .client()
-        .request(method, path, { headers: { origin, 'x-csrf-token': null } });
-      const asked = await preflight(closed.url, path, { origin });
-      tally.tried(2);
-      assert.equal(asked.status, path === '/' ? 204 : 405, path);
-      assert.deepEqual([...corsOf(answer), ...corsOf(asked)], [], path);
-      assert.doesNotMatch(answer.headers.get('vary') ?? '', /origin/i, path);
-      tally.held(3);
-    }
-});
+scenario(
+  'by default no origin is listed, and no CORS header is sent outside /.well-known/',
+  async (tally) => {
+    for (const [number, { method, path }] of routes.entries())
+      for (const origin of byTurns([APP, closed.url, 'null', '*'], 1, number)) {
+        const answer = await closed
+          .client()
+          .request(method, path, { headers: { origin, 'x-csrf-token': null } });
+        const asked = await preflight(closed.url, path, { origin });
+        tally.tried(2);
+        assert.equal(asked.status, path === '/' ? 204 : 405, path);
+        assert.deepEqual([...corsOf(answer), ...corsOf(asked)], [], path);
+        assert.doesNotMatch(answer.headers.get('vary') ?? '', /origin/i, path);
+        tally.held(3);
+      }
+  },
+);
+
+scenario(
+  'every origin may read /.well-known/, errors and preflights included, and none with credentials',
+  async (tally) => {
+    for (const url of [service.url, closed.url])
+      for (const path of [...wellKnown.map((one) => one.path), '/.well-known/nothing'])
+        for (const origin of [...strangers, APP, undefined]) {
+          const headers = origin === undefined ? {} : { origin };
+          const { headers: given } = await service.client().at(url).get(path, { headers });
+          const asked = await preflight(url, path, {
+            ...headers,
+            'access-control-request-method': 'GET',
+          });
+          tally.tried(2);
+          for (const one of [given, asked.headers]) {
+            assert.equal(one.get('access-control-allow-origin'), '*', path);
+            assert.equal(one.get('access-control-allow-credentials'), null, path);
+            assert.equal(one.get('access-control-allow-private-network'), null, path);
+            assert.doesNotMatch(one.get('vary') ?? '', /origin/i, path);
+          }
+          assert.equal(asked.status, 204);
+          assert.equal(asked.headers.get('access-control-allow-methods'), 'GET');
+          tally.held(10 + assertProper(asked, path));
+        }
+  },
+);

@@ -55,6 +55,7 @@ const wrong: Record<string, [value: string, fix: RegExp]> = {
   ACCOUNT_EMAIL_LIMIT: ['5/Hour', /N\/hour/],
   COOKIE_SECURE: ['2', /write true or false/],
   CORS_ORIGINS: ['https://app.example, *', /not an origin; write scheme and host/],
+  CORS_HEADERS: ['x-trace, x trace', /"x trace", which is not the name of a header/],
   SHUTDOWN_GRACE_SECONDS: ['5s', /whole number from 0 to 600/],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['127.0.0.1:4318', /not a URL of the form http:/],
   OTEL_EXPORTER_OTLP_HEADERS: ['Hidden4Secret', /write name=value/],
@@ -113,6 +114,12 @@ test('origins with a path, a wildcard, credentials or another scheme are refused
   ]);
 });
 
+test('names of headers that are no token, and a wildcard, are refused', () => {
+  for (const value of ['*', 'a b', 'a:', 'a\r\nb', 'é', '"a"', 'a;b', 'x-a, (b)'])
+    assert.equal(problemsOf({ CORS_HEADERS: value }).length, 1, value);
+  assert.deepEqual(loadSettings({ CORS_HEADERS: 'X-Tenant, ,x_b3.a ' }).corsHeaders, ['X-Tenant', 'x_b3.a']);
+});
+
 test('an empty environment is a complete configuration, and an empty variable counts as missing', () => {
   const bare = loadSettings({});
   assert.equal(bare.host, '127.0.0.1');
@@ -124,6 +131,7 @@ test('an empty environment is a complete configuration, and an empty variable co
   assert.deepEqual(bare.rateLimitRegister, { limit: 3, windowSeconds: 3_600 });
   assert.equal(bare.cookieSecure, true);
   assert.deepEqual(bare.corsOrigins, []);
+  assert.deepEqual(bare.corsHeaders, []);
   assert.equal(bare.trustedProxies.matches('127.0.0.1'), false);
   const empty = loadSettings(
     Object.fromEntries(
