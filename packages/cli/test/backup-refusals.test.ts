@@ -61,6 +61,7 @@ test('a broken file is refused before the database is touched', async () => {
   for (const [path, message] of [
     [await changed('cut', (whole) => whole.subarray(0, -20)), /incomplete|damaged/],
     [await changed('flipped', flip), /damaged/],
+    [await changed('longer', (whole) => Buffer.concat([whole, Buffer.of(0)])), /something follows its end/],
     [await changed('text', () => Buffer.from('create table users ();')), /is not a backup of Castellan/],
     [join(folder, 'missing'), /The backup cannot be read: ENOENT/],
   ] as const) {

@@ -1,11 +1,14 @@
 // A small backup, written by hand and then broken in every place.
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { zstdCompressSync } from 'node:zlib';
+import { constants, zstdCompressSync } from 'node:zlib';
 import { checkedParts, RowCounter, verifyBackup } from './check.ts';
-import { BackupError, type FrameKind, frameOf, packed } from './format.ts';
+import { BackupError } from './faults.ts';
+import { type FrameKind, frameOf, packed } from './format.ts';
+import { onlyFrame } from './zstd-frame.ts';
 
 type Part = [FrameKind, Buffer | object];
 
@@ -80,6 +83,104 @@ test('a backup that was cut anywhere is refused', async () => {
   for (let length = 0; length < file.length; length += 1)
     await assert.rejects(verifyBackup(atOnce(file.subarray(0, length))), BackupError, `${length} bytes`);
 });
+
+/** Delivers the pieces of a file, each with what ends there. */
+async function* inChunks(...chunks: readonly Buffer[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}
+
+/** What a decompressor passes over, or takes as more of the same (RFC 8878, sections 3.1.1 and 3.1.2). */
+const additions = {
+  byte: Buffer.of(0),
+  'line feed': Buffer.from('\n'),
+  'second frame': zstdCompressSync(Buffer.alloc(0)),
+  'skippable frame': Buffer.of(0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7),
+};
+
+test('a backup is read to its last byte, and nothing may follow it, in whichever chunk', async () => {
+  const file = await fileOf(ended(body));
+  for (const [name, more] of Object.entries(additions))
+    for (const source of [
+      () => atOnce(Buffer.concat([file, more])),
+      () => inPieces(Buffer.concat([file, more])),
+      () => inChunks(file, more),
+      () => inChunks(file, Buffer.alloc(0), more),
+      () => inChunks(file.subarray(0, -1), file.subarray(-1), more),
+    ])
+      await assert.rejects(verifyBackup(source()), /something follows its end/, name);
+  await verifyBackup(inChunks(file, Buffer.alloc(0)));
+});
+
+test('a backup with the empty frame that Node added to those of version 0.1.0 is read, with half of it refused', async () => {
+  const file = await fileOf(ended(body));
+  const empty = zstdCompressSync(Buffer.alloc(0), { params: { [constants.ZSTD_c_checksumFlag]: 1 } });
+  const old = Buffer.concat([file, empty]);
+  for (const source of [inPieces(old), atOnce(old), inChunks(file, empty)]) await verifyBackup(source);
+  for (const broken of [old.subarray(0, -1), Buffer.concat([old, Buffer.of(0)]), Buffer.concat([old, empty])])
+    for (const source of [inPieces(broken), atOnce(broken), inChunks(file, broken.subarray(file.length))])
+      await assert.rejects(verifyBackup(source), /something follows its end/);
+});
+
+test('a backup is written as one frame, wherever its parts end', async () => {
+  for (let length = 0; length < 200_000; length += 5_000) {
+    const parts = (async function* () {
+      yield Buffer.alloc(5);
+      yield Buffer.alloc(length, 'x');
+    })();
+    const file = await buffer(packed(parts));
+    const frame = file.subarray(file.indexOf('\n') + 1);
+    assert.deepEqual(await buffer(onlyFrame(Readable.from([frame]))), frame, `${length} bytes`);
+  }
+});
+
+test('a backup whose frame is not the first or not the only one is refused', async () => {
+  const file = await fileOf(ended(body));
+  const line = file.subarray(0, file.indexOf('\n') + 1);
+  const frame = file.subarray(line.length);
+  const frames = ended(body);
+  const halves = [frames.subarray(0, 100), frames.subarray(100)].map((half) => zstdCompressSync(half));
+  for (const compressed of [
+    Buffer.concat([additions['skippable frame'], frame]),
+    Buffer.concat([additions['second frame'], frame]),
+    Buffer.concat(halves),
+  ]) {
+    const broken = Buffer.concat([line, compressed]);
+    for (const source of [inPieces(broken), atOnce(broken)])
+      await assert.rejects(verifyBackup(source), BackupError);
+  }
+});
+
+test('every form of a frame is followed to its end: with and without sizes and checksum, any kind of block', async () => {
+  const random = randomBytes(300_000);
+  const contents = [
+    random,
+    Buffer.alloc(400_000),
+    Buffer.concat([random, Buffer.alloc(9), random]),
+    Buffer.of(1),
+  ];
+  for (const content of contents)
+    for (const checksum of [0, 1])
+      for (const contentSize of [0, 1]) {
+        const frame = zstdCompressSync(content, {
+          params: {
+            [constants.ZSTD_c_checksumFlag]: checksum,
+            [constants.ZSTD_c_contentSizeFlag]: contentSize,
+          },
+          ...(contentSize === 1 && { pledgedSrcSize: content.length }),
+        });
+        const read = async (size: number, bytes: Buffer): Promise<Buffer> =>
+          buffer(onlyFrame(Readable.from(piecesOf(bytes, size))));
+        for (const size of [1_000, 65_536, frame.length]) {
+          assert.deepEqual(await read(size, frame), frame);
+          await assert.rejects(read(size, frame.subarray(0, -1)), /its end is missing/);
+          await assert.rejects(read(size, Buffer.concat([frame, Buffer.of(0)])), /something follows its end/);
+        }
+      }
+});
+
+function* piecesOf(bytes: Buffer, size: number): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
 
 test('a backup whose frames were cut before compression is refused', async () => {
   const frames = ended(body);

@@ -1,11 +1,9 @@
 // Reads a backup and checks all of it on the way. It must not trust a byte: what it returns before the end may be part of a
 // damaged file, so a reader acts on nothing until the end, or can undo it.
 import { createHash } from 'node:crypto';
+import { BackupError, cutOff, damaged } from './faults.ts';
 import {
-  BackupError,
   contentOf,
-  cutOff,
-  damaged,
   End,
   type Frame,
   framesOf,

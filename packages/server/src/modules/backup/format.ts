@@ -1,5 +1,5 @@
-// The format of a backup: one line of text, then zstd (RFC 8878) of a sequence of frames. A frame is its kind (1 byte), the
-// length of its content (4 bytes, big endian), and the content. It must not know a table.
+// The format of a backup: one line of text, then one frame of zstd (RFC 8878), which has a sequence of frames of our own. Such a
+// frame is its kind (1 byte), the length of its content (4 bytes, big endian), and the content. It must not know a table.
 //
 //   H header        who made it, when, and from which schema                                    (JSON)
 //   T table         the name of a table and its columns                                         (JSON)
@@ -9,16 +9,13 @@
 //   E end           totals, and the SHA-256 of all frames before this one                       (JSON)
 //
 // H (T D* R)* S E, and nothing afterwards. Whatever was cut off or changed is therefore noticed by a reader.
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { Readable, type Writable } from 'node:stream';
+import { promisify } from 'node:util';
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import Type, { type Static, type TSchema } from 'typebox';
 import { Check } from 'typebox/value';
-
-/** The file is no backup, is damaged, or was made by a newer version. Nothing can be restored from it. */
-export class BackupError extends Error {
-  override name = 'BackupError';
-}
+import { BackupError, cutOff, damaged } from './faults.ts';
+import { onlyFrame } from './zstd-frame.ts';
 
 const opening = 'castellan-backup/';
 const firstLine = Buffer.from(`${opening}1\n`);
@@ -97,19 +94,19 @@ export function contentOf<S extends TSchema>({ content }: Frame, shape: S): Stat
   return value;
 }
 
-export const damaged = (how: string): BackupError =>
-  new BackupError(`The backup is damaged: ${how}. Use another one.`);
-
-export const cutOff = (): BackupError =>
-  new BackupError('The backup is incomplete: its end is missing. Use another one.');
-
 /** Compresses frames to the bytes of a backup. Throws what `frames` throws. */
 export async function* packed(frames: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield firstLine;
   const compress = createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } });
-  // An error of the frames also ends the reading of `compress`, with the same error.
-  pipeline(Readable.from(frames, { objectMode: false }), compress).catch(() => undefined);
+  compressInto(compress, frames).catch((error) => compress.destroy(error));
   yield* compress;
+}
+
+async function compressInto(compress: Writable, frames: AsyncIterable<Buffer>): Promise<void> {
+  const write = promisify<Buffer, void>(compress.write.bind(compress));
+  // Node would write an empty frame after this one, if the stream were ended before its last chunk is compressed.
+  for await (const frame of frames) await write(frame);
+  compress.end();
 }
 
 /** Returns the frames of a backup. Throws a BackupError, and whatever `source` throws. */
@@ -117,7 +114,7 @@ export async function* framesOf(source: AsyncIterable<Uint8Array>): AsyncGenerat
   const bytes = new ByteReader(source);
   await readFirstLine(bytes);
   const decompress = createZstdDecompress();
-  const compressed = Readable.from(bytes.rest(), { objectMode: false });
+  const compressed = Readable.from(onlyFrame(bytes.rest()), { objectMode: false });
   compressed.on('error', (error) => decompress.destroy(error));
   try {
     yield* splitFrames(new ByteReader(compressed.pipe(decompress)));

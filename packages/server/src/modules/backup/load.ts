@@ -12,7 +12,8 @@ import {
   transactionSettings,
 } from './catalog-store.ts';
 import type { BackupPart } from './check.ts';
-import { damaged, type Sequences } from './format.ts';
+import { damaged } from './faults.ts';
+import type { Sequences } from './format.ts';
 
 export type Loaded = {
   tables: number;

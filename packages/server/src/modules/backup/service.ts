@@ -2,6 +2,7 @@
 export { type Ended, type RestoreChoices, settleRestored } from './after-restore.ts';
 export { isEmptyDatabase } from './catalog-store.ts';
 export { type BackupContents, checkedParts, verifyBackup } from './check.ts';
-export { BackupError, type Header, packed } from './format.ts';
+export { BackupError } from './faults.ts';
+export { type Header, packed } from './format.ts';
 export { type Loaded, loadTables } from './load.ts';
 export { type BackupResult, backupFrames, type Progress } from './write.ts';
