@@ -70,7 +70,10 @@ export const Introspection = Type.Object(
       Type.String({ description: 'Email of the user, or name of the service account.' }),
     ),
     client_id: Type.Optional(
-      Type.String({ description: 'Id of the service account; absent for tokens of users.' }),
+      Type.String({
+        description:
+          '`castellan` for tokens of users. For tokens and API keys of a service account, its id, as `sub` is.',
+      }),
     ),
     token_type: Type.Optional(Type.Literal('Bearer')),
     exp: Type.Optional(
@@ -94,10 +97,10 @@ export const Introspection = Type.Object(
         active: true,
         sub: ID,
         username: 'ada@example.com',
+        client_id: 'castellan',
         token_type: 'Bearer',
         exp: 1_773_480_413,
         iat: 1_773_478_613,
-        nbf: 1_773_478_613,
         iss: 'https://id.example.com',
         aud: 'https://id.example.com',
         jti: '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be211',

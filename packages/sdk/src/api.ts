@@ -614,7 +614,7 @@ export type Introspection = {
   sub?: string;
   /** Email of the user, or name of the service account. */
   username?: string;
-  /** Id of the service account; absent for tokens of users. */
+  /** `castellan` for tokens of users. For tokens and API keys of a service account, its id, as `sub` is. */
   client_id?: string;
   token_type?: 'Bearer';
   /** When the token ends by itself. Absent for an API key that does not. */

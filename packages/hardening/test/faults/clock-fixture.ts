@@ -50,7 +50,7 @@ export async function openClocks(
   return { service, child, wrong: url, right: service.url, set, environment: shifted };
 }
 
-export const claimsOf = (token: string): Record<'iat' | 'nbf' | 'exp', number> =>
+export const claimsOf = (token: string): { iat: number; nbf?: number; exp: number } =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 
 export const keyOf = (token: string): string =>

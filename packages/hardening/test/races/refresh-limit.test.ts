@@ -53,7 +53,7 @@ scenario(
     const expired = sign({
       ...claims,
       iat: claims.iat - 7_200,
-      nbf: claims.nbf - 7_200,
+      nbf: claims.iat - 7_200,
       exp: claims.iat - 3_600,
     });
     const others = await sendAtOnce(

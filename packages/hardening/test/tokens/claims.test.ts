@@ -8,13 +8,17 @@ import { type Forgery, openForgeryTarget } from './forgery-target.ts';
 const scenario = scenariosOf('tokens', 'any database');
 const target = await openForgeryTarget({ after });
 
-const names = ['iss', 'sub', 'aud', 'iat', 'nbf', 'exp', 'jti', 'sid', 'type'] as const;
+const names = ['iss', 'sub', 'aud', 'iat', 'nbf', 'exp', 'jti', 'sid', 'client_id', 'type'] as const;
 type Name = (typeof names)[number];
 
-/** Returns the payload with one claim replaced by this JSON text; undefined removes the claim. */
+/**
+ * Returns the payload with one claim replaced by this JSON text; undefined removes the claim, or makes one null that the token
+ * does not have.
+ */
 function withText(base: Base, claim: Name, text: string | undefined): string {
+  const replacement = text ?? (base.claims[claim] === undefined ? 'null' : undefined);
   const members = names.flatMap((name) => {
-    const value = name === claim ? text : JSON.stringify(base.claims[name]);
+    const value = name === claim ? replacement : JSON.stringify(base.claims[name]);
     return value === undefined ? [] : [`${JSON.stringify(name)}:${value}`];
   });
   return `{${members.join(',')}}`;
@@ -47,7 +51,12 @@ const misshapen: (string | undefined)[] = [
 ];
 const shapes = names.flatMap((claim, number) =>
   byTurns(misshapen, 7, number).flatMap((text) =>
-    signings(`${claim} ${text ?? 'left out'}`, (base) => withText(base, claim, text)),
+    signings(
+      `${claim} ${text ?? 'left out'}`,
+      (base) => withText(base, claim, text),
+      // Access tokens of version 0.2 had none.
+      claim === 'client_id' && text === undefined ? 'token_revoked' : 'token_invalid',
+    ),
   ),
 );
 
@@ -65,14 +74,31 @@ const moved: [string, (base: Base) => Record<string, unknown>, Forgery['code']?]
   ['exp in a thousand years', ({ claims }) => ({ exp: claims.exp + 8_766_000 * HOUR }), 'token_revoked'],
   ['exp in milliseconds', ({ claims }) => ({ exp: claims.exp * 1_000 }), 'token_revoked'],
   ['exp at the largest integer', () => ({ exp: Number.MAX_SAFE_INTEGER }), 'token_revoked'],
-  ['nbf in an hour', ({ claims }) => ({ nbf: claims.nbf + HOUR, exp: claims.exp + 2 * HOUR })],
   ['iat in an hour', ({ claims }) => ({ iat: claims.iat + HOUR, exp: claims.exp + 2 * HOUR })],
-  ['nbf in a thousand years', ({ claims }) => ({ nbf: claims.nbf + 8_766_000 * HOUR })],
-  ['iat and nbf 0', () => ({ iat: 0, nbf: 0 }), 'token_revoked'],
+  [
+    'iat, and nbf where there is one, 0',
+    ({ claims }) => ({ iat: 0, ...(claims.nbf === undefined ? {} : { nbf: 0 }) }),
+    'token_revoked',
+  ],
 ];
-const timed = moved.flatMap(([name, change, code]) =>
-  signings(name, (base) => withMembers(base.payload, change(base)), code),
-);
+const later: [string, (base: Base) => number, Forgery['code']?][] = [
+  ['nbf at its iat', ({ claims }) => claims.iat, 'token_revoked'],
+  ['nbf in an hour', ({ claims }) => claims.iat + HOUR],
+  ['nbf in a thousand years', ({ claims }) => claims.iat + 8_766_000 * HOUR],
+];
+const timed = [
+  ...moved.flatMap(([name, change, code]) =>
+    signings(name, (base) => withMembers(base.payload, change(base)), code),
+  ),
+  // A refresh token has this one already.
+  ...later.flatMap(([name, nbf, code]) =>
+    signings(
+      name,
+      (base) => withText(base, 'nbf', String(nbf(base) - (base.kind === 'refresh' ? 1 : 0))),
+      code,
+    ),
+  ),
+];
 
 scenario('a token whose times were moved is refused, whichever key signed', (tally) =>
   target.tryAll(tally, timed),
@@ -96,6 +122,8 @@ const meant: [string, (base: Base) => Record<string, unknown>, Forgery['code']?]
     }),
   ],
   ['the type of the other kind', ({ kind }) => ({ type: kind === 'access' ? 'refresh' : 'access' })],
+  ['client_id of another application', () => ({ client_id: 'elsewhere' })],
+  ['client_id that is its sub', ({ claims }) => ({ client_id: claims.sub })],
   ['type in upper case', ({ claims }) => ({ type: claims.type.toUpperCase() })],
   ['type admin', () => ({ type: 'admin' })],
   ['sub of nobody', () => ({ sub: crypto.randomUUID() }), 'token_revoked'],
@@ -129,7 +157,7 @@ scenario(
       ['the jti of another session', () => ({ jti: added.claims.jti })],
       [
         'sid and jti of another session',
-        ({ claims }) => ({ sid: added.claims.sid, jti: added.claims.jti, nbf: claims.nbf - 1 }),
+        ({ claims }) => ({ sid: added.claims.sid, jti: added.claims.jti, iat: claims.iat - 1 }),
       ],
       ['the sub of another user', () => ({ sub: added.stranger.sub })],
       ['sub and sid of another user', () => ({ sub: added.stranger.sub, sid: added.stranger.sid })],

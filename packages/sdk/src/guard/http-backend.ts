@@ -180,10 +180,12 @@ function inspectionOf(answer: Json): Inspection | undefined {
     throw malformed(INTROSPECT, 'a member is missing');
   if (!isTexts(permissions) || (exp !== undefined && !Number.isFinite(exp)))
     throw malformed(INTROSPECT, 'a member has the wrong type');
-  if (client_id === undefined && !isText(sid)) throw malformed(INTROSPECT, 'a member is missing');
+  // The client of a user's token is the application that signed them in; Castellan 0.2 names none.
+  const type = client_id === sub ? 'service_account' : 'user';
+  if (type === 'user' && !isText(sid)) throw malformed(INTROSPECT, 'a member is missing');
   return {
     identity: Object.freeze({
-      type: client_id === undefined ? 'user' : 'service_account',
+      type,
       id: sub,
       name: username,
       tokenId: jti,

@@ -26,10 +26,10 @@ type Claims = {
   sub: string;
   jti: string;
   iat: number;
-  nbf: number;
   exp?: number;
   iss: string;
   aud: string;
+  client_id: string;
   sid?: string;
 };
 type Session = { id: string; account: Account };
@@ -113,9 +113,10 @@ export class Accounts {
     return token;
   }
 
-  #claims({ id }: Account): Claims {
+  #claims({ id, type }: Account): Claims {
     const now = Math.floor(Date.now() / 1_000);
-    return { sub: id, jti: newId(), iat: now, nbf: now, iss: ISSUER, aud: ISSUER };
+    const client_id = type === 'user' ? 'castellan' : id;
+    return { sub: id, jti: newId(), iat: now, iss: ISSUER, aud: ISSUER, client_id };
   }
 }
 

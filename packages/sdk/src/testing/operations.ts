@@ -69,7 +69,6 @@ function introspection({ body }: StandInRequest, accounts: Accounts): StandInAns
     active: true,
     ...claims,
     username: account.name,
-    ...(account.type === 'service_account' ? { client_id: account.id } : {}),
     token_type: 'Bearer',
     ...(included ? { roles: [], permissions: [...account.permissions].sort() } : {}),
   });

@@ -101,10 +101,10 @@ export async function startFakeCastellan(): Promise<FakeCastellan> {
       jti: randomUUID(),
       sid: randomUUID(),
       iat: nowSeconds(),
-      nbf: nowSeconds(),
       exp: nowSeconds() + 600,
       iss: 'https://id.example.com',
       aud: 'https://id.example.com',
+      client_id: 'castellan',
       ...claims,
     };
     const input = `${encode({ alg: 'EdDSA', typ: 'at+jwt', kid: signing.kid, ...header })}.${encode(payload)}`;

@@ -49,6 +49,24 @@ test('the identity names the user, the token and the session', async () => {
   });
 });
 
+test('the type of an identity is right for services of this version and of 0.2, which names no client of users', async () => {
+  const account = castellan.key([PERMISSION], 'account-1');
+  for (const client of ['castellan', 'another-application', undefined]) {
+    const token = castellan.token([PERMISSION], { client_id: client });
+    assert.equal((await guardOf().authenticate(bearing(token))).type, 'user');
+  }
+  const ofAccount = { sub: 'account-1', client_id: 'account-1', sid: undefined };
+  for (const claims of [ofAccount, { ...ofAccount, nbf: 0 }]) {
+    const token = castellan.token([PERMISSION], claims);
+    assert.equal((await guardOf().authenticate(bearing(token))).type, 'service_account');
+  }
+  assert.equal((await guardOf().authenticate(bearing(account))).type, 'service_account');
+  for (const client of ['castellan', undefined]) {
+    const token = castellan.token([PERMISSION], { client_id: client, sid: undefined });
+    await assert.rejects(guardOf().authenticate(bearing(token)), { code: 'unavailable' });
+  }
+});
+
 test('a guarded request asks once', async () => {
   const guard = guardOf();
   const handler = guard.require(PERMISSION).fetch(() => new Response('ok'));

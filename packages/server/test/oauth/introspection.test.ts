@@ -10,7 +10,7 @@ import {
   type Form,
   postForm,
 } from '@castellan/testing/service-accounts/token-services';
-import { openSigningKey, readToken } from '@castellan/testing/sessions/own-tokens';
+import { hashOf, openSigningKey, readToken } from '@castellan/testing/sessions/own-tokens';
 import { countStatements } from '@castellan/testing/statements';
 import { addPerson, addRole, eventsOf, signedInWith } from '@castellan/testing/users/people';
 import { createApiKey } from '../../src/platform/security/api-key.ts';
@@ -51,6 +51,35 @@ test('the access token of a user: its claims and the email', async () => {
   assert.equal(answer.body.sub, person.id);
   assert.equal(answer.headers.get('cache-control'), 'no-store');
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json\b/);
+});
+
+test('a token that an earlier version issued, without client_id and with nbf, is as good, and has a client_id here', async () => {
+  const { sign } = createSigner(await openSigningKey(service));
+  const account = await addServiceAccount(service);
+  const person = await addPerson(service);
+  for (const [table, issued, clientId] of [
+    ['session_tokens', (await signIn(service, person)).accessToken ?? '', 'castellan'],
+    ['client_tokens', await clientToken(service, account), account.id],
+  ] as const) {
+    const { client_id: _id, ...claims } = readToken(issued).claims;
+    const { type, ...earlier } = { ...claims, nbf: claims.iat };
+    const token =
+      table === 'session_tokens'
+        ? sign({ ...earlier, type })
+        : sign({ ...earlier, sid: undefined, client_id: account.id, type: 'access' });
+    await service.sql(`update ${table} set token_hash = $2 where token_hash = $1`, [
+      hashOf(issued),
+      hashOf(token),
+    ]);
+    for (const at of [service, twin]) {
+      const { body } = await introspect(token, {}, at);
+      const { username: _name, ...told } = body;
+      assert.deepEqual(told, { active: true, ...earlier, client_id: clientId, token_type: 'Bearer' });
+      const me = { headers: { authorization: `Bearer ${token}` } };
+      const { status } = await at.client().get('/api/v1/users/me', me);
+      assert.equal(status, table === 'session_tokens' ? 200 : 403);
+    }
+  }
 });
 
 test('the access token of a service account: its claims and the name', async () => {

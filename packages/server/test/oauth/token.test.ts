@@ -72,7 +72,6 @@ test('the token is a JWT of RFC 9068 for the account, signed with a published ke
     iss: 'http://castellan.test',
     sub: account.id,
     aud: 'http://castellan.test',
-    nbf: iat,
     exp: iat + 600,
     client_id: account.id,
     type: 'access',

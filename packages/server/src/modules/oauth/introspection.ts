@@ -3,7 +3,7 @@
 import type { Introspection } from '@castellan/contract/oauth';
 import { looksLikeApiKey } from '../../platform/security/api-key.ts';
 import { shownEmail } from '../../platform/security/email.ts';
-import { peekClaims, readListed, tokenHashText } from '../../platform/security/jwt.ts';
+import { OWN_CLIENT_ID, peekClaims, readListed, tokenHashText } from '../../platform/security/jwt.ts';
 import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
 import type { AccessLimit } from '../authz/access-limit.ts';
 import { type Caller, servicePrincipal, userPrincipal } from '../authz/caller.ts';
@@ -126,10 +126,6 @@ const endOf = ({ key_expires_at }: { key_expires_at: Date | null }): number | un
 function claimsIn(token: string) {
   const claims = readListed(token);
   if (!claims) throw new Error('a token on the allowlist cannot be read');
-  const { type: _type, client_id, sid, ...common } = claims;
-  return {
-    ...common,
-    ...(client_id === undefined ? {} : { client_id }),
-    ...(sid === undefined ? {} : { sid }),
-  };
+  const { type: _type, client_id = OWN_CLIENT_ID, sid, ...common } = claims;
+  return { ...common, client_id, ...(sid === undefined ? {} : { sid }) };
 }

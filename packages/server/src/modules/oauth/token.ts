@@ -114,7 +114,6 @@ function claimsOf(settings: { publicUrl: string }, key: KeyRow): ClientClaims {
     sub: key.account_id,
     aud: accessAudience(settings),
     iat: now,
-    nbf: now,
     exp: Math.min(now + CLIENT_TOKEN_SECONDS, Math.floor(end)),
     jti: newId(),
     client_id: key.account_id,

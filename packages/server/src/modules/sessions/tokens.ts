@@ -1,7 +1,7 @@
 // Builds the claims of a token and signs it for a session.
 // It must not use the database: a token becomes live when its row is written.
 import { newId } from '../../platform/ids.ts';
-import { type SessionClaims, type TokenKind, tokenHash } from '../../platform/security/jwt.ts';
+import { OWN_CLIENT_ID, type SessionClaims, type TokenKind, tokenHash } from '../../platform/security/jwt.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { NewToken } from './store.ts';
 
@@ -72,7 +72,8 @@ function claimsOf(
     sub: token.userId,
     aud: kind === 'access' ? accessAudience(settings) : refreshAudience(settings),
     iat: issuedAt,
-    nbf: issuedAt,
+    // Only a refresh token is signed again by another instance, perhaps of another version: its form must not change.
+    ...(kind === 'access' ? { client_id: OWN_CLIENT_ID } : { nbf: issuedAt }),
     exp: token.expires_at.getTime() / 1_000,
     jti: token.jti,
     sid: token.sessionId,

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   createSigner,
+  OWN_CLIENT_ID,
   peekClaims,
   type SessionClaims,
   type TokenFault,
@@ -26,10 +27,10 @@ const claimsFor = (type: TokenKind, changes: Partial<SessionClaims> = {}): Sessi
   sub: '0b9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
   aud: issuer,
   iat: nowSeconds,
-  nbf: nowSeconds,
   exp: nowSeconds + 1800,
   jti: '1c9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
   sid: '2d9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
+  ...(type === 'access' ? { client_id: OWN_CLIENT_ID } : { nbf: nowSeconds }),
   type,
   ...changes,
 });
@@ -190,7 +191,9 @@ describe('forgeries', () => {
     ['jti', 7],
     ['sid', { toString: 'x' }],
     ['iat', `${nowSeconds}`],
-    ['nbf', -1],
+    ['client_id', 'other'],
+    ['client_id', null],
+    ['client_id', [OWN_CLIENT_ID]],
     ['exp', nowSeconds + 0.5],
     ['exp', 1e300],
     ['exp', null],
@@ -206,7 +209,8 @@ describe('forgeries', () => {
       );
     });
   }
-  for (const claim of Object.keys(claimsFor('access'))) {
+  // A token without client_id is one of version 0.2.
+  for (const claim of Object.keys(claimsFor('access')).filter((one) => one !== 'client_id')) {
     test(`no ${claim}, properly signed: malformed`, () => {
       assert.equal(
         check(forge(goodHeader, JSON.stringify({ ...claimsFor('access'), [claim]: undefined }))),

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   createSigner,
+  OWN_CLIENT_ID,
   peekClaims,
   type SessionClaims,
   type TokenFault,
@@ -25,13 +26,15 @@ const claimsFor = (type: TokenKind, changes: Partial<SessionClaims> = {}): Sessi
   sub: '0b9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
   aud: issuer,
   iat: nowSeconds,
-  nbf: nowSeconds,
   exp: nowSeconds + 1800,
   jti: '1c9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
   sid: '2d9e9a9e-3c3f-4f0e-9d5a-4f1d1a2b3c4d',
+  ...(type === 'access' ? { client_id: OWN_CLIENT_ID } : { nbf: nowSeconds }),
   type,
   ...changes,
 });
+/** The members of a payload, as the service writes them. */
+const order = ['iss', 'sub', 'aud', 'iat', 'nbf', 'exp', 'jti', 'sid', 'client_id', 'type'];
 const expected = { issuer, audience: issuer, now: nowSeconds * 1000 };
 const check = (token: string, kind: TokenKind = 'access', changes = {}) => {
   const result = verify(token, kind, keys, { ...expected, ...changes });
@@ -98,7 +101,6 @@ describe('signing', () => {
           jti,
           sid,
           iat,
-          nbf: iat,
           exp: iat + 1,
           iss,
           aud: `${iss}/x`,
@@ -114,6 +116,47 @@ describe('signing', () => {
   });
 });
 
+describe('the forms of a token', () => {
+  const { client_id: _id, ...withoutClient } = claimsFor('access');
+  const { sid: _sid, ...withoutSession } = claimsFor('access');
+  const ofAccount = { ...withoutSession, client_id: withoutClient.sub };
+  const nbf = nowSeconds;
+  const forms: [name: string, kind: TokenKind, claims: object, outcome: TokenFault | 'accepted'][] = [
+    ['a user', 'access', claimsFor('access'), 'accepted'],
+    ['a user, of version 0.2', 'access', { ...withoutClient, nbf }, 'accepted'],
+    ['a service account', 'access', ofAccount, 'accepted'],
+    ['a service account, of version 0.2', 'access', { ...ofAccount, nbf }, 'accepted'],
+    ['a refresh token', 'refresh', claimsFor('refresh'), 'accepted'],
+    ['a refresh token without nbf', 'refresh', { ...withoutClient, type: 'refresh' }, 'malformed'],
+    [
+      'a refresh token with client_id',
+      'refresh',
+      { ...claimsFor('access'), nbf, type: 'refresh' },
+      'malformed',
+    ],
+    ['a user of another client', 'access', { ...withoutClient, client_id: 'other' }, 'malformed'],
+    ['a user and a service account', 'access', { ...withoutClient, client_id: ofAccount.sub }, 'malformed'],
+    ['neither sid nor client_id', 'access', { ...withoutSession, client_id: undefined }, 'malformed'],
+    ['our client without sid', 'access', withoutSession, 'malformed'],
+    [
+      'a service account of another id',
+      'access',
+      { ...ofAccount, client_id: claimsFor('access').sid },
+      'malformed',
+    ],
+  ];
+  for (const [name, kind, claims, outcome] of forms)
+    test(`${name}: ${outcome}`, () => {
+      const header = kind === 'access' ? goodHeader : goodHeader.replace('at+', 'rt+');
+      assert.equal(check(forge(header, JSON.stringify(claims, order)), kind), outcome);
+    });
+
+  test('nbf of version 0.2 counts, with the tolerance of a minute', () => {
+    const at = (seconds: number) => check(signer.sign({ ...withoutClient, nbf: nowSeconds + seconds }));
+    assert.deepEqual([at(60), at(61)], ['accepted', 'not_yet_valid']);
+  });
+});
+
 describe('time, issuer, audience, kind', () => {
   const signed = (changes: Partial<SessionClaims>) => signer.sign(claimsFor('access', changes));
   const rows: [name: string, outcome: TokenFault | 'accepted', actual: () => string][] = [
@@ -124,8 +167,7 @@ describe('time, issuer, audience, kind', () => {
     ],
     ['at exp', 'expired', () => check(good, 'access', { now: expected.now + 1_800_000 })],
     ['long after exp', 'expired', () => check(good, 'access', { now: expected.now * 2 })],
-    ['nbf a minute ahead', 'accepted', () => check(signed({ nbf: nowSeconds + 60 }))],
-    ['nbf further ahead', 'not_yet_valid', () => check(signed({ nbf: nowSeconds + 61 }))],
+    ['iat a minute ahead', 'accepted', () => check(signed({ iat: nowSeconds + 60 }))],
     ['iat further ahead', 'not_yet_valid', () => check(signed({ iat: nowSeconds + 61 }))],
     ['another issuer', 'wrong_issuer', () => check(good, 'access', { issuer: `${issuer}/` })],
     ['another audience', 'wrong_audience', () => check(good, 'access', { audience: `${issuer}/refresh` })],
@@ -143,7 +185,7 @@ describe('time, issuer, audience, kind', () => {
     [
       'an access header over refresh claims, properly signed',
       'wrong_type',
-      () => check(forge(goodHeader, goodPayload.replace('"access"', '"refresh"'))),
+      () => check(forge(goodHeader, JSON.stringify(claimsFor('refresh'), order))),
     ],
   ];
   for (const [name, outcome, actual] of rows)

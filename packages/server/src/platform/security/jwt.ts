@@ -4,18 +4,31 @@ import { hash, type KeyObject, sign as signBytes, verify as verifyBytes } from '
 
 export type TokenKind = 'access' | 'refresh';
 
-/** Times are whole seconds since 1970 (RFC 7519); `sub` and `jti` are lower-case UUIDs. */
+/** `client_id` of the tokens of users: this service is the client that signed them in (RFC 9068, section 2.2). */
+export const OWN_CLIENT_ID = 'castellan';
+
+/**
+ * Times are whole seconds since 1970 (RFC 7519); `sub` and `jti` are lower-case UUIDs. `nbf` equals `iat`: in refresh tokens,
+ * and in access tokens of version 0.2 and before.
+ */
 type CommonClaims = {
   iss: string;
   sub: string;
   aud: string;
   iat: number;
-  nbf: number;
+  nbf?: number;
   exp: number;
   jti: string;
 };
-/** Claims of a session's token. `sid` is a lower-case UUID. */
-export type SessionClaims = CommonClaims & { sid: string; client_id?: undefined; type: TokenKind };
+/**
+ * Claims of a session's token. `sid` is a lower-case UUID. Refresh tokens have no `client_id`, nor have access tokens of version
+ * 0.2 and before.
+ */
+export type SessionClaims = CommonClaims & {
+  sid: string;
+  client_id?: typeof OWN_CLIENT_ID | undefined;
+  type: TokenKind;
+};
 /** Claims of a service account's access token (RFC 9068). `client_id` is the id of the account, as `sub` is. */
 export type ClientClaims = CommonClaims & { sid?: undefined; client_id: string; type: 'access' };
 export type TokenClaims = SessionClaims | ClientClaims;
@@ -91,15 +104,16 @@ function isClaims(value: Unchecked): value is TokenClaims {
     isUuid(value.jti) &&
     isHolder(value) &&
     isSeconds(value.iat) &&
-    isSeconds(value.nbf) &&
+    (isSeconds(value.nbf) || (value.nbf === undefined && value.type === 'access')) &&
     isSeconds(value.exp)
   );
 }
 
 /** Either a session, or a service account that is its own subject and has no refresh tokens. */
 function isHolder({ sid, client_id, sub, type }: Unchecked): boolean {
+  if (sid === undefined) return client_id === sub && type === 'access';
   if (client_id === undefined) return isUuid(sid) && (type === 'access' || type === 'refresh');
-  return sid === undefined && client_id === sub && type === 'access';
+  return isUuid(sid) && client_id === OWN_CLIENT_ID && type === 'access';
 }
 
 /** Returns the claims if the payload is byte for byte as `payloadOf` writes it: no duplicate member, no extra space. */
@@ -198,10 +212,12 @@ export function verify(
   if (claims.iss !== expected.issuer) return fail('wrong_issuer');
   if (claims.aud !== expected.audience) return fail('wrong_audience');
   if (claims.exp * 1000 <= expected.now) return fail('expired');
-  if (Math.max(claims.nbf, claims.iat) * 1000 > expected.now + maxClockSkewMs) return fail('not_yet_valid');
+  if (Math.max(claims.nbf ?? 0, claims.iat) * 1000 > expected.now + maxClockSkewMs)
+    return fail('not_yet_valid');
   return signed;
 }
 
+/** `client_id` only of service accounts: it is a UUID. */
 export type PeekedClaims = { sub: string; jti?: string; sid?: string; client_id?: string };
 
 /**
