@@ -32,9 +32,13 @@ const makeTitle = (selfId: string): Column<ListedUser> => ({
     <>
       <Initials person={user} />
       <span className="row-text">
-        <span className="row-name">
-          {nameOf(user)} {user.id === selfId && <Tag tone="accent">{t.common.status.you}</Tag>}
-        </span>
+        {user.id === selfId ? (
+          <span className="row-self">
+            <span className="row-name">{nameOf(user)}</span> <Tag tone="accent">{t.common.status.you}</Tag>
+          </span>
+        ) : (
+          <span className="row-name">{nameOf(user)}</span>
+        )}
         <span className="row-note">{user.email}</span>
       </span>
     </>
