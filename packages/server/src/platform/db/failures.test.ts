@@ -72,7 +72,7 @@ describe('the database is unavailable', () => {
   });
 
   test('when every connection of the pool stays in use', async () => {
-    const narrow = new pg.Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 100 });
+    const narrow = new pg.Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 2_000 });
     const taken = await narrow.connect();
     const error = await narrow.query('select 1').catch((failure: unknown) => failure);
     assert.equal(isDatabaseUnavailable(error), true, String(error));

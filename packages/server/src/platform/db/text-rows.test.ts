@@ -110,8 +110,10 @@ test('a lost connection rejects, and the next one prepares and describes the sta
   const isSleeping =
     "select from pg_stat_activity where pid = $1 and state = 'active' and query like '%pg_sleep%'";
   while ((await other.query(isSleeping, [pid])).rowCount === 0);
+  // Begun first, because the statement may reject before the answer to the next one is here.
+  const rejected = assert.rejects(sleeping, /terminat/i);
   await other.query('select pg_terminate_backend($1)', [pid]);
-  await assert.rejects(sleeping, /terminat/i);
+  await rejected;
   assert.deepEqual((await texts.query<Pair>(pairs(['b']))).rows, [['1', 'b']]);
   assert.equal(messages.parseComplete, 3);
 });
