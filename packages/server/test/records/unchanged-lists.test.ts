@@ -55,6 +55,21 @@ const put = async (path: string, json: object) => {
   assert.equal(status, 200, text);
 };
 
+test('HEAD answers with the ETag of GET, and 304 to whoever has it, however a proxy has altered it', async () => {
+  for (const path of [...ALL, '/api/v1/users/me', `${ROLES}/${(await makeRole(admin)).id}`]) {
+    const etag = etagOf(await read(path));
+    const head = await admin.request('HEAD', path);
+    assert.deepEqual([head.status, head.text, etagOf(head)], [200, '', etag], path);
+  }
+  for (const path of ALL) {
+    const etag = etagOf(await read(path));
+    for (const held of [etag, etag.replace('W/', ''), etag.replace(/"$/, '-gzip"')]) {
+      const head = await admin.request('HEAD', path, { headers: { 'if-none-match': held } });
+      assert.deepEqual([head.status, head.text, etagOf(head)], [304, '', etag], `${path} ${held}`);
+    }
+  }
+});
+
 test('a list is 304 to whoever has it, and never to anybody with another ETag', async () => {
   assert.deepEqual(await changedBy(async () => {}), []);
   const etag = etagOf(await read(SUMMARIES));
