@@ -13,6 +13,13 @@ type Locks = {
 /** A BroadcastChannel that is listened to. */
 export type Channel = { postMessage(message: unknown): void; close(): void };
 
+/** The part of Storage that is used. */
+export type Store = {
+  getItem(name: string): string | null;
+  setItem(name: string, value: string): void;
+  removeItem(name: string): void;
+};
+
 export type Environment = {
   fetch: typeof globalThis.fetch;
   /** Milliseconds since 1970. */
@@ -21,11 +28,9 @@ export type Environment = {
   random(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Shared by the tabs of an origin; null where there is none, as in servers. */
-  storage: {
-    getItem(name: string): string | null;
-    setItem(name: string, value: string): void;
-    removeItem(name: string): void;
-  } | null;
+  storage: Store | null;
+  /** Of this tab alone, and kept when it loads another page; null where there is none. */
+  tabStorage: Store | null;
   /** Web Locks; null where there are none, as on pages that were not loaded over HTTPS. */
   locks: Locks | null;
   /** Null where there is no BroadcastChannel. */
@@ -40,7 +45,8 @@ export function hostEnvironment(hasTabs: boolean): Environment {
     now: Date.now,
     random: Math.random,
     sleep,
-    storage: hasTabs ? localStorageOrNull() : null,
+    storage: hasTabs ? storageOrNull('localStorage') : null,
+    tabStorage: hasTabs ? storageOrNull('sessionStorage') : null,
     locks: globalThis.navigator?.locks ?? null,
     openChannel: typeof BroadcastChannel === 'undefined' ? null : openChannel,
   };
@@ -53,12 +59,12 @@ export function openChannel(name: string, onMessage: (message: unknown) => void)
 }
 
 /** Returns null where storage is missing, forbidden by the user, or full. */
-function localStorageOrNull(): Storage | null {
+function storageOrNull(name: 'localStorage' | 'sessionStorage'): Storage | null {
   try {
-    const { localStorage } = globalThis;
-    localStorage.setItem('castellan:probe', '');
-    localStorage.removeItem('castellan:probe');
-    return localStorage;
+    const storage = globalThis[name];
+    storage.setItem('castellan:probe', '');
+    storage.removeItem('castellan:probe');
+    return storage;
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 // The session of a browser: its access token, in memory only, and one refresh at a time for all requests and tabs.
 // It must not send a request of its own: it is given the exchange of the refresh cookie.
-import { type Environment, randomId } from './environment.ts';
+import { type Environment, randomId, type Store } from './environment.ts';
 import { CastellanError } from './errors.ts';
 import { type EndReason, type Held, Tabs } from './tabs.ts';
 import { abortable } from './waiting.ts';
@@ -11,7 +11,8 @@ export type SessionState = 'unknown' | 'authenticated' | 'anonymous';
 export type SessionEvent = {
   /**
    * - `authenticated`: this or another tab signed in, or the session was restored.
-   * - `subject_changed`: another user signed in, here or in another tab. Drop everything read for the previous one.
+   * - `subject_changed`: another user is signed in than before, here, in another tab, or when a page that was loaded anew
+   *   continues the session. Drop everything read for the previous one, in storage too.
    * - `signed_out`: this or another tab signed out.
    * - `session_ended`: the service ended the session, or its cookie is that of another user. Ask for the password again.
    * - `anonymous`: there was no session to restore.
@@ -20,6 +21,8 @@ export type SessionEvent = {
   state: SessionState;
   /** The id of the signed-in user; null if nobody is. */
   subject: string | null;
+  /** With `subject_changed`, the id of the user who was signed in before; otherwise null. */
+  formerSubject: string | null;
 };
 
 /** `renewed` by the service, `shared` by another request or tab, or the session has `ended`. */
@@ -36,6 +39,8 @@ export class Session {
   readonly #environment: Environment;
   readonly #exchange: () => Promise<string>;
   readonly #maxWaitMs: number;
+  /** Whose session this tab had, also on earlier pages. An id is no secret. */
+  readonly #lastSubject: { store: Store | null; name: string };
   readonly #listeners = new Set<(event: SessionEvent) => void>();
   /** Sign-ins that are over, in any tab; null if another followed. A token of one that arrives late is dropped. */
   readonly #ended = new Map<string, EndReason | null>();
@@ -52,6 +57,7 @@ export class Session {
     this.#environment = environment;
     this.#exchange = exchange;
     this.#maxWaitMs = maxWaitMs;
+    this.#lastSubject = { store: environment.tabStorage, name: `castellan:${name}:subject` };
     this.tabs = new Tabs(environment, name, {
       answer: (key) => ({ held: this.#held, ended: this.#ended.get(key) ?? null }),
       onToken: (held) => {
@@ -223,13 +229,15 @@ export class Session {
   }
 
   #adopt(held: Held): void {
-    const before = { state: this.#state, subject: this.#subject };
+    const before = { state: this.#state, subject: this.#subject ?? this.#rememberedSubject() };
     if (this.#held && this.#held.key !== held.key) this.#ended.set(this.#held.key, null);
     this.#held = held;
     this.#subject = claimsOf(held.token).sub;
     this.#state = 'authenticated';
+    this.#remember(this.#subject);
     this.tabs.join();
-    if (before.subject !== null && before.subject !== this.#subject) this.#emit('subject_changed');
+    if (before.subject !== null && before.subject !== this.#subject)
+      this.#emit('subject_changed', before.subject);
     else if (before.state !== 'authenticated') this.#emit('authenticated');
   }
 
@@ -242,13 +250,32 @@ export class Session {
     if (key !== null && type !== 'anonymous') this.#ended.set(key, type);
     this.#held = null;
     this.#subject = null;
+    this.#remember(null);
     if (this.#state === 'anonymous') return;
     this.#state = 'anonymous';
     this.#emit(type);
   }
 
-  #emit(type: SessionEvent['type']): void {
-    const event: SessionEvent = { type, state: this.#state, subject: this.#subject };
+  #rememberedSubject(): string | null {
+    const { store, name } = this.#lastSubject;
+    return store?.getItem(name) ?? null;
+  }
+
+  /** If the storage is full, nobody is remembered, rather than somebody else. */
+  #remember(subject: string | null): void {
+    const { store, name } = this.#lastSubject;
+    if (subject === this.#rememberedSubject()) return;
+    store?.removeItem(name);
+    if (subject === null) return;
+    try {
+      store?.setItem(name, subject);
+    } catch {
+      // As if the tab were new.
+    }
+  }
+
+  #emit(type: SessionEvent['type'], formerSubject: string | null = null): void {
+    const event: SessionEvent = { type, state: this.#state, subject: this.#subject, formerSubject };
     for (const listener of this.#listeners)
       try {
         listener(event);

@@ -1,6 +1,6 @@
 // What the tabs of one browser share: values in localStorage, locks, and messages. It must not decide what a token is worth.
 // Without localStorage there are no other tabs: a server, a worker, or a browser that forbids storage.
-import { type Channel, type Environment, randomId } from './environment.ts';
+import { type Channel, type Environment, randomId, type Store } from './environment.ts';
 
 /** The session of a tab: which sign-in it stems from, and its access token. */
 export type Held = { key: string; token: string };
@@ -34,7 +34,7 @@ const UNCOUNTED_LIMIT_MS = 80;
 
 export class Tabs {
   readonly #prefix: string;
-  readonly #storage: NonNullable<Environment['storage']>;
+  readonly #storage: Store;
   /** What the storage had no room for. */
   readonly #unstored = memoryStorage();
   readonly #locks: Environment['locks'];
@@ -147,7 +147,7 @@ export class Tabs {
   }
 }
 
-function memoryStorage(): NonNullable<Environment['storage']> {
+function memoryStorage(): Store {
   const values = new Map<string, string>();
   return {
     getItem: (name) => values.get(name) ?? null,

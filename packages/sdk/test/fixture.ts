@@ -191,6 +191,7 @@ export function createHost(service: FakeService): Environment & { sleeps: number
     fetch: service.fetch,
     random: () => 0,
     storage: null,
+    tabStorage: null,
     locks: null,
     openChannel: null,
     ...createTime(),

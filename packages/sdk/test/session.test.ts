@@ -404,6 +404,66 @@ test('a renewed token of another user ends the session', async () => {
   assert.equal(tab.auth.subject, null);
 });
 
+/** Loads a page anew in a tab whose storage stays, and restores its session. */
+async function loadAnew(service: ReturnType<typeof createService>, kept: Partial<Environment>) {
+  const tab = createTab(service, { ...createHost(service), ...kept });
+  const events: SessionEvent[] = [];
+  tab.auth.subscribe((event) => void events.push(event));
+  await tab.auth.restore();
+  tab.close();
+  return events.map(({ type, subject, formerSubject }) => ({ type, subject, formerSubject }));
+}
+
+test('a page that is loaded anew and finds the session of another user says so, once', async () => {
+  const service = createService();
+  const kept = { storage: createStorage(), tabStorage: createStorage() };
+  await signedInTab(service, { ...createHost(service), ...kept });
+  const same = { type: 'authenticated', subject: 'u-1', formerSubject: null };
+  assert.deepEqual(await loadAnew(service, kept), [same]);
+  // A neighbouring site replaced the cookie, or another tab signed in while this one showed another site.
+  service.signInAs('u-2');
+  const changed = { type: 'subject_changed', subject: 'u-2', formerSubject: 'u-1' };
+  assert.deepEqual(await loadAnew(service, kept), [changed]);
+  assert.deepEqual(await loadAnew(service, kept), [{ ...same, subject: 'u-2' }]);
+  const another = { ...kept, tabStorage: createStorage() };
+  assert.deepEqual(await loadAnew(service, another), [{ ...same, subject: 'u-2' }], 'a new tab had nobody');
+});
+
+test('after the end of a session, the next user of the tab is no change', async () => {
+  const service = createService();
+  const kept = { storage: createStorage(), tabStorage: createStorage() };
+  for (const end of [
+    (tab: ReturnType<typeof createTab>) => tab.auth.signOut(),
+    async (tab: ReturnType<typeof createTab>) => {
+      service.endSession();
+      await assert.rejects(tab.get('/api/v1/users/me'));
+    },
+  ]) {
+    service.signInAs('u-1');
+    const tab = await signedInTab(service, { ...createHost(service), ...kept });
+    await end(tab);
+    assert.equal(kept.tabStorage.values.size, 0, 'nothing of the user stays');
+    service.signInAs('u-2');
+    const next = createTab(service, { ...createHost(service), ...kept });
+    const events = eventsOf(next);
+    await next.auth.signIn(USER);
+    assert.deepEqual(events, ['authenticated: authenticated']);
+    await next.auth.signOut();
+  }
+});
+
+test('a full storage of the tab remembers nobody, rather than a former user', async () => {
+  const service = createService();
+  const kept = { storage: createStorage(), tabStorage: createStorage() };
+  await signedInTab(service, { ...createHost(service), ...kept });
+  kept.tabStorage.setItem = () => {
+    throw new Error('QuotaExceededError');
+  };
+  service.signInAs('u-2');
+  assert.equal((await loadAnew(service, kept))[0]?.type, 'subject_changed');
+  assert.equal((await loadAnew(service, kept))[0]?.type, 'authenticated');
+});
+
 test('a request is not repeated as another user who signs in meanwhile', async () => {
   const service = createService();
   const tab = await signedInTab(service);

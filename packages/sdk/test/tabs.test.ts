@@ -142,7 +142,12 @@ test('another user who signs in in one tab changes the subject of all', async (t
   const changed = new Promise((resolve) => second?.auth.subscribe(resolve));
   service.signInAs('u-2');
   await first?.auth.signIn(USER);
-  assert.deepEqual(await changed, { type: 'subject_changed', state: 'authenticated', subject: 'u-2' });
+  assert.deepEqual(await changed, {
+    type: 'subject_changed',
+    state: 'authenticated',
+    subject: 'u-2',
+    formerSubject: 'u-1',
+  });
 });
 
 test('a token renewed in one tab does not bring back the session that another one ended', async (t) => {
