@@ -42,6 +42,8 @@ export type Conventions<Code extends string = string> = {
   basic: string;
   /** The header and the cookie of CSRF protection, each with a sentence. */
   csrf: { header: string; headerIs: string; cookie: string; cookieIs: string };
+  /** Goes before the name of every cookie: of `csrf`, and of those that routes declare. May be empty. */
+  cookiePrefix: string;
   /** Tag → one sentence. */
   tags: Readonly<Record<string, string>>;
 };

@@ -44,6 +44,7 @@ const conventions: Conventions = {
   bearer: 'The token.',
   basic: 'Id and key.',
   csrf: { header: 'X-CSRF', headerIs: 'The token.', cookie: 'csrf', cookieIs: 'Its cookie.' },
+  cookiePrefix: '__Host-',
   tags: { Notes: 'What to remember.' },
 };
 const note = {

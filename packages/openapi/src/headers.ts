@@ -42,7 +42,7 @@ const mayBeUnchanged = ({ answers }: RouteFacts): boolean => '304' in answers;
 export function headersOf(
   route: RouteFacts,
   { status, codes = [], isVersioned = false }: AnswerFacts,
-  { retryAfter }: Conventions,
+  { retryAfter, cookiePrefix }: Conventions,
 ): NonNullable<Answer['headers']> {
   const names: Name[] = ['X-Request-ID'];
   // 403 (CSRF) and 503 (no database) are sent before the request is counted.
@@ -58,7 +58,7 @@ export function headersOf(
     headers.ETag = header('Changes with the response. Send it as If-None-Match with the next request.');
   if (status < 300 && route.cookies.sets.length > 0)
     headers['Set-Cookie'] = header(
-      `Sets or clears ${route.cookies.sets.map((one) => `\`${one}\``).join(', ')}.`,
+      `Sets or clears ${route.cookies.sets.map((one) => `\`${cookiePrefix}${one}\``).join(', ')}.`,
     );
   return headers;
 }
@@ -114,7 +114,7 @@ export function securityOf(route: RouteFacts): Record<string, string[]>[] {
 
 export function securitySchemes(
   routes: readonly RouteFacts[],
-  { bearer, basic, csrf }: Conventions,
+  { bearer, basic, csrf, cookiePrefix }: Conventions,
 ): Record<string, unknown> {
   const cookies = [...new Set(routes.flatMap((route) => route.cookies.reads))].sort();
   return {
@@ -138,13 +138,18 @@ export function securitySchemes(
     [CSRF_COOKIE_SCHEME]: {
       type: 'apiKey',
       in: 'cookie',
-      name: csrf.cookie,
+      name: cookiePrefix + csrf.cookie,
       description: csrf.cookieIs,
     },
     ...Object.fromEntries(
       cookies.map((name) => [
         schemeOfCookie(name),
-        { type: 'apiKey', in: 'cookie', name, description: `HttpOnly cookie \`${name}\`.` },
+        {
+          type: 'apiKey',
+          in: 'cookie',
+          name: cookiePrefix + name,
+          description: `HttpOnly cookie \`${cookiePrefix}${name}\`.`,
+        },
       ]),
     ),
   };

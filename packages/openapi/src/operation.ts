@@ -37,7 +37,7 @@ export function describeOperation(
       csrfSentence(route, conventions),
       limitSentence(route.limit),
       bodySentence(route),
-      cookieSentence(route),
+      cookieSentence(route, conventions),
       errorSentence(route, conventions),
     ]
       .filter(Boolean)
@@ -152,11 +152,16 @@ function limitSentence(limit: RouteFacts['limit']): string | undefined {
   return `At most ${limit.limit} requests per ${window} and client address.`;
 }
 
-const csrfSentence = (route: RouteFacts, { csrf }: Conventions): string | undefined =>
-  route.csrf ? `Send \`${csrf.header}\` and the cookie \`${csrf.cookie}\` that was set with it.` : undefined;
+const csrfSentence = (route: RouteFacts, { csrf, cookiePrefix }: Conventions): string | undefined =>
+  route.csrf
+    ? `Send \`${csrf.header}\` and the cookie \`${cookiePrefix}${csrf.cookie}\` that was set with it.`
+    : undefined;
 
-function cookieSentence({ cookies: { reads, sets } }: RouteFacts): string | undefined {
-  const list = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
+function cookieSentence(
+  { cookies: { reads, sets } }: RouteFacts,
+  { cookiePrefix }: Conventions,
+): string | undefined {
+  const list = (names: readonly string[]) => names.map((name) => `\`${cookiePrefix}${name}\``).join(', ');
   const sentences = [
     ...(reads.length > 0 ? [`Reads the cookie ${list(reads)}.`] : []),
     ...(sets.length > 0 ? [`Sets or clears the cookie ${list(sets)}.`] : []),

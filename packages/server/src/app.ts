@@ -9,7 +9,6 @@ import { auditRoutes } from './modules/audit/routes.ts';
 import { recordBounded } from './modules/audit/service.ts';
 import { recordUnreadableLogin } from './modules/auth/login.ts';
 import { lifetimeMinutes } from './modules/auth/one-time-tokens.ts';
-import { REFRESH_COOKIE } from './modules/auth/refresh-cookie.ts';
 import { authRoutes } from './modules/auth/routes.ts';
 import { sessionRoutes } from './modules/auth/session-routes.ts';
 import { addAccessFields } from './modules/authz/access-fields.ts';
@@ -88,7 +87,7 @@ export async function buildApp(deps: Deps): Promise<App> {
 
   addCors(app, { origins: settings.corsOrigins, headers: settings.corsHeaders });
   refuseEmptyParams(app);
-  await addCookies(app, [REFRESH_COOKIE]);
+  await addCookies(app);
   app.addHook(
     'onRequest',
     hook((request) => {
@@ -98,6 +97,7 @@ export async function buildApp(deps: Deps): Promise<App> {
     }),
   );
   addCsrfProtection(app, deps.csrf, {
+    settings,
     isExempt: presentsServiceCredential,
     onRefused: (request) =>
       recordBounded(deps, request.client, {
@@ -122,7 +122,11 @@ export async function buildApp(deps: Deps): Promise<App> {
     principalIdOf: (request) => callerOf(request).principal.id,
   });
   addAccessFields(app);
-  await addReference(app, { publicUrl: settings.publicUrl, ...referenceProse });
+  await addReference(app, {
+    publicUrl: settings.publicUrl,
+    cookiePrefix: settings.cookiePrefix,
+    ...referenceProse,
+  });
 
   await app.register(async (scope) => authRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => sessionRoutes(scope, deps), { prefix: '/api/v1/auth' });

@@ -19,6 +19,7 @@ import {
   url,
 } from './platform/config.ts';
 import { parseColor } from './platform/http/accent-color.ts';
+import { needsSecure } from './platform/http/cookies.ts';
 import { languages } from './platform/languages.ts';
 import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit.ts';
 import { parseLink, parseLinkTemplate } from './platform/mail/link-template.ts';
@@ -79,6 +80,15 @@ const headerName = (value: string): string => {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(value) || value === '*')
     throw new Error(
       `has "${value}", which is not the name of a header; write names such as x-datadog-trace-id`,
+    );
+  return value;
+};
+
+/** A token (RFC 9110, 5.6.2), as the name of a cookie is one (RFC 6265, 4.1.1). */
+const cookiePrefix = (value: string): string => {
+  if (!/^[\w!#$%&'*+.^`|~-]{0,64}$/.test(value))
+    throw new Error(
+      `is "${value}", which cannot begin the name of a cookie; write at most 64 letters, digits, - or _, such as __Host-castellan_`,
     );
   return value;
 };
@@ -391,6 +401,12 @@ export const settingDefinitions = {
     'Send the refresh cookie over https only. Browsers treat localhost as secure.',
     { default: 'true' },
   ),
+  cookiePrefix: setting(
+    'COOKIE_PREFIX',
+    cookiePrefix,
+    'Goes before the name of every cookie, such as `__Host-castellan_`. With `__Host-`, browsers take the cookies from no other host and no http; their path is `/` then.',
+    { default: '', shown: 'none' },
+  ),
   corsOrigins: setting(
     'CORS_ORIGINS',
     list(origin),
@@ -487,6 +503,10 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
   if (read.auditSink?.kind === 'webhook' && read.auditSinkSecret.length === 0)
     throw new SettingsError([
       'AUDIT_SINK_SECRET is not set, so an https sink could not recognize its entries; generate one with: echo "whsec_$(openssl rand -base64 32)"',
+    ]);
+  if (needsSecure(read.cookiePrefix) && !read.cookieSecure)
+    throw new SettingsError([
+      `COOKIE_PREFIX is "${read.cookiePrefix}", and browsers take such cookies only over https; remove COOKIE_SECURE=false, or choose a prefix that does not begin with __Host-, __Secure- or __Http-`,
     ]);
   const settings = {
     ...read,

@@ -242,3 +242,12 @@ test('the document, the reference and the error codes contain no foreign URL', a
   const anchor = new URL(refused.body.type).hash.slice(1);
   assert.ok(codes.text.includes(`id="${anchor}"`), refused.body.type);
 });
+
+test('with COOKIE_PREFIX, the document names the cookies that are sent', async (t) => {
+  const prefixed = await startTestService(t, { COOKIE_PREFIX: '__Host-castellan_' });
+  const { body, text: served } = await prefixed.client().get('/docs/openapi.json');
+  const { csrfCookie, refreshTokenCookie } = body.components.securitySchemes;
+  assert.equal(csrfCookie.name, '__Host-castellan_csrf_token');
+  assert.equal(refreshTokenCookie.name, '__Host-castellan_refresh_token');
+  assert.doesNotMatch(served, /cookie `(csrf|refresh)_token`/);
+});

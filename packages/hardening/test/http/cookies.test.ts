@@ -23,17 +23,20 @@ const NEW_ACCESS_TOKEN = '/api/v1/auth/new_access_token';
 const LIFETIME_SECONDS = 7 * 86_400;
 
 const cookiesOf = ({ headers }: Answer): string[] =>
-  headers.getSetCookie().map((one) => one.replace(/^(\w+)=[^;]+/, '$1=…'));
+  headers.getSetCookie().map((one) => one.replace(/^([\w-]+)=[^;]+/, '$1=…'));
 
 /** Calls every operation that sets or clears a cookie with one browser, and checks the cookies. */
-async function assertCookies(tally: Tally, on: TestService, secure: string, headers = {}): Promise<void> {
+async function assertCookies(
+  tally: Tally,
+  on: TestService,
+  secure: string,
+  { headers = {}, name = 'refresh_token', path = '/api/v1/auth' } = {},
+): Promise<void> {
   const user = await createVerifiedUser(on);
   const client = on.client();
-  const set = [
-    `refresh_token=…; Max-Age=${LIFETIME_SECONDS}; Path=/api/v1/auth; HttpOnly${secure}; SameSite=Lax`,
-  ];
+  const set = [`${name}=…; Max-Age=${LIFETIME_SECONDS}; Path=${path}; HttpOnly${secure}; SameSite=Lax`];
   const cleared = [
-    `refresh_token=; Max-Age=0; Path=/api/v1/auth; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly${secure}; SameSite=Lax`,
+    `${name}=; Max-Age=0; Path=${path}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly${secure}; SameSite=Lax`,
   ];
   const steps: [string, () => Promise<Answer>, string[]][] = [
     ['login', () => client.login(user), set],
@@ -86,7 +89,7 @@ scenario(
   'COOKIE_SECURE alone decides whether the refresh cookie is Secure, whatever a proxy says',
   async (tally, t) => {
     const open = await startTestService(t, { COOKIE_SECURE: 'false', TRUSTED_PROXIES: '127.0.0.1' });
-    await assertCookies(tally, open, '', { 'x-forwarded-proto': 'https' });
+    await assertCookies(tally, open, '', { headers: { 'x-forwarded-proto': 'https' } });
   },
 );
 
@@ -111,6 +114,28 @@ scenario(
       tally.tried();
       assert.deepEqual(cookiesOf(answer), [`csrf_token=…; Path=/; HttpOnly${secure}; SameSite=Lax`]);
       tally.held();
+    }
+  },
+);
+
+scenario(
+  'COOKIE_PREFIX goes before every cookie, set and cleared alike; __Host- and __Secure- ones are Secure, and __Host- ones have the path /',
+  async (tally, t) => {
+    for (const { prefix, path, secure } of [
+      { prefix: '__Host-castellan_', path: '/', secure: '; Secure' },
+      { prefix: '__host-', path: '/', secure: '; Secure' },
+      { prefix: '__Secure-', path: '/api/v1/auth', secure: '; Secure' },
+      { prefix: 'castellan_', path: '/api/v1/auth', secure: '' },
+    ]) {
+      const on = await startTestService(t, { COOKIE_PREFIX: prefix });
+      await assertCookies(tally, on, '; Secure', { name: `${prefix}refresh_token`, path });
+      const answer = await on.client().get('/api/v1/auth/csrf-token');
+      assert.deepEqual(cookiesOf(answer), [`${prefix}csrf_token=…; Path=/; HttpOnly${secure}; SameSite=Lax`]);
+      const client = await signIn(on, ADMIN);
+      const bare = [...client.cookies].map(([name, value]) => `${name.slice(prefix.length)}=${value}`);
+      const refused = await client.post(NEW_ACCESS_TOKEN, {}, { headers: { cookie: bare.join('; ') } });
+      tally.tried(2);
+      tally.held(1 + assertError(refused, 403, 'csrf_invalid', 'the names without the prefix'));
     }
   },
 );
@@ -145,6 +170,66 @@ const exchangeFor = (client: TestClient, cookies: string): Promise<Answer> =>
   });
 
 scenario(
+  'a refresh cookie that the service did not sign has no effect, in any number and order',
+  async (tally) => {
+    const client = await signIn(service, ADMIN);
+    const mine = client.cookies.get('refresh_token') ?? '';
+    const signature = mine.slice(mine.lastIndexOf('.') + 1);
+    const strangers = [
+      'evil',
+      '"evil"',
+      '',
+      '%',
+      '%00',
+      '"',
+      `${mine}x`,
+      mine.replace(signature, [...signature].reverse().join('')),
+      client.accessToken ?? '',
+      'e30.e30.e30',
+      `"${(await signIn(service, await createVerifiedUser(service))).cookies.get('refresh_token')}"`,
+    ];
+    for (const other of strangers)
+      for (const cookies of [
+        `refresh_token=${other}; refresh_token=${mine}`,
+        `refresh_token=${mine}; refresh_token=${other}`,
+        `refresh_token=${other};refresh_token=${mine};refresh_token=${other}`,
+        `refresh_token; =; refresh_token ==${other}; a=b; refresh_token =${mine}; refresh_token=evil2`,
+        `${Array.from({ length: 200 }, (_, number) => `refresh_token=evil${number}; `).join('')}refresh_token=${mine}`,
+      ]) {
+        const answer = await exchangeFor(client, cookies);
+        tally.tried();
+        assert.equal(answer.status, 200, cookies.slice(0, 60));
+        tally.held();
+      }
+    // Clients without cookies of their own send the token in the body.
+    for (const cookies of ['refresh_token=evil', 'refresh_token=evil; refresh_token=evil2']) {
+      const headers = {
+        cookie: `csrf_token=${client.cookies.get('csrf_token')}; ${cookies}`,
+        authorization: null,
+      };
+      const answer = await client.request('POST', NEW_ACCESS_TOKEN, {
+        json: { refresh_token: mine },
+        headers,
+      });
+      tally.tried();
+      assert.equal(answer.status, 200, cookies);
+      tally.held();
+      assertError(await exchangeFor(client, cookies), 401, 'refresh_token_invalid', cookies);
+    }
+    const headers = {
+      cookie: `csrf_token=${client.cookies.get('csrf_token')}; refresh_token=evil; refresh_token=${mine}`,
+    };
+    assert.equal((await client.post('/api/v1/auth/logout', undefined, { headers })).status, 200);
+    assertError(
+      await exchangeFor(client, `refresh_token=${mine}`),
+      401,
+      'refresh_token_invalid',
+      'signed out',
+    );
+  },
+);
+
+scenario(
   "a refresh cookie set by a neighbouring site never replaces the visitor's session with its owner's",
   async (tally) => {
     const victim = await signIn(service, await createVerifiedUser(service));
@@ -156,7 +241,7 @@ scenario(
       `refresh_token=${theirs};refresh_token=${mine}`,
       `refresh_token=${theirs}; a=b; refresh_token =${mine}`,
       `refresh_token=; refresh_token=${theirs}; refresh_token=${mine}`,
-      `refresh_token="${theirs}"; refresh_token=${mine}`,
+      `refresh_token=evil; refresh_token=${theirs}; refresh_token=evil; refresh_token=${mine}`,
     ]) {
       const answer = await exchangeFor(victim, cookies);
       tally.tried();

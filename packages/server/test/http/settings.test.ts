@@ -120,6 +120,21 @@ test('names of headers that are no token, and a wildcard, are refused', () => {
   assert.deepEqual(loadSettings({ CORS_HEADERS: 'X-Tenant, ,x_b3.a ' }).corsHeaders, ['X-Tenant', 'x_b3.a']);
 });
 
+test('a prefix of cookies that no cookie can begin with, or that the other settings do not allow, is refused', () => {
+  for (const value of ['a b', 'a=', 'a;', 'a,', '"a"', 'a/b', 'é', 'a\r\nb', 'x'.repeat(65)])
+    assert.equal(problemsOf({ COOKIE_PREFIX: value }).length, 1, value);
+  for (const value of ['__Host-', '__host-a_', '__Secure-', '__SECURE-a', '__Http-'])
+    assert.match(
+      problemsOf({ COOKIE_PREFIX: value, COOKIE_SECURE: 'false' })[0] ?? '',
+      /COOKIE_SECURE=false/,
+    );
+  assert.equal(loadSettings({ COOKIE_PREFIX: '__Host-castellan_' }).cookiePrefix, '__Host-castellan_');
+  assert.equal(
+    loadSettings({ COOKIE_PREFIX: 'castellan.', COOKIE_SECURE: 'false' }).cookiePrefix,
+    'castellan.',
+  );
+});
+
 test('an empty environment is a complete configuration, and an empty variable counts as missing', () => {
   const bare = loadSettings({});
   assert.equal(bare.host, '127.0.0.1');
@@ -132,6 +147,7 @@ test('an empty environment is a complete configuration, and an empty variable co
   assert.equal(bare.cookieSecure, true);
   assert.deepEqual(bare.corsOrigins, []);
   assert.deepEqual(bare.corsHeaders, []);
+  assert.equal(bare.cookiePrefix, '');
   assert.equal(bare.trustedProxies.matches('127.0.0.1'), false);
   const empty = loadSettings(
     Object.fromEntries(

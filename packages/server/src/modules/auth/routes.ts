@@ -12,6 +12,7 @@ import {
 import { MessageEnvelope } from '@castellan/contract/envelope';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
+import type { CookieSettings } from '../../platform/http/cookies.ts';
 import { CSRF_COOKIE, issueCsrfToken } from '../../platform/http/csrf-protection.ts';
 import type { App } from '../../platform/http/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
@@ -23,12 +24,12 @@ import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
 import { type AccountDeps, accountRoutes } from './account-routes.ts';
 import { login } from './login.ts';
 import { changePassword } from './password-change.ts';
-import { clearRefreshCookie, REFRESH_COOKIE, setRefreshCookie } from './refresh-cookie.ts';
+import { clearRefreshCookie, REFRESH_COOKIE, readRefreshCookie, setRefreshCookie } from './refresh-cookie.ts';
 
 export type AuthDeps = AccountDeps &
   RefreshDeps & {
     csrf: Csrf;
-    settings: {
+    settings: CookieSettings & {
       cookieSecure: boolean;
       rateLimitLogin: RateLimitRule | null;
       rateLimitNewAccessToken: RateLimitRule | null;
@@ -38,11 +39,12 @@ export type AuthDeps = AccountDeps &
 export function authRoutes(app: App, deps: AuthDeps): void {
   const { settings } = deps;
   const isHttps = settings.publicUrl.startsWith('https:');
-  const cookie = { secure: settings.cookieSecure, maxAgeSeconds: refreshLifetimeSeconds(settings) };
+  const setCookie = (reply: FastifyReply, token: string): void =>
+    setRefreshCookie(reply, settings, token, refreshLifetimeSeconds(settings));
 
   /** Sets the refresh cookie and returns the tokens for the response of login and change_password. */
   const signedIn = (reply: FastifyReply, tokens: SessionTokens) => {
-    setRefreshCookie(reply, tokens.refreshToken, cookie);
+    setCookie(reply, tokens.refreshToken);
     return {
       access_token: tokens.accessToken,
       token_type: 'bearer' as const,
@@ -56,7 +58,12 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     config: { access: 'public', cookies: { sets: [CSRF_COOKIE] } },
     schema: { summary: 'Get a CSRF token for this browser', response: { 200: CsrfTokenEnvelope } },
     handler: async (request, reply) => ({
-      data: { csrf_token: issueCsrfToken(deps.csrf, request, reply, request.client.secure || isHttps) },
+      data: {
+        csrf_token: issueCsrfToken(deps.csrf, request, reply, {
+          settings,
+          secure: request.client.secure || isHttps,
+        }),
+      },
       message: 'Send this token as X-CSRF-Token with every state-changing request.',
     }),
   });
@@ -94,8 +101,8 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     },
     schema: { summary: 'End this session', response: { 200: MessageEnvelope } },
     handler: async (request, reply) => {
-      await logout(deps, userCallerOf(request), request.cookies[REFRESH_COOKIE]);
-      clearRefreshCookie(reply, cookie);
+      await logout(deps, userCallerOf(request), readRefreshCookie(request, deps).token);
+      clearRefreshCookie(reply, settings);
       return { message: 'Signed out.' };
     },
   });
@@ -112,7 +119,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     schema: { summary: 'End every session of this user', response: { 200: MessageEnvelope } },
     handler: async (request, reply) => {
       await logoutEverywhere(deps, userCallerOf(request));
-      clearRefreshCookie(reply, cookie);
+      clearRefreshCookie(reply, settings);
       return { message: 'Signed out everywhere.' };
     },
   });
@@ -167,7 +174,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       const presented = request.body.refresh_token;
       const tokens = await refreshSession(deps, request.client, presented, { rotate: true });
       // If the body holds the token of the cookie, the cookie must get the new token, because the old one expires soon.
-      if (request.cookies[REFRESH_COOKIE] === presented) setRefreshCookie(reply, tokens.refreshToken, cookie);
+      if (readRefreshCookie(request, deps).token === presented) setCookie(reply, tokens.refreshToken);
       return {
         data: {
           access_token: tokens.accessToken,
@@ -196,8 +203,8 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       response: { 200: AccessTokenEnvelope },
     },
     handler: async (request) => {
-      // An empty cookie counts as no cookie.
-      const presented = request.cookies[REFRESH_COOKIE] || request.body?.refresh_token;
+      const { token, isSigned } = readRefreshCookie(request, deps);
+      const presented = isSigned ? token : request.body?.refresh_token || token;
       if (!presented) throw new AppError('refresh_token_invalid');
       const { accessToken } = await refreshSession(deps, request.client, presented, { rotate: false });
       return {

@@ -1,7 +1,7 @@
 // Sorts settings into groups, so that people find them. A setting that is new here is in the last group.
 
 const members = {
-  service: /^(HOST|PORT|PUBLIC_URL|TRUSTED_PROXIES|CORS_\w+|COOKIE_SECURE|SHUTDOWN_\w+|WORKERS)$/,
+  service: /^(HOST|PORT|PUBLIC_URL|TRUSTED_PROXIES|CORS_\w+|COOKIE_\w+|SHUTDOWN_\w+|WORKERS)$/,
   storage: /^(DATA_DIR|DATABASE_\w+|SECRET_KEY)$/,
   pages: /^(SERVICE_NAME|LOGO_FILE|ACCENT_COLOR|LANGUAGE|(APP|VERIFY|RESET|FORGOT)_URL)$/,
   mail: /^(SMTP_|MAIL_)/,

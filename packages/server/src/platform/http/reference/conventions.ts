@@ -7,7 +7,7 @@ import { fieldExamples } from '@castellan/contract/examples';
 import { type Conventions, schemaOf } from '@castellan/openapi';
 import { CSRF_COOKIE } from '../csrf-protection.ts';
 
-export const conventions: Omit<Conventions<ErrorCode>, 'tags'> = {
+export const conventions: Omit<Conventions<ErrorCode>, 'cookiePrefix' | 'tags'> = {
   errors: errorCatalogue,
   implied: {
     always: ['internal_error', 'invalid_text'],

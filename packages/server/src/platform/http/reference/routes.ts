@@ -15,6 +15,7 @@ import { loadViewer } from './viewer.ts';
 
 export type ReferenceOptions = {
   publicUrl: string;
+  cookiePrefix: string;
   /** Markdown: what readers must know before the first request. */
   description: string;
   /** Tag → one sentence. */
@@ -43,7 +44,11 @@ export async function addReference(app: App, options: ReferenceOptions): Promise
     transformObject: (given) => {
       if (!('openapiObject' in given) || !isDraft(given.openapiObject))
         throw new TypeError('@fastify/swagger did not make a draft of OpenAPI 3');
-      return completeDocument(given.openapiObject, { ...conventions, tags: options.tags });
+      return completeDocument(given.openapiObject, {
+        ...conventions,
+        cookiePrefix: options.cookiePrefix,
+        tags: options.tags,
+      });
     },
   });
   addPages(app);
