@@ -20,7 +20,8 @@ import { createTokenLookup, type TokenLookup } from './modules/sessions/token-lo
 import { type Clock, systemClock } from './platform/clock.ts';
 import { type AgedReads, createAgedReads, readsOnPrimary } from './platform/db/aged-reads.ts';
 import { createKysely } from './platform/db/pool.ts';
-import type { ExportGates } from './platform/http/export.ts';
+import type { Exports } from './platform/http/export.ts';
+import { createFairGate } from './platform/limits/fair-gate.ts';
 import { createGate, type Gate } from './platform/limits/gate.ts';
 import { createLocalLimit, type LocalLimit } from './platform/limits/local-limit.ts';
 import { createRateLimiter, type RateLimiter, type RateLimitResult } from './platform/limits/rate-limit.ts';
@@ -83,7 +84,7 @@ export type Deps = {
   /** Limits the concurrent requests of one user: reads and changes separately. */
   turns: { changes: Gate; reads: Gate };
   /** Limits the exports that run at once: of one user, and in this process. */
-  exports: ExportGates;
+  exports: Exports;
   /** Limits the previews whose impact is computed at once, in this process. */
   previewGate: Gate;
   /** Limits concurrent attempts on one email, resets of one user's password, and uses of one link. */
@@ -157,6 +158,8 @@ const EXCHANGES_WAITING = 64;
 const EXPORTS_OF_USER = 2;
 const EXPORTS_OF_ALL = 4;
 const EXPORTS_WAITING = 64;
+// Readers on slow connections still take a batch of some hundred kilobytes in that time.
+const EXPORT_STALL_MS = 30_000;
 
 // With 100,000 holders, one keeps a connection and a core of the database busy for about a second.
 const PREVIEWS_RUNNING = 2;
@@ -218,8 +221,12 @@ export function createDeps(parts: Parts): Deps {
     userLimit: createUserLimit(sessionDeps, settings.rateLimitUser),
     accessLimit: createAccessLimit({ db, log }, settings.rateLimitAccess),
     exports: {
-      ofUser: createGate({ running: EXPORTS_OF_USER, waiting: EXPORTS_WAITING }),
-      all: createGate({ running: EXPORTS_OF_ALL, waiting: EXPORTS_WAITING }),
+      gate: createFairGate({
+        running: EXPORTS_OF_ALL,
+        runningOfKey: EXPORTS_OF_USER,
+        waiting: EXPORTS_WAITING,
+      }),
+      maxStallMs: EXPORT_STALL_MS,
     },
     previewGate: createGate({ running: PREVIEWS_RUNNING, waiting: PREVIEWS_WAITING }),
     attemptGate: createAttemptGate(settings),

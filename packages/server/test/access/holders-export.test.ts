@@ -119,7 +119,9 @@ test('an export of many holders has each once, in the order of the pages', async
 test('exports of holders and of the audit log share the turns of a user', async () => {
   const { exports } = service.service.deps;
   const leaves = await Promise.all(
-    [1, 2].map(async () => exports.ofUser.enter((await admin.get('/api/v1/users/me')).body.data.id)),
+    [1, 2].map(async () =>
+      exports.gate.enter((await admin.get('/api/v1/users/me')).body.data.id, new AbortController().signal),
+    ),
   );
   try {
     const answer = await exported(`${PERMISSION}/export`, null);

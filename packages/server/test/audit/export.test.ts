@@ -1,7 +1,9 @@
 // The export of a long audit log: it is complete, equals the list, and is never held in memory as a whole.
 import assert from 'node:assert/strict';
 import http from 'node:http';
+import { connect } from 'node:net';
 import { after, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import type { PoolClient } from 'pg';
@@ -154,13 +156,12 @@ test('a client that disconnects before the export begins leaves its turn', async
     );
     const { exports } = service.service.deps;
     await eventually(
-      () => (exports.ofUser.stats().running === 2 ? true : undefined),
+      () => (exports.gate.stats().running === 2 ? true : undefined),
       'both to wait for the table',
     );
     for (const request of requests) request.destroy();
     await lock.query('rollback');
-    await eventually(() => (exports.ofUser.stats().keys === 0 ? true : undefined), 'both turns to end');
-    assert.equal(exports.all.stats().keys, 0);
+    await eventually(() => (exports.gate.stats().running === 0 ? true : undefined), 'both turns to end');
   } finally {
     await lock.end();
   }
@@ -187,6 +188,78 @@ test('an export that fails midway is cut off, so that nobody considers it comple
   } finally {
     await service.sql('alter table audit_logs_away rename to audit_logs');
   }
+});
+
+/** Runs exports that end after a short stall, until the test ends. */
+function withShortStall(t: { after(hook: () => void): void }): void {
+  const { exports } = service.service.deps;
+  const { maxStallMs } = exports;
+  exports.maxStallMs = 300;
+  t.after(() => {
+    exports.maxStallMs = maxStallMs;
+  });
+}
+
+const turnsEnd = (): Promise<true> =>
+  eventually(
+    () => (service.service.deps.exports.gate.stats().running === 0 ? true : undefined),
+    'the turns to end',
+  );
+
+test('an export that nobody reads is cut off and leaves its turn, so that its file does not pass for whole', async (t) => {
+  assert.equal(service.service.deps.exports.maxStallMs, 30_000);
+  withShortStall(t);
+  const stalled = await Promise.all([beginExport(), beginExport()]);
+  await turnsEnd();
+  for (const answer of stalled) {
+    await assert.rejects(async () => {
+      for await (const _ of answer);
+    }, /aborted|terminated|socket hang up/i);
+    assert.equal(answer.complete, false);
+  }
+  assert.ok(
+    service.logLines.some((line) => line.includes('the client read nothing of the export for 0.3 s')),
+    'the log says why',
+  );
+  assert.equal((await admin.get(`${EXPORT}?resource_type=none`)).status, 200);
+});
+
+test('over HTTP/1.0, which has no chunks, a stalled export ends as a broken connection', async (t) => {
+  withShortStall(t);
+  const { port } = new URL(service.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write(
+    `GET ${EXPORT}?resource_type=long HTTP/1.0\r\nAuthorization: Bearer ${admin.accessToken}\r\n\r\n`,
+  );
+  await eventually(
+    () => (service.service.deps.exports.gate.stats().running === 1 ? true : undefined),
+    'the export to begin',
+  );
+  await turnsEnd();
+  await assert.rejects(
+    async () => {
+      for await (const _ of socket);
+    },
+    { code: 'ECONNRESET' },
+  );
+});
+
+test('a reader that pauses for less than the limit at each batch gets every entry', async (t) => {
+  const { exports } = service.service.deps;
+  withShortStall(t);
+  exports.maxStallMs = 5_000;
+  const answer = await beginExport();
+  let [lines, pauses] = [0, 0];
+  for await (const chunk of answer) {
+    for (const byte of chunk as Buffer) if (byte === 10) lines += 1;
+    if (pauses < 20 && lines > pauses * 1_000) {
+      pauses += 1;
+      await wait(300);
+    }
+  }
+  // Together the pauses are longer than the limit.
+  assert.ok(pauses * 300 > exports.maxStallMs);
+  assert.equal(lines, ENTRIES);
 });
 
 test('HEAD does not read the log', async (t) => {

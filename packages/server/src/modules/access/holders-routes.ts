@@ -10,8 +10,8 @@ import { RoleParams } from '@castellan/contract/roles';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import {
-  type ExportGates,
   ExportQuery,
+  type Exports,
   exportDescription,
   exportResponse,
   exportTypes,
@@ -22,7 +22,7 @@ import type { Db } from '../../schema/database.ts';
 import { callerOf } from '../authz/caller.ts';
 import { csvOfHolders, heldPermission, heldRole, holdersToExport, listHolders, toHolder } from './holders.ts';
 
-type HolderRouteDeps = { db: Db; exports: ExportGates };
+type HolderRouteDeps = { db: Db; exports: Exports };
 
 export function holderRoutes(app: App, deps: HolderRouteDeps): void {
   permissionHolderRoutes(app, deps);
@@ -120,7 +120,7 @@ const exportHolders = (
   held: ReturnType<typeof heldRole>,
 ): Promise<void> =>
   sendExport(request, reply, {
-    gates: deps.exports,
+    exports: deps.exports,
     callerId: callerOf(request).principal.id,
     fileName: `${held.kind}-holders`,
     source: holdersToExport(deps, held),

@@ -5,8 +5,8 @@ import Type from 'typebox';
 import type { AgedReads } from '../../platform/db/aged-reads.ts';
 import { ageDescription, agedReader, readAged } from '../../platform/http/aged-reads.ts';
 import {
-  type ExportGates,
   ExportQuery,
+  type Exports,
   exportDescription,
   exportResponse,
   exportTypes,
@@ -19,7 +19,7 @@ import { entriesToExport, listEntries } from './listing.ts';
 
 type AuditRouteDeps = {
   agedReads: AgedReads<Db>;
-  exports: ExportGates;
+  exports: Exports;
   /** Returns the id of the caller. */
   callerIdOf(request: FastifyRequest): string;
 };
@@ -59,7 +59,7 @@ export function auditRoutes(app: App, deps: AuditRouteDeps): void {
     },
     handler: (request, reply) =>
       sendExport(request, reply, {
-        gates: deps.exports,
+        exports: deps.exports,
         callerId: deps.callerIdOf(request),
         fileName: 'audit-log',
         source: entriesToExport(request.query, agedReader(deps.agedReads, request, reply)),

@@ -5,12 +5,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../errors.ts';
 import { jsonLine } from '../json-line.ts';
-import type { Gate, Leave } from '../limits/gate.ts';
+import type { FairGate } from '../limits/fair-gate.ts';
+import type { Leave } from '../limits/gate.ts';
 import { preferredType, vary } from './accept.ts';
 import { CSV_TYPE, csvRecord } from './csv.ts';
 
-/** How many exports run at once: of one user, and in this process. */
-export type ExportGates = { ofUser: Gate; all: Gate };
+/** What all exports of this process share. */
+export type Exports = {
+  /** How many run at once: of one user, and in all. */
+  gate: FairGate;
+  /** How long the reader may take for one batch, in milliseconds. Read when an export begins. */
+  maxStallMs: number;
+};
 
 /** The media types of an export. The first one is the default. */
 export const exportTypes = ['application/x-ndjson', 'text/csv'] as const;
@@ -35,7 +41,7 @@ export const ExportQuery = Type.Object({
 
 /** What every export does, for the description of its route. */
 export const exportDescription =
-  'One JSON object per line (NDJSON), or, with `Accept: text/csv`, CSV (RFC 4180) with a header row. In CSV, an apostrophe leads a cell that begins with `=`, `+`, `-` or `@`, and such a character after a semicolon, a tab or a line break, because a spreadsheet would run it as a formula. Two exports of one user run at once, and four in one instance. Further ones wait for 5 s; then the response is 503.';
+  'One JSON object per line (NDJSON), or, with `Accept: text/csv`, CSV (RFC 4180) with a header row. In CSV, an apostrophe leads a cell that begins with `=`, `+`, `-` or `@`, and such a character after a semicolon, a tab or a line break, because a spreadsheet would run it as a formula. Four exports run at once in one instance, and two of one user: one while others wait. Further ones wait for 5 s; then the response is 503. Read without long pauses: an export whose reader takes nothing for 30 s is cut off, without the end of the chunked response, so that it does not pass for a complete one.';
 
 export type ExportSource<R> = {
   /** Reads the records after this one, in order; from the start without one. At most `batch`; fewer are the last ones. */
@@ -45,7 +51,7 @@ export type ExportSource<R> = {
 };
 
 export type ExportOptions<R> = {
-  gates: ExportGates;
+  exports: Exports;
   /** Id of the caller, who takes a turn. */
   callerId: string;
   /** The name of the file without its extension. */
@@ -76,7 +82,15 @@ export async function sendExport<R>(
   const mark = request.query.bom ? '\uFEFF' : '';
   const text = isCsv ? csvOf(options, first, mark) : ndjsonOf(options, first);
   // `highWaterMark` 1 reads one batch ahead of a slow reader instead of 16.
-  const stream = Readable.from(text, { highWaterMark: 1 }).once('close', leave);
+  const stream = Readable.from(
+    untilStalled(text, options.exports.maxStallMs, (error) => stream.destroy(error)),
+    { highWaterMark: 1 },
+  ).once('close', leave);
+  stream.once('error', (error) => {
+    request.log.warn({ err: error }, 'an export was cut off');
+    // HTTP/1.0 has no chunks: a reader would take the end of the connection for the end of the file.
+    if (request.raw.httpVersion === '1.0') reply.raw.socket?.resetAndDestroy();
+  });
   reply.header(
     'content-disposition',
     `attachment; filename="${options.fileName}.${isCsv ? 'csv' : 'ndjson'}"`,
@@ -91,21 +105,31 @@ const MAX_WAIT_MS = 5_000;
 /** Takes a turn for one export. Throws `overloaded` when none is free in time, or too many wait. */
 async function takeTurn(
   request: FastifyRequest,
-  { gates, callerId }: Pick<ExportOptions<never>, 'gates' | 'callerId'>,
+  { exports, callerId }: Pick<ExportOptions<never>, 'exports' | 'callerId'>,
 ): Promise<Leave> {
   const late = AbortSignal.timeout(MAX_WAIT_MS);
-  const waiting = { gone: AbortSignal.any([request.client.gone, late]) };
-  const leaves: Leave[] = [];
-  const leave = (): void => {
-    for (const end of leaves) end();
-  };
   try {
-    leaves.push(await gates.ofUser.enter(callerId, waiting));
-    leaves.push(await gates.all.enter('all', waiting));
-    return leave;
+    return await exports.gate.enter(callerId, AbortSignal.any([request.client.gone, late]));
   } catch (error) {
-    leave();
     throw late.aborted ? new AppError('overloaded', { retryAfterSeconds: 5 }) : error;
+  }
+}
+
+/** Returns the parts. Calls `stalled` if one is not taken in time, because an export holds its turn until it is read. */
+async function* untilStalled(
+  parts: AsyncIterable<string>,
+  maxStallMs: number,
+  stalled: (error: Error) => void,
+): AsyncGenerator<string, void> {
+  for await (const part of parts) {
+    const timer = setTimeout(() => {
+      stalled(new Error(`the client read nothing of the export for ${maxStallMs / 1_000} s`));
+    }, maxStallMs);
+    try {
+      yield part;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
 
