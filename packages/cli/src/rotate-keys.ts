@@ -24,13 +24,19 @@ export async function rotateKeys(call: Call): Promise<void> {
 }
 
 async function rotate(call: Call, { deps, secretKey }: Foundation): Promise<void> {
-  const atOnce = call.values.now === true;
-  const { keyId, signsFrom, dropped } = await rotateSigningKey({ ...deps, secretKey }, { atOnce });
-  call.print(
-    atOnce
-      ? `Key ${keyId} signs in ${KEY_SPREAD_SECONDS} seconds, when every instance has it.`
-      : `Key ${keyId} signs from ${signsFrom.toISOString()}.`,
-  );
+  const { keyAnnounceMinutes: announceMinutes } = deps.settings;
+  const options =
+    call.values.now === true ? { atOnce: true as const } : { atOnce: false as const, announceMinutes };
+  const { keyId, signsFrom, dropped } = await rotateSigningKey({ ...deps, secretKey }, options);
+  if (options.atOnce) {
+    call.print(`Key ${keyId} signs in ${KEY_SPREAD_SECONDS} seconds, when every instance has it.`);
+    call.print(
+      'Verifiers with a copy of the key set refuse its tokens until they fetch the set again: the guard of the SDK does so at once, others perhaps only when their copy expires.',
+    );
+  } else
+    call.print(
+      `Key ${keyId} is announced in the key set, and signs from ${signsFrom.toISOString()} (in ${announceMinutes} minutes, KEY_ANNOUNCE_MINUTES).`,
+    );
   if (dropped.length > 0) call.print(`Dropped before they signed anything: ${dropped.join(', ')}.`);
 }
 
@@ -58,7 +64,7 @@ async function revokeKey(call: Call, { deps, secretKey }: Foundation, keyId: str
     call.print(`Key ${keyId} is revoked: every token it signed is refused.`);
     if (revocation.successorId !== null) call.print(`Key ${revocation.successorId} signs instead.`);
     call.print(
-      `Within ${KEY_SPREAD_SECONDS} seconds no instance publishes it. Services that cache the key set may trust it ${KEY_SET_MAX_AGE_SECONDS} seconds longer.`,
+      `Within ${KEY_SPREAD_SECONDS} seconds no instance publishes it. The guard of the SDK may trust it ${KEY_SET_MAX_AGE_SECONDS} seconds longer, other verifiers as long as they keep their copy of the key set.`,
     );
   }
   await endSessions(call, deps);

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { KEY_DELAY_SECONDS, KEY_SPREAD_SECONDS } from '@castellan/server/modules/sessions/key-ring';
+import { KEY_SPREAD_SECONDS } from '@castellan/server/modules/sessions/key-ring';
 import { createClient } from '@castellan/testing/client';
 import {
   ADMIN,
@@ -184,12 +184,18 @@ describe('rotate-keys', () => {
     const { client, keyId: oldKeyId } = await signIn(user);
     const { code, out } = await castellan(['rotate-keys'], environment);
     assert.equal(code, 0);
-    const [, newKeyId, signsFrom] = /^Key (\S+) signs from (\S+)\.\n$/.exec(out) ?? [];
+    const [, newKeyId, signsFrom] =
+      /^Key (\S+) is announced in the key set, and signs from (\S+) \(in 30 minutes, KEY_ANNOUNCE_MINUTES\)\.\n$/.exec(
+        out,
+      ) ?? [];
     const [row] = await service.sql<{ seconds: number }>(
       'select extract(epoch from signs_from - created_at)::int as seconds from signing_keys where key_id = $1',
       [newKeyId],
     );
-    assert.equal(row?.seconds, KEY_DELAY_SECONDS);
+    assert.equal(row?.seconds, 1_800);
+
+    const longer = await castellan(['rotate-keys'], { ...environment, KEY_ANNOUNCE_MINUTES: '90' });
+    assert.match(longer.out, /\(in 90 minutes, KEY_ANNOUNCE_MINUTES\)/);
 
     const another = await service.another();
     const published = (await another.client().get('/.well-known/jwks.json')).body;
@@ -207,7 +213,10 @@ describe('rotate-keys', () => {
     const pending = /^Key (\S+) /.exec((await castellan(['rotate-keys'], environment)).out)?.[1] as string;
     const { code, out } = await castellan(['rotate-keys', '--now'], environment);
     assert.equal(code, 0);
-    const [, keyId] = /^Key (\S+) signs in 5 seconds, .+\nDropped .+: .+\.\n$/.exec(out) ?? [];
+    const [, keyId] =
+      /^Key (\S+) signs in 5 seconds, .+\nVerifiers with a copy of the key set refuse its tokens until .+\nDropped .+: .+\.\n$/.exec(
+        out,
+      ) ?? [];
     assert.ok(out.includes(pending), out);
     const [row] = await service.sql<{ seconds: number }>(
       'select extract(epoch from signs_from - created_at)::int as seconds from signing_keys where key_id = $1',
@@ -243,7 +252,7 @@ describe('rotate-keys', () => {
       assert.deepEqual([code, err], [0, '']);
       assert.match(
         out,
-        /^Key (\S+) is revoked: .+\nKey \S+ signs instead\.\nWithin 5 seconds .+ 60 seconds longer\.\nSessions ended: 1\.\n$/,
+        /^Key (\S+) is revoked: .+\nKey \S+ signs instead\.\nWithin 5 seconds .+ 60 seconds longer, other verifiers as long as they keep .+\.\nSessions ended: 1\.\n$/,
       );
     }
     assert.equal((await before.client.get('/api/v1/users/me')).status, 401);

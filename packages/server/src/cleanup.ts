@@ -10,9 +10,9 @@ import { deleteExpiredClientTokens } from './modules/oauth/store.ts';
 import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
+import { keyRetentionSeconds } from './modules/sessions/key-rotation.ts';
 import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
 import { checkLiveSessions, renewLiveSessions } from './modules/sessions/live-count-store.ts';
-import { refreshLifetimeSeconds } from './modules/sessions/tokens.ts';
 import { forgetFormerUsers, renewUserMarks } from './modules/users/marks.ts';
 import { renewRoleHolders } from './modules/users/role-holders-store.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
@@ -45,7 +45,7 @@ export async function cleanUp(deps: Deps): Promise<void> {
     login_attempts: () => deleteIdleAttempts(db, IDLE_ATTEMPT_HOURS),
     former_users: () => forgetFormerUsers(db, USER_MARKS_BUDGET_MS),
     sessions_of_revoked_keys: async () => (await endSessionsOfRevokedKeys(db)).ended,
-    signing_keys: () => deleteRetiredKeys(db, refreshLifetimeSeconds(settings)),
+    signing_keys: () => deleteRetiredKeys(db, keyRetentionSeconds(settings)),
     api_keys: () => deleteEndedKeys(db, ENDED_KEY_DAYS),
     audit_logs: async () =>
       settings.auditRetentionDays === 0 ? 0 : deleteOldEntries(db, settings.auditRetentionDays),

@@ -242,6 +242,12 @@ export const settingDefinitions = {
     'Lifetime of a refresh token, in days.',
     { default: '7' },
   ),
+  keyAnnounceMinutes: setting(
+    'KEY_ANNOUNCE_MINUTES',
+    integer(1, 10_080),
+    'How long a new signing key stands in the key set before it signs, and the former one at least that long after, in minutes. `castellan rotate-keys` reads it. Set it longer than your gateways and meshes keep a copy of the key set.',
+    { default: '30' },
+  ),
   refreshReuseSeconds: setting(
     'REFRESH_REUSE_INTERVAL',
     integer(0, 600),

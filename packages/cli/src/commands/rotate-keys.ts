@@ -5,7 +5,7 @@ export const declaration: Declaration = {
   options: [
     {
       flags: '--now',
-      help: 'Sign with it after five seconds, and drop keys that were to sign later. Services that cache the key set refuse new tokens until they fetch it again.',
+      help: 'Do not announce the key: sign with it after five seconds, and drop keys that were announced before. Verifiers with a copy of the key set refuse new tokens until they fetch it again.',
     },
     {
       flags: '--revoke <kid>',
@@ -14,8 +14,8 @@ export const declaration: Declaration = {
     yes,
   ],
   details: [
-    'Every instance publishes the key within seconds. It signs after seven minutes, when every cached key set contains it.',
-    'Earlier keys keep verifying until the last token they signed has expired.',
+    'Every instance publishes the key within seconds. It signs after KEY_ANNOUNCE_MINUTES (30), when the copies that verifiers keep of the key set contain it.',
+    'Earlier keys stay in the key set until the last token they signed has expired, and at least as long as a key is announced.',
   ],
   run: async (call) => (await import('../rotate-keys.ts')).rotateKeys(call),
 };

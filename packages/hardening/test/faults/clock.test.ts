@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import { until } from '@castellan/embedded-postgres/testing';
-import { addSigningKey, KEY_DELAY_SECONDS } from '@castellan/server/modules/sessions/key-ring';
+import { addSigningKey } from '@castellan/server/modules/sessions/key-ring';
 import { createKysely } from '@castellan/server/platform/db/pool';
 import type { Tables } from '@castellan/server/schema/tables';
 import { createClient } from '@castellan/testing/client';
@@ -28,6 +28,7 @@ import {
 } from './clock-fixture.ts';
 
 const scenario = scenariosOf('faults', 'any database');
+const KEY_DELAY_SECONDS = 1_800;
 
 /** Returns the id of the key with which an instance signs now. */
 async function signedAt(url: string): Promise<string> {

@@ -164,7 +164,7 @@ scenario('a revocation costs the same for one session and for thousands', async 
 });
 
 scenario('a pending rotation does not override an immediate one', async (tally) => {
-  const pending = await rotateSigningKey(keyDeps, { atOnce: false });
+  const pending = await rotateSigningKey(keyDeps, { atOnce: false, announceMinutes: 30 });
   const now = await rotateSigningKey(keyDeps, { atOnce: true });
   assert.deepEqual(now.dropped, [pending.keyId]);
   for (const where of both) {

@@ -35,6 +35,7 @@ const wrong: Record<string, [value: string, fix: RegExp]> = {
   FIRST_SUPERUSER_EMAIL: ['root', /not an email address; write one such as/],
   ACCESS_TOKEN_EXPIRE_MINUTES: ['-1', /write a number from/],
   REFRESH_TOKEN_EXPIRE_DAYS: ['a week', /write a number from/],
+  KEY_ANNOUNCE_MINUTES: ['0', /whole number from 1 to 10080/],
   REFRESH_REUSE_INTERVAL: ['1e3', /whole number from 0 to 600/],
   CONCURRENT_SESSION_LIMIT: ['five', /whole number/],
   VALIDATE_TOKEN_IP: ['maybe', /write true or false/],

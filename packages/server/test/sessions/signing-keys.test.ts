@@ -4,7 +4,9 @@ import { after, test } from 'node:test';
 import { signIn, startTestService, TEST_SECRET_KEY, type TestService } from '@castellan/testing/harness';
 import { addUser, isAccepted } from '@castellan/testing/sessions/accounts';
 import { isSignedBy, type PublishedKey, readToken } from '@castellan/testing/sessions/own-tokens';
+import { cleanUp } from '../../src/cleanup.ts';
 import { addSigningKey } from '../../src/modules/sessions/key-ring.ts';
+import { rotateSigningKey } from '../../src/modules/sessions/key-rotation.ts';
 
 const service = await startTestService({ after });
 const JWKS = '/.well-known/jwks.json';
@@ -20,6 +22,26 @@ const addKey = (where: TestService, delaySeconds: number): Promise<string> =>
   where.service.deps.db
     .transaction()
     .execute((tx) => addSigningKey(tx, Buffer.from(TEST_SECRET_KEY), delaySeconds));
+
+const rotate = (
+  { service: { deps } }: TestService,
+  announceMinutes: number,
+): ReturnType<typeof rotateSigningKey> =>
+  rotateSigningKey(
+    { db: deps.db, log: deps.log, secretKey: Buffer.from(TEST_SECRET_KEY) },
+    { atOnce: false, announceMinutes },
+  );
+
+/** Moves the times of the keys into the past, as if this long had passed. */
+async function pass(minutes: number, ...instances: TestService[]): Promise<void> {
+  await instances[0]?.sql(`update signing_keys set signs_from = signs_from - make_interval(mins => $1)`, [
+    minutes,
+  ]);
+  for (const {
+    service: { deps },
+  } of instances)
+    await deps.keyRing.load();
+}
 
 const kidOf = (token: string | null): unknown => readToken(token as string).header.kid;
 
@@ -113,6 +135,61 @@ test('a new key is published at once, signs after its delay, and old tokens stay
   assert.equal(kidOf(refreshed.body.data.refresh_token), newKid);
   const retried = await before.post('/api/v1/auth/refresh', { refresh_token: before.refreshToken });
   assert.equal(retried.body.data.refresh_token, refreshed.body.data.refresh_token);
+});
+
+test('a key is announced for its time on every instance, beside another announced key and across a restart', async (t) => {
+  const one = await startTestService(t);
+  const two = await one.another();
+  const user = await addUser(one);
+  const assertSigns = async (keyId: unknown, instances: TestService[]): Promise<void> => {
+    for (const where of instances) assert.equal(kidOf((await signIn(where, user)).accessToken), keyId);
+  };
+  const first = kidOf((await signIn(one, user)).accessToken);
+  const second = await rotate(one, 30);
+  await pass(20, one, two);
+  const third = await rotate(two, 30);
+  await pass(9, one, two);
+  const all = new Set([first, second.keyId, third.keyId]);
+  const assertPublished = async (instances: TestService[]): Promise<void> => {
+    for (const where of instances)
+      assert.deepEqual(new Set((await published(where)).map(({ kid }) => kid)), all);
+  };
+  await assertSigns(first, [one, two]);
+  const restarted = await one.another();
+  await assertPublished([one, two, restarted]);
+  await assertSigns(first, [restarted]);
+  await pass(2, one, two, restarted);
+  await assertSigns(second.keyId, [one, two, restarted]);
+  await pass(18, one, two, restarted);
+  await assertSigns(second.keyId, [one, restarted]);
+  await pass(2, one, two, restarted);
+  await assertSigns(third.keyId, [one, two, restarted]);
+  await assertPublished([one, two, restarted]);
+});
+
+test('a former key stays as long as a key is announced, and as long as its tokens may be valid', async (t) => {
+  for (const settings of [
+    { KEY_ANNOUNCE_MINUTES: '60', REFRESH_TOKEN_EXPIRE_DAYS: '0.01', ACCESS_TOKEN_EXPIRE_MINUTES: '5' },
+    { KEY_ANNOUNCE_MINUTES: '1', REFRESH_TOKEN_EXPIRE_DAYS: '0.01', ACCESS_TOKEN_EXPIRE_MINUTES: '60' },
+    {
+      KEY_ANNOUNCE_MINUTES: '1',
+      REFRESH_TOKEN_EXPIRE_DAYS: '0.0417',
+      ACCESS_TOKEN_EXPIRE_MINUTES: '5',
+    },
+  ]) {
+    const own = await startTestService(t, settings);
+    const former = kidOf((await signIn(own, await addUser(own))).accessToken);
+    const { keyId } = await rotate(own, 30);
+    const assertKept = async (...kids: unknown[]): Promise<void> => {
+      await cleanUp(own.service.deps);
+      const rows = await own.sql<{ key_id: string }>('select key_id from signing_keys');
+      assert.deepEqual(new Set(rows.map(({ key_id }) => key_id)), new Set(kids), JSON.stringify(settings));
+    };
+    await pass(30 + 55, own);
+    await assertKept(former, keyId);
+    await pass(10, own);
+    await assertKept(keyId);
+  }
 });
 
 test('a key with a delay of 0 signs as soon as it is loaded, without a restart', async (t) => {

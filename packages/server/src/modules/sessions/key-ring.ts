@@ -1,5 +1,5 @@
 // The signing keys, which are stored in the database and loaded by every instance.
-// A new key signs only after every instance publishes it and cached key sets have been refreshed.
+// A new key signs only after every instance publishes it and the copies that others keep of the key set contain it.
 import type { KeyObject } from 'node:crypto';
 import { createSigner } from '../../platform/security/jwt.ts';
 import {
@@ -36,17 +36,14 @@ export type KeyRing = {
   publicJwks(): readonly PublicJwk[];
 };
 
-/** How long other services may cache the key set, and thus trust a revoked key, in seconds. */
+/**
+ * How long a response with the key set may be cached, in seconds. Verifiers with an interval of their own keep their copy longer.
+ */
 export const KEY_SET_MAX_AGE_SECONDS = 60;
 /** How often an instance reloads the keys, in seconds. */
 export const KEY_RELOAD_SECONDS = 2;
 /** Seconds until every instance has loaded a change of the keys: two reload intervals, and the time of a read. */
 export const KEY_SPREAD_SECONDS = 5;
-/**
- * Seconds between the creation of a key and its first signature. By then every cached key set contains the key, even in
- * libraries that cache for five minutes regardless of the response headers.
- */
-export const KEY_DELAY_SECONDS = 420;
 
 export function createKeyRing(deps: { db: Db; secretKey: Buffer }): KeyRing {
   let keys: Key[] = [];

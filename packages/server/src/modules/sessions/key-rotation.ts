@@ -3,21 +3,22 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Db } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
-import { addSigningKey, KEY_DELAY_SECONDS, KEY_SPREAD_SECONDS } from './key-ring.ts';
+import { addSigningKey, KEY_SPREAD_SECONDS } from './key-ring.ts';
 import { deleteKeysAfter, findSigningKeys, lockSigningKeys, settleSigningKey } from './key-store.ts';
+import { refreshLifetimeSeconds, type TokenSettings } from './tokens.ts';
 
 export type KeyDeps = { db: Db; log: Logger; secretKey: Buffer };
 
 /**
- * Creates a key that signs after KEY_DELAY_SECONDS, when every cached key set contains it. With `atOnce` it signs after
- * KEY_SPREAD_SECONDS, when every instance has it; keys of earlier rotations that would sign later are then deleted and
- * their ids returned in `dropped`.
+ * Creates a key that signs after `announceMinutes`; until then it only stands in the key set. The time is stored with the key, so
+ * that every instance begins to sign at once, also after a restart. With `atOnce` it signs after KEY_SPREAD_SECONDS, when every
+ * instance has it; keys of earlier rotations that would sign later are then deleted and their ids returned in `dropped`.
  */
 export function rotateSigningKey(
   deps: KeyDeps,
-  options: { atOnce: boolean },
+  options: { atOnce: true } | { atOnce: false; announceMinutes: number },
 ): Promise<{ keyId: string; signsFrom: Date; dropped: string[] }> {
-  const delaySeconds = options.atOnce ? KEY_SPREAD_SECONDS : KEY_DELAY_SECONDS;
+  const delaySeconds = options.atOnce ? KEY_SPREAD_SECONDS : options.announceMinutes * 60;
   return inTransaction(deps.db, async (tx) => {
     await lockSigningKeys(tx);
     // The current key signs until the new one does, and is never dropped.
@@ -40,3 +41,14 @@ export function rotateSigningKey(
     return { keyId, signsFrom: made.signs_from, dropped };
   });
 }
+
+/**
+ * Returns for how long a key stands in the key set after its successor has begun to sign, in seconds: as long as a token that it
+ * signed may be valid, and as long as a new key is announced.
+ */
+export const keyRetentionSeconds = (settings: TokenSettings & { keyAnnounceMinutes: number }): number =>
+  Math.max(
+    refreshLifetimeSeconds(settings),
+    settings.accessTokenMinutes * 60,
+    settings.keyAnnounceMinutes * 60,
+  );

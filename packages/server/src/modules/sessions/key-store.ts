@@ -36,14 +36,14 @@ export async function insertSigningKey(
             clock_timestamp() + make_interval(secs => ${key.delaySeconds}))`.execute(tx);
 }
 
-/** Deletes keys whose successor has been signing for longer than any token lives. Returns their ids. */
-export async function deleteRetiredKeys(db: Db, maxTokenSeconds: number): Promise<string[]> {
+/** Deletes keys whose successor has been signing for this long. Returns their ids. */
+export async function deleteRetiredKeys(db: Db, retentionSeconds: number): Promise<string[]> {
   const { rows } = await sql<{ key_id: string }>`
     delete from signing_keys old
     where exists (
       select from signing_keys successor
       where successor.signs_from > old.signs_from
-        and successor.signs_from < now() - make_interval(secs => ${maxTokenSeconds}))
+        and successor.signs_from < now() - make_interval(secs => ${retentionSeconds}))
     returning key_id`.execute(db);
   return rows.map((row) => row.key_id);
 }
