@@ -9,7 +9,7 @@ import type { App } from './server.ts';
 
 /** Without COOKIE_PREFIX. */
 export const CSRF_COOKIE = 'csrf_token';
-export const CSRF_HEADER = 'x-csrf-token';
+const CSRF_HEADER = 'x-csrf-token';
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 type CsrfOptions = {
