@@ -2,10 +2,11 @@
 import { NativeSelect, Select, TextInput } from '@mantine/core';
 import { type ReactElement, useMemo } from 'react';
 import { useTypedText } from '../../components/debounce.ts';
+import { FilterFold } from '../../components/FilterFold.tsx';
 import { PersonPicker } from '../../components/PersonPicker.tsx';
 import { t } from '../../text.ts';
 import { knownActions, meaningOf } from './actions.ts';
-import type { AuditSearch } from './filter.ts';
+import { type AuditSearch, filtersIn } from './filter.ts';
 
 const types = [
   'user',
@@ -35,83 +36,85 @@ export function FilterBar({ search, onChange }: Props): ReactElement {
   const { result } = search;
   return (
     <search className="audit-filters" aria-label={t.audit.filters}>
-      <PersonPicker
-        size="xs"
-        label={t.audit.actor}
-        value={search.actor}
-        onChange={(actor) => onChange({ actor })}
-        placeholder={t.audit.anybody}
-      />
-      <Select
-        size="xs"
-        label={t.audit.action}
-        placeholder={t.audit.anyAction}
-        data={actions}
-        value={actions.find(({ value }) => value === search.action)?.value ?? null}
-        onChange={(action) => onChange({ action: action ?? undefined })}
-        searchable
-        clearable
-        clearButtonProps={{ 'aria-label': t.access.clear(t.audit.action) }}
-        nothingFoundMessage={t.common.list.noMatch}
-        filter={({ options, search: typed }) => options.filter((one) => isMatch(one, typed, meanings))}
-        renderOption={({ option }) => (
-          <span className="audit-option">
-            <span className="mono">{option.value}</span>
-            <span className="row-note">{meanings.get(option.value)}</span>
-          </span>
-        )}
-        comboboxProps={{ width: 340, position: 'bottom-start' }}
-        maxDropdownHeight={320}
-        data-raw
-      />
-      <NativeSelect
-        size="xs"
-        label={t.audit.result}
-        data={[
-          { value: '', label: t.audit.anyResult },
-          { value: 'success', label: t.audit.success },
-          { value: 'failure', label: t.audit.failure },
-        ]}
-        value={result ?? ''}
-        onChange={(event) => {
-          const { value } = event.currentTarget;
-          onChange({ result: value === 'success' || value === 'failure' ? value : undefined });
-        }}
-      />
-      <NativeSelect
-        size="xs"
-        label={t.audit.type}
-        data={[{ value: '', label: t.audit.anyType }, ...types, ...unlisted(search.type)]}
-        value={search.type ?? ''}
-        onChange={(event) => onChange({ type: optionalText(event.currentTarget.value) })}
-        data-raw
-      />
-      <TypedFilter
-        label={t.audit.targetId}
-        value={search.target}
-        onChange={(target) => onChange({ target })}
-      />
-      <TypedFilter
-        label={t.audit.address}
-        value={search.address}
-        onChange={(address) => onChange({ address })}
-      />
-      <TextInput
-        size="xs"
-        type="date"
-        label={t.audit.from}
-        value={search.from ?? ''}
-        max={search.to}
-        onChange={(event) => onChange({ from: optionalText(event.currentTarget.value) })}
-      />
-      <TextInput
-        size="xs"
-        type="date"
-        label={t.audit.to}
-        value={search.to ?? ''}
-        min={search.from}
-        onChange={(event) => onChange({ to: optionalText(event.currentTarget.value) })}
-      />
+      <FilterFold count={Object.keys(filtersIn(search)).length}>
+        <PersonPicker
+          size="xs"
+          label={t.audit.actor}
+          value={search.actor}
+          onChange={(actor) => onChange({ actor })}
+          placeholder={t.audit.anybody}
+        />
+        <Select
+          size="xs"
+          label={t.audit.action}
+          placeholder={t.audit.anyAction}
+          data={actions}
+          value={actions.find(({ value }) => value === search.action)?.value ?? null}
+          onChange={(action) => onChange({ action: action ?? undefined })}
+          searchable
+          clearable
+          clearButtonProps={{ 'aria-label': t.access.clear(t.audit.action) }}
+          nothingFoundMessage={t.common.list.noMatch}
+          filter={({ options, search: typed }) => options.filter((one) => isMatch(one, typed, meanings))}
+          renderOption={({ option }) => (
+            <span className="audit-option">
+              <span className="mono">{option.value}</span>
+              <span className="row-note">{meanings.get(option.value)}</span>
+            </span>
+          )}
+          comboboxProps={{ width: 340, position: 'bottom-start' }}
+          maxDropdownHeight={320}
+          data-raw
+        />
+        <NativeSelect
+          size="xs"
+          label={t.audit.result}
+          data={[
+            { value: '', label: t.audit.anyResult },
+            { value: 'success', label: t.audit.success },
+            { value: 'failure', label: t.audit.failure },
+          ]}
+          value={result ?? ''}
+          onChange={(event) => {
+            const { value } = event.currentTarget;
+            onChange({ result: value === 'success' || value === 'failure' ? value : undefined });
+          }}
+        />
+        <NativeSelect
+          size="xs"
+          label={t.audit.type}
+          data={[{ value: '', label: t.audit.anyType }, ...types, ...unlisted(search.type)]}
+          value={search.type ?? ''}
+          onChange={(event) => onChange({ type: optionalText(event.currentTarget.value) })}
+          data-raw
+        />
+        <TypedFilter
+          label={t.audit.targetId}
+          value={search.target}
+          onChange={(target) => onChange({ target })}
+        />
+        <TypedFilter
+          label={t.audit.address}
+          value={search.address}
+          onChange={(address) => onChange({ address })}
+        />
+        <TextInput
+          size="xs"
+          type="date"
+          label={t.audit.from}
+          value={search.from ?? ''}
+          max={search.to}
+          onChange={(event) => onChange({ from: optionalText(event.currentTarget.value) })}
+        />
+        <TextInput
+          size="xs"
+          type="date"
+          label={t.audit.to}
+          value={search.to ?? ''}
+          min={search.from}
+          onChange={(event) => onChange({ to: optionalText(event.currentTarget.value) })}
+        />
+      </FilterFold>
     </search>
   );
 }

@@ -4,6 +4,7 @@ import { IconSearch } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { useTypedText } from '../../components/debounce.ts';
+import { FilterFold } from '../../components/FilterFold.tsx';
 import { t } from '../../text.ts';
 import type { Section } from './groups.ts';
 
@@ -34,32 +35,34 @@ export function FilterBar({ sections, isAnyOpen, onToggleAll }: Props): ReactEle
         value={typed}
         onChange={(event) => setTyped(event.currentTarget.value)}
       />
-      <NativeSelect
-        aria-label={t.matrix.group}
-        value={group}
-        onChange={({ currentTarget: { value } }) =>
-          void navigate({ search: (now) => ({ ...now, group: value || undefined }), replace: true })
-        }
-        data={[
-          { value: '', label: t.matrix.allGroups },
-          ...sections.map(({ id, name }) => ({ value: id, label: name })),
-        ]}
-      />
-      <SegmentedControl
-        size="xs"
-        aria-label={t.matrix.shown}
-        value={roles}
-        onChange={(value) =>
-          void navigate({
-            search: (now) => ({ ...now, roles: value === 'custom' ? 'custom' : undefined }),
-            replace: true,
-          })
-        }
-        data={[
-          { value: 'all', label: t.matrix.all },
-          { value: 'custom', label: t.matrix.custom },
-        ]}
-      />
+      <FilterFold count={Number(group !== '') + Number(roles !== 'all')}>
+        <NativeSelect
+          aria-label={t.matrix.group}
+          value={group}
+          onChange={({ currentTarget: { value } }) =>
+            void navigate({ search: (now) => ({ ...now, group: value || undefined }), replace: true })
+          }
+          data={[
+            { value: '', label: t.matrix.allGroups },
+            ...sections.map(({ id, name }) => ({ value: id, label: name })),
+          ]}
+        />
+        <SegmentedControl
+          size="xs"
+          aria-label={t.matrix.shown}
+          value={roles}
+          onChange={(value) =>
+            void navigate({
+              search: (now) => ({ ...now, roles: value === 'custom' ? 'custom' : undefined }),
+              replace: true,
+            })
+          }
+          data={[
+            { value: 'all', label: t.matrix.all },
+            { value: 'custom', label: t.matrix.custom },
+          ]}
+        />
+      </FilterFold>
       <Button variant="subtle" size="compact-sm" onClick={() => onToggleAll(!isAnyOpen)}>
         {isAnyOpen ? t.matrix.collapseAll : t.matrix.expandAll}
       </Button>

@@ -4,6 +4,7 @@ import { IconSearch } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { useTypedText } from '../../components/debounce.ts';
+import { FilterFold } from '../../components/FilterFold.tsx';
 import { t } from '../../text.ts';
 
 const route = getRouteApi('/permissions');
@@ -31,28 +32,30 @@ export function PermissionFilters(): ReactElement {
         value={typed}
         onChange={(event) => setTyped(event.currentTarget.value)}
       />
-      <NativeSelect
-        aria-label={t.permissions.filter}
-        value={filter}
-        onChange={({ currentTarget: { value } }) =>
-          void navigate({
-            search: (now) => ({
-              ...now,
-              page: undefined,
-              roles: /unused$/i.test(value) ? 'none' : undefined,
-              is_builtin: value === 'builtin' ? true : value.startsWith('own') ? false : undefined,
-            }),
-            replace: true,
-          })
-        }
-        data={[
-          { value: 'all', label: t.permissions.filters.all },
-          { value: 'unused', label: t.permissions.filters.unused },
-          { value: 'builtin', label: t.permissions.filters.builtin },
-          { value: 'own', label: t.permissions.filters.own },
-          { value: 'ownUnused', label: t.permissions.filters.ownUnused },
-        ]}
-      />
+      <FilterFold count={Number(filter !== 'all') + Number(search.group !== undefined)}>
+        <NativeSelect
+          aria-label={t.permissions.filter}
+          value={filter}
+          onChange={({ currentTarget: { value } }) =>
+            void navigate({
+              search: (now) => ({
+                ...now,
+                page: undefined,
+                roles: /unused$/i.test(value) ? 'none' : undefined,
+                is_builtin: value === 'builtin' ? true : value.startsWith('own') ? false : undefined,
+              }),
+              replace: true,
+            })
+          }
+          data={[
+            { value: 'all', label: t.permissions.filters.all },
+            { value: 'unused', label: t.permissions.filters.unused },
+            { value: 'builtin', label: t.permissions.filters.builtin },
+            { value: 'own', label: t.permissions.filters.own },
+            { value: 'ownUnused', label: t.permissions.filters.ownUnused },
+          ]}
+        />
+      </FilterFold>
     </div>
   );
 }

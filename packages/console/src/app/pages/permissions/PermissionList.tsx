@@ -10,7 +10,6 @@ import { Pager } from '../../components/Pager.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { preferredSize } from '../../page-size.ts';
 import { t } from '../../text.ts';
-import { PermissionFilters } from './PermissionFilters.tsx';
 import { type PermissionList as Listed, type ListedPermission, useShown } from './permission-list.ts';
 
 const route = getRouteApi('/permissions');
@@ -30,7 +29,6 @@ export function PermissionList({ list, groups, onCreate }: Props): ReactElement 
   const isFiltered = q !== '' || search.roles !== undefined || search.is_builtin !== undefined;
   return (
     <div className="permission-list">
-      <PermissionFilters />
       {Boolean(list.error) && <ErrorAlert error={list.error} onRetry={list.retry} />}
       {rows?.length === 0 && isFiltered && (
         <NoMatch

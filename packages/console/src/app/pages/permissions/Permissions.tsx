@@ -11,6 +11,7 @@ import { useMe } from '../../data/me.tsx';
 import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { GroupTree } from './GroupTree.tsx';
+import { PermissionFilters } from './PermissionFilters.tsx';
 import { PermissionList } from './PermissionList.tsx';
 import { usePermissionList } from './permission-list.ts';
 import './permissions.css';
@@ -55,6 +56,7 @@ export function Permissions(): ReactElement {
         }
       />
       {groups.error && <ErrorAlert error={groups.error} onRetry={() => void groups.refetch()} />}
+      <PermissionFilters />
       <div className={hasTree ? 'groups-layout permissions-layout' : undefined}>
         {groups.data && <GroupTree groups={groups.data} />}
         {groups.isLoading && (

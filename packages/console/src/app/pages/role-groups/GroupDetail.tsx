@@ -10,7 +10,7 @@ import {
   IconTrash,
 } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
-import { lazy, type ReactElement, Suspense, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useEffect, useRef, useState } from 'react';
 import type { GroupAct } from '../../components/groups/GroupDialogs.tsx';
 import { GroupMenu } from '../../components/groups/GroupMenu.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
@@ -56,6 +56,11 @@ function Detail({ group, path, need, onAct, onOpen }: DetailProps): ReactElement
   const { tab = 'roles' } = route.useSearch();
   const navigate = route.useNavigate();
   const [isCloning, setIsCloning] = useState(false);
+  const section = useRef<HTMLElement>(null);
+  // On phones, it stands below the tree.
+  useEffect(() => {
+    if (matchMedia('(max-width: 48em)').matches) section.current?.scrollIntoView();
+  }, []);
   const isBlocked = group.children.length + group.roles.length > 0;
   const blocker = isBlocked ? t.roleGroups.blocked(group.children.length, group.roles.length) : null;
   const update = need('role_group.update');
@@ -92,7 +97,7 @@ function Detail({ group, path, need, onAct, onOpen }: DetailProps): ReactElement
       .map(({ label, run }) => ({ label: `${label} · ${group.name}`, run })),
   );
   return (
-    <section className="panel group-detail" aria-label={group.name}>
+    <section ref={section} className="panel group-detail" aria-label={group.name}>
       <div>
         {path.length > 1 && <p className="muted group-path">{path.map(({ name }) => name).join(' / ')}</p>}
         <div className="group-head">

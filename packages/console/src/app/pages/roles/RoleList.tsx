@@ -6,6 +6,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
 import { DataTable, type RowAction } from '../../components/DataTable.tsx';
 import { useTypedText } from '../../components/debounce.ts';
+import { FilterFold } from '../../components/FilterFold.tsx';
 import { Pager } from '../../components/Pager.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
@@ -86,26 +87,28 @@ export function RoleList({ onDialog, mayCreate }: Props): ReactElement {
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}
         />
-        <NativeSelect
-          aria-label={t.roles.filters.label}
-          value={holders ? 'holders' : permissions ? 'permissions' : ''}
-          onChange={({ currentTarget: { value } }) =>
-            void navigate({
-              search: (now) => ({
-                ...now,
-                page: undefined,
-                holders: value === 'holders' ? 'none' : undefined,
-                permissions: value === 'permissions' ? 'none' : undefined,
-              }),
-              replace: true,
-            })
-          }
-          data={[
-            { value: '', label: t.roles.filters.all },
-            { value: 'holders', label: t.roles.filters.noHolders },
-            { value: 'permissions', label: t.roles.filters.noPermissions },
-          ]}
-        />
+        <FilterFold count={Number(holders !== undefined || permissions !== undefined)}>
+          <NativeSelect
+            aria-label={t.roles.filters.label}
+            value={holders ? 'holders' : permissions ? 'permissions' : ''}
+            onChange={({ currentTarget: { value } }) =>
+              void navigate({
+                search: (now) => ({
+                  ...now,
+                  page: undefined,
+                  holders: value === 'holders' ? 'none' : undefined,
+                  permissions: value === 'permissions' ? 'none' : undefined,
+                }),
+                replace: true,
+              })
+            }
+            data={[
+              { value: '', label: t.roles.filters.all },
+              { value: 'holders', label: t.roles.filters.noHolders },
+              { value: 'permissions', label: t.roles.filters.noPermissions },
+            ]}
+          />
+        </FilterFold>
         <ReasonButton
           variant="default"
           leftSection={<IconArrowsLeftRight size={16} aria-hidden />}

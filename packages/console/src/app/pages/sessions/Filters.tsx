@@ -5,6 +5,7 @@ import { IconSearch, IconX } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
 import { DateTimeInput } from '../../components/DateTimeInput.tsx';
 import { useTypedText } from '../../components/debounce.ts';
+import { FilterFold } from '../../components/FilterFold.tsx';
 import '../../components/filter-chips.css';
 import { fieldError } from '../../components/forms.tsx';
 import { nameOf } from '../../data/me.tsx';
@@ -33,20 +34,25 @@ export function SessionFilters({ search, onChange, error }: Props): ReactElement
         value={typed}
         onChange={(event) => setTyped(event.currentTarget.value)}
       />
-      <TextInput
-        className="grow"
-        aria-label={t.sessions.filters.address}
-        placeholder={t.sessions.filters.address}
-        value={address}
-        error={fieldError(error, 'query.address')}
-        onChange={(event) => setAddress(event.currentTarget.value)}
-      />
-      <DateTimeInput
-        className="inline-field"
-        label={t.sessions.filters.olderThan}
-        value={search.older_than}
-        onChange={(moment) => onChange({ older_than: moment })}
-      />
+      <FilterFold
+        count={[search.address, search.older_than].filter(Boolean).length}
+        isForced={Boolean(fieldError(error, 'query.address'))}
+      >
+        <TextInput
+          className="grow"
+          aria-label={t.sessions.filters.address}
+          placeholder={t.sessions.filters.address}
+          value={address}
+          error={fieldError(error, 'query.address')}
+          onChange={(event) => setAddress(event.currentTarget.value)}
+        />
+        <DateTimeInput
+          className="inline-field"
+          label={t.sessions.filters.olderThan}
+          value={search.older_than}
+          onChange={(moment) => onChange({ older_than: moment })}
+        />
+      </FilterFold>
     </search>
   );
 }

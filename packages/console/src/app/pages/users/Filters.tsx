@@ -3,6 +3,7 @@ import { Button, Input, Menu, NativeSelect, TextInput } from '@mantine/core';
 import { IconColumns3, IconSearch, IconX } from '@tabler/icons-react';
 import { lazy, type ReactElement, Suspense } from 'react';
 import { useTypedText } from '../../components/debounce.ts';
+import { FilterFold } from '../../components/FilterFold.tsx';
 import '../../components/filter-chips.css';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
@@ -40,29 +41,33 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
           if (event.key === 'Enter') flush();
         }}
       />
-      <NativeSelect
-        aria-label={t.users.columns.status}
-        data={[
-          { value: '', label: t.users.filters.anyStatus },
-          ...statuses.map((value) => ({ value, label: t.common.status[value] })),
-        ]}
-        value={search.status ?? ''}
-        onChange={(event) => onChange({ status: statuses.find((one) => one === event.currentTarget.value) })}
-      />
-      {maySeeRoles && (
-        <div className="filter-role">
-          <Suspense fallback={<Input component="div" aria-hidden />}>
-            <RolePicker
-              label={t.users.filters.role}
-              isLabelHidden
-              placeholder={t.users.filters.anyRole}
-              max={1}
-              value={search.role ? [search.role] : []}
-              onChange={([role]) => onChange({ role })}
-            />
-          </Suspense>
-        </div>
-      )}
+      <FilterFold count={[search.status, search.role].filter(Boolean).length}>
+        <NativeSelect
+          aria-label={t.users.columns.status}
+          data={[
+            { value: '', label: t.users.filters.anyStatus },
+            ...statuses.map((value) => ({ value, label: t.common.status[value] })),
+          ]}
+          value={search.status ?? ''}
+          onChange={(event) =>
+            onChange({ status: statuses.find((one) => one === event.currentTarget.value) })
+          }
+        />
+        {maySeeRoles && (
+          <div className="filter-role">
+            <Suspense fallback={<Input component="div" aria-hidden />}>
+              <RolePicker
+                label={t.users.filters.role}
+                isLabelHidden
+                placeholder={t.users.filters.anyRole}
+                max={1}
+                value={search.role ? [search.role] : []}
+                onChange={([role]) => onChange({ role })}
+              />
+            </Suspense>
+          </div>
+        )}
+      </FilterFold>
       <Menu closeOnItemClick={false} position="bottom-end">
         <Menu.Target>
           <Button
