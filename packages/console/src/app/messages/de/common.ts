@@ -67,6 +67,7 @@ export const common: Messages['common'] = {
   list: {
     loading: 'Wird geladen…',
     noMatch: 'Nichts passt zu diesen Filtern.',
+    filters: (set) => (set === 0 ? 'Filter' : `Filter (${set})`),
     results: (count) => plural(count, { one: '# Treffer', other: '# Treffer' }),
     resultsAtLeast: (count) => plural(count, { one: '#+ Treffer', other: '#+ Treffer' }),
     page: (page, pages) => `Seite ${page} von ${pages}`,
@@ -100,6 +101,7 @@ export const common: Messages['common'] = {
     partTitle: 'Sie können dies nicht sehen',
     missing: (permission) => `Dafür ist die Berechtigung ${permission} nötig, die keine Ihrer Rollen hat.`,
     roles: (names) => `Diese Rollen haben sie: ${names}.`,
+    taking: (names) => `Berechtigungen, die Sie nicht haben, können Sie nicht wegnehmen: ${names}.`,
     noRole: 'Noch hat keine Rolle sie.',
     ask: (service) => `Bitten Sie die Administration von ${service} um eine Rolle, die sie hat.`,
     copy: 'Anfrage an die Administration kopieren',

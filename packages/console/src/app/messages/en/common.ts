@@ -71,6 +71,7 @@ export const common = {
   list: {
     loading: 'Loading…',
     noMatch: 'Nothing matches these filters.',
+    filters: (set: number) => (set === 0 ? 'Filters' : `Filters (${set})`),
     results: (count: number) => plural(count, { one: '# result', other: '# results' }),
     resultsAtLeast: (count: number) => plural(count, { one: '#+ result', other: '#+ results' }),
     page: (page: string, pages: string) => `Page ${page} of ${pages}`,
@@ -105,6 +106,7 @@ export const common = {
     partTitle: 'You cannot see this',
     missing: (permission: string) => `It needs the permission ${permission}, which none of your roles has.`,
     roles: (names: string) => `These roles have it: ${names}.`,
+    taking: (names: string) => `You cannot take away permissions that you do not have: ${names}.`,
     noRole: 'No role has it yet.',
     ask: (service: string) => `Ask an administrator of ${service} for a role that has it.`,
     copy: 'Copy a request for your administrator',

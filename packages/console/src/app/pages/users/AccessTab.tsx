@@ -11,8 +11,10 @@ import { usePreview } from '../../components/impact.tsx';
 import { notifyUndo } from '../../components/notify.tsx';
 import { RolePicker, useGroupNames } from '../../components/RolePicker.tsx';
 import { readAgain, useWrite } from '../../data/api.ts';
+import { useEffectivePermissions } from '../../data/effective.ts';
 import { isCode } from '../../data/errors.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
+import { lostWith, reasonNotToTake } from '../../data/taking.ts';
 import { t } from '../../text.ts';
 import { ActionButton } from './ActionButton.tsx';
 import { changedFields } from './changed-fields.ts';
@@ -31,7 +33,9 @@ type Props = { user: User; rules: UserRules };
 type Dialog = { kind: 'assign' } | { kind: 'remove'; id: string; name: string };
 
 export function AccessTab({ user, rules }: Props): ReactElement {
-  const { can, user: self } = useMe();
+  const me = useMe();
+  const { can, user: self } = me;
+  const held = useEffectivePermissions({ type: 'user', id: user.id }).query.data?.data.permissions ?? [];
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const roles = useAllRoles();
   const groups = useGroupNames();
@@ -67,20 +71,11 @@ export function AccessTab({ user, rules }: Props): ReactElement {
                   {[groups.get(roles.get(id)?.role_group_id ?? ''), description].filter(Boolean).join(' · ')}
                 </span>
               </div>
-              <Button
-                variant="subtle"
-                color="red"
-                size="compact-sm"
-                aria-label={t.users.access.removeRole(name)}
-                {...(rules.removeRoles
-                  ? { 'aria-disabled': true, 'data-disabled': true, title: rules.removeRoles }
-                  : {})}
-                onClick={() => {
-                  if (!rules.removeRoles) setDialog({ kind: 'remove', id, name });
-                }}
-              >
-                {t.common.actions.remove}
-              </Button>
+              <RemoveButton
+                label={t.users.access.removeRole(name)}
+                reason={rules.removeRoles ?? reasonNotToTake(me, lostWith(id, held))}
+                onClick={() => setDialog({ kind: 'remove', id, name })}
+              />
             </li>
           ))}
         </ul>
@@ -102,6 +97,24 @@ export function AccessTab({ user, rules }: Props): ReactElement {
     </>
   );
 }
+
+type RemoveButtonProps = { label: string; reason: string | null; onClick: () => void };
+
+/** What is not possible stays reachable, and says why. */
+const RemoveButton = ({ label, reason, onClick }: RemoveButtonProps): ReactElement => (
+  <Button
+    variant="subtle"
+    color="red"
+    size="compact-sm"
+    aria-label={label}
+    {...(reason ? { 'aria-disabled': true, 'data-disabled': true, title: reason } : {})}
+    onClick={() => {
+      if (!reason) onClick();
+    }}
+  >
+    {t.common.actions.remove}
+  </Button>
+);
 
 type DialogProps = { user: User; onClose: () => void };
 
