@@ -55,6 +55,7 @@ export const modules: Modules = {
   },
   'service-accounts': { uses: ['authz'] },
   access: { uses: ['authz'] },
+  forward: { uses: ['authz'] },
   oauth: {
     uses: [
       'audit',

@@ -74,6 +74,7 @@ const facts = (more: Partial<RouteFacts>): RouteFacts => ({
   conditional: false,
   basic: false,
   failure: undefined,
+  answerHeaders: {},
   cookies: { reads: [], sets: [] },
   body: undefined,
   bodyType: 'application/json',

@@ -56,6 +56,9 @@ export function headersOf(
   );
   if (mayBeUnchanged(route) && status < 400 && !headers.ETag)
     headers.ETag = header('Changes with the response. Send it as If-None-Match with the next request.');
+  if (status < 300)
+    for (const [name, description] of Object.entries(route.answerHeaders))
+      headers[name] = header(description);
   if (status < 300 && route.cookies.sets.length > 0)
     headers['Set-Cookie'] = header(
       `Sets or clears ${route.cookies.sets.map((one) => `\`${cookiePrefix}${one}\``).join(', ')}.`,

@@ -48,6 +48,8 @@ export type RouteFacts = {
   basic: boolean;
   /** What errors look like where a standard fixes it; undefined for `failure` and `problem` of the conventions. */
   failure: FailureShape | undefined;
+  /** Headers of a success by name, with descriptions. */
+  answerHeaders: Readonly<Record<string, string>>;
   cookies: { reads: readonly string[]; sets: readonly string[] };
   body: JsonSchema | undefined;
   /** Media type of the body. */

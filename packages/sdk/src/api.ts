@@ -2556,6 +2556,14 @@ export type Operations = {
   'GET /.well-known/authzen-configuration': {
     result: AuthzenConfiguration;
   };
+  /** Let a gateway forward a request, or not */
+  'GET /api/v1/access/forward': {
+    query?: {
+      /** The name of a permission, ignoring case. Without it, every signed-in caller is let in. */
+      permission?: string;
+    };
+    result: undefined;
+  };
   /** Change the access of many records, all or none */
   'POST /api/v1/access/changes': {
     query?: {

@@ -19,6 +19,7 @@ import { addGuard } from './modules/authz/guard.ts';
 import { createMissingPage } from './modules/console/missing.ts';
 import { consoleRoutes } from './modules/console/routes.ts';
 import { dashboardRoutes } from './modules/dashboard/routes.ts';
+import { forwardRoutes } from './modules/forward/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
 import { oauthMetadataRoutes, oauthRoutes } from './modules/oauth/routes.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
@@ -74,7 +75,7 @@ export async function buildApp(deps: Deps): Promise<App> {
       const { caller } = request;
       if (code === 'invalid_text' && request.routeOptions.url === LOGIN_URL)
         await recordUnreadableLogin(deps, request.client, request.body);
-      if (caller && securityRefusals.has(code))
+      if (caller && securityRefusals.has(code) && !request.routeOptions.config.isDecision)
         await recordDenied(deps, caller, {
           ...(code === 'permission_denied'
             ? { permission: extras.requiredPermission ?? caller.access }
@@ -146,6 +147,7 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => explainRoutes(scope, deps), { prefix: '/api/v1' });
   await app.register(async (scope) => authzenRoutes(scope, deps), { prefix: '/api/v1/access/v1' });
   await app.register(async (scope) => discoveryRoutes(scope, settings));
+  await app.register(async (scope) => forwardRoutes(scope), { prefix: '/api/v1/access' });
   await app.register(async (scope) => accessChangeRoutes(scope, deps), { prefix: '/api/v1/access' });
   await app.register(async (scope) => dashboardRoutes(scope, deps), { prefix: '/api/v1/dashboard' });
   await app.register(

@@ -40,7 +40,9 @@ const ask = async (method: string, target: string, fields: string): Promise<Answ
 scenario(
   'a method that a route does not have is 405 with exactly the methods it has, on every route, before any token',
   async (tally) => {
-    for (const path of paths) {
+    // packages/server/test/access/forward.test.ts has every method of the others.
+    const withMethods = routes.filter(({ config }) => !config.anyMethod).map(({ path }) => path);
+    for (const path of new Set(withMethods)) {
       const own = methodsOf(path);
       // In another spelling of the path.
       for (const target of [

@@ -32,6 +32,8 @@ const config = {
   otherMedia: 'malformed_request',
 } as const satisfies FastifyContextConfig;
 const tags = ['Decisions'];
+const REFUSAL =
+  'A refusal is 200 too. A gateway that reads only the status must use `/api/v1/access/forward` instead.';
 
 export function authzenRoutes(app: App, { searchTokenKey, ...deps }: AuthzenDeps): void {
   const searchDeps = { ...deps, pageTokens: createPageTokens(searchTokenKey) };
@@ -43,6 +45,7 @@ export function authzenRoutes(app: App, { searchTokenKey, ...deps }: AuthzenDeps
     config: { ...config, turn: false },
     schema: {
       summary: 'Decide whether a subject may do an action',
+      description: REFUSAL,
       tags,
       body: Evaluation,
       response: { 200: Decision },
@@ -56,8 +59,7 @@ export function authzenRoutes(app: App, { searchTokenKey, ...deps }: AuthzenDeps
     config: { ...config, body: bulkBody },
     schema: {
       summary: 'Decide up to 1,000 evaluations',
-      description:
-        'Without `evaluations`, the request is a single evaluation, and so is the response. An item that cannot be evaluated is a deny with `context.error`.',
+      description: `Without \`evaluations\`, the request is a single evaluation, and so is the response. An item that cannot be evaluated is a deny with \`context.error\`. ${REFUSAL}`,
       tags,
       body: EvaluationsBody,
       response: { 200: EvaluationsAnswer },

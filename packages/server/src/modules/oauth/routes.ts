@@ -26,6 +26,8 @@ export type OAuthDeps = TokenDeps &
   IntrospectionDeps &
   TokenRevocationDeps & { settings: { rateLimitRevoke: RateLimitRule | null } };
 
+const STATUS = 'A gateway that reads only the status must use `/api/v1/access/forward` instead.';
+
 const shape = {
   form: true,
   csrf: false,
@@ -79,7 +81,8 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
       summary: 'Ask whether a token is live, whose it is and what it may do',
       description:
         'RFC 7662. `token` is the access token of a user or of a service account, or an API key. Anything else, and ' +
-        'everything that has ended, answers `{"active": false}`; so does the token of a user who must change their password first. The state is that of the database at each call.',
+        'everything that has ended, answers `{"active": false}`; so does the token of a user who must change their password first. The state is that of the database at each call. ' +
+        STATUS,
       body: IntrospectionRequest,
       response: { 200: Introspection },
     },
@@ -103,7 +106,8 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
       summary: 'End a token',
       description:
         'RFC 7009. Whoever holds a token may end it. An access token ends alone, a refresh token ends its session. The ' +
-        'response is always the same, also for unknown tokens. An API key does not end.',
+        'response is always the same, also for unknown tokens. An API key does not end. ' +
+        STATUS,
       body: RevocationRequest,
       response: { 200: NoContent },
     },

@@ -22,7 +22,7 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   });
   // Decompression would let a small body become a large one.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
-    const coding = request.headers['content-encoding'];
+    const coding = request.routeOptions.config.anyMethod ? undefined : request.headers['content-encoding'];
     if (coding !== undefined && coding.toLowerCase() !== 'identity')
       throw new AppError('unsupported_media_type', {
         detail: 'Content-Encoding is not supported. Send the body without it.',

@@ -66,6 +66,12 @@ declare module 'fastify' {
     clientCredentials?: boolean;
     /** What errors look like where a standard fixes it. Default: `ErrorBody` of the contract, or RFC 9457. */
     errorShape?: ErrorShape;
+    /** A GET that answers every method alike, and ignores the body. */
+    anyMethod?: true;
+    /** Answers about the caller, like a decision: its 403 `permission_denied` is no audit event. */
+    isDecision?: true;
+    /** Headers of the response by name, with descriptions. For the reference. */
+    answerHeaders?: Readonly<Record<string, string>>;
     /** Cookies that the operation reads if they are sent, and those it sets or clears. For the reference. */
     cookies?: { reads?: readonly string[]; sets?: readonly string[] };
   }

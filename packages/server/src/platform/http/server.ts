@@ -18,6 +18,7 @@ import type { Logger } from '../log.ts';
 import { clientAddress, type TrustedProxies } from '../security/client-address.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { createAccessLog } from './access-log.ts';
+import { ignoreMethods } from './any-method.ts';
 import { publicBody, signedInBody } from './body-limits.ts';
 import { acceptJsonOnly } from './body-parsing.ts';
 import { answerBrokenRequest, refuseTunnel } from './broken-requests.ts';
@@ -105,6 +106,8 @@ export function createServer(options: ServerOptions) {
   app.setValidatorCompiler(compileSchema);
   app.setSerializerCompiler(compileSerializer);
   closeWithGrace(app, options.isStopping);
+  const anyMethodPaths = new Set<string>();
+  ignoreMethods(app.server, anyMethodPaths);
   trackRequests(app.server);
   // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node's own 417 would lack our headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -155,6 +158,7 @@ export function createServer(options: ServerOptions) {
     route.config = config;
     route.bodyLimit = body.bytes;
     const methods = [method].flat();
+    if (config.anyMethod) anyMethodPaths.add(url);
     const takesBody = schema.body !== undefined;
     methodTable.add(url, methods);
     declaredRoutes.push(...methods.map((one) => ({ method: one, url, takesBody, config, schema })));

@@ -62,6 +62,7 @@ export function factsOf(route: RouteOptions, schema: FastifySchema): RouteFacts 
     conditional: config.ifMatch !== false && (config.errors?.includes('precondition_failed') ?? false),
     basic: config.clientCredentials ?? false,
     failure: config.errorShape && failureOf(config.errorShape),
+    answerHeaders: config.answerHeaders ?? {},
     cookies: { reads: config.cookies?.reads ?? [], sets: config.cookies?.sets ?? [] },
     body: optionalSchema(schema.body),
     bodyType: config.form ? FORM_TYPE : 'application/json',

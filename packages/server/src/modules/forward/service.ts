@@ -1,0 +1,41 @@
+// Answers gateways that read the status alone: whether the caller of the forwarded request may pass, and who it is.
+// It must not send a statement: the guard has read everything.
+import type { SubjectHeaders } from '@castellan/contract/forward';
+import { AppError } from '../../platform/errors.ts';
+import type { Caller, Principal } from '../authz/caller.ts';
+import { decide } from '../authz/decision.ts';
+
+/**
+ * Returns the headers that tell who the caller is. Throws `permission_denied` if the caller lacks the permission, or if
+ * there is none of this name.
+ */
+export function forward({ principal, graph }: Caller, permissionName: string | undefined): SubjectHeaders {
+  if (permissionName === undefined) return headersOf(principal);
+  // The guard finds no inactive caller.
+  const { decision, reason, permission } = decide(
+    graph,
+    { ...principal.subject, is_active: true },
+    permissionName,
+  );
+  if (decision) return headersOf(principal);
+  throw new AppError('permission_denied', {
+    detail:
+      reason === 'unknown_permission'
+        ? `There is no permission ${permission}.`
+        : `This requires the permission ${permission}.`,
+    requiredPermission: permission,
+  });
+}
+
+function headersOf(principal: Principal): SubjectHeaders {
+  const { type, id } = principal;
+  const identity = { 'X-Castellan-Subject-Type': type, 'X-Castellan-Subject-Id': id };
+  if (principal.type === 'service_account')
+    return { ...identity, 'X-Castellan-Subject-Name': encodeURIComponent(principal.name) };
+  const { first_name, last_name } = principal.record;
+  return {
+    ...identity,
+    'X-Castellan-Subject-Name': encodeURIComponent(`${first_name} ${last_name}`.trimEnd()),
+    'X-Castellan-Subject-Email': encodeURIComponent(principal.email),
+  };
+}
