@@ -21,8 +21,7 @@ import type { Answer, RetryOptions, Send, Settings } from './transport.ts';
 
 type Options = {
   /**
-   * Where the service is, such as `https://accounts.example.com` or `https://example.com/accounts`. A proxy that serves
-   * it below a path must also rewrite the `Path` of its cookies.
+   * Where the service is, such as `https://accounts.example.com` or `https://example.com/accounts`.
    */
   baseUrl: string;
   /** The time that one attempt may take. Default: 10,000 ms. `Infinity` for no limit. */

@@ -65,6 +65,7 @@ export async function buildApp(deps: Deps): Promise<App> {
   const app = createServer({
     log,
     publicUrl: settings.publicUrl,
+    basePath: settings.basePath,
     trustedProxies: settings.trustedProxies,
     constraintCodes,
     isStopping: () => deps.readiness.stopping,

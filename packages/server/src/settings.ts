@@ -32,6 +32,7 @@ import { canonicalEmail } from './platform/security/email.ts';
 import { cleanText } from './platform/security/text.ts';
 import { parseSinkAddress, parseSinkSecret } from './platform/sinks/address.ts';
 import { parseHeaders, samplers } from './platform/tracing/settings.ts';
+import { basePathOf, readPublicUrl } from './start/public-url.ts';
 import { settingWarnings } from './start/setting-warnings.ts';
 import { MAX_WORKERS, sharesOf } from './start/shares.ts';
 
@@ -100,8 +101,8 @@ export const settingDefinitions = {
   port: setting('PORT', integer(0, 65_535), 'Port to listen on. 0 selects a free port.', { default: '8000' }),
   publicUrl: setting(
     'PUBLIC_URL',
-    optional(url(['http:', 'https:'])),
-    'URL at which people reach the service. It is the base of mailed links and the issuer (`iss`) of tokens.',
+    optional(readPublicUrl),
+    'URL at which people reach the service, with the path that it is mounted below, if any. It is the base of mailed links and the issuer (`iss`) of tokens.',
     { shown: 'http://localhost:PORT' },
   ),
   dataDir: setting(
@@ -486,6 +487,8 @@ type Read = { [K in keyof Definitions]: ReturnType<Definitions[K]['read']> };
 export type Settings = Omit<Read, 'publicUrl' | 'workers' | 'databasePoolSize'> & {
   /** Without a trailing slash. */
   publicUrl: string;
+  /** The path of `publicUrl`, such as `/accounts`; often empty. */
+  basePath: string;
   workers: number;
   /** Of all workers together: at least two for each. */
   databasePoolSize: number;
@@ -514,11 +517,8 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
     throw new SettingsError([
       `COOKIE_PREFIX is "${read.cookiePrefix}", and browsers take such cookies only over https; remove COOKIE_SECURE=false, or choose a prefix that does not begin with __Host-, __Secure- or __Http-`,
     ]);
-  const settings = {
-    ...read,
-    ...sharesOf(read),
-    publicUrl: (read.publicUrl ?? `http://localhost:${read.port}`).replace(/\/+$/, ''),
-  };
+  const publicUrl = read.publicUrl ?? `http://localhost:${read.port}`;
+  const settings = { ...read, ...sharesOf(read), publicUrl, basePath: basePathOf(publicUrl) };
   const names = definitions.flatMap(({ name, secret }) => (secret ? [name, fileVariable(name)] : [name]));
   const chosen: Readonly<Record<string, number>> = {
     [settingDefinitions.workers.name]: settings.workers,

@@ -14,7 +14,10 @@ export const REFRESH_COOKIE = 'refresh_token';
 
 type Settings = CookieSettings & { cookieSecure: boolean };
 
-const attributes = ({ cookieSecure }: Settings) => ({ path: '/api/v1/auth', secure: cookieSecure });
+const attributes = ({ basePath, cookieSecure }: Settings) => ({
+  path: `${basePath}/api/v1/auth`,
+  secure: cookieSecure,
+});
 
 /**
  * Returns the refresh token of the browser. A value that this service did not sign does not count beside one that it

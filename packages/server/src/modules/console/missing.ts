@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { preferredType, vary } from '../../platform/http/accept.ts';
 import { decodedPath } from '../../platform/http/method-table.ts';
 import type { StaticText } from '../../platform/http/static-text.ts';
-import { basePathOf, type ConsoleDeps, consoleFolder, readPage } from './pages.ts';
+import { type ConsoleDeps, consoleFolder, readPage } from './pages.ts';
 
 const pages: ReadonlySet<string> = new Set([...authPaths, ...appPaths]);
 
@@ -39,7 +39,7 @@ export function createMissingPage(deps: ConsoleDeps) {
     // The address may contain the token of a mailed link.
     reply.header('referrer-policy', 'no-referrer');
     const meant = pageMeant(request.url);
-    if (meant !== undefined) reply.redirect(basePathOf(settings.publicUrl) + meant, 302);
+    if (meant !== undefined) reply.redirect(settings.basePath + meant, 302);
     else reply.code(404).type(page.type).send(page.text);
     return true;
   };

@@ -9,7 +9,7 @@ export type ConsoleDeps = {
     serviceName: string;
     appUrl: string | undefined;
     forgotUrl: string | undefined;
-    publicUrl: string;
+    basePath: string;
     accentColor: string;
     language: string;
   };
@@ -38,9 +38,6 @@ export function readBuilt(built: URL, name: string): string | null {
   }
 }
 
-/** Returns the path of PUBLIC_URL, without a slash at the end. */
-export const basePathOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, '');
-
 /** Fills in what the pages know about the service. Their files are below the path of PUBLIC_URL. */
 export function readPage(
   built: URL,
@@ -48,10 +45,9 @@ export function readPage(
   url: string,
   { settings, logo, resetLinkMinutes }: ConsoleDeps,
 ): StaticText | undefined {
-  const { serviceName, appUrl, forgotUrl, publicUrl, language } = settings;
+  const { serviceName, appUrl, forgotUrl, basePath, language } = settings;
   const source = readBuilt(built, file);
   if (source === null) return undefined;
-  const basePath = basePathOf(publicUrl);
   const values = {
     service_name: serviceName,
     // Sections of the page: shown if not empty.

@@ -14,7 +14,7 @@ const settings = {
   serviceName: 'Castellan',
   appUrl: undefined,
   forgotUrl: undefined,
-  publicUrl: 'http://castellan.test',
+  basePath: '',
   accentColor: '#0b7a3e',
   language: 'en',
 };
@@ -23,7 +23,8 @@ test('without a build, pages say how to make one, and are served once there is o
   const folder = await mkdtemp(join(tmpdir(), 'castellan-unbuilt-'));
   const app = createServer({
     log: createLog('silent'),
-    publicUrl: settings.publicUrl,
+    publicUrl: 'http://castellan.test',
+    basePath: '',
     trustedProxies: parseTrustedProxies(''),
     constraintCodes: {},
     onRefused: async () => {},

@@ -11,15 +11,7 @@ import type { App } from '../../platform/http/server.ts';
 import { openStaticFolder } from '../../platform/http/static-files.ts';
 import { createStaticText, type StaticText, sendStaticText, tagOf } from '../../platform/http/static-text.ts';
 import type { Logo } from '../../platform/logo.ts';
-import {
-  basePathOf,
-  COLORS,
-  type ConsoleDeps,
-  consoleFolder,
-  notBuilt,
-  readBuilt,
-  readPage,
-} from './pages.ts';
+import { COLORS, type ConsoleDeps, consoleFolder, notBuilt, readBuilt, readPage } from './pages.ts';
 
 /**
  * These files are opened alone only to look at one: as a document, such a picture runs, loads and opens nothing, and is of
@@ -69,7 +61,7 @@ export function consoleRoutes(app: App, deps: ConsoleDeps): void {
     url: '/.well-known/change-password',
     config: { access: 'public' },
     schema: { hide: true },
-    handler: (_request, reply) => reply.redirect(`${basePathOf(settings.publicUrl)}/account`, 302),
+    handler: (_request, reply) => reply.redirect(`${settings.basePath}/account`, 302),
   });
   addFiles(app, built);
   addBrand(app, built, deps);

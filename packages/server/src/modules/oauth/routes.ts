@@ -121,18 +121,23 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
 // The metadata changes only with PUBLIC_URL, at a restart.
 const METADATA_MAX_AGE_SECONDS = 300;
 
-export function oauthMetadataRoutes(app: App, { settings }: { settings: { publicUrl: string } }): void {
-  app.route({
-    method: 'GET',
-    url: '/.well-known/oauth-authorization-server',
-    config: { access: 'public' },
-    schema: {
-      summary: 'Read the addresses and abilities of the token services',
-      response: { 200: AuthorizationServerMetadata },
-    },
-    handler: async (_request, reply) => {
-      reply.header('cache-control', `public, max-age=${METADATA_MAX_AGE_SECONDS}`);
-      return metadataOf(settings.publicUrl);
-    },
-  });
+export function oauthMetadataRoutes(
+  app: App,
+  { settings }: { settings: { publicUrl: string; basePath: string } },
+): void {
+  // RFC 8414, 3.1: clients insert the well-known path before the path of the issuer.
+  for (const suffix of new Set(['', settings.basePath]))
+    app.route({
+      method: 'GET',
+      url: `/.well-known/oauth-authorization-server${suffix}`,
+      config: { access: 'public' },
+      schema: {
+        summary: 'Read the addresses and abilities of the token services',
+        response: { 200: AuthorizationServerMetadata },
+      },
+      handler: async (_request, reply) => {
+        reply.header('cache-control', `public, max-age=${METADATA_MAX_AGE_SECONDS}`);
+        return metadataOf(settings.publicUrl);
+      },
+    });
 }

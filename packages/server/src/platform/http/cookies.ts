@@ -7,6 +7,8 @@ import type { App } from './server.ts';
 export type CookieSettings = {
   /** Goes before the name of every cookie. May be empty. */
   cookiePrefix: string;
+  /** The path that the service is mounted below; may be empty. */
+  basePath: string;
 };
 
 type Attributes = { path: string; secure: boolean; maxAgeSeconds?: number };

@@ -10,6 +10,7 @@ test('a request that logs nothing makes no logger; a line of one that does has i
   const app = createServer({
     log,
     publicUrl: 'http://castellan.test',
+    basePath: '',
     trustedProxies: parseTrustedProxies(''),
     constraintCodes: {},
     onRefused: async () => {},

@@ -9,6 +9,7 @@ const newServer = () =>
   createServer({
     log: createLog('silent'),
     publicUrl: 'http://castellan.test',
+    basePath: '',
     trustedProxies: parseTrustedProxies(''),
     constraintCodes: {},
     onRefused: async () => {},

@@ -43,6 +43,8 @@ import './route-config.ts';
 export type ServerOptions = {
   log: Logger;
   publicUrl: string;
+  /** The path of `publicUrl`, which is removed from the addresses of requests that have it; may be empty. */
+  basePath: string;
   trustedProxies: TrustedProxies;
   constraintCodes: Readonly<Record<string, ErrorCode>>;
   /** While it returns true, responses end their keep-alive connections. */
@@ -93,6 +95,7 @@ export function createServer(options: ServerOptions) {
     return503OnClosing: false,
     requestIdHeader: false,
     genReqId: (raw) => (isSaneRequestId(raw.headers['x-request-id']) ? raw.headers['x-request-id'] : newId()),
+    ...(options.basePath === '' ? {} : { rewriteUrl: ({ url = '/' }) => withoutBase(url, options.basePath) }),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
@@ -179,6 +182,16 @@ export function createServer(options: ServerOptions) {
   app.addHook('onResponse', hook(answered));
   app.addHook('onClose', async () => unavailableLog.flush());
   return app;
+}
+
+/** Leaves addresses outside the path as they are: the proxy may have removed it. */
+function withoutBase(url: string, basePath: string): string {
+  const origin = /^https?:\/\/[^/?#]*/i.exec(url)?.[0] ?? '';
+  const rest = url.slice(origin.length);
+  if (!rest.startsWith(basePath)) return url;
+  const inner = rest.slice(basePath.length);
+  if (inner === '' || inner.startsWith('?')) return `${origin}/${inner}`;
+  return inner.startsWith('/') ? origin + inner : url;
 }
 
 type Answered = (request: FastifyRequest, reply: FastifyReply) => void;

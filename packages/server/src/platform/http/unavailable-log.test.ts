@@ -43,6 +43,7 @@ test('the server bounds lines of 503, writes each fault, and tells the rest at i
   const app = createServer({
     log: createLog('info', { write: (line) => void lines.push(line) }),
     publicUrl: 'http://castellan.test',
+    basePath: '',
     trustedProxies: parseTrustedProxies(''),
     constraintCodes: {},
     onRefused: async () => {},
