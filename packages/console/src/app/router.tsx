@@ -43,6 +43,9 @@ const userTabs = ['profile', 'access', 'sessions', 'activity'] as const;
 const accountTabs = ['keys', 'access', 'activity'] as const;
 const roleTabs = ['permissions', 'users', 'activity'] as const;
 
+/** Whether the activity of a record has its routine entries, in the address of every page that shows one. */
+const activity = (given: Given) => ({ routine: choiceIn(given, 'routine', ['show']) });
+
 /** What every paged list has in its address. */
 const paging = (given: Given) => ({
   q: textIn(given, 'q'),
@@ -87,6 +90,7 @@ const users = createRoute({
       sort: choiceIn(given, 'sort', userSorts),
       user: uuidIn(given, 'user'),
       tab: choiceIn(given, 'tab', userTabs),
+      ...activity(given),
     }),
   // Begun or already there when the page renders, so that it need not render without rows first.
   loader: ({ cause, context, location }) => {
@@ -114,7 +118,7 @@ const roles = createRoute({
 const role = createRoute({
   ...page('/roles/$id'),
   validateSearch: (given: Given) =>
-    optional({ q: textIn(given, 'q'), tab: choiceIn(given, 'tab', roleTabs) }),
+    optional({ q: textIn(given, 'q'), tab: choiceIn(given, 'tab', roleTabs), ...activity(given) }),
   component: lazyRouteComponent(pageFiles['/roles/$id'], 'RolePage'),
 });
 const matrix = createRoute({
@@ -141,6 +145,7 @@ const roleGroups = createRoute({
       q: textIn(given, 'q'),
       g: uuidIn(given, 'g'),
       tab: choiceIn(given, 'tab', ['roles', 'activity']),
+      ...activity(given),
     }),
   component: lazyRouteComponent(pageFiles['/role-groups'], 'RoleGroups'),
 });
@@ -154,6 +159,7 @@ const permissions = createRoute({
       is_builtin: flagIn(given, 'is_builtin'),
       permission: uuidIn(given, 'permission'),
       tab: choiceIn(given, 'tab', ['access', 'activity']),
+      ...activity(given),
     }),
   component: lazyRouteComponent(pageFiles['/permissions'], 'Permissions'),
 });
@@ -192,6 +198,7 @@ const audit = createRoute({
       from: dayIn(given, 'from'),
       to: dayIn(given, 'to'),
       entry: textIn(given, 'entry'),
+      ...activity(given),
     }),
   component: lazyRouteComponent(pageFiles['/audit'], 'Audit'),
 });
@@ -202,6 +209,7 @@ const serviceAccounts = createRoute({
       ...paging(given),
       account: uuidIn(given, 'account'),
       tab: choiceIn(given, 'tab', accountTabs),
+      ...activity(given),
     }),
   component: lazyRouteComponent(pageFiles['/service-accounts'], 'ServiceAccounts'),
 });

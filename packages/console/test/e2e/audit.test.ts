@@ -204,3 +204,74 @@ test('saved filters and the number of rows are of the person, not of the browser
   await page.getByRole('button', { name: 'Saved filters' }).click();
   await page.getByText('No saved filters yet.').waitFor();
 });
+
+/** Writes routine entries about a record, as the service writes refreshes. */
+const writeRefreshes = (count: number, recordId: string): Promise<unknown> =>
+  site.service.sql(
+    `insert into audit_logs (id, actor_id, actor_type, actor_email, action, resource_type, resource_id, details, "timestamp")
+     select gen_random_uuid(), $2::uuid, 'user', 'quiet@example.com', 'session_refreshed', 'security_event', $2::text,
+       '{"address": "203.0.113.77"}', now() - n * interval '1 second'
+     from generate_series(1, $1::int) n`,
+    [count, recordId],
+  );
+
+test('routine entries are folded, shown on request, and the address keeps it', async (t) => {
+  await writeRefreshes(3, randomUUID());
+  const { page } = await openAs(t, site, '/audit?address=203.0.113.77');
+  await page.getByRole('heading', { name: 'Nothing but routine' }).waitFor();
+  await assertAccessible(page, 'nothing but routine entries');
+  await page.getByText(/3 routine entries hidden$/).waitFor();
+  await page.getByRole('button', { name: 'Show routine entries' }).click();
+  await page.waitForURL(/routine=show/);
+  await entries(page).nth(2).waitFor();
+  await page.reload();
+  await entries(page).nth(2).waitFor();
+  assert.equal(await entries(page).count(), 3);
+  await page.getByRole('button', { name: 'Hide routine entries' }).click();
+  await page.getByRole('heading', { name: 'Nothing but routine' }).waitFor();
+});
+
+test('among other entries, one line says how many routine entries are hidden', async (t) => {
+  const { page } = await openAs(t, site, '/audit');
+  await page.getByText(/\d routine entries hidden/).waitFor();
+  assert.equal(await entries(page).filter({ hasText: 'session_refreshed' }).count(), 0);
+  await page.goto('/audit?action=session_refreshed');
+  await entries(page).filter({ hasText: 'session_refreshed' }).first().waitFor();
+});
+
+test('a count that is a lower bound says so', async (t) => {
+  const { page } = await openAs(t, site, '/account');
+  await page.route('**/api/v1/audit-logs?*', (route) =>
+    route.fulfill({
+      json: {
+        data: [],
+        next_cursor: null,
+        routine_left_out: { count: 10_000, is_lower_bound: true },
+        message: 'OK',
+      },
+    }),
+  );
+  await page.goto('/audit');
+  await page.getByText('At least 10,000 routine entries hidden').waitFor();
+});
+
+test('a link to a routine entry opens it although the list hides it', async (t) => {
+  await writeRefreshes(1, randomUUID());
+  const [{ id } = { id: '' }] = await site.service.sql<{ id: string }>(
+    "select id from audit_logs where action = 'session_refreshed' limit 1",
+  );
+  const { page } = await openAs(t, site, `/audit?entry=${id}`);
+  await page.getByRole('complementary', { name: 'Entry' }).getByText('session_refreshed').first().waitFor();
+});
+
+test('the activity of a user has routine entries on request, and security events', async (t) => {
+  const quiet = await createVerifiedUser(site.service);
+  await writeRefreshes(2, quiet.id);
+  const { page } = await openAs(t, site, `/users?user=${quiet.id}&tab=activity`);
+  await page.getByText(/2 routine entries hidden/).waitFor();
+  await page.getByRole('button', { name: 'Show routine entries' }).click();
+  await page.waitForURL(/routine=show/);
+  await entries(page).filter({ hasText: 'session_refreshed' }).first().waitFor();
+  await page.reload();
+  await entries(page).filter({ hasText: 'session_refreshed' }).first().waitFor();
+});

@@ -1,5 +1,5 @@
 // The audit log as a timeline: entries by day, newest first. The page Audit log and the tabs "Activity" show it.
-// It must not filter by itself: the service returns exactly what the filter asks for.
+// It leaves out routine entries and says how many. Otherwise the service returns exactly what the filter asks for.
 import { Button } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactElement, type ReactNode, useSyncExternalStore } from 'react';
@@ -10,6 +10,8 @@ import { EntryRow } from './audit/EntryRow.tsx';
 import { byDay } from './audit/entries.ts';
 import './audit/audit.css';
 import type { OnPick } from './audit/Pick.tsx';
+import { isAnyLeftOut, OnlyRoutine, RoutineLine } from './audit/Routine.tsx';
+import { useRoutine } from './audit/use-routine.ts';
 import { Empty, ErrorAlert } from './states.tsx';
 
 type Props = {
@@ -36,7 +38,10 @@ export function AuditTimeline({
   ...rows
 }: Props): ReactElement {
   useSyncExternalStore(subscribeZone, currentZone);
-  const { query, entries, mayRead } = useAuditLog(filter, isLive);
+  const routine = useRoutine(filter);
+  const { query, entries, leftOut, mayRead } = useAuditLog(routine.filter, isLive);
+  const hidden = leftOut && isAnyLeftOut(leftOut) ? leftOut : undefined;
+  const isEmpty = entries?.length === 0;
   const { onPick, onOpen, activeId } = rows;
   const Title = headingLevel === 2 ? 'h2' : 'h3';
   if (!mayRead) return <p className="muted">{t.common.forbidden.reason('audit_log.read')}</p>;
@@ -64,7 +69,14 @@ export function AuditTimeline({
           ))}
         </div>
       )}
-      {entries?.length === 0 &&
+      {entries && ((hidden && !isEmpty) || (routine.isShown && !filter.action)) && (
+        <RoutineLine leftOut={hidden} onToggle={() => routine.setShown(!routine.isShown)} />
+      )}
+      {isEmpty && hidden && (
+        <OnlyRoutine leftOut={hidden} onShow={() => routine.setShown(true)} headingLevel={headingLevel} />
+      )}
+      {isEmpty &&
+        !hidden &&
         (none ?? (
           <Empty
             icon={<IconHistory size={32} aria-hidden />}

@@ -23,7 +23,7 @@ async function readPage(filter: AuditFilter, from: string, signal: AbortSignal) 
     call('GET /api/v1/audit-logs', { query: { ...filter, ...(cursor === '' ? {} : { cursor }) }, signal });
   let page = await read(from);
   for (let step = 1; step < MAX_STEPS && page.data.length === 0 && page.next_cursor !== null; step += 1)
-    page = await read(page.next_cursor);
+    page = { ...page, ...(await read(page.next_cursor)) };
   return page;
 }
 
@@ -42,5 +42,7 @@ export function useAuditLog(filter: AuditFilter, isLive: boolean) {
     refetchInterval: ({ state }) => (isLive && (state.data?.pages.length ?? 0) < 2 ? LIVE_MS : false),
   });
   const entries: AuditLogEntry[] | undefined = query.data?.pages.flatMap(({ data }) => data);
-  return { query, entries, mayRead };
+  // Only the first page has it.
+  const leftOut = query.data?.pages[0]?.routine_left_out;
+  return { query, entries, leftOut, mayRead };
 }

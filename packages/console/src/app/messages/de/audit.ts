@@ -51,6 +51,25 @@ export const audit: Messages['audit'] = {
   end: 'Keine älteren Einträge',
   empty: 'Noch nichts aufgezeichnet',
   emptyHelp: 'Was Personen und Dienste hier tun, erscheint in dieser Liste.',
+  routine: {
+    hidden: (count) =>
+      plural(count, {
+        one: '# Routineeintrag ausgeblendet',
+        other: '# Routineeinträge ausgeblendet',
+      }),
+    atLeastHidden: (count) =>
+      plural(count, {
+        one: 'Mindestens # Routineeintrag ausgeblendet',
+        other: 'Mindestens # Routineeinträge ausgeblendet',
+      }),
+    maybeHidden: 'Routineeinträge können ausgeblendet sein',
+    shown: 'Mit Routineeinträgen: erneuerte Sitzungen, Anmeldungen von Dienstkonten',
+    show: 'anzeigen',
+    hide: 'ausblenden',
+    showLabel: 'Routineeinträge anzeigen',
+    hideLabel: 'Routineeinträge ausblenden',
+    only: 'Nichts als Routine',
+  },
   live: 'Live',
   liveOn:
     'Neue Einträge erscheinen alle fünf Sekunden. Das pausiert in verborgenen Tabs und solange ältere Einträge gezeigt werden.',

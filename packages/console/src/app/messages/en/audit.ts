@@ -55,6 +55,19 @@ export const audit = {
   end: 'No older entries',
   empty: 'Nothing recorded yet',
   emptyHelp: 'What people and services do here appears in this list.',
+  routine: {
+    hidden: (count: number) =>
+      plural(count, { one: '# routine entry hidden', other: '# routine entries hidden' }),
+    atLeastHidden: (count: number) =>
+      plural(count, { one: 'At least # routine entry hidden', other: 'At least # routine entries hidden' }),
+    maybeHidden: 'Routine entries may be hidden',
+    shown: 'With routine entries: refreshes of sessions, sign-ins of service accounts',
+    show: 'show',
+    hide: 'hide',
+    showLabel: 'Show routine entries',
+    hideLabel: 'Hide routine entries',
+    only: 'Nothing but routine',
+  },
   live: 'Live',
   liveOn: 'New entries appear every five seconds. This pauses in a hidden tab and while older entries show.',
   filters: 'Filters',

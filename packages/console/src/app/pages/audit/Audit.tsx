@@ -6,6 +6,7 @@ import { lazy, type ReactElement, Suspense, useState, useSyncExternalStore } fro
 import { currentZone, subscribeZone } from '../../../common/format.ts';
 import { AuditTimeline } from '../../components/AuditTimeline.tsx';
 import type { OnPick } from '../../components/audit/Pick.tsx';
+import { useRoutine } from '../../components/audit/use-routine.ts';
 import { ExportMenu } from '../../components/ExportMenu.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { NoMatch } from '../../components/states.tsx';
@@ -28,6 +29,7 @@ export function Audit(): ReactElement {
   const navigate = route.useNavigate();
   const [isLive, setLive] = useState(false);
   const filter = toFilter(search, knownActions(), zone);
+  const { filter: shownFilter } = useRoutine(filter);
 
   const change = (part: AuditSearch): void =>
     void navigate({ search: (now) => ({ ...now, ...part, entry: undefined }) });
@@ -53,7 +55,7 @@ export function Audit(): ReactElement {
             <SavedFilters current={filtersIn(search)} onApply={(saved) => void navigate({ search: saved })} />
             <ExportMenu
               fileName="audit-log"
-              start={(options) => call('GET /api/v1/audit-logs/export', { query: filter, ...options })}
+              start={(options) => call('GET /api/v1/audit-logs/export', { query: shownFilter, ...options })}
             />
           </>
         }
@@ -88,7 +90,7 @@ export function Audit(): ReactElement {
       />
       {search.entry && (
         <Suspense>
-          <EntryPane id={search.entry} filter={filter} onPick={pick} onClose={() => open(undefined)} />
+          <EntryPane id={search.entry} filter={shownFilter} onPick={pick} onClose={() => open(undefined)} />
         </Suspense>
       )}
     </>

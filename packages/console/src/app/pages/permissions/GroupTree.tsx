@@ -146,7 +146,7 @@ function ActivityDialog({ group, onClose }: { group: PermissionGroup; onClose: (
       closeButtonProps={{ 'aria-label': t.common.actions.close }}
     >
       <Suspense>
-        <AuditTimeline filter={{ resource_type: 'permission_group', resource_id: group.id }} />
+        <AuditTimeline filter={{ resource_id: group.id }} />
       </Suspense>
     </Modal>
   );

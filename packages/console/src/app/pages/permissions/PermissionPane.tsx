@@ -109,7 +109,7 @@ export function PermissionPane({ permission, onClose }: Props): ReactElement {
         </Tabs.Panel>
         <Tabs.Panel value="activity" className="tab-panel">
           <Suspense>
-            <AuditTimeline filter={{ resource_type: 'permission', resource_id: permission.id }} />
+            <AuditTimeline filter={{ resource_id: permission.id }} />
           </Suspense>
         </Tabs.Panel>
       </Tabs>

@@ -136,7 +136,7 @@ function Detail({ group, path, need, onAct, onOpen }: DetailProps): ReactElement
         </Tabs.Panel>
         <Tabs.Panel value="activity" className="tab-panel">
           <Suspense>
-            <AuditTimeline filter={{ resource_type: 'role_group', resource_id: group.id }} />
+            <AuditTimeline filter={{ resource_id: group.id }} />
           </Suspense>
         </Tabs.Panel>
       </Tabs>

@@ -117,7 +117,7 @@ function Loaded({ role, paths, back }: LoadedProps): ReactElement {
         {can('audit_log.read') && (
           <Tabs.Panel value="activity" className="tab-panel">
             <Suspense>
-              <AuditTimeline filter={{ resource_type: 'role', resource_id: role.id }} />
+              <AuditTimeline filter={{ resource_id: role.id }} />
             </Suspense>
           </Tabs.Panel>
         )}

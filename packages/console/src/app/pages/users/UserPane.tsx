@@ -92,7 +92,7 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
         </Tabs.Panel>
         <Tabs.Panel value="activity" className="user-panel">
           {mayAudit ? (
-            <AuditTimeline filter={{ resource_type: 'user', resource_id: user.id }} />
+            <AuditTimeline filter={{ resource_id: user.id }} />
           ) : (
             <ForbiddenPart permission="audit_log.read" page={t.users.tabs.activity} />
           )}
