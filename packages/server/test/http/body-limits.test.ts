@@ -100,8 +100,16 @@ test('every body with 1,000 ids and the longest texts, each character decomposed
     // Tokens are ASCII.
     return lengthOf(field) * (field.name.endsWith('token') ? 1 : '\\u1f80'.length);
   };
+  // A list of ids has several names, and may be the whole body; one of them is sent.
+  const listOf = ({ name, schema }: Field): string =>
+    schema.type === 'array' ? name.replace(/^(role|permission)(_ids?|s)$/, '$1s') : name;
   for (const entry of withBody.filter(({ name }) => !BULK.has(name))) {
-    const needed = fieldsOf(entry).reduce((sum, field) => sum + bytesOf(field) + field.name.length + 6, 0);
+    const fields = new Map(fieldsOf(entry).map((field) => [listOf(field), field]));
+    if (fields.size > 1) fields.delete('');
+    const needed = [...fields.values()].reduce(
+      (sum, field) => sum + bytesOf(field) + field.name.length + 6,
+      0,
+    );
     assert.ok(needed <= limitOf(entry).bytes, `${entry.name} needs ${needed} bytes`);
   }
 });
