@@ -18,8 +18,9 @@ export type PageSettings = {
   language: string;
 };
 
+/** Empty where there is no page, as in tests of single modules. */
 function readSettings(): Partial<PageSettings> {
-  const given = document.querySelector<HTMLMetaElement>('meta[name="page-settings"]')?.content;
+  const given = globalThis.document?.querySelector<HTMLMetaElement>('meta[name="page-settings"]')?.content;
   return given?.startsWith('{') ? JSON.parse(given) : {};
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EffectivePermission } from '@castellan/sdk';
+import { en } from '../messages/en/index.ts';
 import { lostWith, reasonNotToTake } from './taking.ts';
 
 const permission = (name: string, roleIds: readonly string[], superuser = false): EffectivePermission => ({
@@ -24,10 +25,10 @@ test('with a role go the permissions that nothing else grants', () => {
 
 test('a person takes away only what they hold, and is told the first of the others', () => {
   const can = (name: string): boolean => name.startsWith('orders.');
-  assert.equal(reasonNotToTake({ can }, ['orders.read', 'orders.delete']), null);
-  assert.equal(reasonNotToTake({ can }, []), null);
+  assert.equal(reasonNotToTake({ can }, ['orders.read', 'orders.delete'], en.common), null);
+  assert.equal(reasonNotToTake({ can }, [], en.common), null);
   assert.equal(
-    reasonNotToTake({ can }, ['orders.read', 'a.x', 'b.x', 'c.x', 'd.x']),
+    reasonNotToTake({ can }, ['orders.read', 'a.x', 'b.x', 'c.x', 'd.x'], en.common),
     'You cannot take away permissions that you do not have: a.x, b.x, c.x, 1 more.',
   );
 });

@@ -1,17 +1,21 @@
 // Whether the person may take permissions away: only those that they hold, as the service judges it.
 import type { EffectivePermission } from '@castellan/sdk';
-import { t } from '../text.ts';
+import type { Messages } from '../messages/en/index.ts';
 import type { Me } from './me.tsx';
 
 const NAMED = 3;
 
 /** Returns why these permissions cannot be taken away; null if they can. */
-export function reasonNotToTake({ can }: Pick<Me, 'can'>, names: readonly string[]): string | null {
+export function reasonNotToTake(
+  { can }: Pick<Me, 'can'>,
+  names: readonly string[],
+  { list, forbidden }: Messages['common'],
+): string | null {
   const lacking = names.filter((name) => !can(name));
   if (lacking.length === 0) return null;
   const others = lacking.length - NAMED;
-  const shown = [...lacking.slice(0, NAMED), ...(others > 0 ? [t.common.list.more(others)] : [])];
-  return t.common.forbidden.taking(shown.join(', '));
+  const shown = [...lacking.slice(0, NAMED), ...(others > 0 ? [list.more(others)] : [])];
+  return forbidden.taking(shown.join(', '));
 }
 
 /** Returns the names of the permissions that go with a role, because nothing else grants them. */

@@ -73,7 +73,7 @@ export function AccessTab({ user, rules }: Props): ReactElement {
               </div>
               <RemoveButton
                 label={t.users.access.removeRole(name)}
-                reason={rules.removeRoles ?? reasonNotToTake(me, lostWith(id, held))}
+                reason={rules.removeRoles ?? reasonNotToTake(me, lostWith(id, held), t.common)}
                 onClick={() => setDialog({ kind: 'remove', id, name })}
               />
             </li>

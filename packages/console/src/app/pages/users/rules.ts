@@ -29,7 +29,8 @@ export function rulesFor(me: Me, user: User): UserRules {
   const edit = need('users.update') ?? superuser;
   const roles = need('user.update') ?? superuser;
   // The roles are removed first. A superuser keeps every permission without them.
-  const taking = user.is_superuser || user.roles.length === 0 ? null : reasonNotToTake(me, user.permissions);
+  const taking =
+    user.is_superuser || user.roles.length === 0 ? null : reasonNotToTake(me, user.permissions, t.common);
   return {
     isSelf,
     edit,
