@@ -91,7 +91,7 @@ test('removing without naming an id is 422', async () => {
 
 /** Every request that names permissions of a role. */
 const namings: [string, (roleId: string, ids: string[]) => Promise<Answer>][] = [
-  ['create', (_id, ids) => admin.post(roles, { name: randomUUID(), permission_ids: ids })],
+  ['create', (_id, ids) => admin.post(roles, { name: `role ${randomUUID()}`, permission_ids: ids })],
   ['update', (id, ids) => admin.put(`${roles}/${id}`, { permission_ids: ids })],
   ['replace', (id, ids) => admin.post(`${roles}/${id}/permissions`, { permission_ids: ids })],
   ['replace by array', (id, ids) => admin.post(`${roles}/${id}/permissions`, ids)],

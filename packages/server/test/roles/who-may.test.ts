@@ -63,8 +63,8 @@ test('nobody adds a permission to a role without holding it: create, update, rep
   const superior = await permissionId(service, 'users.delete');
   for (const ids of [[a, c], [superior], [b, superior]])
     for (const answer of [
-      await client.post(roles, { name: randomUUID(), permission_ids: ids }),
-      await client.put(`${roles}/${role.id}`, { name: randomUUID(), permission_ids: ids }),
+      await client.post(roles, { name: `role ${randomUUID()}`, permission_ids: ids }),
+      await client.put(`${roles}/${role.id}`, { name: `role ${randomUUID()}`, permission_ids: ids }),
       await client.post(`${roles}/${role.id}/permissions`, { permission_ids: ids }),
       await client.post(`${roles}/${role.id}/permissions`, ids),
       await client.post(`${roles}/${own}/permissions`, ids),
