@@ -25,7 +25,8 @@ const isStatic = (path: string): boolean =>
 function expectedOf(path: string, status: number): Expected {
   // No logo is set: the route itself answers 404.
   if (path === '/brand/logo' && status === 404) return { policy: BRAND_POLICY };
-  if (status >= 400) return {};
+  // OPTIONS of the front page has no body to keep.
+  if (status >= 400 || status === 204) return {};
   if (path === '/.well-known/jwks.json') return { cache: 'public, max-age=60' };
   if (/^\/\.well-known\/(oauth|authzen)-/.test(path)) return { cache: 'public, max-age=300' };
   return {
