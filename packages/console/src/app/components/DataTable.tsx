@@ -139,16 +139,18 @@ export function DataTable<T extends { id: string }>(props: Props<T>): ReactEleme
     >
       {isPhone ? (
         <>
-          <Suspense fallback={<div className="card-tools" />}>
-            <CardTools
-              rows={rows}
-              columns={[title, ...columns]}
-              selection={selection}
-              onSelect={onSelect}
-              sort={props.sort}
-              onSort={props.onSort}
-            />
-          </Suspense>
+          {(selection || props.onSort) && (
+            <Suspense fallback={<div className="card-tools" />}>
+              <CardTools
+                rows={rows}
+                columns={[title, ...columns]}
+                selection={selection}
+                onSelect={onSelect}
+                sort={props.sort}
+                onSort={props.onSort}
+              />
+            </Suspense>
+          )}
           <ul className="cards" aria-label={label}>
             {drawn.map((row) => draw(row.id, partsOf(row), Card))}
           </ul>
