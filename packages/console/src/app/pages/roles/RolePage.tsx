@@ -13,7 +13,6 @@ import { type FullRole, type RoleGroupPaths, useFullRole, useRoleGroupPaths } fr
 import { useMe } from '../../data/me.tsx';
 import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
-import { DeleteRoleDialog } from './DeleteRoleDialog.tsx';
 import { PermissionsTab } from './PermissionsTab.tsx';
 import { RoleDialog } from './RoleDialog.tsx';
 import './roles.css';
@@ -24,6 +23,9 @@ const AuditTimeline = lazy(() =>
 );
 const EditRoleDialog = lazy(() =>
   import('./EditRoleDialog.tsx').then((module) => ({ default: module.EditRoleDialog })),
+);
+const DeleteRoleDialog = lazy(() =>
+  import('./DeleteRoleDialog.tsx').then((module) => ({ default: module.DeleteRoleDialog })),
 );
 const HoldersTab = lazy(() => import('./HoldersTab.tsx').then((module) => ({ default: module.HoldersTab })));
 const tabs = ['permissions', 'users', 'activity'] as const;
@@ -133,13 +135,15 @@ function Loaded({ role, paths, back }: LoadedProps): ReactElement {
           }}
         />
       )}
-      {dialog === 'delete' && (
-        <DeleteRoleDialog
-          role={role}
-          onClose={close}
-          onDeleted={() => navigate({ to: '/roles', replace: true })}
-        />
-      )}
+      <Suspense>
+        {dialog === 'delete' && (
+          <DeleteRoleDialog
+            role={role}
+            onClose={close}
+            onDeleted={() => navigate({ to: '/roles', replace: true })}
+          />
+        )}
+      </Suspense>
     </>
   );
 }

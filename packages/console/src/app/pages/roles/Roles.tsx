@@ -1,19 +1,21 @@
 // The page Roles: the list, and the comparison of two roles.
 import { IconPlus } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactElement, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { useMe } from '../../data/me.tsx';
 import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { Compare } from './Compare.tsx';
-import { DeleteRoleDialog } from './DeleteRoleDialog.tsx';
 import { RoleDialog } from './RoleDialog.tsx';
 import { RoleList, type RoleListDialog } from './RoleList.tsx';
 import './roles.css';
 
 const route = getRouteApi('/roles');
+const DeleteRoleDialog = lazy(() =>
+  import('./DeleteRoleDialog.tsx').then((module) => ({ default: module.DeleteRoleDialog })),
+);
 
 export function Roles(): ReactElement {
   const { can } = useMe();
@@ -49,13 +51,15 @@ export function Roles(): ReactElement {
           onCreated={({ id }) => void navigate({ to: '/roles/$id', params: { id } })}
         />
       )}
-      {dialog?.kind === 'delete' && (
-        <DeleteRoleDialog
-          role={dialog.role}
-          onClose={() => setDialog(null)}
-          onDeleted={() => setDialog(null)}
-        />
-      )}
+      <Suspense>
+        {dialog?.kind === 'delete' && (
+          <DeleteRoleDialog
+            role={dialog.role}
+            onClose={() => setDialog(null)}
+            onDeleted={() => setDialog(null)}
+          />
+        )}
+      </Suspense>
     </>
   );
 }
