@@ -74,6 +74,16 @@ test('204 tells who the caller is, in percent-encoded UTF-8', async () => {
   }
 });
 
+test('an international domain is told by its letters, as in the record', async () => {
+  const person = await addPerson(service, { email: `zoe-${randomUUID()}@xn--mnchen-3ya.example` });
+  const client = await signIn(service, person);
+  const { body } = await client.get('/api/v1/users/me');
+  const answer = await ask(client.accessToken);
+  assertPasses(answer);
+  assert.match(body.data.email, /@münchen\.example$/);
+  assert.equal(subjectIn(answer).email, encodeURIComponent(body.data.email));
+});
+
 test('with a permission, callers who hold it pass, on every instance and until it is taken away', async () => {
   const role = await addRole(service, 'role.read');
   const person = await addPerson(service, { roles: [role] });

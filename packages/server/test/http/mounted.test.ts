@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { loadSettings } from '@castellan/server/settings';
-import { ADMIN, startTestService } from '@castellan/testing/harness';
+import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { routesOf } from '@castellan/testing/http/fixture';
 import { ownSegments } from '../../src/start/public-url.ts';
 
@@ -30,6 +30,13 @@ test('an address with the path of PUBLIC_URL is the same as without it', async (
     assert.equal((await service.client().get(path)).status, 200, path);
   for (const path of ['/accounts2/health/live', '/Accounts/health/live', '/accounts/accounts/health/live'])
     assert.equal((await service.client().get(path)).status, 404, path);
+});
+
+test('a gateway is answered alike for any method, with the path and without it', async () => {
+  const admin = await signIn(service, ADMIN);
+  for (const path of ['/api/v1/access/forward', '/accounts/api/v1/access/forward'])
+    for (const method of ['GET', 'POST', 'PROPFIND', 'OPTIONS'])
+      assert.equal((await admin.request(method, path, {})).status, 204, `${method} ${path}`);
 });
 
 test('metadata is at the places that clients derive from the issuer', async () => {

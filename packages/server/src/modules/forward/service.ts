@@ -2,6 +2,7 @@
 // It must not send a statement: the guard has read everything.
 import type { SubjectHeaders } from '@castellan/contract/forward';
 import { AppError } from '../../platform/errors.ts';
+import { shownEmail } from '../../platform/security/email.ts';
 import type { Caller, Principal } from '../authz/caller.ts';
 import { decide } from '../authz/decision.ts';
 
@@ -36,6 +37,6 @@ function headersOf(principal: Principal): SubjectHeaders {
   return {
     ...identity,
     'X-Castellan-Subject-Name': encodeURIComponent(`${first_name} ${last_name}`.trimEnd()),
-    'X-Castellan-Subject-Email': encodeURIComponent(principal.email),
+    'X-Castellan-Subject-Email': encodeURIComponent(shownEmail(principal.email)),
   };
 }

@@ -161,7 +161,7 @@ export function createServer(options: ServerOptions) {
     route.config = config;
     route.bodyLimit = body.bytes;
     const methods = [method].flat();
-    if (config.anyMethod) anyMethodPaths.add(url);
+    if (config.anyMethod) anyMethodPaths.add(url).add(options.basePath + url);
     const takesBody = schema.body !== undefined;
     methodTable.add(url, methods);
     declaredRoutes.push(...methods.map((one) => ({ method: one, url, takesBody, config, schema })));
