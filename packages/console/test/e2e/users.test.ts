@@ -678,3 +678,34 @@ test('a refused save is settled when what was typed is taken back', async (t) =>
   const [stored] = await service.sql('select last_name from users where id = $1', [person.id]);
   assert.deepEqual(stored, { last_name: 'King' });
 });
+
+test('a role of a product can be removed by those who hold all that goes with it', async (t) => {
+  await service.sql(`insert into permission_groups (id, name) values (gen_random_uuid(), 'tickets')`);
+  await service.sql(
+    `insert into permissions (id, name, group_id) select gen_random_uuid(), 'tickets.' || action, id
+     from permission_groups, unnest($1::text[]) as action where name = 'tickets'`,
+    [['read', 'refund']],
+  );
+  const [agent, lead] = [await addRole(service, 'tickets.read'), await addRole(service, 'tickets.refund')];
+  await service.sql(
+    `update roles set name = case id when $1 then 'Agent' else 'Lead' end where id in ($1, $2)`,
+    [agent, lead],
+  );
+  const tess = await addPerson(service, { firstName: 'Tess', lastName: 'Ticket', roles: [agent, lead] });
+  const desk = await addPerson(service, {
+    roles: [await addRole(service, 'user.read', 'users.read', 'user.update', 'tickets.read')],
+  });
+  const path = `/users?user=${tess.id}&tab=access`;
+  const removal = (page: Page, role: string) =>
+    pane(page, 'Tess Ticket').getByRole('button', { name: `Remove the role ${role}` });
+
+  const { page } = await openAs(t, site, path, { as: desk });
+  await removal(page, 'Lead').and(page.locator('[aria-disabled="true"]')).waitFor();
+  assert.match((await removal(page, 'Lead').getAttribute('title')) ?? '', /do not have: tickets\.refund\./);
+  await removal(page, 'Agent').click();
+  await dialog(page).getByText('loses tickets.read').waitFor();
+
+  const superuser = await openAs(t, site, path);
+  await removal(superuser.page, 'Lead').click();
+  await dialog(superuser.page).getByText('loses tickets.refund').waitFor();
+});

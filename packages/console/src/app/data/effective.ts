@@ -2,6 +2,7 @@
 // It must not ask for what the person may not see: `missing` says which permission that needs.
 import type { PermissionSource } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { reading } from './api.ts';
 import { useMe } from './me.tsx';
 
@@ -24,6 +25,16 @@ export function useEffectivePermissions(subject: EffectiveSubject) {
     enabled: missing === null,
   });
   return { query, isMe, missing };
+}
+
+/** Returns all permissions of the signed-in person; null if they are a superuser, who holds every one, or before they are read. */
+export function useOwnPermissions(): ReadonlySet<string> | null {
+  const { user } = useMe();
+  const { data } = useQuery({
+    ...reading('GET /api/v1/users/me/effective-permissions', {}),
+    enabled: !user.is_superuser,
+  });
+  return useMemo(() => data && new Set(data.data.permissions.map(({ name }) => name)), [data]) ?? null;
 }
 
 const SEPARATOR = ' › ';

@@ -1,17 +1,19 @@
 // Whether the person may take permissions away: only those that they hold, as the service judges it.
 import type { EffectivePermission } from '@castellan/sdk';
 import type { Messages } from '../messages/en/index.ts';
-import type { Me } from './me.tsx';
 
 const NAMED = 3;
 
-/** Returns why these permissions cannot be taken away; null if they can. */
+/**
+ * Returns why these permissions cannot be taken away; null if they can, or if the service must judge. `own`: the permissions of
+ * the person; null if they hold every one, or it is not known.
+ */
 export function reasonNotToTake(
-  { can }: Pick<Me, 'can'>,
+  own: ReadonlySet<string> | null,
   names: readonly string[],
   { list, forbidden }: Messages['common'],
 ): string | null {
-  const lacking = names.filter((name) => !can(name));
+  const lacking = own === null ? [] : names.filter((name) => !own.has(name));
   if (lacking.length === 0) return null;
   const others = lacking.length - NAMED;
   const shown = [...lacking.slice(0, NAMED), ...(others > 0 ? [list.more(others)] : [])];

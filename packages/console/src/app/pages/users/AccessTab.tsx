@@ -11,7 +11,7 @@ import { usePreview } from '../../components/impact.tsx';
 import { notifyUndo } from '../../components/notify.tsx';
 import { RolePicker, useGroupNames } from '../../components/RolePicker.tsx';
 import { readAgain, useWrite } from '../../data/api.ts';
-import { useEffectivePermissions } from '../../data/effective.ts';
+import { useEffectivePermissions, useOwnPermissions } from '../../data/effective.ts';
 import { isCode } from '../../data/errors.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
 import { lostWith, reasonNotToTake } from '../../data/taking.ts';
@@ -33,8 +33,8 @@ type Props = { user: User; rules: UserRules };
 type Dialog = { kind: 'assign' } | { kind: 'remove'; id: string; name: string };
 
 export function AccessTab({ user, rules }: Props): ReactElement {
-  const me = useMe();
-  const { can, user: self } = me;
+  const { can, user: self } = useMe();
+  const own = useOwnPermissions();
   const held = useEffectivePermissions({ type: 'user', id: user.id }).query.data?.data.permissions ?? [];
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const roles = useAllRoles();
@@ -73,7 +73,7 @@ export function AccessTab({ user, rules }: Props): ReactElement {
               </div>
               <RemoveButton
                 label={t.users.access.removeRole(name)}
-                reason={rules.removeRoles ?? reasonNotToTake(me, lostWith(id, held), t.common)}
+                reason={rules.removeRoles ?? reasonNotToTake(own, lostWith(id, held), t.common)}
                 onClick={() => setDialog({ kind: 'remove', id, name })}
               />
             </li>

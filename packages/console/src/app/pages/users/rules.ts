@@ -1,7 +1,6 @@
 // Why an act on a user is not possible, said before it is tried. The service checks the same.
 import type { User } from '@castellan/sdk';
 import { type Me, useMe } from '../../data/me.tsx';
-import { reasonNotToTake } from '../../data/taking.ts';
 import { t } from '../../text.ts';
 
 export type UserRules = {
@@ -19,8 +18,7 @@ export type UserRules = {
   sessions: string | null;
 };
 
-export function rulesFor(me: Me, user: User): UserRules {
-  const { user: self, can } = me;
+export function rulesFor({ user: self, can }: Me, user: User): UserRules {
   const need = (permission: string): string | null =>
     can(permission) ? null : t.common.forbidden.reason(permission);
   const isSelf = self.id === user.id;
@@ -28,9 +26,6 @@ export function rulesFor(me: Me, user: User): UserRules {
   const superuser = user.is_superuser && !self.is_superuser ? t.users.rules.superuser : null;
   const edit = need('users.update') ?? superuser;
   const roles = need('user.update') ?? superuser;
-  // The roles are removed first. A superuser keeps every permission without them.
-  const taking =
-    user.is_superuser || user.roles.length === 0 ? null : reasonNotToTake(me, user.permissions, t.common);
   return {
     isSelf,
     edit,
@@ -40,7 +35,7 @@ export function rulesFor(me: Me, user: User): UserRules {
     unverify: edit ?? (user.verified ? own : null),
     deactivate: edit ?? own,
     demote: edit ?? (self.is_superuser ? own : t.users.rules.onlySuperusers),
-    remove: need('users.delete') ?? superuser ?? own ?? taking,
+    remove: need('users.delete') ?? superuser ?? own,
     password: edit ?? (isSelf ? t.users.rules.ownPassword : null),
     sessions: edit,
   };
