@@ -6,6 +6,9 @@ import { shownEmail } from '../../platform/security/email.ts';
 import type { Caller, Principal } from '../authz/caller.ts';
 import { decide } from '../authz/decision.ts';
 
+/** A refusal repeats only short names of letters, digits, dots and the like: what a client sends must not mislead who reads it. */
+const PLAIN_NAME = /^[\w.-]{1,40}$/;
+
 /**
  * Returns the headers that tell who the caller is. Throws `permission_denied` if the caller lacks the permission, or if
  * there is none of this name.
@@ -19,11 +22,15 @@ export function forward({ principal, graph }: Caller, permissionName: string | u
     permissionName,
   );
   if (decision) return headersOf(principal);
+  if (reason !== 'unknown_permission')
+    throw new AppError('permission_denied', {
+      detail: `This requires the permission ${permission}.`,
+      requiredPermission: permission,
+    });
+  if (!PLAIN_NAME.test(permission))
+    throw new AppError('permission_denied', { detail: 'There is no permission of this name.' });
   throw new AppError('permission_denied', {
-    detail:
-      reason === 'unknown_permission'
-        ? `There is no permission ${permission}.`
-        : `This requires the permission ${permission}.`,
+    detail: `There is no permission ${permission}.`,
     requiredPermission: permission,
   });
 }
