@@ -9,6 +9,7 @@ import { loadSettings } from './settings.ts';
 import { announceInLog, announceNothing, announceToPeople } from './start/announcer.ts';
 import { explainStartFailure } from './start/failure.ts';
 import { type Groundwork, layGroundwork } from './start/groundwork.ts';
+import { BEAT_MS } from './start/pulse.ts';
 import { stopOnSignals } from './start/stop-signals.ts';
 import { supervise } from './start/supervisor.ts';
 import { reportUnexpected } from './start/unexpected.ts';
@@ -36,10 +37,11 @@ const print = (text: string): void => {
 
 /**
  * Resolves when the service is ready, or when its first worker is started; the process then runs until a signal. Exits with
- * status 1 if it cannot start.
+ * status 1 if it cannot start. `beatMs`: how often each of several workers shows that it is alive.
  */
 export async function serve(
   environment: Readonly<Record<string, string | undefined>> = process.env,
+  { beatMs = BEAT_MS }: { beatMs?: number } = {},
 ): Promise<void> {
   setFlagsFromString(YOUNG_OBJECTS);
   // A closed pipe or a full disk must not end the service: it continues without output.
@@ -62,7 +64,7 @@ export async function serve(
     const announcing = isTerminal ? announceToPeople(print) : announceInLog(log);
     const announcer = kind === 'later' ? announceNothing : announcing;
     if (kind === undefined && settings.workers > 1)
-      return supervise({ settings, environment, log, announcer, isTerminal, fail });
+      return supervise({ settings, environment, log, announcer, isTerminal, beatMs, fail });
     // PostgreSQL starts while the application is loaded, which would hold up its first steps.
     const { promise: begun, resolve: onBegun } = Promise.withResolvers<void>();
     groundwork = layGroundwork({ settings, log, print, isTerminal, onBegun });

@@ -1,6 +1,7 @@
-// Runs an instance of several workers: starts them, replaces those that end, passes on signals, and writes their log.
+// Runs an instance of several workers: starts them, replaces those that end or hang, passes on signals, and writes their log.
 // It must not load the application. The kernel distributes connections (SO_REUSEPORT), so they do not pass through here.
 import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { listenForScrapes, metricsHosts } from '../metrics/listen.ts';
@@ -10,8 +11,9 @@ import type { MetricsServer } from '../platform/metrics/server.ts';
 import type { Settings } from '../settings.ts';
 import type { Announcer } from './announcer.ts';
 import { passLines } from './pass-lines.ts';
+import { createPulse, MAX_SILENT_TICKS, type Pulse } from './pulse.ts';
 import { stopOnSignals } from './stop-signals.ts';
-import { isWorkerReport, type StopOrder, WORKER_VARIABLE } from './worker.ts';
+import { type BeatOrder, isBeat, isWorkerReport, type StopOrder, WORKER_VARIABLE } from './worker.ts';
 
 const program = fileURLToPath(new URL('../../start.mjs', import.meta.url));
 
@@ -30,6 +32,8 @@ type SupervisorOptions = {
   announcer: Announcer;
   /** Workers write to a terminal themselves. Otherwise their lines pass through this process, so that none are mixed. */
   isTerminal: boolean;
+  /** Time between two beats of a worker, and between two looks at them. */
+  beatMs: number;
   fail: (what: string, error: unknown) => never;
 };
 
@@ -43,6 +47,7 @@ export function supervise({
   log,
   announcer,
   isTerminal,
+  beatMs,
   fail,
 }: SupervisorOptions): void {
   const running = new Map<ChildProcess, Running>();
@@ -65,7 +70,7 @@ export function supervise({
       },
       stdio: ['inherit', isTerminal ? 'inherit' : 'pipe', 'inherit', 'ipc'],
     });
-    running.set(worker, { number: freeNumber(), readyAt: undefined });
+    running.set(worker, { number: freeNumber(), readyAt: undefined, pulse: createPulse() });
     const { stdout, pid } = worker;
     if (stdout) {
       const read = passLines(stdout, outputOf(log)).finally(() => lastLines.delete(read));
@@ -77,9 +82,12 @@ export function supervise({
       if (pid === undefined) ended(worker, 1, null);
     });
     worker.on('message', (message) => {
-      if (!isWorkerReport(message)) return;
       const known = running.get(worker);
+      if (isBeat(message)) known?.pulse.beat();
+      if (!isWorkerReport(message)) return;
       if (known) known.readyAt = performance.now();
+      const order: BeatOrder = { beatMs };
+      if (worker.connected) worker.send(order);
       port ??= message.port;
       if (kind === 'first') for (let more = 1; more < settings.workers; more += 1) start('later');
       else log.debug({ worker: pid }, 'a worker is ready');
@@ -113,6 +121,26 @@ export function supervise({
     log.error({ worker: worker.pid, code, signal, pause_ms: pauseMs }, 'a worker ended and is replaced');
     setTimeout(start, pauseMs, 'later');
   };
+
+  /** A worker whose event loop is blocked, or that is stopped, holds its connections without an answer. */
+  const endHanging = (): void => {
+    if (isStopping) return;
+    for (const [worker, { pulse }] of running) {
+      if (!pulse.tick()) continue;
+      log.error(
+        {
+          worker: worker.pid,
+          state: stateOf(worker),
+          silent_ms: MAX_SILENT_TICKS * beatMs,
+          advice:
+            'Its event loop did not run. In the state R it was computing, in the state T something had stopped it. See "When a worker hangs" in docs/operate/monitor.md.',
+        },
+        'a worker hangs and is killed',
+      );
+      worker.kill('SIGKILL');
+    }
+  };
+  setInterval(endHanging, beatMs).unref();
 
   const stop = async (graceSeconds: number): Promise<void> => {
     const order: StopOrder = { stop: true, graceSeconds };
@@ -156,4 +184,14 @@ export function supervise({
   );
 }
 
-type Running = { number: number; readyAt: number | undefined };
+type Running = { number: number; readyAt: number | undefined; pulse: Pulse };
+
+/** Returns the state of a process as Linux shows it, such as `R (running)`; undefined elsewhere. */
+function stateOf({ pid }: ChildProcess): string | undefined {
+  try {
+    // proc_pid_status(5)
+    return /^State:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,16 +1,30 @@
 // A worker's side of the connection to its supervisor: who it is, when it stops, and what it reports.
 // It must not outlive the supervisor.
+import { url as inspectorUrl } from 'node:inspector';
+
 /** Environment variable that the supervisor sets: `first` for the worker that prepares and announces the instance. */
 export const WORKER_VARIABLE = 'CASTELLAN_WORKER';
 export type WorkerKind = 'first' | 'later';
 
 /** What a worker tells the supervisor when it serves requests. */
 export type WorkerReport = { ready: true; port: number };
+/** What a worker tells the supervisor as long as its event loop turns. */
+export type Beat = { beat: true };
 /** What the supervisor tells each worker. */
 export type StopOrder = { stop: true; graceSeconds: number };
+export type BeatOrder = { beatMs: number };
 
 export const isWorkerReport = (message: unknown): message is WorkerReport =>
   typeof message === 'object' && message !== null && 'ready' in message && 'port' in message;
+
+export const isBeat = (message: unknown): message is Beat =>
+  typeof message === 'object' && message !== null && 'beat' in message;
+
+const isBeatOrder = (message: unknown): message is BeatOrder =>
+  typeof message === 'object' &&
+  message !== null &&
+  'beatMs' in message &&
+  typeof message.beatMs === 'number';
 
 const isStopOrder = (message: unknown): message is StopOrder =>
   typeof message === 'object' && message !== null && 'stop' in message && 'graceSeconds' in message;
@@ -33,8 +47,19 @@ export function stopOnOrder(stop: (graceSeconds: number) => void): void {
   process.on('disconnect', () => stop(0));
 }
 
-/** Tells the supervisor that this worker serves requests at `url`. */
+/** Tells the supervisor that this worker serves requests at `url`, then that it is alive, as often as it is ordered to. */
 export function reportReady(url: string): void {
+  process.on('message', (message) => {
+    if (isBeatOrder(message)) beat(message.beatMs);
+  });
   const report: WorkerReport = { ready: true, port: Number(new URL(url).port || 80) };
   if (process.connected) process.send?.(report);
+}
+
+/** Beats now and `beatMs` after each beat has been sent, so that none queue up for a supervisor that does not read. */
+function beat(beatMs: number): void {
+  // A debugger stops the event loop as long as somebody looks at it. Without a beat, the supervisor does not judge.
+  if (inspectorUrl() !== undefined || !process.connected) return;
+  const message: Beat = { beat: true };
+  process.send?.(message, () => setTimeout(beat, beatMs, beatMs).unref());
 }

@@ -1,15 +1,18 @@
-// An instance of several workers: one start, one port, one log, one end. Workers are killed, and so is their supervisor.
+// An instance of several workers: one start, one port, one log, one end. Workers are killed or hang; their supervisor is killed.
 // Linux, because the workers are found in /proc.
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import http from 'node:http';
 import { createServer } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { atEnd, until } from '@castellan/embedded-postgres/testing';
 import { ADMIN, TEST_SECRET_KEY } from '@castellan/testing/harness';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { type Child, exitMessage, startChild, statusOf } from '@castellan/testing/start/child';
 import { isRunning } from '@castellan/testing/start/service-process';
+import { isBeat, isWorkerReport } from '../../src/start/worker.ts';
 
 const WORKERS = 2;
 
@@ -26,17 +29,18 @@ const linesOf = (child: Child): Record<string, unknown>[] =>
 const messagesOf = (child: Child, message: string) => linesOf(child).filter(({ msg }) => msg === message);
 
 /** Starts an instance of two workers and waits until both serve requests. */
-async function openInstance(t: TestContext, environment: Record<string, string> = {}) {
+async function openInstance(t: TestContext, environment: Record<string, string> = {}, program?: string) {
   const database = await createScratchDatabase({ migrated: true });
   atEnd(t, () => database.drop());
-  const child = startChild(t, {
+  const settings = {
     DATABASE_URL: database.url,
     SECRET_KEY: TEST_SECRET_KEY,
     FIRST_SUPERUSER_EMAIL: ADMIN.email,
     FIRST_SUPERUSER_PASSWORD: ADMIN.password,
     WORKERS: String(WORKERS),
     ...environment,
-  });
+  };
+  const child = startChild(t, settings, program === undefined ? {} : { program });
   const url = await child.ready();
   await until('both workers serve', () => serving(child) === WORKERS);
   return { child, url };
@@ -152,6 +156,66 @@ suite('an instance of two workers', { concurrency: 2, skip: !isLinux }, () => {
     assert.deepEqual(workers.filter(isRunning), []);
     assert.equal(child.err(), '');
   });
+
+  test('replaces a worker that is stopped, and one whose event loop is blocked; the other one answers meanwhile', async (t) => {
+    const block = "process.on('SIGUSR2',()=>{for(;;);})";
+    const { child, url } = await openInstance(
+      t,
+      { NODE_OPTIONS: `--import=data:text/javascript,${block}` },
+      fileURLToPath(new URL('./quick-beats.ts', import.meta.url)),
+    );
+    const hung = () => messagesOf(child, 'a worker hangs and is killed');
+    const victims: number[] = [];
+    for (const [signal, state] of [
+      ['SIGSTOP', 'T (stopped)'],
+      ['SIGUSR2', 'R (running)'],
+    ] as const) {
+      const [victim = assert.fail('no worker')] = workersOf(child).filter((pid) => !victims.includes(pid));
+      const connections = Array.from({ length: 16 }, () => connectTo(t, url));
+      for (const connection of connections) assert.equal(await connection.get('/health/ready'), 200);
+      const own = peersOf(victim);
+      const others = connections.filter((connection) => !own.has(connection.port()));
+      assert.notEqual(others.length, 0, 'no connection to the other worker');
+      process.kill(victim, signal);
+      victims.push(victim);
+      for (const connection of others) assert.equal(await connection.get('/api/v1/users/me'), 401);
+      await until('it is noticed', () => hung().length === victims.length);
+      const line = hung().at(-1);
+      assert.deepEqual([line?.worker, line?.state, line?.level], [victim, state, 'error']);
+      await until('it is replaced', () => serving(child) === WORKERS + victims.length);
+      for (const connection of others) assert.equal(await connection.get('/health/ready'), 200);
+      assert.equal(await connectTo(t, url).get('/health/ready'), 200);
+    }
+    assert.deepEqual(
+      messagesOf(child, 'a worker ended and is replaced').map(({ worker, signal }) => [worker, signal]),
+      victims.map((pid) => [pid, 'SIGKILL']),
+      'only those that hung are replaced',
+    );
+    assert.equal(workersOf(child).filter(isRunning).length, WORKERS);
+    child.kill('SIGTERM');
+    assert.deepEqual(await child.ended, { code: 0, signal: null });
+  });
+
+  for (const [what, execArgv, beats] of [
+    ['beats once it is ready and asked to', [], true],
+    ['does not beat under a debugger, whose breakpoint is no hang', ['--inspect=127.0.0.1:0'], false],
+  ] as const)
+    test(`a worker ${what}`, async (t) => {
+      const program = fileURLToPath(new URL('./worker-beats.ts', import.meta.url));
+      const worker = fork(program, { execArgv: [...execArgv], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+      const ended = new Promise((resolve) => worker.once('exit', resolve));
+      atEnd(t, () => worker.kill('SIGKILL'));
+      const messages: unknown[] = [];
+      worker.on('message', (message) => {
+        messages.push(message);
+        if (isWorkerReport(message)) worker.send({ beatMs: 1 });
+      });
+      assert.equal(await ended, 0);
+      assert.deepEqual(messages[0], { ready: true, port: 8000 });
+      assert.equal(messages.at(-1), 'had time');
+      assert.equal(messages.slice(1, -1).length > 1, beats);
+      assert.ok(messages.slice(1, -1).every(isBeat));
+    });
 
   test('ends when its supervisor is killed', async (t) => {
     const { child, url } = await openInstance(t, { SHUTDOWN_GRACE_SECONDS: '600' });

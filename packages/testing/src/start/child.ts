@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { atEnd, temporaryFolder, until } from '@castellan/embedded-postgres/testing';
 import { watch, watchSettings } from '../secret-watch.ts';
 
-const program = fileURLToPath(import.meta.resolve('@castellan/server/start'));
+const startProgram = fileURLToPath(import.meta.resolve('@castellan/server/start'));
 
 export type Child = {
   readonly pid: number;
@@ -54,13 +54,15 @@ type ChildOptions = {
   uid?: number | undefined;
   /** Options of Node and V8 that NODE_OPTIONS does not take. */
   flags?: readonly string[];
+  /** Path of a program that starts the service otherwise than `npm start`. */
+  program?: string;
 };
 
 /** Starts the service as the leader of its own process group, as a shell would. */
 export function startChild(
   t: TestContext,
   more: Record<string, string>,
-  { uid, flags = [] }: ChildOptions = {},
+  { uid, flags = [], program = startProgram }: ChildOptions = {},
 ): Child {
   watchSettings(more);
   const child = spawn(process.execPath, [...flags, program], {
