@@ -72,7 +72,7 @@ export const auditActionCatalogue = {
     bounded: true,
   },
   session_refreshed: {
-    text: 'New tokens were issued for a refresh token. details.rotated: whether the refresh token was replaced.',
+    text: 'New tokens were issued for a refresh token. details.rotated: whether the refresh token was replaced. details.new_origin: true if the session now remembers the address as its origin of that address family.',
     bounded: true,
     routine: true,
   },

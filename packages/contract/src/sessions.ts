@@ -15,7 +15,7 @@ export const Session = Type.Object(
       description:
         '`new`: the user signed in from a network (IPv4 /24, IPv6 /64) that none of their sessions of the last 30 days ' +
         'had, and had others. `changed`: the session was last used from another network than it began in, which ' +
-        '`VALIDATE_TOKEN_IP=false` permits.',
+        '`VALIDATE_TOKEN_IP=false` permits, and `by-family` over the other address family.',
     }),
     user_agent: Type.Union([Type.String(), Type.Null()]),
     created_at: Timestamp,

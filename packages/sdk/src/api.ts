@@ -1044,7 +1044,7 @@ export type Session = {
   origin_address: string | null;
   /** The address of the last use; null if an earlier version recorded none. */
   last_address: string | null;
-  /** `new`: the user signed in from a network (IPv4 /24, IPv6 /64) that none of their sessions of the last 30 days had, and had others. `changed`: the session was last used from another network than it began in, which `VALIDATE_TOKEN_IP=false` permits. */
+  /** `new`: the user signed in from a network (IPv4 /24, IPv6 /64) that none of their sessions of the last 30 days had, and had others. `changed`: the session was last used from another network than it began in, which `VALIDATE_TOKEN_IP=false` permits, and `by-family` over the other address family. */
   unusual_network: 'new' | 'changed' | null;
   user_agent: string | null;
   /** ISO 8601, UTC. */
@@ -1310,7 +1310,7 @@ export type UserSession = {
   origin_address: string | null;
   /** The address of the last use; null if an earlier version recorded none. */
   last_address: string | null;
-  /** `new`: the user signed in from a network (IPv4 /24, IPv6 /64) that none of their sessions of the last 30 days had, and had others. `changed`: the session was last used from another network than it began in, which `VALIDATE_TOKEN_IP=false` permits. */
+  /** `new`: the user signed in from a network (IPv4 /24, IPv6 /64) that none of their sessions of the last 30 days had, and had others. `changed`: the session was last used from another network than it began in, which `VALIDATE_TOKEN_IP=false` permits, and `by-family` over the other address family. */
   unusual_network: 'new' | 'changed' | null;
   user_agent: string | null;
   /** ISO 8601, UTC. */

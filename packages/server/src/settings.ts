@@ -6,6 +6,7 @@ import {
   address,
   choice,
   flag,
+  flagOr,
   integer,
   list,
   number,
@@ -263,8 +264,8 @@ export const settingDefinitions = {
   ),
   validateTokenIp: setting(
     'VALIDATE_TOKEN_IP',
-    flag,
-    'Refuse a refresh from another network (IPv4 /24, IPv6 /64) than the sign-in.',
+    flagOr('by-family'),
+    'Refuse a refresh from another network (IPv4 /24, IPv6 /64) than the sign-in. `by-family` suits clients with IPv4 and IPv6: the first refresh over the other family is taken from everywhere, and its network is remembered. See docs/operate/production.md.',
     { default: 'true' },
   ),
   trustedProxies: setting(

@@ -89,6 +89,18 @@ export const flag = (value: string): boolean => {
   throw new Error(`is "${value}"; write true or false`);
 };
 
+/** Reads true, false or `third`. */
+export const flagOr =
+  <const T extends string>(third: T) =>
+  (value: string): boolean | T => {
+    if (value.toLowerCase() === third) return third;
+    try {
+      return flag(value);
+    } catch {
+      throw new Error(`is "${value}"; write true, false or ${third}`);
+    }
+  };
+
 export const choice =
   <const T extends string>(...allowed: T[]) =>
   (value: string): T => {

@@ -294,6 +294,7 @@ export type Tables = {
     origin_network: string | null;
     is_new_network: Defaulted<boolean>;
     last_address: string | null;
+    other_origin_address: string | null;
   };
   signing_keys: {
     key_id: string;

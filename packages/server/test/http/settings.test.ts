@@ -38,7 +38,7 @@ const wrong: Record<string, [value: string, fix: RegExp]> = {
   KEY_ANNOUNCE_MINUTES: ['0', /whole number from 1 to 10080/],
   REFRESH_REUSE_INTERVAL: ['1e3', /whole number from 0 to 600/],
   CONCURRENT_SESSION_LIMIT: ['five', /whole number/],
-  VALIDATE_TOKEN_IP: ['maybe', /write true or false/],
+  VALIDATE_TOKEN_IP: ['maybe', /write true, false or by-family/],
   TRUSTED_PROXIES: ['10.0.0.0/8, *', /would trust every client; list the addresses/],
   ACCOUNT_LOCKOUT_ATTEMPTS: ['0', /whole number from 1/],
   ACCOUNT_LOCKOUT_DURATION: ['0', /write a number from/],

@@ -5,7 +5,7 @@ import type { SessionClaims } from '../../platform/security/jwt.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
-export type ListedToken = Pick<Row<'sessions'>, 'origin_address'> & {
+export type ListedToken = Pick<Row<'sessions'>, 'origin_address' | 'other_origin_address'> & {
   session_id: Row<'sessions'>['id'];
   now: Date;
   /** The token has a successor. */
@@ -28,7 +28,7 @@ export async function findListedToken(
   reuseSeconds: number,
 ): Promise<ListedToken | undefined> {
   const { rows } = await sql<ListedToken>`
-    select s.id as session_id, s.origin_address, now() as now, t.successor_jti is not null as exchanged,
+    select s.id as session_id, s.origin_address, s.other_origin_address, now() as now, t.successor_jti is not null as exchanged,
            coalesce(t.rotated_at <= clock_timestamp() - make_interval(secs => ${reuseSeconds}), false) as reused
     from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
     join users u on u.id = t.user_id
@@ -76,15 +76,22 @@ export async function markRotated(
     where user_id = ${userId} and token_hash = ${tokenHash}`.execute(tx);
 }
 
-/** Sets time and address of the last use, and the expiry unless `expiresAt` is null. */
+/**
+ * Sets time and address of the last use, the expiry unless `expiresAt` is null, and the origin of the other address family unless
+ * `otherOrigin` is null or the session has one.
+ */
 export async function touchSession(
   tx: Tx,
   { userId, sessionId }: { userId: string; sessionId: string },
-  address: string,
-  expiresAt: Date | null,
+  {
+    address,
+    otherOrigin,
+    expiresAt,
+  }: { address: string; otherOrigin: string | null; expiresAt: Date | null },
 ): Promise<void> {
   await sql`
-    update sessions set last_used_at = clock_timestamp(), last_address = ${address}, expires_at = coalesce(${expiresAt}, expires_at)
+    update sessions set last_used_at = clock_timestamp(), last_address = ${address}, expires_at = coalesce(${expiresAt}, expires_at),
+      other_origin_address = coalesce(other_origin_address, ${otherOrigin})
     where id = ${sessionId} and user_id = ${userId}`.execute(tx);
 }
 

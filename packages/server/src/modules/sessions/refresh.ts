@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import type { Gate } from '../../platform/limits/gate.ts';
 import { rateLimitHeaders } from '../../platform/limits/rate-limit.ts';
-import { networkOf } from '../../platform/security/client-address.ts';
+import { isSameFamily, networkOf } from '../../platform/security/client-address.ts';
 import { peekClaims, readSigned, tokenHash } from '../../platform/security/jwt.ts';
 import type { Tx } from '../../schema/database.ts';
 import { recordBounded, recordEvent } from '../audit/service.ts';
@@ -32,7 +32,14 @@ type Refused = {
   userId: string | null;
   details: Record<string, unknown>;
 };
-type Refreshed = { userId: string; sessionId: string; accessToken: string; refreshToken: string };
+type Refreshed = {
+  userId: string;
+  sessionId: string;
+  accessToken: string;
+  refreshToken: string;
+  /** The client's address is now the session's origin of its address family. */
+  isNewOrigin: boolean;
+};
 type Presented = { userId: string; text: string; hash: Buffer };
 /** A presented token of a session. With `rotate` false the token stays as it is. */
 type Exchange = Presented & { sessionId: string; rotate: boolean };
@@ -59,7 +66,11 @@ export async function refreshSession(
     action: 'session_refreshed',
     actorId: outcome.userId,
     resourceId: outcome.userId,
-    details: { session_id: outcome.sessionId, rotated: options.rotate },
+    details: {
+      session_id: outcome.sessionId,
+      rotated: options.rotate,
+      ...(outcome.isNewOrigin ? { new_origin: true } : {}),
+    },
   });
   return outcome;
 }
@@ -144,21 +155,24 @@ async function exchange(
     await revokeSessions(tx, userId, [sessionId], fault.refused);
     return fault;
   }
+  // The row lock decides between two that are the first of their family: the second one reads what the first one left.
+  const otherOrigin = isFirstOfFamily(deps, client, token) ? client.address : null;
+  const use = { address: client.address, otherOrigin };
   const about = { userId, sessionId, now: token.now };
   const access = createToken(deps, 'access', about);
-  const answer = { userId, sessionId, accessToken: access.text };
+  const answer = { userId, sessionId, accessToken: access.text, isNewOrigin: otherOrigin !== null };
   if (rotate && !token.exchanged) {
     const successor = createToken(deps, 'refresh', about);
     await insertTokens(tx, userId, sessionId, [access.row, successor.row]);
     const { refreshReuseSeconds } = deps.settings;
     await markRotated(tx, { userId, tokenHash: hash }, successor.row.jti, refreshReuseSeconds);
-    await touchSession(tx, presented, client.address, successor.row.expires_at);
+    await touchSession(tx, presented, { ...use, expiresAt: successor.row.expires_at });
     return { ...answer, refreshToken: successor.text };
   }
   const refreshToken = rotate ? await writeSuccessorAgain(tx, deps, { userId, sessionId, hash }) : text;
   if (refreshToken === undefined) return { refused: 'unknown', userId, details: { session_id: sessionId } };
   await insertTokens(tx, userId, sessionId, [access.row]);
-  await touchSession(tx, presented, client.address, null);
+  await touchSession(tx, presented, { ...use, expiresAt: null });
   return { ...answer, refreshToken };
 }
 
@@ -172,8 +186,9 @@ async function writeSuccessorAgain(
 }
 
 function faultOf(deps: SessionDeps, client: Client, userId: string, token: ListedToken): Refused | null {
-  const { session_id, origin_address: origin } = token;
-  if (deps.settings.validateTokenIp && origin !== null && networkOf(origin) !== networkOf(client.address))
+  const { session_id } = token;
+  const origin = originFor(deps, client, token);
+  if (origin !== null && networkOf(origin) !== networkOf(client.address))
     return {
       refused: 'refresh_origin_network_mismatch',
       userId,
@@ -182,6 +197,20 @@ function faultOf(deps: SessionDeps, client: Client, userId: string, token: Liste
   if (token.reused) return { refused: 'refresh_token_reuse', userId, details: { session_id } };
   return null;
 }
+
+/** Returns the address whose network the client must be in; null if it may be in any. */
+function originFor({ settings }: SessionDeps, client: Client, token: ListedToken): string | null {
+  const { origin_address: origin, other_origin_address: other } = token;
+  if (!settings.validateTokenIp || origin === null) return null;
+  return settings.validateTokenIp === true || isSameFamily(origin, client.address) ? origin : other;
+}
+
+/** Whether the session has an origin, but none of the client's address family, and may have one of each. */
+const isFirstOfFamily = ({ settings }: SessionDeps, client: Client, token: ListedToken): boolean =>
+  settings.validateTokenIp === 'by-family' &&
+  token.origin_address !== null &&
+  token.other_origin_address === null &&
+  !isSameFamily(token.origin_address, client.address);
 
 async function recordRefusal(deps: SessionDeps, client: Client, outcome: Refused): Promise<void> {
   const about = { actorId: outcome.userId, resourceId: outcome.userId ?? '' };

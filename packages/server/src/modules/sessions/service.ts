@@ -44,7 +44,7 @@ export type SessionDeps = {
   settings: TokenSettings & {
     concurrentSessionLimit: number;
     refreshReuseSeconds: number;
-    validateTokenIp: boolean;
+    validateTokenIp: boolean | 'by-family';
     rateLimitRefresh: RateLimitRule | null;
   };
 };

@@ -185,6 +185,10 @@ export function networkOf(address: string): string {
   return networkText(parsed, parsed.kind() === 'ipv4' ? 24 : 64);
 }
 
+/** Whether both are IPv4 (or mapped IPv4), or both IPv6. Throws RangeError for anything that is no address. */
+export const isSameFamily = (one: string, other: string): boolean =>
+  parseOrThrow(one).kind() === parseOrThrow(other).kind();
+
 /**
  * Returns the rate-limit key of an address: an IPv4 address itself, the /64 of an IPv6 address, because one subscriber
  * has at least that many addresses. Throws RangeError for anything else.
