@@ -9,6 +9,12 @@ import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/
 import { ABSENT_ID } from '@castellan/testing/http/fixture';
 import { definitions } from '../../src/metrics/definitions.ts';
 import { askSocket, parseMetrics, type Scrape, sampleOf } from './prometheus-text.ts';
+import { withoutPromtool } from './promtool.ts';
+
+// prom-client gives its users these gauges by these names, and existing dashboards read them. None of ours is named so.
+const complaintsAboutPromClient = ['handles', 'requests', 'resources'].map(
+  (what) => `nodejs_active_${what}_total non-counter metrics should not have "_total" suffix`,
+);
 
 const folder = await mkdtemp(join(tmpdir(), 'castellan-metrics-'));
 const socket = join(folder, 'metrics.sock');
@@ -84,7 +90,7 @@ test('with AUDIT_SINK=stdout, audit entries are lines of their own kind', async 
   );
 });
 
-test('every metric of the definitions has the samples that it promises, and promtool accepts all', async () => {
+test('every metric of the definitions has the samples that it promises', async () => {
   const { text } = await askSocket(socket);
   const found = parseMetrics(text);
   for (const { name, type, labels = [] } of definitions) {
@@ -113,16 +119,18 @@ test('every metric of the definitions has the samples that it promises, and prom
         .reduce((sum, { value }) => sum + value, 0),
       `the histogram of ${one.labels.route} holds every request`,
     );
-  const checked = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
-  if (checked.error) return;
-  // promtool also judges names of the process, which prom-client chooses.
-  const said = `${checked.stdout}${checked.stderr}`
-    .split('\n')
-    .filter((one) => !/^(nodejs|process)_/.test(one));
-  assert.deepEqual(
-    said.filter((one) => one !== ''),
-    [],
-  );
+});
+
+test('promtool accepts the names, types and help of all metrics', { skip: withoutPromtool }, async () => {
+  const { text } = await askSocket(socket);
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+    input: text,
+    encoding: 'utf8',
+  });
+  const complaints = `${stdout}${stderr}`.split('\n').filter((one) => one !== '');
+  assert.deepEqual(complaints, complaintsAboutPromClient);
+  // 3: it read the text, and has complaints.
+  assert.equal(status, 3);
 });
 
 test('the dashboard and the alerts use only metrics that are served', async () => {

@@ -1,6 +1,7 @@
 // Debian's Prometheus scrapes a running service with our configuration, evaluates our alerts and answers the dashboard.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -8,14 +9,16 @@ import { fileURLToPath } from 'node:url';
 import { atEnd, temporaryFolder } from '@castellan/embedded-postgres/testing';
 import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/harness';
 import { freePort } from '@castellan/testing/ports';
+import { withoutPrometheus, withoutPromtool } from './promtool.ts';
 
 const deploy = fileURLToPath(new URL('../../../../deploy/', import.meta.url));
-const isInstalled = ['prometheus', 'promtool'].every((name) => spawnSync(name, ['--version']).status === 0);
-const options = { skip: !isInstalled && !process.env.CI ? 'Prometheus is not installed' : false };
 
-test('promtool accepts the configuration, and the alerts fire when they should', options, () => {
+test('promtool accepts the configuration, and the alerts fire when they should', {
+  skip: withoutPromtool,
+}, () => {
   for (const given of [
     ['check', 'config', `${deploy}prometheus/prometheus.yml`],
+    ['check', 'rules', '--lint=all', '--lint-fatal', `${deploy}prometheus/alerts.yml`],
     ['test', 'rules', `${deploy}prometheus/alerts.test.yml`],
   ]) {
     const { status, stdout, stderr } = spawnSync('promtool', given, { encoding: 'utf8' });
@@ -31,36 +34,34 @@ test('promtool accepts the configuration, and the alerts fire when they should',
     );
 });
 
-test(
-  'Prometheus scrapes a service in which nothing has failed, and every panel of the dashboard has data',
-  options,
-  async (t) => {
-    const port = await freePort();
-    const service = await startTestService(t, { METRICS_ADDRESS: `127.0.0.1:${port}` });
+test('Prometheus scrapes a service in which nothing has failed, and every panel of the dashboard has data', {
+  skip: withoutPrometheus,
+}, async (t) => {
+  const port = await freePort();
+  const service = await startTestService(t, { METRICS_ADDRESS: `127.0.0.1:${port}` });
+  await signIn(service, ADMIN);
+  const ask = await startPrometheus(t, port);
+  await eventually(async () => {
+    const { result } = await ask('castellan_http_requests_total{route="/api/v1/auth/login"}');
+    return result.length > 0 ? true : undefined;
+  }, 'the first scrape');
+  assert.equal((await ask('up{job="castellan"}')).result[0]?.value[1], '1');
+  await eventually(async () => {
+    // A time of response exists while there are requests.
     await signIn(service, ADMIN);
-    const ask = await startPrometheus(t, port);
-    await eventually(async () => {
-      const { result } = await ask('castellan_http_requests_total{route="/api/v1/auth/login"}');
-      return result.length > 0 ? true : undefined;
-    }, 'the first scrape');
-    assert.equal((await ask('up{job="castellan"}')).result[0]?.value[1], '1');
-    await eventually(async () => {
-      // A time of response exists while there are requests.
-      await signIn(service, ADMIN);
-      const empty = new Set(panelQueries().map(({ title }) => title));
-      for (const { title, expr } of panelQueries()) {
-        const query = expr
-          .replaceAll('$__rate_interval', '1m')
-          .replaceAll('$job', 'castellan')
-          .replaceAll('$instance', '.*');
-        assert.doesNotMatch(query, /\$/, title);
-        if ((await ask(query)).result.length > 0) empty.delete(title);
-      }
-      return [...empty].every((title) => EVENTS.includes(title)) ? true : undefined;
-    }, 'data in every panel');
-    assert.ok(Number((await ask('sum(castellan_ready)')).result[0]?.value[1]) === 1);
-  },
-);
+    const empty = new Set(panelQueries().map(({ title }) => title));
+    for (const { title, expr } of panelQueries()) {
+      const query = expr
+        .replaceAll('$__rate_interval', '1m')
+        .replaceAll('$job', 'castellan')
+        .replaceAll('$instance', '.*');
+      assert.doesNotMatch(query, /\$/, title);
+      if ((await ask(query)).result.length > 0) empty.delete(title);
+    }
+    return [...empty].every((title) => EVENTS.includes(title)) ? true : undefined;
+  }, 'data in every panel');
+  assert.ok(Number((await ask('sum(castellan_ready)')).result[0]?.value[1]) === 1);
+});
 
 // Panels of what has not happened in the test: refusals, and jobs that run every minute.
 const EVENTS = ['Refusals by code', 'Since the last success of a job'];
@@ -85,6 +86,8 @@ async function startPrometheus(t: TestContext, target: number): Promise<(query: 
     ],
     { stdio: 'ignore' },
   );
+  // Rejects if there is no such program.
+  await once(prometheus, 'spawn');
   const ended = new Promise((resolve) => prometheus.once('exit', resolve));
   atEnd(t, async () => {
     prometheus.kill('SIGKILL');
