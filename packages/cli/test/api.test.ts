@@ -12,6 +12,7 @@ import {
   addServiceAccount,
   type TestServiceAccount,
 } from '@castellan/testing/service-accounts/accounts';
+import { addUser } from '@castellan/testing/sessions/accounts';
 import { Failure, UsageError } from '../src/command.ts';
 import { run } from '../src/program.ts';
 import { castellan } from './castellan.ts';
@@ -412,6 +413,46 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     );
     assert.equal(code, 0);
     assert.match(out, /^id,actor_id,/);
+  });
+
+  test('an export of the audit log in CSV begins with a byte order mark where that is asked for', async () => {
+    const exported = (...more: string[]) =>
+      castellan(['audit', 'export', '--action', 'user_created', ...more], environment);
+    const plain = await exported('--format', 'csv');
+    const marked = await exported('--format', 'csv', '--bom');
+    assert.deepEqual([plain.code, marked.code], [0, 0]);
+    assert.equal(marked.out, `\uFEFF${plain.out}`);
+    const refused = await exported('--bom');
+    assert.deepEqual([refused.code, refused.out], [2, '']);
+    assert.match(refused.err, /--bom needs --format csv/);
+  });
+
+  test('routine entries of the audit log are left out of lists and exports where that is asked for', async () => {
+    const user = await addUser(service);
+    const client = service.client();
+    await client.login(user);
+    const { status } = await client.post('/api/v1/auth/refresh', { refresh_token: client.refreshToken });
+    assert.equal(status, 200);
+    const about = ['--resource', user.id];
+    const leftOut = [...about, '--routine', 'exclude'];
+    const actionsIn = (text: string): string[] =>
+      text.match(/\b(?:login_succeeded|session_refreshed)\b/g) ?? [];
+    assert.deepEqual(actionsIn(await ok('audit', 'list', ...about)), [
+      'session_refreshed',
+      'login_succeeded',
+    ]);
+    assert.deepEqual(actionsIn(await ok('audit', 'list', ...leftOut)), ['login_succeeded']);
+    const { routine_left_out } = JSON.parse(await ok('audit', 'list', ...leftOut, '--json'));
+    assert.deepEqual(routine_left_out, { count: 1, is_lower_bound: false });
+    for (const [words, actions] of [
+      [about, ['session_refreshed', 'login_succeeded']],
+      [leftOut, ['login_succeeded']],
+    ] as const) {
+      const { code, out } = await castellan(['audit', 'export', ...words], environment);
+      assert.equal(code, 0);
+      assert.deepEqual(actionsIn(out), actions);
+    }
+    assert.equal((await cli(['audit', 'list', '--routine', 'include'])).code, 2);
   });
 });
 

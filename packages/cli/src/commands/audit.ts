@@ -20,6 +20,11 @@ const filterOptions: readonly Option[] = [
   { flags: '--resource-type <type>', help: 'About this kind of record.' },
   { flags: '--resource <id>', help: 'About the record with this id.' },
   { flags: '--address <address>', help: 'From this IP address or network.' },
+  {
+    flags: '--routine <exclude>',
+    help: 'Leave out refreshes of sessions and sign-ins of service accounts.',
+    choices: ['exclude'],
+  },
 ];
 const periodOptions: readonly Option[] = [
   { flags: '--from <time>', help: 'Not before this time, such as 2026-11-01T00:00:00Z.' },
@@ -36,6 +41,7 @@ async function filterOf(api: Api): Promise<Query> {
     resource_type: optionOf(call, 'resource-type'),
     resource_id: optionOf(call, 'resource'),
     address: optionOf(call, 'address'),
+    routine: optionOf(call, 'routine'),
     from: optionOf(call, 'from'),
     to: optionOf(call, 'to'),
   }) as Query;
@@ -94,10 +100,12 @@ const jsonLines =
 
 /** Copies the export as the service sends it, as fast as the reader takes it. */
 async function exportEntries(api: Api): Promise<void> {
-  const accept = optionOf(api.call, 'format') === 'csv' ? 'text/csv' : 'application/x-ndjson';
+  const isCsv = optionOf(api.call, 'format') === 'csv';
+  const bom = api.call.values.bom === true ? true : undefined;
+  if (bom && !isCsv) throw new UsageError('--bom needs --format csv: NDJSON has no byte order mark.');
   const response = await api.client.get('/api/v1/audit-logs/export', {
-    query: await filterOf(api),
-    headers: { accept },
+    query: { ...(await filterOf(api)), ...given({ bom }) },
+    headers: { accept: isCsv ? 'text/csv' : 'application/x-ndjson' },
     timeoutMs: Number.POSITIVE_INFINITY,
   });
   const body = response.body ?? [];
@@ -141,6 +149,10 @@ export const declaration: CommandGroup = {
         ...filterOptions,
         ...periodOptions,
         { flags: '--format <format>', help: 'Default: ndjson.', choices: ['ndjson', 'csv'] },
+        {
+          flags: '--bom',
+          help: 'Begin CSV with a byte order mark, without which some spreadsheets misread UTF-8.',
+        },
         ...apiOptions.filter(({ flags }) => flags !== '--json'),
       ],
       run: overApi(exportEntries),
