@@ -3,7 +3,7 @@ import type { Operations } from './api.ts';
 import { type BrowserClient, createClientIn } from './client.ts';
 import { hostEnvironment } from './environment.ts';
 import { createGuard, type Guard } from './guard.ts';
-import { type Account, Accounts } from './testing/accounts.ts';
+import { type Account, Accounts, shownName } from './testing/accounts.ts';
 import {
   failure,
   operations,
@@ -14,6 +14,7 @@ import {
 
 export type TestUser = {
   readonly id: string;
+  /** As the service shows it: in lower case, an internationalized domain with its letters. */
   readonly email: string;
   readonly password: string;
   /** Signs in and returns an access token, to be sent as `Authorization: Bearer …`. */
@@ -133,7 +134,7 @@ export function createTestCastellan(): TestCastellan {
 
   const testUser = (account: Account): TestUser => ({
     ...rights(account),
-    email: account.name,
+    email: shownName(account),
     password: account.password,
     accessToken: async () => (await accounts.signIn(account)).access,
     endSessions: () => accounts.endSessions(account),
@@ -167,7 +168,7 @@ export function createTestCastellan(): TestCastellan {
     browser: () =>
       createClientIn(hostEnvironment(false), { baseUrl, fetch: browserFetch(), retry: { attempts: 1 } }),
     addUser: ({ email, password = 'TestPassword!47', permissions = [] }) =>
-      testUser(addAccount('user', email.trim().toLowerCase(), permissions, password)),
+      testUser(addAccount('user', email, permissions, password)),
     verify(email) {
       const account = accounts.find('user', email);
       if (!account) throw new Error(`Nobody has registered with ${email}.`);

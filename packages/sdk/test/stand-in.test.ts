@@ -53,7 +53,10 @@ function standIn(): Place {
     },
     endSessions: async (person) => userOf(person).endSessions(),
     deactivate: async (person) => userOf(person).deactivate(),
-    verify: async (email) => castellan.verify(email),
+    async verify(email) {
+      const user = castellan.verify(email);
+      users.set(user.id, user);
+    },
     async addProgram(...permissions) {
       const { id, name, apiKey } = castellan.addProgram({ name: newEmail('program'), permissions });
       return { id, name, key: apiKey };
@@ -142,6 +145,29 @@ for (const [name, place] of places) {
       [data.email, data.first_name, data.last_name, data.verified, data.is_active],
       [email, 'Ada', 'Lovelace', true, true],
     );
+  });
+
+  test(`${name}: an email with an internationalized domain is one account in every spelling, shown with its letters`, async () => {
+    const [local] = newEmail('joerg').split('@');
+    const letters = `${local}@münchen.example`;
+    const ascii = `${local}@xn--mnchen-3ya.example`;
+    const spellings = [letters, ascii, ` ${local}@MU\u0308NCHEN.Example `, ascii.toUpperCase()];
+    const account = { password: PASSWORD, first_name: 'Jörg', last_name: 'Huber' };
+    const user = await openBrowser().client.auth.register({ email: ascii, ...account });
+    assert.equal(user.email, letters);
+    await place.verify(ascii);
+    await place.setPermissions({ ...user, password: PASSWORD }, READ);
+    for (const email of spellings) {
+      const { client, latestToken } = openBrowser();
+      await assert.rejects(client.auth.register({ email, ...account }), refusedWith(409, 'email_taken'));
+      await client.auth.signIn({ email, password: PASSWORD });
+      assert.equal((await client.get('/api/v1/users/me')).data.email, letters);
+      assert.equal((await place.guard.authenticate(bearing(latestToken()))).name, letters);
+      assert.equal(await place.guard.can({ type: 'user', id: email }, READ), true, email);
+    }
+    // It could be read as apple.com, so it is shown in ASCII.
+    const lookAlike = await openBrowser().client.auth.register({ email: `${local}@аррӏе.com`, ...account });
+    assert.equal(lookAlike.email, `${local}@xn--80ak6aa92e.com`);
   });
 
   test(`${name}: a wrong password and an unknown email are the same refusal`, async () => {
@@ -331,6 +357,8 @@ test('browsers of the stand-in share no session', async () => {
   assert.equal(await one.auth.restore(), 'authenticated');
   assert.equal(await other.auth.restore(), 'anonymous');
   assert.throws(() => castellan.addUser({ email: ' ADA@example.com' }), /already an account/);
+  assert.equal(castellan.addUser({ email: 'joerg@xn--mnchen-3ya.de' }).email, 'joerg@münchen.de');
+  assert.throws(() => castellan.addUser({ email: 'Joerg@MÜNCHEN.de' }), /already an account/);
 });
 
 test('the guard of the real service agrees with its stand-in about an unknown permission of a superuser', async () => {

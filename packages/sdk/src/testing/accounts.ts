@@ -1,6 +1,7 @@
 // The accounts, sessions and tokens of the stand-in.
 import type { User } from '../api.ts';
 import { makeKey } from '../guard/api-key.ts';
+import { canonicalEmail, shownEmail } from './emails.ts';
 import { createSigner } from './signing.ts';
 
 const ISSUER = 'http://castellan.test';
@@ -9,7 +10,7 @@ const TOKEN_SECONDS = 1_800;
 export type Account = {
   id: string;
   type: 'user' | 'service_account';
-  /** The email of a user, the name of a service account. */
+  /** The canonical email of a user, the name of a service account. */
   name: string;
   permissions: Set<string>;
   isActive: boolean;
@@ -45,19 +46,21 @@ export class Accounts {
 
   keySet = (): Promise<object> => this.#signer.keySet();
 
-  /** Throws if the name is taken. */
+  /** Takes an email in any spelling. Throws if the name is taken. */
   add(account: Omit<Account, 'id' | 'createdAt' | 'isActive'>): Account {
-    if (this.find(account.type, account.name))
-      throw new Error(`There is already an account ${account.name}.`);
-    const added = { ...account, id: newId(), createdAt: new Date().toISOString(), isActive: true };
+    const { type } = account;
+    if (this.find(type, account.name)) throw new Error(`There is already an account ${account.name}.`);
+    const name = type === 'user' ? canonicalEmail(account.name) : account.name;
+    const added = { ...account, name, id: newId(), createdAt: new Date().toISOString(), isActive: true };
     this.#accounts.set(added.id, added);
     return added;
   }
 
-  /** Finds an account by its id, or by its email or name ignoring case. */
+  /** Finds an account by its id, by its email in any spelling, or by its name ignoring case. */
   find(type: string, id: string): Account | undefined {
+    const name = type === 'user' ? canonicalEmail(id) : id.trim().toLowerCase();
     return [...this.#accounts.values()].find(
-      (one) => one.type === type && (one.id === id || one.name.toLowerCase() === id.trim().toLowerCase()),
+      (one) => one.type === type && (one.id === id || one.name.toLowerCase() === name),
     );
   }
 
@@ -120,10 +123,13 @@ export class Accounts {
   }
 }
 
+/** Returns the email or the name as the service shows it. */
+export const shownName = ({ type, name }: Account): string => (type === 'user' ? shownEmail(name) : name);
+
 /** Returns the account as `GET /users/me` does. */
 export const userOf = (account: Account): User => ({
   id: account.id,
-  email: account.name,
+  email: shownName(account),
   first_name: account.firstName,
   last_name: account.lastName,
   is_active: account.isActive,

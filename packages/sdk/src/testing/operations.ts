@@ -1,6 +1,6 @@
 // The operations that the stand-in answers by itself, with the codes and texts of the service.
 import { isRecord, isText } from '../guard/json.ts';
-import { type Account, type Accounts, userOf } from './accounts.ts';
+import { type Account, type Accounts, shownName, userOf } from './accounts.ts';
 
 /** A request as an operation sees it. `cookies` are those of one browser; operations may change them. */
 export type StandInRequest = {
@@ -68,7 +68,7 @@ function introspection({ body }: StandInRequest, accounts: Accounts): StandInAns
   return ok({
     active: true,
     ...claims,
-    username: account.name,
+    username: shownName(account),
     token_type: 'Bearer',
     ...(included ? { roles: [], permissions: [...account.permissions].sort() } : {}),
   });
@@ -109,7 +109,7 @@ export const operations: Readonly<Record<string, Answering>> = {
   },
 
   'POST /api/v1/auth/register': guarded(({ body }, accounts) => {
-    const email = textIn(body, 'email').trim().toLowerCase();
+    const email = textIn(body, 'email');
     if (accounts.find('user', email))
       return failure(409, 'email_taken', 'An account with this email address already exists.');
     const account = accounts.add({
