@@ -96,7 +96,7 @@ export const EndApiKeyQuery = Type.Object({
 });
 export const ServiceAccountListQuery = PageQueryWith({
   search: Type.Optional(
-    Type.String({ maxLength: 250, description: 'Part of the name, case-insensitive; no wildcards.' }),
+    Type.String({ maxLength: 250, description: 'Words that the name contains, as in the list of users.' }),
   ),
 });
 export type ServiceAccountListQuery = Type.Static<typeof ServiceAccountListQuery>;

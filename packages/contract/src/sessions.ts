@@ -56,7 +56,7 @@ const sessionFilters = {
   search: Type.Optional(
     Type.String({
       maxLength: 250,
-      description: "Part of the user's full name or email address, as in the list of users.",
+      description: "Words of the user's full name or email address, as in the list of users.",
     }),
   ),
   older_than: Type.Optional(

@@ -149,7 +149,8 @@ const userListFields = {
   search: Type.Optional(
     Type.String({
       maxLength: 250,
-      description: 'Part of the full name or email address, or a whole id; case-insensitive, no wildcards.',
+      description:
+        'Words that the full name or email address contains, in any order, or a whole id. Case, accents and the shape of apostrophes and hyphens do not matter; no wildcards.',
     }),
   ),
   status: Type.Optional(Type.Enum([...userStatuses], { description: statusDescription })),

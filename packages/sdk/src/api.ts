@@ -1562,7 +1562,7 @@ export type Operations = {
       size?: number;
       /** Exact match, in any spelling that signs the user in. */
       email?: string;
-      /** Part of the full name or email address, or a whole id; case-insensitive, no wildcards. */
+      /** Words that the full name or email address contains, in any order, or a whole id. Case, accents and the shape of apostrophes and hyphens do not matter; no wildcards. */
       search?: string;
       /** As the dashboard shows it: `inactive`; otherwise `locked` after failed sign-ins; otherwise `unverified`; otherwise `active`. */
       status?: 'active' | 'inactive' | 'locked' | 'unverified';
@@ -1601,7 +1601,7 @@ export type Operations = {
       size?: number;
       /** Exact match, in any spelling that signs the user in. */
       email?: string;
-      /** Part of the full name or email address, or a whole id; case-insensitive, no wildcards. */
+      /** Words that the full name or email address contains, in any order, or a whole id. Case, accents and the shape of apostrophes and hyphens do not matter; no wildcards. */
       search?: string;
       /** As the dashboard shows it: `inactive`; otherwise `locked` after failed sign-ins; otherwise `unverified`; otherwise `active`. */
       status?: 'active' | 'inactive' | 'locked' | 'unverified';
@@ -1631,7 +1631,7 @@ export type Operations = {
       size?: number;
       /** Exact match, in any spelling that signs the user in. */
       email?: string;
-      /** Part of the full name or email address, or a whole id; case-insensitive, no wildcards. */
+      /** Words that the full name or email address contains, in any order, or a whole id. Case, accents and the shape of apostrophes and hyphens do not matter; no wildcards. */
       search?: string;
       /** As the dashboard shows it: `inactive`; otherwise `locked` after failed sign-ins; otherwise `unverified`; otherwise `active`. */
       status?: 'active' | 'inactive' | 'locked' | 'unverified';
@@ -1856,7 +1856,7 @@ export type Operations = {
     query?: {
       page?: number;
       size?: number;
-      /** Part of the name, case-insensitive; no wildcards. */
+      /** Words that the name contains, as in the list of users. */
       search?: string;
     };
     result: {
@@ -1990,7 +1990,7 @@ export type Operations = {
       user_id?: string;
       /** The IP address or network (CIDR) of the sign-in: `203.0.113.7`, `203.0.113.0/24`, `2001:db8::/32`. */
       address?: string;
-      /** Part of the user's full name or email address, as in the list of users. */
+      /** Words of the user's full name or email address, as in the list of users. */
       search?: string;
       /** Last used before this time. A session is used when it starts and whenever a token of it is refreshed. */
       older_than?: string;
@@ -2006,7 +2006,7 @@ export type Operations = {
       user_id?: string;
       /** The IP address or network (CIDR) of the sign-in: `203.0.113.7`, `203.0.113.0/24`, `2001:db8::/32`. */
       address?: string;
-      /** Part of the user's full name or email address, as in the list of users. */
+      /** Words of the user's full name or email address, as in the list of users. */
       search?: string;
       /** Last used before this time. A session is used when it starts and whenever a token of it is refreshed. */
       older_than?: string;

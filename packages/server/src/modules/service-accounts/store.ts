@@ -1,8 +1,8 @@
 // SQL of service accounts and of the roles they hold.
 import type { PageQuery } from '@castellan/contract/common';
 import { type RawBuilder, sql } from 'kysely';
-import { escapeLike } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
+import { containsWord, wordsOf } from '../../platform/db/text-search.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import type { Entitled } from '../authz/change.ts';
@@ -49,8 +49,11 @@ export async function readAccount(tx: Tx, id: string): Promise<AccountRow> {
   return account;
 }
 
-const matching = (search: string | null): RawBuilder<unknown> =>
-  search === null ? sql`true` : sql`lower(a.name) like lower(${`%${escapeLike(search)}%`})`;
+function matching(search: string | null): RawBuilder<unknown> {
+  const conditions: RawBuilder<unknown>[] = [sql`true`];
+  for (const word of wordsOf(search ?? '')) conditions.push(containsWord(sql`lower(a.name)`, word, false));
+  return sql.join(conditions, sql` and `);
+}
 
 export async function countAccounts(db: Db, search: string | null): Promise<number> {
   const { rows } = await sql<{ total: number }>`${plannedForValues}

@@ -11,7 +11,7 @@ import { countKind, findStart } from './kinds-store.ts';
 import { countAndRead, isInMany, MAX_COUNTED, readPageOf, readUsers } from './list-store.ts';
 import { countLocked, findLocked } from './locked-store.ts';
 import type { VersionedUser } from './presentation.ts';
-import { isShort } from './search.ts';
+import { isOfShortWords } from './search.ts';
 import { readSort, type Sort, type UserOrder } from './user-orders.ts';
 import { findWay } from './ways.ts';
 import { areWithoutRolesListed, countWithoutRoles, findWithoutRoles } from './without-roles-store.ts';
@@ -96,7 +96,7 @@ async function findMatchingPage(
   areListed: boolean,
 ): Promise<UserPage> {
   const isFrequent =
-    filter.search !== undefined && isShort(filter.search) && (await isInMany(db, filter.search));
+    filter.search !== undefined && isOfShortWords(filter.search) && (await isInMany(db, filter.search));
   const { way, atLeast } = await findWay(db, filter);
   const knowledge = { isFrequent, areListed, way };
   if (atLeast > MAX_COUNTED) return readFirstOfMany(db, filter, knowledge, sort, query, MAX_COUNTED);
