@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
-import { openAs, startConsole } from '../harness.ts';
+import { appPaths } from '../../src/common/paths.ts';
+import { heading, openAs, startConsole } from '../harness.ts';
 
-const site = await startConsole({ after });
+// Each test signs in again.
+const site = await startConsole({ after }, { CONCURRENT_SESSION_LIMIT: '100' });
 const { service } = site;
 
 const copyButton = (page: Page) =>
@@ -66,6 +68,49 @@ test('a permission that is taken away meanwhile is named where it is refused', a
   assert.match(await copied(page), /asks for the permission users\.create\.\nhttp/);
   assert.equal(await page.getByLabel('First name').inputValue(), 'Ada');
 });
+
+/** The permission that opens each page; null for pages of everybody. */
+const permissionOf: Readonly<Record<string, string | null>> = {
+  '/overview': null,
+  '/account': null,
+  '/users': 'user.read',
+  '/users/new': 'users.create',
+  '/roles': 'role.read',
+  '/roles/:id': 'role.read',
+  '/matrix': 'role.read',
+  '/role-groups': 'role_group.read',
+  '/permissions': 'permission.read',
+  '/access': null,
+  '/sessions': 'session.read',
+  '/audit': 'audit_log.read',
+  '/service-accounts': 'service_account.read',
+  '/settings': 'settings.read',
+  '/reference': null,
+};
+
+test('the table has every page', () => {
+  assert.deepEqual(Object.keys(permissionOf).sort(), [...appPaths].sort());
+});
+
+const nobody = await addPerson(service);
+const anyRole = await addRole(service, 'role.read');
+
+for (const [path, permission] of Object.entries(permissionOf)) {
+  if (permission === null) continue;
+  const address = path.replace(':id', anyRole);
+  test(`${path} names ${permission}, and opens for whoever has nothing else`, async (t) => {
+    const { page } = await openAs(t, site, address, { as: nobody });
+    await page.getByText(`It needs the permission ${permission}, which none of your roles has.`).waitFor();
+    assert.equal(await heading(page).count(), 1);
+    const entitled = await addPerson(service, { roles: [await addRole(service, permission)] });
+    // A refusal on the way would be a complaint of the page.
+    const opened = await openAs(t, site, address, { as: entitled });
+    await heading(opened.page).waitFor();
+    await opened.page.waitForLoadState('networkidle');
+    assert.equal(await opened.page.getByText('You cannot open this page').count(), 0);
+    assert.equal(await heading(opened.page).count(), 1);
+  });
+}
 
 test('a tab that the person may not see leaves the heading, the focus and the title to the page', async (t) => {
   const person = await addPerson(service, { roles: [await addRole(service, 'users.read', 'user.read')] });

@@ -12,7 +12,7 @@ import { t } from '../text.ts';
 import { AccountMenu } from './AccountMenu.tsx';
 import { Brand } from './Brand.tsx';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
-import { leadFrom, mayOpen, navPages } from './nav.ts';
+import { leadFrom, mayOpen, navPages, refusalOf } from './nav.ts';
 import { PaletteButton } from './PaletteButton.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { TimeTooltip } from './TimeTooltip.tsx';
@@ -36,13 +36,12 @@ export function Shell(): ReactElement {
   useEscape(isMenuOpen, menu.close);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of phones closes when another page opens
   useEffect(() => menu.close(), [path]);
-  const current = navPages.find((page) => path === page.path || path.startsWith(`${page.path}/`));
   const Content = path === OWN_MAIN ? 'div' : 'main';
   const lead = leadFrom(path, me);
   // The page of before stays until the next one is loaded. One that is not for the person must not read anything.
   const shown = useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname ?? path });
   const isLeaving = leadFrom(shown, me) !== null;
-  const missing = current && !mayOpen(current, me) ? current.anyOf[0] : undefined;
+  const refusal = refusalOf(path, me);
   return (
     <div className="shell" data-menu={isMenuOpen || undefined}>
       <a className="skip" href="#content">
@@ -85,8 +84,8 @@ export function Shell(): ReactElement {
         <ConnectionBanner />
         {lead ? (
           <Navigate to={lead} replace />
-        ) : current && missing ? (
-          <Forbidden permission={missing} page={t.common.nav[current.name]} />
+        ) : refusal ? (
+          <Forbidden {...refusal} />
         ) : (
           !isLeaving && <Outlet />
         )}

@@ -15,7 +15,7 @@ import {
   IconUsers,
 } from '@tabler/icons-react';
 import type { Me } from '../data/me.tsx';
-import type { t } from '../text.ts';
+import { t } from '../text.ts';
 
 type PageName = keyof Omit<(typeof t)['common']['nav'], 'label' | 'open' | 'close' | 'skip'>;
 
@@ -52,6 +52,11 @@ export const navPages: readonly NavPage[] = [
   { name: 'account', path: '/account', icon: IconUserCircle, anyOf: [], key: 'i' },
 ];
 
+/** Pages below one of the menu that another permission opens. */
+const innerPages: readonly { path: string; permission: string; title: () => string }[] = [
+  { path: '/users/new', permission: 'users.create', title: () => t.users.new.title },
+];
+
 /** Until a password is changed that must be, the service refuses everything but the own account. */
 export const mayOpen = (page: NavPage, me: Me): boolean => {
   if (me.user.must_change_password) return page.name === 'account';
@@ -66,4 +71,14 @@ const hasConsole = (me: Me): boolean => navPages.some((page) => page.anyOf.lengt
 export function leadFrom(path: string, me: Me): '/account' | null {
   if (me.user.must_change_password) return path === '/account' ? null : '/account';
   return path === '/overview' && !hasConsole(me) ? '/account' : null;
+}
+
+/** Returns the title of the page at this path and the permission that would open it; null if the person may open it. */
+export function refusalOf(path: string, me: Me): { page: string; permission: string } | null {
+  const inner = innerPages.find((page) => page.path === path);
+  if (inner) return me.can(inner.permission) ? null : { page: inner.title(), permission: inner.permission };
+  const current = navPages.find((page) => path === page.path || path.startsWith(`${page.path}/`));
+  const [permission] = current?.anyOf ?? [];
+  if (!current || permission === undefined || mayOpen(current, me)) return null;
+  return { page: t.common.nav[current.name], permission };
 }
