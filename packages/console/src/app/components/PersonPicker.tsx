@@ -1,9 +1,12 @@
 // Chooses one person by typing part of a name, an email or an id. The service searches.
+
 import { Select } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
+import { failureOf } from '../data/errors.ts';
 import { labelOf, usePeople, usePerson } from '../data/people.ts';
 import { t } from '../text.ts';
 import { useTypedText } from './debounce.ts';
+import { ReadErrors } from './states.tsx';
 
 type Props = {
   label: string;
@@ -20,33 +23,39 @@ type Props = {
 export function PersonPicker({ label, value, onChange, size = 'sm', ...rest }: Props): ReactElement {
   const [searched, search] = useState('');
   const [typed, setTyped] = useTypedText(searched, search);
-  const chosen = usePerson(value);
-  const { people, isLoading, mayList } = usePeople(
-    chosen && searched === labelOf(chosen) ? '' : searched.trim(),
-  );
+  const { person: chosen, read: readChosen } = usePerson(value);
+  const { people, read, mayList } = usePeople(chosen && searched === labelOf(chosen) ? '' : searched.trim());
   const options = people.map((person) => ({ value: person.id, label: labelOf(person) }));
   if (value !== undefined && !people.some(({ id }) => id === value))
     options.unshift({ value, label: chosen ? labelOf(chosen) : value });
   return (
-    <Select
-      {...(rest.isLabelHidden ? { 'aria-label': label } : { label })}
-      {...(rest.className === undefined ? {} : { className: rest.className })}
-      description={mayList ? undefined : t.common.forbidden.reason('user.read')}
-      size={size}
-      placeholder={rest.placeholder ?? ''}
-      data={options}
-      value={value ?? null}
-      onChange={(id) => onChange(id ?? undefined)}
-      searchable
-      clearable
-      clearButtonProps={{ 'aria-label': t.access.clear(label) }}
-      searchValue={typed}
-      onSearchChange={setTyped}
-      // The service has filtered.
-      filter={({ options: all }) => all}
-      nothingFoundMessage={isLoading ? t.common.list.loading : t.access.nobodyFound}
-      maxDropdownHeight={300}
-      data-raw
-    />
+    <>
+      <Select
+        {...(rest.isLabelHidden ? { 'aria-label': label } : { label })}
+        {...(rest.className === undefined ? {} : { className: rest.className })}
+        description={mayList ? undefined : t.common.forbidden.reason('user.read')}
+        size={size}
+        placeholder={rest.placeholder ?? ''}
+        data={options}
+        value={value ?? null}
+        onChange={(id) => onChange(id ?? undefined)}
+        searchable
+        clearable
+        clearButtonProps={{ 'aria-label': t.access.clear(label) }}
+        searchValue={typed}
+        onSearchChange={setTyped}
+        // The service has filtered.
+        filter={({ options: all }) => all}
+        nothingFoundMessage={nothingFound(read)}
+        maxDropdownHeight={300}
+        data-raw
+      />
+      <ReadErrors of={[readChosen, read]} />
+    </>
   );
 }
+
+const nothingFound = ({ isLoading, error }: { isLoading: boolean; error: unknown }): string => {
+  if (isLoading) return t.common.list.loading;
+  return error ? failureOf(error).message : t.access.nobodyFound;
+};

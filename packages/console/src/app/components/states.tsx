@@ -2,7 +2,7 @@
 import { Alert, Button } from '@mantine/core';
 import { IconAlertTriangle, IconSearchOff } from '@tabler/icons-react';
 import { lazy, type ReactElement, type ReactNode, Suspense } from 'react';
-import { readAgain } from '../data/api.ts';
+import { type ReadState, readAgain } from '../data/api.ts';
 import { type Failure, failureOf } from '../data/errors.ts';
 import { t } from '../text.ts';
 
@@ -31,7 +31,13 @@ export const ReloadButton = (): ReactElement => (
 export function ErrorAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactElement {
   const failure = failureOf(error);
   return (
-    <Alert color="red" variant="light" icon={<IconAlertTriangle aria-hidden />} role="alert">
+    <Alert
+      color="red"
+      variant="light"
+      icon={<IconAlertTriangle aria-hidden />}
+      role="alert"
+      className="error-alert"
+    >
       <p className="alert-text">{failure.message}</p>
       <Reasons failure={failure} />
       {failure.requiredPermission && <MissingPermission permission={failure.requiredPermission} />}
@@ -45,6 +51,17 @@ export function ErrorAlert({ error, onRetry }: { error: unknown; onRetry?: () =>
       )}
     </Alert>
   );
+}
+
+/** The failure of what one place shows, with a way to try again: it asks again for all that failed. */
+export function ReadErrors({ of: reads }: { of: readonly ReadState[] }): ReactElement | null {
+  const failed = reads.filter(({ error }) => error);
+  const [first] = failed;
+  if (!first) return null;
+  const retry = (): void => {
+    for (const { refetch } of failed) void refetch();
+  };
+  return <ErrorAlert error={first.error} onRetry={retry} />;
 }
 
 function Reasons({ failure: { reasons, fields } }: { failure: Failure }): ReactNode {

@@ -93,6 +93,9 @@ export function reading<O extends ReadOperation>(
   };
 }
 
+/** What a part of a page needs of a query to tell that it failed, and to try again. */
+export type ReadState = { error: unknown; refetch: () => unknown };
+
 /** Like `reading`, with the ETag. */
 export function readingVersioned<O extends ReadOperation>(
   operation: O,

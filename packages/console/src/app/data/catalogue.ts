@@ -4,7 +4,7 @@ import { versionIn } from '@castellan/contract/etags';
 import type { Permission, PermissionGroup, Role, RoleGroup, SummarizedRole } from '@castellan/sdk';
 import { type UseQueryOptions, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { callInQuery, reading, readingVersioned } from './api.ts';
+import { callInQuery, type ReadState, reading, readingVersioned } from './api.ts';
 import { isCode } from './errors.ts';
 import { useCan } from './me.tsx';
 
@@ -98,12 +98,12 @@ export const allRoleGroups: UseQueryOptions<RoleGroup[]> = {
 export type RoleGroupPaths = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Returns the path of every role group from its root, by id; undefined while they are read, and empty for people who may
- * not read them.
+ * Returns the path of every role group from its root, by id, and the query that reads them. `paths` is undefined while they are
+ * read, and empty for people who may not read them, or if reading them failed.
  */
-export function useRoleGroupPaths(): RoleGroupPaths | undefined {
+export function useRoleGroupPaths(): { paths: RoleGroupPaths | undefined; read: ReadState } {
   const groups = useQuery({ ...allRoleGroups, enabled: useCan('role_group.read') });
-  if (groups.isLoading) return undefined;
+  if (groups.isLoading) return { paths: undefined, read: groups };
   const paths = new Map<string, readonly string[]>();
   const walk = (nodes: readonly RoleGroup[], above: readonly string[]): void => {
     for (const { id, name, children } of nodes) {
@@ -113,5 +113,5 @@ export function useRoleGroupPaths(): RoleGroupPaths | undefined {
     }
   };
   walk(groups.data ?? [], []);
-  return paths;
+  return { paths, read: groups };
 }

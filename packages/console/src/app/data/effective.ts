@@ -3,7 +3,7 @@
 import type { PermissionSource } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { reading } from './api.ts';
+import { type ReadState, reading } from './api.ts';
 import { useMe } from './me.tsx';
 
 export type EffectiveSubject = { type: 'user' | 'service_account' | 'me'; id: string };
@@ -27,14 +27,19 @@ export function useEffectivePermissions(subject: EffectiveSubject) {
   return { query, isMe, missing };
 }
 
-/** Returns all permissions of the signed-in person; null if they are a superuser, who holds every one, or before they are read. */
-export function useOwnPermissions(): ReadonlySet<string> | null {
+/**
+ * Returns all permissions of the signed-in person, and the query that reads them. `own` is null if they are a superuser, who holds
+ * every one, or while they are not read.
+ */
+export function useOwnPermissions(): { own: ReadonlySet<string> | null; read: ReadState } {
   const { user } = useMe();
-  const { data } = useQuery({
+  const read = useQuery({
     ...reading('GET /api/v1/users/me/effective-permissions', {}),
     enabled: !user.is_superuser,
   });
-  return useMemo(() => data && new Set(data.data.permissions.map(({ name }) => name)), [data]) ?? null;
+  const { data } = read;
+  const own = useMemo(() => data && new Set(data.data.permissions.map(({ name }) => name)), [data]) ?? null;
+  return { own, read };
 }
 
 const SEPARATOR = ' › ';

@@ -22,16 +22,17 @@ export function usePeople(search: string, isWanted = true) {
     ...keepingRows,
     enabled: mayList && isWanted,
   });
-  return { people: found.data?.data.items ?? [], isLoading: found.isLoading, error: found.error, mayList };
+  return { people: found.data?.data.items ?? [], read: found, mayList };
 }
 
 /**
- * Returns one person; undefined while loading, for somebody whom the person may not see, and for an id that nobody has: a
- * search finds nothing then, where reading the record would be an error.
+ * Returns one person and the query that reads them. `person` is undefined while loading, for somebody whom the signed-in person
+ * may not see, and for an id that nobody has: a search finds nothing then, where reading the record would be an error.
  */
-export function usePerson(id: string | undefined): Named | undefined {
+export function usePerson(id: string | undefined) {
   const { user } = useMe();
   const isMe = id === user.id;
-  const { people } = usePeople(id ?? '', id !== undefined && !isMe);
-  return isMe ? user : people.find((person) => person.id === id);
+  const { people, read } = usePeople(id ?? '', id !== undefined && !isMe);
+  const person: Named | undefined = isMe ? user : people.find((one) => one.id === id);
+  return { person, read };
 }

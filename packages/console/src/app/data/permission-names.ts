@@ -7,5 +7,5 @@ import { useCan } from './me.tsx';
 export function usePermissionNames() {
   const mayRead = useCan('permission.read');
   const query = useQuery({ ...allPermissions(), enabled: mayRead });
-  return { permissions: query.data, isLoading: query.isLoading, error: query.error, mayRead };
+  return { permissions: query.data, read: query, mayRead };
 }

@@ -4,7 +4,10 @@ import { call } from './api.ts';
 import { allPermissions, allRoles, fullRoles } from './catalogue.ts';
 import { useMe } from './me.tsx';
 
-/** `names` is undefined until the roles are read. The service tells nobody without `role.read` or `access.explain`. */
+/**
+ * `names` is undefined until the roles are read. The service tells nobody without `role.read` or `access.explain`, and what cannot
+ * be read is not known either.
+ */
 export type RolesWith = { mayKnow: boolean; names: string[] | undefined };
 
 /** Returns which roles hold a permission that the person lacks. */
@@ -36,5 +39,6 @@ export function useRolesWith(permission: string): RolesWith {
       ? []
       : roles.data?.filter((role) => role.permission_ids.includes(id ?? '')).map(({ name }) => name);
   };
-  return { mayKnow: mayRead || mayExplain, names: namesOf() };
+  const reads = [permissions, roles, full, explained];
+  return { mayKnow: (mayRead || mayExplain) && !reads.some(({ error }) => error), names: namesOf() };
 }

@@ -1,11 +1,14 @@
 // The dialogs of role groups and of permission groups: create, change, move and delete one.
+
+import { Modal } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactElement, useEffect, useEffectEvent } from 'react';
+import type { ReactElement } from 'react';
 import { readAgain, useWrite } from '../../data/api.ts';
 import type { GroupKind } from '../../data/groups.ts';
 import { t } from '../../text.ts';
 import { ConfirmDialog } from '../ConfirmDialog.tsx';
 import { notifyDone, notifyFailure } from '../notify.tsx';
+import { ReadErrors } from '../states.tsx';
 import { GroupDialog } from './GroupDialog.tsx';
 import { MoveDialog } from './MoveDialog.tsx';
 import { moveGroup } from './move.ts';
@@ -64,7 +67,7 @@ export function GroupDialogs({ act, onCreated, ...props }: Props): ReactElement 
 
 type PartProps = Omit<Props, 'act' | 'onCreated'>;
 
-/** Opens when the group and its version have been read. */
+/** Opens when the group and its version have been read, or could not be. */
 function EditDialog({ kind, texts, group, onClose }: PartProps & { group: Group }): ReactElement | null {
   const seen = useQuery({
     queryKey: ['group to edit', group.id],
@@ -72,17 +75,22 @@ function EditDialog({ kind, texts, group, onClose }: PartProps & { group: Group 
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
-  const giveUp = useEffectEvent((error: Error) => {
-    notifyFailure(error);
-    onClose();
-  });
-  useEffect(() => {
-    if (seen.error) giveUp(seen.error);
-  }, [seen.error]);
+  const title = t.roleGroups.editTitle(group.name);
+  if (seen.error)
+    return (
+      <Modal
+        opened
+        onClose={onClose}
+        title={title}
+        closeButtonProps={{ 'aria-label': t.common.actions.close }}
+      >
+        <ReadErrors of={[seen]} />
+      </Modal>
+    );
   if (!seen.data) return null;
   return (
     <GroupDialog
-      title={t.roleGroups.editTitle(group.name)}
+      title={title}
       {...(texts.editHelp === undefined ? {} : { help: texts.editHelp })}
       submitLabel={t.common.actions.save}
       seen={seen.data}

@@ -158,6 +158,7 @@ export const users: Messages['users'] = {
     taken: 'Ein Konto mit dieser E-Mail-Adresse gibt es bereits.',
     openExisting: (name) => `${name} öffnen`,
     permissions: (count) => plural(count, { one: '# Berechtigung daraus', other: '# Berechtigungen daraus' }),
+    permissionsUnknown: 'Berechtigungen daraus',
     noPermissions: 'Ohne Rollen ist nur das eigene Konto zugänglich.',
     via: (roles) => `durch ${roles}`,
     created: (name) => `${name} wurde angelegt`,

@@ -155,6 +155,7 @@ export const users = {
     openExisting: (name: string) => `Open ${name}`,
     permissions: (count: number) =>
       plural(count, { one: '# resulting permission', other: '# resulting permissions' }),
+    permissionsUnknown: 'Resulting permissions',
     noPermissions: 'Without roles, the user can only use their own account.',
     via: (roles: string) => `by ${roles}`,
     created: (name: string) => `${name} was created`,

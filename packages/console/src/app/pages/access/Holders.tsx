@@ -1,4 +1,5 @@
 // "Who can do it?": everybody who holds a permission, and through which roles.
+
 import type { Holder } from '@castellan/sdk';
 import { Button, Switch } from '@mantine/core';
 import { IconPlugConnected, IconUsersGroup } from '@tabler/icons-react';
@@ -22,7 +23,7 @@ type Props = {
 
 export function Holders({ permission, onChange }: Props): ReactElement {
   const [withSuperusers, setWithSuperusers] = useState(true);
-  const { permissions, mayRead, error, isLoading } = usePermissionNames();
+  const { permissions, mayRead } = usePermissionNames();
   const wanted = permission?.toLocaleLowerCase();
   const found = permissions?.find(({ name }) => name.toLocaleLowerCase() === wanted);
   return (
@@ -36,7 +37,6 @@ export function Holders({ permission, onChange }: Props): ReactElement {
         />
       </div>
       {!mayRead && <p className="muted">{t.common.forbidden.reason('permission.read')}</p>}
-      {error && <ErrorAlert error={error} />}
       {!permission && (
         <Empty
           icon={<IconUsersGroup size={32} aria-hidden />}
@@ -44,7 +44,7 @@ export function Holders({ permission, onChange }: Props): ReactElement {
           text={t.access.holders.askHelp}
         />
       )}
-      {permission && mayRead && !isLoading && !found && !error && (
+      {permission && mayRead && permissions && !found && (
         <Empty title={t.access.reasons.unknown_permission} text={permission} />
       )}
       {found && <HolderList id={found.id} name={found.name} withSuperusers={withSuperusers} />}

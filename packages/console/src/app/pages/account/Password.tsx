@@ -1,4 +1,5 @@
 // Changes one's own password. The service ends every other session.
+
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId, useState } from 'react';
 import { client } from '../../../common/client.ts';
@@ -6,6 +7,7 @@ import { PasswordChecklist } from '../../../common/PasswordChecklist.tsx';
 import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { PasswordField } from '../../components/PasswordField.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { reading, useWrite } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
@@ -65,6 +67,7 @@ export function Password(): ReactElement {
         aria-describedby={`${id}-rules`}
         onChange={(event) => setNext(event.currentTarget.value)}
       />
+      <ReadErrors of={[policy]} />
       <PasswordChecklist
         id={`${id}-rules`}
         rules={policy.data?.data.rules ?? []}

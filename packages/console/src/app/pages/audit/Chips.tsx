@@ -1,9 +1,12 @@
 // The filters in force, each with a button that removes it.
+
 import { IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { currentZone, formatDay } from '../../../common/format.ts';
 import { actorNameOf, targetNameOf } from '../../components/audit/entries.ts';
+import { ReadErrors } from '../../components/states.tsx';
+import type { ReadState } from '../../data/api.ts';
 import '../../components/filter-chips.css';
 import { newestEntry } from '../../data/audit.ts';
 import { useCan } from '../../data/me.tsx';
@@ -14,9 +17,9 @@ import { type AuditSearch, type FilterName, filterNames, startOfDay } from './fi
 type Props = { search: AuditSearch; onRemove: (name: FilterName) => void };
 
 export function Chips({ search, onRemove }: Props): ReactElement {
-  const actor = usePerson(search.actor);
-  const actorName = useNameInLog('actor', actor ? undefined : search.actor);
-  const targetName = useNameInLog('target', search.target);
+  const { person: actor } = usePerson(search.actor);
+  const { name: actorName, read: readActor } = useNameInLog('actor', actor ? undefined : search.actor);
+  const { name: targetName, read: readTarget } = useNameInLog('target', search.target);
   const textOf = (name: FilterName, value: string): string => {
     if (name === 'actor') return actor ? labelOf(actor) : (actorName ?? value);
     if (name === 'target') return targetName ?? value;
@@ -28,37 +31,43 @@ export function Chips({ search, onRemove }: Props): ReactElement {
     return value;
   };
   return (
-    <ul className="filter-chips" aria-label={t.audit.active}>
-      {filterNames.map((name) => {
-        const value = search[name];
-        if (!value) return null;
-        const text = textOf(name, value);
-        return (
-          <li key={name} className="filter-chip audit-chip">
-            <span>
-              {t.audit.chip[name]}: <strong data-raw>{text}</strong>
-            </span>
-            <button
-              type="button"
-              className="icon-button"
-              aria-label={t.audit.removeFilter(`${t.audit.chip[name]}: ${text}`)}
-              onClick={() => onRemove(name)}
-            >
-              <IconX size={14} aria-hidden />
-            </button>
-          </li>
-        );
-      })}
-    </ul>
+    <>
+      <ul className="filter-chips" aria-label={t.audit.active}>
+        {filterNames.map((name) => {
+          const value = search[name];
+          if (!value) return null;
+          const text = textOf(name, value);
+          return (
+            <li key={name} className="filter-chip audit-chip">
+              <span>
+                {t.audit.chip[name]}: <strong data-raw>{text}</strong>
+              </span>
+              <button
+                type="button"
+                className="icon-button"
+                aria-label={t.audit.removeFilter(`${t.audit.chip[name]}: ${text}`)}
+                onClick={() => onRemove(name)}
+              >
+                <IconX size={14} aria-hidden />
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+      <ReadErrors of={[readActor, readTarget]} />
+    </>
   );
 }
 
-/** Returns the name that the newest entry has for an id, also of what has been deleted; null if no entry has one. */
-function useNameInLog(role: 'actor' | 'target', id: string | undefined): string | null {
+/** Returns the name that the newest entry has for an id, also of what has been deleted; null if no entry has one or it is not read. */
+function useNameInLog(
+  role: 'actor' | 'target',
+  id: string | undefined,
+): { name: string | null; read: ReadState } {
   const newest = useQuery({
     ...newestEntry(role === 'actor' ? { actor_id: id ?? '' } : { resource_id: id ?? '' }),
     enabled: useCan('audit_log.read') && id !== undefined,
   });
-  if (id === undefined || !newest.data) return null;
-  return role === 'actor' ? actorNameOf(newest.data) : targetNameOf(newest.data);
+  if (id === undefined || !newest.data) return { name: null, read: newest };
+  return { name: role === 'actor' ? actorNameOf(newest.data) : targetNameOf(newest.data), read: newest };
 }

@@ -6,7 +6,7 @@ import { EntryDetails } from '../../components/audit/EntryDetails.tsx';
 import { sentenceOf } from '../../components/audit/EntryRow.tsx';
 import type { OnPick } from '../../components/audit/Pick.tsx';
 import { SidePane } from '../../components/SidePane.tsx';
-import { ErrorAlert } from '../../components/states.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { Moment } from '../../components/time.tsx';
 import { reading } from '../../data/api.ts';
 import { type AuditFilter, useAuditLog } from '../../data/audit.ts';
@@ -16,7 +16,8 @@ import { periodAround } from './entry-time.ts';
 type Props = { id: string; filter: AuditFilter; onPick: OnPick; onClose: () => void };
 
 export function EntryPane({ id, filter, onPick, onClose }: Props): ReactElement {
-  const { entry, isLoading, error, retry } = useEntry(id, filter);
+  const { entry, reads } = useEntry(id, filter);
+  const hasFailed = reads.some(({ error }) => error);
   return (
     <SidePane
       label={t.audit.entry}
@@ -35,15 +36,17 @@ export function EntryPane({ id, filter, onPick, onClose }: Props): ReactElement 
       }
     >
       {entry && <EntryDetails entry={entry} onPick={onPick} headingLevel={3} />}
-      {error && <ErrorAlert error={error} onRetry={retry} />}
-      {!entry && !error && <p role="status">{isLoading ? t.common.list.loading : t.audit.gone}</p>}
+      {!entry && <ReadErrors of={reads} />}
+      {!entry && !hasFailed && (
+        <p role="status">{reads.some(({ isLoading }) => isLoading) ? t.common.list.loading : t.audit.gone}</p>
+      )}
     </SidePane>
   );
 }
 
 /** Takes the entry from the list, or else looks for it around the time in its id. */
 function useEntry(id: string, filter: AuditFilter) {
-  const { entries } = useAuditLog(filter, false);
+  const { entries, query } = useAuditLog(filter, false);
   const listed = entries?.find((entry: AuditLogEntry) => entry.id === id);
   const period = periodAround(id);
   const around = useQuery({
@@ -52,8 +55,6 @@ function useEntry(id: string, filter: AuditFilter) {
   });
   return {
     entry: listed ?? around.data?.data.find((entry) => entry.id === id),
-    isLoading: entries === undefined || around.isLoading,
-    error: around.error,
-    retry: () => void around.refetch(),
+    reads: [query, around],
   };
 }

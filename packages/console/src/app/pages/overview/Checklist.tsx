@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, useEffect, useState } from 'react';
 import { readPreference, writePreference } from '../../../common/preferences.ts';
-import { reading } from '../../data/api.ts';
+import { type ReadState, reading } from '../../data/api.ts';
 import { allRoleNames } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
@@ -17,9 +17,12 @@ export type FirstSteps = Readonly<Record<'password' | 'permissions' | 'role', bo
 
 /**
  * Returns which steps are done; undefined while they are read. Null for people who cannot do them, once there is nothing
- * left to do, and when the list was dismissed in this browser.
+ * left to do, when the list was dismissed in this browser, and if one of `reads` has failed.
  */
-export function useFirstSteps(isAdministrator: boolean): FirstSteps | null | undefined {
+export function useFirstSteps(isAdministrator: boolean): {
+  steps: FirstSteps | null | undefined;
+  reads: readonly ReadState[];
+} {
   const { user, can } = useMe();
   const [isOver] = useState(() => readPreference(PREFERENCE) !== null);
   const enabled =
@@ -35,15 +38,17 @@ export function useFirstSteps(isAdministrator: boolean): FirstSteps | null | und
     ...reading('GET /api/v1/permissions', { query: { is_builtin: false, size: 1 } }),
     enabled,
   });
-  if (!enabled) return null;
-  if (![changes, roles, permissions].every(({ isFetched }) => isFetched)) return undefined;
-  if (!changes.data || !roles.data || !permissions.data) return null;
-  return {
+  const reads = [changes, roles, permissions];
+  if (!enabled) return { steps: null, reads: [] };
+  if (!reads.every(({ isFetched }) => isFetched)) return { steps: undefined, reads };
+  if (!changes.data || !roles.data || !permissions.data) return { steps: null, reads };
+  const steps = {
     password: changes.data.data.length > 0,
     permissions: permissions.data.pagination.total > 0,
     // The roles of a new service were created by nobody.
     role: roles.data.some((role) => role.created_by_id !== null),
   };
+  return { steps, reads };
 }
 
 type Props = { steps: FirstSteps; users: number };

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { PageHeader } from '../../components/PageHeader.tsx';
-import { ErrorAlert } from '../../components/states.tsx';
+import { ErrorAlert, ReadErrors } from '../../components/states.tsx';
 import { reading } from '../../data/api.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
@@ -28,7 +28,7 @@ export function Overview(): ReactElement {
   const dashboard = useQuery(reading('GET /api/v1/dashboard', {}));
   const attention = useQuery({ ...reading('GET /api/v1/dashboard/attention', {}), enabled: isAdministrator });
   useQuery({ ...activityQuery, enabled: isAdministrator });
-  const firstSteps = useFirstSteps(isAdministrator);
+  const { steps: firstSteps, reads: readSteps } = useFirstSteps(isAdministrator);
   const isReading = (isAdministrator && !attention.isFetched) || firstSteps === undefined;
   const data = isReading ? undefined : dashboard.data?.data;
   return (
@@ -50,6 +50,7 @@ export function Overview(): ReactElement {
           </div>
         </div>
       )}
+      {data && <ReadErrors of={readSteps} />}
       {data &&
         (data.recent_logins === null ? (
           <ForEveryone data={data} />

@@ -6,7 +6,7 @@ import { type ReactElement, useMemo, useState } from 'react';
 import { formatNumber } from '../../../common/format.ts';
 import { UnsavedChanges } from '../../components/role-changes/review.tsx';
 import { type RoleChanges, useRoleChanges } from '../../components/role-changes/use-role-changes.ts';
-import { Empty, ErrorAlert } from '../../components/states.tsx';
+import { Empty, ReadErrors } from '../../components/states.tsx';
 import { Skeletons } from '../../components/table/Skeletons.tsx';
 import { type CountedRole, useFullRole } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
@@ -44,8 +44,8 @@ export function Compare({ one, other }: { one: string; other: string }): ReactEl
   );
   if (one === other || reads.some(({ isMissing }) => isMissing))
     return <Empty title={t.roles.compare.missing} action={back} />;
-  const failed = reads.find(({ role, query }) => query.error && !role)?.query;
-  if (failed) return <ErrorAlert error={failed.error} onRetry={() => void failed.refetch()} />;
+  const unread = reads.filter(({ role }) => !role).map(({ query }) => query);
+  if (unread.some(({ error }) => error)) return <ReadErrors of={unread} />;
   if (!first || !second) return <Skeletons label={t.roles.compare.paneLabel} count={SKELETON_ROWS} />;
   const missing = ['access.change', 'role.update'].find((name) => !can(name)) ?? null;
   return (

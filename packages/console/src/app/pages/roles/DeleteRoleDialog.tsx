@@ -1,5 +1,6 @@
 // Deletes a role. What stands in the way is shown first, and removed in the same request: all of it or nothing. Only a role of
 // a thousand holders and more takes several requests.
+
 import type { Holder } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
@@ -7,7 +8,8 @@ import { client } from '../../../common/client.ts';
 import { type ChangedField, ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
-import { call, readingVersioned } from '../../data/api.ts';
+import { ReadErrors } from '../../components/states.tsx';
+import { call, type ReadState, readingVersioned } from '../../data/api.ts';
 import { allPermissions, fullRole } from '../../data/catalogue.ts';
 import { useCan, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
@@ -24,7 +26,7 @@ type Props = {
 };
 
 export function DeleteRoleDialog(props: Props): ReactElement {
-  const { stored: role, fields, etag, isReady } = useStoredRole(props.role);
+  const { stored: role, fields, etag, isReady, reads } = useStoredRole(props.role);
   const shared = { ...props, role, fields, etag };
   const { can } = useMe();
   const maySee = can('access.explain');
@@ -41,8 +43,7 @@ export function DeleteRoleDialog(props: Props): ReactElement {
   // It stays so while their number falls.
   const [isMany, setMany] = useState(false);
   if (total > MOST_HOLDERS && !isMany) setMany(true);
-  if (!isReady || (maySee && !found.data))
-    return <Waiting {...props} error={found.error} onRetry={() => void found.refetch()} />;
+  if (!isReady || (maySee && !found.data)) return <Waiting {...props} reads={[...reads, found]} />;
   if (isMany) return <DeleteMany {...shared} holders={holders} total={total} />;
   return total + role.permission_ids.length === 0 || !maySee ? (
     <DeleteFree {...shared} />
@@ -53,21 +54,28 @@ export function DeleteRoleDialog(props: Props): ReactElement {
 
 type SharedProps = Props & { fields: readonly ChangedField[]; etag: string | null };
 
-type WaitingProps = Props & { error: unknown; onRetry: () => void };
+type WaitingProps = Props & { reads: readonly ReadState[] };
 
 /** Until it is known what stands in the way. */
-const Waiting = ({ role, error, onRetry, onClose }: WaitingProps): ReactElement => (
+const Waiting = ({ role, reads, onClose }: WaitingProps): ReactElement => (
   <ConfirmDialog
     title={t.roles.remove.title(role.name)}
-    confirmLabel={error ? t.common.actions.retry : t.common.actions.delete}
-    isPending={!error}
-    error={error}
-    onConfirm={onRetry}
+    confirmLabel={t.common.actions.delete}
+    isDangerous
+    isPending={!reads.some(({ error }) => error)}
+    isDisabled
+    error={null}
+    onConfirm={() => {}}
     onClose={onClose}
-  />
+  >
+    <ReadErrors of={reads} />
+  </ConfirmDialog>
 );
 
-/** The role as stored when the dialog opened, and after each later change. The deletion names its version. */
+/**
+ * The role as stored when the dialog opened, and after each later change. The deletion names its version, so it is not ready while
+ * a read has failed.
+ */
 function useStoredRole(seen: Props['role']) {
   const [before] = useState(seen);
   const read = useQuery({
@@ -91,7 +99,8 @@ function useStoredRole(seen: Props['role']) {
     { label: t.roles.name, seen: before.name, stored: stored.name },
     { label: t.roles.permissions, seen: namesOf(before), stored: namesOf(stored) },
   ].filter((one) => one.seen !== one.stored);
-  return { stored, fields, etag: read.data?.etag ?? null, isReady: read.isFetchedAfterMount };
+  const isReady = read.isFetchedAfterMount && !read.isError && !listed.isError;
+  return { stored, fields, etag: read.data?.etag ?? null, isReady, reads: [read, listed] };
 }
 
 /** Nothing stands in the way, or the person may not see what does: then the preview tells it. */

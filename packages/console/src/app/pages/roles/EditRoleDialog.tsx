@@ -1,9 +1,11 @@
 // Renames and describes a role and changes its group. If somebody else was faster, the person chooses field by field.
+
 import { Modal, Textarea, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { FieldConflict } from '../../components/FieldConflict.tsx';
 import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { call, callVersioned, useWrite } from '../../data/api.ts';
 import { type CountedRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
@@ -26,7 +28,7 @@ const fieldsOf = ({
 });
 
 export function EditRoleDialog({ role, onClose }: { role: CountedRole; onClose: () => void }): ReactElement {
-  const paths = useRoleGroupPaths();
+  const { paths, read: readGroups } = useRoleGroupPaths();
   const [fields, setFields] = useState(() => fieldsOf(role));
   const [seen, setSeen] = useState<Seen>(() => ({ etag: `"${role.version}"`, fields: fieldsOf(role) }));
   const [theirs, setTheirs] = useState<Seen | null>(null);
@@ -114,6 +116,7 @@ export function EditRoleDialog({ role, onClose }: { role: CountedRole; onClose: 
           error={fieldError(saving.error, 'description')}
           onChange={(event) => setFields({ ...fields, description: event.currentTarget.value })}
         />
+        <ReadErrors of={[readGroups]} />
         {paths && paths.size > 0 && (
           <GroupSelect
             paths={paths}

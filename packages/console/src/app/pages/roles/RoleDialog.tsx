@@ -1,9 +1,11 @@
 // Creates a role: a new one, or a copy of another with its permissions.
+
 import type { Role } from '@castellan/sdk';
 import { Modal, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { type CountedRole, type RoleGroupPaths, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
@@ -20,7 +22,7 @@ export function RoleDialog({ original, onCreated, onClose }: Props): ReactElemen
   const [name, setName] = useState(original ? t.roles.dialog.copyOf(original.name) : '');
   const [description, setDescription] = useState(original?.description ?? '');
   const [group, setGroup] = useState(original?.role_group_id ?? '');
-  const paths = useRoleGroupPaths();
+  const { paths, read: readGroups } = useRoleGroupPaths();
   const creation = useWrite(
     () =>
       call('POST /api/v1/roles', {
@@ -70,6 +72,7 @@ export function RoleDialog({ original, onCreated, onClose }: Props): ReactElemen
           error={fieldError(creation.error, 'description')}
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
+        <ReadErrors of={[readGroups]} />
         {paths && paths.size > 0 && <GroupSelect paths={paths} value={group} onChange={setGroup} />}
       </Form>
     </Modal>

@@ -9,7 +9,7 @@ import { useTypedText } from '../../components/debounce.ts';
 import { FilterFold } from '../../components/FilterFold.tsx';
 import { Pager } from '../../components/Pager.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
-import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
+import { Empty, NoMatch, ReadErrors } from '../../components/states.tsx';
 import { keepingRows, reading } from '../../data/api.ts';
 import { type CountedRole, countedRoles, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
@@ -45,14 +45,14 @@ export function RoleList({ onDialog, mayCreate }: Props): ReactElement {
       void navigate({ search: (now) => ({ ...now, q: text || undefined, page: undefined }), replace: true }),
   );
   const [selection, setSelection] = useState<ReadonlySet<string>>(new Set());
-  const paths = useRoleGroupPaths();
+  const { paths, read: readGroups } = useRoleGroupPaths();
   // A path may take two lines, so the rows wait for it.
   const hasPaths = paths !== undefined;
   const rows = useMemo(
     () => (hasPaths ? list.data && countedRoles(list.data.data) : undefined),
     [list.data, hasPaths],
   );
-  const { title, columns } = useRoleColumns(rows, paths);
+  const { title, columns, read: readAlike } = useRoleColumns(rows, paths);
   const isFiltered = q !== '' || holders !== undefined || permissions !== undefined;
   const clear = (): void => void navigate({ search: {}, replace: true });
   const chosen = [...selection];
@@ -118,7 +118,7 @@ export function RoleList({ onDialog, mayCreate }: Props): ReactElement {
           {t.roles.compare.action}
         </ReasonButton>
       </div>
-      {list.error && <ErrorAlert error={list.error} onRetry={() => void list.refetch()} />}
+      <ReadErrors of={[list, readGroups, readAlike]} />
       {rows?.length === 0 && !isFiltered && (
         <Empty
           icon={<IconShield size={32} aria-hidden />}

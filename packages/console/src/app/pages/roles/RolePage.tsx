@@ -1,4 +1,5 @@
 // The page of one role: its permissions, who has it, what happened to it.
+
 import type { Role } from '@castellan/sdk';
 import { Tabs } from '@mantine/core';
 import { IconArrowLeft, IconCopy, IconPencil, IconShieldOff, IconTrash } from '@tabler/icons-react';
@@ -7,8 +8,9 @@ import { lazy, type ReactElement, type ReactNode, Suspense, useState } from 'rea
 import { Tag } from '../../components/badges.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
-import { Empty, ErrorAlert } from '../../components/states.tsx';
+import { Empty, ReadErrors } from '../../components/states.tsx';
 import { Day } from '../../components/time.tsx';
+import type { ReadState } from '../../data/api.ts';
 import { type FullRole, type RoleGroupPaths, useFullRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { usePageActions } from '../../shell/page-actions.ts';
@@ -33,13 +35,13 @@ const tabs = ['permissions', 'users', 'activity'] as const;
 export function RolePage(): ReactElement {
   const { id } = route.useParams();
   const { role, query: read, isMissing } = useFullRole(id);
-  const paths = useRoleGroupPaths();
+  const { paths, read: readGroups } = useRoleGroupPaths();
   const back = (
     <Link to="/roles" className="back-link">
       <IconArrowLeft size={15} aria-hidden className="mirrored" /> {t.roles.page.breadcrumb}
     </Link>
   );
-  if (role && paths) return <Loaded key={role.id} role={role} paths={paths} back={back} />;
+  if (role && paths) return <Loaded key={role.id} role={role} paths={paths} back={back} read={readGroups} />;
   return (
     <>
       {back}
@@ -51,7 +53,7 @@ export function RolePage(): ReactElement {
           text={t.roles.page.missingText}
         />
       ) : (
-        read.error && <ErrorAlert error={read.error} onRetry={() => void read.refetch()} />
+        <ReadErrors of={[read, readGroups]} />
       )}
       {(read.isPending || role) && (
         <div className="table-card skeletons" role="status" aria-label={t.common.list.loading}>
@@ -64,9 +66,9 @@ export function RolePage(): ReactElement {
   );
 }
 
-type LoadedProps = { role: FullRole; paths: RoleGroupPaths; back: ReactNode };
+type LoadedProps = { role: FullRole; paths: RoleGroupPaths; back: ReactNode; read: ReadState };
 
-function Loaded({ role, paths, back }: LoadedProps): ReactElement {
+function Loaded({ role, paths, back, read }: LoadedProps): ReactElement {
   const navigate = route.useNavigate();
   const { tab = 'permissions' } = route.useSearch();
   const { can } = useMe();
@@ -91,6 +93,7 @@ function Loaded({ role, paths, back }: LoadedProps): ReactElement {
           {t.roles.page.changed} <Day at={role.updated_at} />
         </span>
       </p>
+      <ReadErrors of={[read]} />
       <Tabs
         value={tab}
         keepMounted={false}

@@ -1,9 +1,11 @@
 // The columns of the list of roles.
+
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { formatNumber } from '../../../common/format.ts';
 import { Tag } from '../../components/badges.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import type { ReadState } from '../../data/api.ts';
 import { allRoles, type CountedRole, type RoleGroupPaths } from '../../data/catalogue.ts';
 import { t } from '../../text.ts';
 import { sameSets } from './duplicates.ts';
@@ -14,6 +16,8 @@ export function useRoleColumns(
 ): {
   title: Column<CountedRole>;
   columns: Column<CountedRole>[];
+  /** Reads which roles are alike. */
+  read: ReadState;
 } {
   // Not needed for the list itself: it says later which roles are alike.
   const all = useQuery({ ...allRoles, enabled: rows !== undefined });
@@ -59,5 +63,5 @@ export function useRoleColumns(
     ],
     [pathsKey],
   );
-  return { title, columns };
+  return { title, columns, read: all };
 }

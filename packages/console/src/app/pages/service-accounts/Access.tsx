@@ -1,4 +1,5 @@
 // What a service account may do, and its roles. A change of roles shows first who gains and loses what.
+
 import { type ReactElement, useState } from 'react';
 import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
@@ -6,6 +7,7 @@ import { EffectivePermissionList } from '../../components/EffectivePermissionLis
 import { usePreview } from '../../components/impact.tsx';
 import { notifyUndo } from '../../components/notify.tsx';
 import { RolePicker } from '../../components/RolePicker.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { readAgain, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
@@ -40,7 +42,7 @@ export function Access({ read }: { read: Read }): ReactElement {
 
 function RolesDialog({ read, onClose }: { read: Read; onClose: () => void }): ReactElement {
   const texts = t.serviceAccounts;
-  const { before, stored, etag, isReady } = useStoredAccount(read);
+  const { before, stored, etag, isReady, read: reread } = useStoredAccount(read);
   const { id } = stored;
   const storedIds = stored.roles.map((role) => role.id);
   // What the person adds and takes away: it applies to whatever roles are stored.
@@ -76,6 +78,7 @@ function RolesDialog({ read, onClose }: { read: Read; onClose: () => void }): Re
         value={ids}
         onChange={(chosen) => setChange(differenceOf(storedIds, chosen))}
       />
+      <ReadErrors of={[reread]} />
       <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );

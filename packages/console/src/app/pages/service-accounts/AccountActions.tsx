@@ -1,4 +1,5 @@
 // What can be done with a service account: edit, activate, deactivate, delete. Each change names the version that is shown.
+
 import { useMutation } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
@@ -6,6 +7,7 @@ import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone, notifyUndo } from '../../components/notify.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { call, readAgain, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { useCan } from '../../data/me.tsx';
@@ -51,7 +53,7 @@ export function AccountActions({ read, onDeleted }: Props): ReactElement {
 type DialogProps = { read: Read; onClose: () => void };
 
 function Toggle({ act, read, onClose }: DialogProps & { act: 'activate' | 'deactivate' }): ReactElement {
-  const { before, stored, etag, isReady } = useStoredAccount(read);
+  const { before, stored, etag, isReady, read: reread } = useStoredAccount(read);
   const texts = {
     activate: {
       title: t.serviceAccounts.activateTitle,
@@ -92,6 +94,7 @@ function Toggle({ act, read, onClose }: DialogProps & { act: 'activate' | 'deact
       onClose={onClose}
     >
       <p>{texts.text}</p>
+      <ReadErrors of={[reread]} />
       <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );
@@ -99,7 +102,7 @@ function Toggle({ act, read, onClose }: DialogProps & { act: 'activate' | 'deact
 
 function Delete({ read, onClose, onDeleted }: DialogProps & Pick<Props, 'onDeleted'>): ReactElement {
   const texts = t.serviceAccounts;
-  const { before, stored, etag, isReady } = useStoredAccount(read);
+  const { before, stored, etag, isReady, read: reread } = useStoredAccount(read);
   const path = { service_account_id: stored.id };
   const preview = usePreview(['service account', stored.id, 'delete'], (signal, query) =>
     client.delete('/api/v1/service-accounts/{service_account_id}', { path, query, signal }),
@@ -129,6 +132,7 @@ function Delete({ read, onClose, onDeleted }: DialogProps & Pick<Props, 'onDelet
       onClose={onClose}
     >
       <p>{texts.deleteText}</p>
+      <ReadErrors of={[reread]} />
       <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );

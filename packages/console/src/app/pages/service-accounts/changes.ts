@@ -15,7 +15,10 @@ export const ifMatch = (etag: string | null): Record<string, string> => (etag ? 
 
 const path = (id: string) => ({ service_account_id: id });
 
-/** The account as stored when the dialog opened, and after each later change; `before` is what the person saw. */
+/**
+ * The account as stored when the dialog opened, and after each later change; `before` is what the person saw. Not ready while
+ * `read` has failed: the act would name an old version.
+ */
 export function useStoredAccount({ account: seen, etag }: Read) {
   const [before] = useState(seen);
   const read = useQuery({
@@ -26,7 +29,8 @@ export function useStoredAccount({ account: seen, etag }: Read) {
     before,
     stored: read.data?.result.data ?? seen,
     etag: read.data?.etag ?? etag,
-    isReady: read.isFetchedAfterMount,
+    isReady: read.isFetchedAfterMount && !read.isError,
+    read,
   };
 }
 

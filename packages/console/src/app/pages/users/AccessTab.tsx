@@ -1,4 +1,5 @@
 // What a user may do: their roles with the paths of the role groups, and the permissions that follow.
+
 import type { User } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
@@ -10,6 +11,7 @@ import { EffectivePermissionList } from '../../components/EffectivePermissionLis
 import { usePreview } from '../../components/impact.tsx';
 import { notifyUndo } from '../../components/notify.tsx';
 import { RolePicker, useGroupNames } from '../../components/RolePicker.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { readAgain, useWrite } from '../../data/api.ts';
 import { useEffectivePermissions, useOwnPermissions } from '../../data/effective.ts';
 import { isCode } from '../../data/errors.ts';
@@ -34,10 +36,11 @@ type Dialog = { kind: 'assign' } | { kind: 'remove'; id: string; name: string };
 
 export function AccessTab({ user, rules }: Props): ReactElement {
   const { can, user: self } = useMe();
-  const own = useOwnPermissions();
-  const held = useEffectivePermissions({ type: 'user', id: user.id }).query.data?.data.permissions ?? [];
+  const { own, read: readOwn } = useOwnPermissions();
+  const effective = useEffectivePermissions({ type: 'user', id: user.id });
+  const held = effective.query.data?.data.permissions ?? [];
   const [dialog, setDialog] = useState<Dialog | null>(null);
-  const roles = useAllRoles();
+  const { roles, read: readRoles } = useAllRoles();
   const groups = useGroupNames();
   const mayExplain = can('users.read') || self.id === user.id;
   return (
@@ -55,6 +58,7 @@ export function AccessTab({ user, rules }: Props): ReactElement {
             {t.users.access.assign}
           </ActionButton>
         </div>
+        <ReadErrors of={[readOwn, readRoles, ...groups.reads]} />
         {user.roles.length === 0 && <p className="muted">{t.users.access.noRoles}</p>}
         <ul className="role-list">
           {user.roles.map(({ id, name, description }) => (
@@ -68,7 +72,9 @@ export function AccessTab({ user, rules }: Props): ReactElement {
                   <strong>{name}</strong>
                 )}
                 <span className="row-note">
-                  {[groups.get(roles.get(id)?.role_group_id ?? ''), description].filter(Boolean).join(' · ')}
+                  {[groups.names.get(roles.get(id)?.role_group_id ?? ''), description]
+                    .filter(Boolean)
+                    .join(' · ')}
                 </span>
               </div>
               <RemoveButton
@@ -120,7 +126,7 @@ type DialogProps = { user: User; onClose: () => void };
 
 function AssignDialog({ user, onClose }: DialogProps): ReactElement {
   const [chosen, setChosen] = useState<string[]>([]);
-  const { before, stored, etag, isReady } = useStoredUser(user);
+  const { before, stored, etag, isReady, read } = useStoredUser(user);
   const held = stored.roles.map(({ id }) => id);
   const write = useWrite(
     () => setRoles(user.id, [...held, ...chosen], etag),
@@ -148,6 +154,7 @@ function AssignDialog({ user, onClose }: DialogProps): ReactElement {
       {...(chosen.length > 0 ? { preview } : {})}
     >
       <RolePicker label={t.users.columns.roles} value={chosen} onChange={setChosen} exclude={held} isFirst />
+      <ReadErrors of={[read]} />
       <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );

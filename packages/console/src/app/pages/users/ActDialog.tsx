@@ -1,10 +1,12 @@
 // Asks before an act on one user, shows what it would change, carries it out and offers to undo what can be undone.
+
 import type { AccessPreview, UpdateUser, User } from '@castellan/sdk';
 import type { ReactElement } from 'react';
 import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone, notifyUndo } from '../../components/notify.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { call, readAgain, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { nameOf } from '../../data/me.tsx';
@@ -53,7 +55,7 @@ type PartProps<A> = { act: A; user: User; onClose: () => void };
 
 function AccessAct({ act, user, onClose }: PartProps<AccessAct>): ReactElement {
   const name = nameOf(user);
-  const { before, stored, etag, isReady } = useStoredUser(user);
+  const { before, stored, etag, isReady, read } = useStoredUser(user);
   const preview = usePreview(
     [act, user.id, etag],
     (signal, query): Promise<{ data: AccessPreview }> =>
@@ -83,6 +85,7 @@ function AccessAct({ act, user, onClose }: PartProps<AccessAct>): ReactElement {
       onClose={onClose}
     >
       <p>{t.users.explain[act]}</p>
+      <ReadErrors of={[read]} />
       <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );

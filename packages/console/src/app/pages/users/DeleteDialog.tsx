@@ -1,5 +1,6 @@
 // Deletes a user. Roles stand in the way: they are shown first and removed in the same reviewed step. These are two requests;
 // if the second one fails, the dialog says so and gives the roles back.
+
 import type { User } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
@@ -8,6 +9,7 @@ import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { notifyDone } from '../../components/notify.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { nameOf, useCan } from '../../data/me.tsx';
@@ -26,7 +28,7 @@ import {
 type Props = { user: User; onClose: () => void; onRemoved?: () => void };
 
 export function DeleteDialog({ user, onClose, onRemoved }: Props): ReactElement {
-  const { before, stored, etag, isReady } = useStoredUser(user);
+  const { before, stored, etag, isReady, read } = useStoredUser(user);
   const [taken, setTaken] = useState<User['roles'] | null>(null);
   const addRoles = useAddRoles();
   const roleIds = stored.roles.map(({ id }) => id);
@@ -98,6 +100,7 @@ export function DeleteDialog({ user, onClose, onRemoved }: Props): ReactElement 
           </Button>
         </div>
       )}
+      <ReadErrors of={[read]} />
       <ChangedMeanwhile fields={taken ? [] : changedFields(before, stored)} isRefused={isStale} />
     </ConfirmDialog>
   );

@@ -5,13 +5,14 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { addressOf } from '../../../common/page-settings.ts';
-import { Forbidden } from '../../components/Forbidden.tsx';
 import { Form, fieldError, LeaveGuard } from '../../components/forms.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { RolePicker } from '../../components/RolePicker.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { call, reading, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
-import { nameOf, useCan } from '../../data/me.tsx';
+import { nameOf, useCan, useMe } from '../../data/me.tsx';
+import { readableListPath } from '../../first-list.ts';
 import { t } from '../../text.ts';
 import { useListPath } from './data.ts';
 import { generatedChoice, type PasswordChoice, PasswordFields, SecretField } from './PasswordFields.tsx';
@@ -21,16 +22,15 @@ const texts = ['email', 'first_name', 'last_name'] as const;
 const nothing = { email: '', first_name: '', last_name: '' };
 
 export function NewUser(): ReactElement {
-  const mayCreate = useCan('users.create');
   const [created, setCreated] = useState<{ user: User; choice: PasswordChoice } | null>(null);
   return (
     <>
       <PageHeader title={t.users.new.title} />
-      {!mayCreate && <Forbidden permission="users.create" page={t.users.new.title} />}
-      {mayCreate && created && (
+      {created ? (
         <Created user={created.user} choice={created.choice} onNext={() => setCreated(null)} />
+      ) : (
+        <NewUserForm onCreated={(user, choice) => setCreated({ user, choice })} />
       )}
-      {mayCreate && !created && <NewUserForm onCreated={(user, choice) => setCreated({ user, choice })} />}
     </>
   );
 }
@@ -38,6 +38,8 @@ export function NewUser(): ReactElement {
 type FormProps = { onCreated: (user: User, choice: PasswordChoice) => void };
 
 function NewUserForm({ onCreated }: FormProps): ReactElement {
+  const { can } = useMe();
+  const mayList = readableListPath(can) !== undefined;
   const [values, setValues] = useState(nothing);
   const [roles, setRoles] = useState<string[]>([]);
   const [choice, setChoice] = useState(generatedChoice);
@@ -91,7 +93,7 @@ function NewUserForm({ onCreated }: FormProps): ReactElement {
               />
             ))}
           </div>
-          {isTaken && <Existing email={values.email} />}
+          {isTaken && mayList && <Existing email={values.email} />}
           <RolePicker
             label={t.users.columns.roles}
             description={t.users.new.rolesHelp}
@@ -119,7 +121,7 @@ function NewUserForm({ onCreated }: FormProps): ReactElement {
 function Existing({ email }: { email: string }): ReactElement | null {
   const found = useQuery(reading(`GET ${useListPath()}`, { query: { email: email.trim(), size: 1 } }));
   const user = found.data?.data.items[0];
-  if (!user) return null;
+  if (!user) return <ReadErrors of={[found]} />;
   return (
     <Anchor renderRoot={(props) => <Link to="/users" search={{ user: user.id }} {...props} />}>
       {t.users.new.openExisting(nameOf(user))}
@@ -142,11 +144,13 @@ function ResultingPermissions({ roleIds }: { roleIds: readonly string[] }): Reac
   return (
     <aside className="panel" aria-labelledby="resulting">
       <h2 id="resulting" className="section-title">
-        {t.users.new.permissions(names.length)}
+        {roles.some(({ error }) => error)
+          ? t.users.new.permissionsUnknown
+          : t.users.new.permissions(names.length)}
       </h2>
-      {names.length === 0 ? (
-        <p className="muted">{t.users.new.noPermissions}</p>
-      ) : (
+      <ReadErrors of={roles} />
+      {roleIds.length === 0 && <p className="muted">{t.users.new.noPermissions}</p>}
+      {names.length > 0 && (
         <ul className="permission-list">
           {names.map(([name, roles]) => (
             <li key={name}>
@@ -164,6 +168,7 @@ type CreatedProps = { user: User; choice: PasswordChoice; onNext: () => void };
 
 /** Takes the focus, as the form that had it is gone, and tells what the person needs to sign in. */
 function Created({ user, choice, onNext }: CreatedProps): ReactElement {
+  const { can } = useMe();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   return (
@@ -184,9 +189,11 @@ function Created({ user, choice, onNext }: CreatedProps): ReactElement {
         <SecretField label={t.users.password.label} value={choice.password} note={t.users.password.once} />
       )}
       <Group gap="xs">
-        <Button renderRoot={(props) => <Link to="/users" search={{ user: user.id }} {...props} />}>
-          {t.users.new.open}
-        </Button>
+        {readableListPath(can) && (
+          <Button renderRoot={(props) => <Link to="/users" search={{ user: user.id }} {...props} />}>
+            {t.users.new.open}
+          </Button>
+        )}
         <Button variant="default" onClick={onNext}>
           {t.users.new.another}
         </Button>

@@ -1,9 +1,11 @@
 // Sets a password of another user. A generated one is shown until the dialog is closed.
+
 import type { User } from '@castellan/sdk';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { Form } from '../../components/forms.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { nameOf } from '../../data/me.tsx';
@@ -16,7 +18,7 @@ export function PasswordDialog({ user, onClose }: { user: User; onClose: () => v
   const [choice, setChoice] = useState(generatedChoice);
   const [sent, setSent] = useState<string | null>(null);
   const [isDone, setDone] = useState(false);
-  const { before, stored, etag, isReady } = useStoredUser(user);
+  const { before, stored, etag, isReady, read } = useStoredUser(user);
   const write = useWrite(
     () => changeUser(user.id, { password: choice.password, must_change_password: choice.mustChange }, etag),
     () => setDone(true),
@@ -58,6 +60,7 @@ export function PasswordDialog({ user, onClose }: { user: User; onClose: () => v
         >
           <p>{t.users.password.text}</p>
           <PasswordFields choice={choice} onChange={setChoice} error={write.error} sent={sent} />
+          <ReadErrors of={[read]} />
           <ChangedMeanwhile fields={changedFields(before, stored)} isRefused={isStale} />
         </Form>
       )}

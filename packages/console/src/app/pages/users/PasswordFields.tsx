@@ -1,10 +1,12 @@
 // A first or new password: generated, or typed with the rules of the policy beside it.
+
 import { Button, CopyButton, SegmentedControl, Switch, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId } from 'react';
 import { PasswordChecklist } from '../../../common/PasswordChecklist.tsx';
 import { fieldError } from '../../components/forms.tsx';
 import { PasswordField } from '../../components/PasswordField.tsx';
+import { ReadErrors } from '../../components/states.tsx';
 import { reading } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';
 import { t } from '../../text.ts';
@@ -59,6 +61,7 @@ export function PasswordFields({ choice, onChange, error, sent }: Props): ReactE
             error={fieldError(error, 'password') ?? (refused.length > 0 ? t.users.password.refused : null)}
             onChange={(event) => onChange({ ...choice, password: event.currentTarget.value })}
           />
+          <ReadErrors of={[policy]} />
           <PasswordChecklist
             id={id}
             rules={policy.data?.data.rules ?? []}

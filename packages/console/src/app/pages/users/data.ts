@@ -6,7 +6,14 @@ import { useState } from 'react';
 import { client } from '../../../common/client.ts';
 import type { Status } from '../../components/badges.tsx';
 import type { PreviewQuery } from '../../components/impact.tsx';
-import { call, callVersioned, keepingRows, reading, readingVersioned } from '../../data/api.ts';
+import {
+  call,
+  callVersioned,
+  keepingRows,
+  type ReadState,
+  reading,
+  readingVersioned,
+} from '../../data/api.ts';
 import { allRoleNames } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { listPathOf, withActivity } from '../../first-list.ts';
@@ -67,7 +74,8 @@ export function useUser(id: string) {
 
 /**
  * The user as stored when the dialog opened, and after each later change: an act names this version, so that it meets what
- * the person sees. `seen` is what they saw before. Without `users.read`, there is no version to name.
+ * the person sees. `seen` is what they saw before. Without `users.read`, there is no version to name. Not ready while `read` has
+ * failed: the act would name no version or an old one.
  */
 export function useStoredUser(seen: User) {
   const { can } = useMe();
@@ -82,7 +90,8 @@ export function useStoredUser(seen: User) {
     before,
     stored: read.data?.result.data ?? seen,
     etag: read.data?.etag ?? null,
-    isReady: !mayRead || read.isFetchedAfterMount,
+    isReady: !mayRead || (read.isFetchedAfterMount && !read.isError),
+    read,
   };
 }
 
@@ -161,9 +170,9 @@ export const previewDeletion = (id: string, asking: Asking): Previewed =>
 export const endSessionsOf = (id: string) =>
   call('DELETE /api/v1/users/{user_id}/sessions', { path: { user_id: id } });
 
-/** All roles by id, as far as the person may read them. */
-export function useAllRoles(): ReadonlyMap<string, SummarizedRole> {
+/** Returns all roles by id, as far as the person may read them, and the query that reads them. */
+export function useAllRoles(): { roles: ReadonlyMap<string, SummarizedRole>; read: ReadState } {
   const { can } = useMe();
-  const roles = useQuery({ ...allRoleNames, enabled: can('role.read') });
-  return new Map((roles.data ?? []).map((role) => [role.id, role]));
+  const read = useQuery({ ...allRoleNames, enabled: can('role.read') });
+  return { roles: new Map((read.data ?? []).map((role) => [role.id, role])), read };
 }
