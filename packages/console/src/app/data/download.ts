@@ -1,10 +1,12 @@
 // Saves an export of the service as a file, as it streams in.
 
 /**
- * Reads the response to its end and reports how many bytes have arrived. Rejects if it breaks off. CSV gets a byte order
- * mark, without which spreadsheets misread UTF-8; the service sends one on request only, because
- * programs would read it as text.
+ * In the query of an export: its CSV begins with a byte order mark, without which spreadsheets misread UTF-8. NDJSON has none. The
+ * service sends it on request only, because programs would read it as text.
  */
+export const withMark = { bom: true } as const;
+
+/** Reads the response to its end and reports how many bytes have arrived. Rejects if it breaks off. */
 export async function readStream(response: Response, onProgress?: (bytes: number) => void): Promise<Blob> {
   const parts: BlobPart[] = [];
   let bytes = 0;
@@ -16,7 +18,7 @@ export async function readStream(response: Response, onProgress?: (bytes: number
     onProgress?.(bytes);
   }
   const type = response.headers.get('content-type') ?? 'application/octet-stream';
-  return new Blob(type.startsWith('text/csv') ? ['\uFEFF', ...parts] : parts, { type });
+  return new Blob(parts, { type });
 }
 
 const REVOKE_AFTER_MS = 60_000;

@@ -12,6 +12,7 @@ import { type Column, DataTable } from '../../components/DataTable.tsx';
 import { ExportMenu } from '../../components/ExportMenu.tsx';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
 import { call } from '../../data/api.ts';
+import { withMark } from '../../data/download.ts';
 import { usePermissionNames } from '../../data/permission-names.ts';
 import { t } from '../../text.ts';
 import { PermissionPicker } from './PermissionPicker.tsx';
@@ -88,7 +89,7 @@ function HolderList({ id, name, withSuperusers }: ListProps): ReactElement {
           start={(options) =>
             call('GET /api/v1/permissions/{permission_id}/holders/export', {
               path: { permission_id: id },
-              query: include,
+              query: { ...include, ...withMark },
               ...options,
             })
           }

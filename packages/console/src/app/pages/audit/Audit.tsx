@@ -1,4 +1,5 @@
 // The page Audit log: what happened, filtered by anything that an entry holds.
+
 import { Button, Switch } from '@mantine/core';
 import { IconFilterOff } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
@@ -11,6 +12,7 @@ import { ExportMenu } from '../../components/ExportMenu.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { NoMatch } from '../../components/states.tsx';
 import { call } from '../../data/api.ts';
+import { withMark } from '../../data/download.ts';
 import { t } from '../../text.ts';
 import { knownActions } from './actions.ts';
 import './audit-page.css';
@@ -55,7 +57,9 @@ export function Audit(): ReactElement {
             <SavedFilters current={filtersIn(search)} onApply={(saved) => void navigate({ search: saved })} />
             <ExportMenu
               fileName="audit-log"
-              start={(options) => call('GET /api/v1/audit-logs/export', { query: shownFilter, ...options })}
+              start={(options) =>
+                call('GET /api/v1/audit-logs/export', { query: { ...shownFilter, ...withMark }, ...options })
+              }
             />
           </>
         }

@@ -10,7 +10,7 @@ import { Tag } from '../../components/badges.tsx';
 import { notifyFailure } from '../../components/notify.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
 import { call } from '../../data/api.ts';
-import { readStream, saveBlob } from '../../data/download.ts';
+import { readStream, saveBlob, withMark } from '../../data/download.ts';
 import { t } from '../../text.ts';
 
 const PAGE_SIZE = 50;
@@ -31,7 +31,7 @@ export function PermissionHolders({ permission: { id, name } }: { permission: Pe
   const save = async (): Promise<void> => {
     const response = await client.get('/api/v1/permissions/{permission_id}/holders/export', {
       path: { permission_id: id },
-      query: { include: 'superusers' },
+      query: { include: 'superusers', ...withMark },
       headers: { accept: 'text/csv' },
     });
     saveBlob(await readStream(response), `${name}.csv`);

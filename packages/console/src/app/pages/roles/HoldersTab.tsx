@@ -12,7 +12,7 @@ import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
 import { call } from '../../data/api.ts';
 import type { CountedRole } from '../../data/catalogue.ts';
-import { readStream, saveBlob } from '../../data/download.ts';
+import { readStream, saveBlob, withMark } from '../../data/download.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { FindPersonDialog } from './FindPersonDialog.tsx';
@@ -135,6 +135,7 @@ export function HoldersTab({ role }: { role: CountedRole }): ReactElement {
 async function exportHolders({ id, name }: CountedRole): Promise<void> {
   const response = await client.get('/api/v1/roles/{role_id}/holders/export', {
     path: { role_id: id },
+    query: withMark,
     headers: { accept: 'text/csv' },
   });
   saveBlob(await readStream(response), `${name}.csv`);
