@@ -77,6 +77,35 @@ test('the trend is read day by day with the keyboard, and as a table', async (t)
   await assertAccessible(page);
 });
 
+test('today is not over: it has marks beside the lines, and every text says so', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  const days = page.getByRole('slider', { name: 'Day' });
+  // As the service counts: a day of UTC.
+  const today = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' }).format();
+  assert.match((await days.getAttribute('aria-valuetext')) ?? '', new RegExp(`^${today}, so far: `));
+  await page.getByRole('figure').getByText('Today, so far', { exact: true }).waitFor();
+  await days.focus();
+  await page.keyboard.press('ArrowLeft');
+  assert.doesNotMatch((await days.getAttribute('aria-valuetext')) ?? '', /so far/);
+  await page.getByText('As a table').click();
+  const heads = await page.getByRole('figure').getByRole('rowheader').allTextContents();
+  assert.deepEqual(
+    heads.filter((head) => head.includes('so far')),
+    [`${today}, so far`],
+  );
+  // In the drawing, which is 600 wide, a day is a 29th of the width.
+  const endOf = (selector: string) =>
+    page.locator(selector).evaluateAll((paths) =>
+      // biome-ignore lint/suspicious/noExplicitAny: the type of an element of a browser
+      paths.map((path: any) => {
+        const { x, width } = path.getBBox();
+        return Math.round(x + width);
+      }),
+    );
+  assert.deepEqual(await endOf('.trend-line, .trend-area'), [579, 579, 579]);
+  assert.deepEqual(await endOf('.trend-mark'), [600, 600]);
+});
+
 test('sessions, sign-ins and role groups link to their pages', async (t) => {
   const { page } = await openAs(t, site, '/overview');
   await region(page, 'Recent sign-ins').getByText('admin@example.com').waitFor();

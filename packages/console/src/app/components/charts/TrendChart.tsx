@@ -1,4 +1,5 @@
-// Sign-ins and refusals by day as lines, readable by keyboard day by day, and as a table.
+// Sign-ins and refusals by day as lines, readable by keyboard day by day, and as a table. Today is not over: it has marks
+// of its own beside the lines.
 // It must not fetch: it draws the days that it is given.
 import type { ActivityDay } from '@castellan/sdk';
 import { type PointerEvent, type ReactElement, useId, useState } from 'react';
@@ -6,7 +7,7 @@ import { formatNumber } from '../../../common/format.ts';
 import { locale } from '../../../common/language.ts';
 import { t } from '../../text.ts';
 import './charts.css';
-import { areaOf, lineOf, niceMax, pointsOf } from './scale.ts';
+import { areaOf, lineOf, markOf, niceMax, pointsOf } from './scale.ts';
 
 const WIDTH = 600;
 const HEIGHT = 160;
@@ -15,19 +16,23 @@ const HEIGHT = 160;
 const dayFormat = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const nameOfDay = ({ day }: ActivityDay): string => dayFormat.format(new Date(`${day}T00:00:00Z`));
 
-const sentenceOf = (day: ActivityDay): string =>
+const sentenceOf = (name: string, day: ActivityDay): string =>
   t.overview.trend.day(
-    nameOfDay(day),
+    name,
     t.overview.trend.signIns(day.sign_ins),
     t.overview.trend.refusals(day.refusals),
   );
 
+/** The last day is the one that was not over when it was read, as the service counts: a day of UTC, by its own clock. */
 export function TrendChart({ days }: { days: readonly ActivityDay[] }): ReactElement | null {
   const [chosen, setChosen] = useState(days.length - 1);
   const id = useId();
   const at = Math.min(chosen, days.length - 1);
   const day = days[at];
-  if (!day) return null;
+  const today = days.at(-1);
+  if (!day || !today) return null;
+  const labelOf = (one: ActivityDay): string =>
+    one === today ? t.overview.trend.soFar(nameOfDay(one)) : nameOfDay(one);
   const max = niceMax(Math.max(...days.map(({ sign_ins, refusals }) => Math.max(sign_ins, refusals))));
   const box = { width: WIDTH, height: HEIGHT, max };
   const signIns = pointsOf(
@@ -52,7 +57,8 @@ export function TrendChart({ days }: { days: readonly ActivityDay[] }): ReactEle
       <figcaption id={id} className="trend-legend">
         <span className="trend-key trend-key-in">{t.overview.trend.signInsLabel}</span>
         <span className="trend-key trend-key-out">{t.overview.trend.refusalsLabel}</span>
-        <output className="trend-day">{sentenceOf(day)}</output>
+        <span className="trend-key trend-key-today">{t.overview.trend.todayLabel}</span>
+        <output className="trend-day">{sentenceOf(labelOf(day), day)}</output>
       </figcaption>
       <div className="trend-plot" onPointerMove={follow}>
         <span className="trend-max" aria-hidden>
@@ -60,10 +66,14 @@ export function TrendChart({ days }: { days: readonly ActivityDay[] }): ReactEle
         </span>
         <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" className="mirrored" aria-hidden>
           <path className="trend-grid" d={`M0 0H${WIDTH} M0 ${HEIGHT / 2}H${WIDTH} M0 ${HEIGHT}H${WIDTH}`} />
-          <path className="trend-area" d={areaOf(signIns, HEIGHT)} />
-          <path className="trend-line trend-in" d={lineOf(signIns)} />
-          <path className="trend-line trend-out" d={lineOf(refusals)} />
+          <path className="trend-area" d={areaOf(signIns.slice(0, -1), HEIGHT)} />
+          <path className="trend-line trend-in" d={lineOf(signIns.slice(0, -1))} />
+          <path className="trend-line trend-out" d={lineOf(refusals.slice(0, -1))} />
           <path className="trend-cursor" d={`M${x} 0V${HEIGHT}`} />
+          <path className="trend-mark trend-mark-out" d={markOf(refusals.at(-1))} />
+          <path className="trend-mark-hole trend-mark-out" d={markOf(refusals.at(-1))} />
+          <path className="trend-mark" d={markOf(signIns.at(-1))} />
+          <path className="trend-mark-hole" d={markOf(signIns.at(-1))} />
         </svg>
         <input
           type="range"
@@ -71,7 +81,7 @@ export function TrendChart({ days }: { days: readonly ActivityDay[] }): ReactEle
           max={days.length - 1}
           value={at}
           aria-label={t.overview.trend.chooseDay}
-          aria-valuetext={sentenceOf(day)}
+          aria-valuetext={sentenceOf(labelOf(day), day)}
           onChange={(event) => setChosen(Number(event.currentTarget.value))}
         />
       </div>
@@ -96,7 +106,7 @@ export function TrendChart({ days }: { days: readonly ActivityDay[] }): ReactEle
               {days.toReversed().map((one) => (
                 <tr key={one.day}>
                   <th scope="row">
-                    <time>{nameOfDay(one)}</time>
+                    <time>{labelOf(one)}</time>
                   </th>
                   <td>{formatNumber(one.sign_ins)}</td>
                   <td>{formatNumber(one.refusals)}</td>

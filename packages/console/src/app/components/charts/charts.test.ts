@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countNetworks } from './networks.ts';
-import { areaOf, lineOf, niceMax, pointsOf } from './scale.ts';
+import { areaOf, lineOf, markOf, niceMax, pointsOf } from './scale.ts';
 
 test('the axis ends at a round number that holds every value', () => {
   for (const [value, max] of [
@@ -31,6 +31,11 @@ test('points span the box, with 0 at the bottom', () => {
 
 test('a single day is a point at the left edge', () => {
   assert.deepEqual(pointsOf([5], { width: 100, height: 50, max: 10 }), [[0, 25]]);
+});
+
+test('a mark has its place and no length', () => {
+  assert.equal(markOf([100, 12.34]), 'M100.0 12.3h0');
+  assert.equal(markOf(undefined), '');
 });
 
 test('sessions count for their network, those without an address for none', () => {

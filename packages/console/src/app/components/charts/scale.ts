@@ -28,3 +28,7 @@ export function areaOf(points: readonly [number, number][], height: number): str
     ? `${lineOf(points)} L${last[0].toFixed(1)} ${height} L${first[0].toFixed(1)} ${height} Z`
     : '';
 }
+
+/** Returns a path without a length: its rounded or square ends are a mark of the same shape in a stretched drawing. */
+export const markOf = (point: readonly [number, number] | undefined): string =>
+  point ? `M${point[0].toFixed(1)} ${point[1].toFixed(1)}h0` : '';
