@@ -310,7 +310,7 @@ test('who may only read sees everything read-only and nothing that fails', async
 
 test('an entry of a menu that a permission is missing for is reached by the arrows, and does nothing', async (t) => {
   const { page } = await openAs(t, site, '/users', { as: reader });
-  await page.getByRole('button', { name: 'CSV' }).press('Enter');
+  await page.getByRole('button', { name: 'Import, export' }).press('Enter');
   const entry = page.getByRole('menuitem', { name: /^Import CSV.*You need the permission users\.create\.$/ });
   await entry.waitFor();
   await page.keyboard.press('ArrowDown');
@@ -408,7 +408,7 @@ test('columns are remembered, and the export has them', async (t) => {
   await rows(page).first().waitFor();
   assert.equal(await page.getByRole('columnheader', { name: 'Last active' }).count(), 0);
   await service.sql(`update users set last_name = '=1+1' where id = $1`, [grace.id]);
-  await page.getByRole('button', { name: 'CSV' }).click();
+  await page.getByRole('button', { name: 'Import, export' }).click();
   await page.getByRole('menuitem', { name: 'Export CSV' }).click();
   const download = page.waitForEvent('download');
   await dialog(page).getByRole('button', { name: 'Export 1' }).click();
@@ -420,7 +420,7 @@ test('columns are remembered, and the export has them', async (t) => {
 
 test('an import shows what each row does, then does it, and roles of existing users can be taken back', async (t) => {
   const { page } = await openAs(t, site, '/users');
-  await page.getByRole('button', { name: 'CSV' }).click();
+  await page.getByRole('button', { name: 'Import, export' }).click();
   await page.getByRole('menuitem', { name: 'Import CSV' }).click();
   await dialog(page)
     .getByLabel('CSV file')
@@ -457,7 +457,7 @@ test('an import shows what each row does, then does it, and roles of existing us
 
 test('a broken file is refused with the line, and the mended one can be chosen at once', async (t) => {
   const { page } = await openAs(t, site, '/users');
-  await page.getByRole('button', { name: 'CSV' }).click();
+  await page.getByRole('button', { name: 'Import, export' }).click();
   await page.getByRole('menuitem', { name: 'Import CSV' }).click();
   const choose = (text: string) =>
     dialog(page)

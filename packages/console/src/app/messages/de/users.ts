@@ -5,7 +5,7 @@ import type { Messages } from '../en/index.ts';
 const plural = createPlural('de');
 
 export const users: Messages['users'] = {
-  csv: 'CSV',
+  importExport: 'Import, Export',
   title: 'Benutzer',
   pane: 'Benutzer',
   count: (count, isFiltered) =>

@@ -4,7 +4,7 @@ import { createPlural } from '../../../common/language.ts';
 const plural = createPlural('en');
 
 export const users = {
-  csv: 'CSV',
+  importExport: 'Import, export',
   title: 'Users',
   pane: 'User',
   count: (count: number, isFiltered: boolean) =>

@@ -199,7 +199,7 @@ function HeaderActions({ onExport, onImport }: HeaderProps): ReactElement {
       <Menu position="bottom-end">
         <Menu.Target>
           <Button variant="default" rightSection={<IconChevronDown size={14} aria-hidden />}>
-            {t.users.csv}
+            {t.users.importExport}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
