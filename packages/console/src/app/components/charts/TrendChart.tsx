@@ -17,11 +17,7 @@ const dayFormat = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'shor
 const nameOfDay = ({ day }: ActivityDay): string => dayFormat.format(new Date(`${day}T00:00:00Z`));
 
 const sentenceOf = (name: string, day: ActivityDay): string =>
-  t.overview.trend.day(
-    name,
-    t.overview.trend.signIns(day.sign_ins),
-    t.overview.trend.refusals(day.refusals),
-  );
+  t.overview.trend.day(name, t.overview.trend.signIns(day.sign_ins), t.overview.trend.refusals(day.refusals));
 
 /** The last day is the one that was not over when it was read, as the service counts: a day of UTC, by its own clock. */
 export function TrendChart({ days }: { days: readonly ActivityDay[] }): ReactElement | null {
