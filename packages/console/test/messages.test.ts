@@ -18,11 +18,11 @@ function pathsOf(texts: object, above = ''): string[] {
 }
 
 /**
- * Returns what a source uses of `t`: paths, also by a name that it gave to a part of `t`. A part that it hands on or indexes
+ * Returns what a source uses of `t`, or of the texts with another name: paths, also by a name that it gave to a part of `t`. A part that it hands on or indexes
  * ends with `.*`.
  */
-function usesIn(source: string): string[] {
-  const aliases = new Map([['t', '']]);
+function usesIn(source: string, root = 't'): string[] {
+  const aliases = new Map([[root, '']]);
   const definitions = /\bconst (\w+) = (\w+)((?:\s*\.\w+)+)\s*[;,]/g;
   const rest = source.replaceAll(definitions, (whole, name: string, of: string, path: string) => {
     const base = aliases.get(of);
@@ -42,11 +42,12 @@ function usesIn(source: string): string[] {
   );
 }
 
-async function usesOf(folders: readonly string[]): Promise<Set<string>> {
+async function usesOf(folders: readonly string[], root = 't'): Promise<Set<string>> {
   const uses = new Set<string>();
   for await (const file of glob(folders.map((folder) => `${src}${folder}/**/*.{ts,tsx}`)))
     if (!/\.test\.ts$|\/messages\//.test(file))
-      for (const use of usesIn(readFileSync(file, 'utf8'))) for (const one of use.split('|')) uses.add(one);
+      for (const use of usesIn(readFileSync(file, 'utf8'), root))
+        for (const one of use.split('|')) uses.add(one);
   return uses;
 }
 
@@ -72,6 +73,11 @@ test('the search finds texts by their path, by a name for a part, and parts that
 test('every text of the app is shown somewhere', async () => {
   const { en } = await import('../src/app/messages/en/index.ts');
   assert.deepEqual(unused(pathsOf(en), await usesOf(['app'])), []);
+});
+
+test('every text of what opens later is shown somewhere', async () => {
+  const { later } = await import('../src/app/messages/en/later.ts');
+  assert.deepEqual(unused(pathsOf(later), await usesOf(['app'], 'later')), []);
 });
 
 test('every text of the pages of signed-out people is shown somewhere', async () => {

@@ -8,7 +8,7 @@ import { useEscape } from '../components/escape.ts';
 import { Forbidden } from '../components/Forbidden.tsx';
 import { PANE_ID } from '../components/SidePane.tsx';
 import { useMe } from '../data/me.tsx';
-import { t } from '../text.ts';
+import { t, withLaterTexts } from '../text.ts';
 import { AccountMenu } from './AccountMenu.tsx';
 import { Brand } from './Brand.tsx';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
@@ -18,7 +18,7 @@ import { useShortcuts } from './shortcuts.ts';
 import { TimeTooltip } from './TimeTooltip.tsx';
 
 const Shortcuts = lazy(() =>
-  import('./ShortcutList.tsx').then(({ ShortcutList }) => ({ default: ShortcutList })),
+  withLaterTexts(import('./ShortcutList.tsx')).then(({ ShortcutList }) => ({ default: ShortcutList })),
 );
 
 /** The viewer of the reference brings a main landmark of its own, and a page has one. */

@@ -2,14 +2,14 @@
 import { Kbd, Modal, Switch } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { useMe } from '../data/me.tsx';
-import { t } from '../text.ts';
+import { later, t } from '../text.ts';
 import { mayOpen, navPages } from './nav.ts';
 import { singleKeysAreOn, turnSingleKeys } from './shortcuts.ts';
 
 export function ShortcutList({ onClose }: { onClose: () => void }): ReactElement {
   const me = useMe();
   const [isOn, setOn] = useState(singleKeysAreOn);
-  const { shortcuts } = t.common;
+  const shortcuts = later.shortcuts;
   const lines: [keys: string[], meaning: string][] = [
     [['Ctrl', 'K'], shortcuts.palette],
     [['/'], shortcuts.search],

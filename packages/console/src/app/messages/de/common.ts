@@ -188,16 +188,4 @@ export const common: Messages['common'] = {
     inactive: (count) => plural(count, { one: '# davon ist inaktiv', other: '# davon sind inaktiv' }),
     refused: 'Der Dienst würde dies ablehnen:',
   },
-  shortcuts: {
-    title: 'Tastenkürzel',
-    palette: 'Personen, Rollen, Seiten und Aktionen suchen',
-    search: 'Zum Suchfeld der Seite',
-    help: 'Diese Liste anzeigen',
-    goTo: (page) => `Zu ${page}`,
-    move: 'Zwischen Zeilen wechseln',
-    open: 'Zeile öffnen',
-    close: 'Oberste Ebene schließen',
-    single: 'Einzelne Tasten verwenden',
-    singleHelp: 'Schalten Sie dies aus, wenn einzelne Tasten Sie stören.',
-  },
 };

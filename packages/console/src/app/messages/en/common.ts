@@ -191,16 +191,4 @@ export const common = {
       plural(count, { one: '# of them is inactive', other: '# of them are inactive' }),
     refused: 'The service would refuse this:',
   },
-  shortcuts: {
-    title: 'Keyboard shortcuts',
-    palette: 'Search people, roles, pages and actions',
-    search: 'Go to the search box of the page',
-    help: 'Show this list',
-    goTo: (page: string) => `Go to ${page}`,
-    move: 'Move between rows',
-    open: 'Open the row',
-    close: 'Close the topmost layer',
-    single: 'Use single keys',
-    singleHelp: 'Turn this off if single keys get in your way.',
-  },
 };

@@ -4,7 +4,7 @@ import { IconUpload } from '@tabler/icons-react';
 import { type ReactElement, useRef } from 'react';
 import { formatNumber } from '../../../common/format.ts';
 import { saveFile, toCsv } from '../../components/csv.ts';
-import { t } from '../../text.ts';
+import { later } from '../../text.ts';
 import { type FileProblem, importColumns } from './import.ts';
 
 const saveTemplate = (): void =>
@@ -15,8 +15,8 @@ const saveTemplate = (): void =>
 
 const sentenceOf = (problem: FileProblem): string =>
   'line' in problem
-    ? t.users.import.faults[problem.problem](formatNumber(problem.line))
-    : t.users.import.problems[problem.problem];
+    ? later.userImport.faults[problem.problem](formatNumber(problem.line))
+    : later.userImport.problems[problem.problem];
 
 type Props = { problem: FileProblem | null; onFile: (file: File) => void };
 
@@ -24,11 +24,11 @@ export function ImportChoice({ problem, onFile }: Props): ReactElement {
   const forget = useRef<() => void>(null);
   return (
     <>
-      <p>{t.users.import.text}</p>
+      <p>{later.userImport.text}</p>
       <Group gap="xs">
         <FileButton
           accept=".csv,text/csv"
-          inputProps={{ 'aria-label': t.users.import.file }}
+          inputProps={{ 'aria-label': later.userImport.file }}
           resetRef={forget}
           onChange={(file) => {
             // The same file, mended, can be chosen again.
@@ -38,12 +38,12 @@ export function ImportChoice({ problem, onFile }: Props): ReactElement {
         >
           {(props) => (
             <Button {...props} leftSection={<IconUpload size={16} aria-hidden />} data-autofocus>
-              {t.users.import.choose}
+              {later.userImport.choose}
             </Button>
           )}
         </FileButton>
         <Button variant="default" onClick={saveTemplate}>
-          {t.users.import.template}
+          {later.userImport.template}
         </Button>
       </Group>
       {problem && (

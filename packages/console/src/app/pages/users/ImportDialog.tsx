@@ -6,7 +6,7 @@ import { ErrorAlert } from '../../components/states.tsx';
 import { readAgain } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { later, t } from '../../text.ts';
 import { useAddRoles, useListPath } from './data.ts';
 import { ImportChoice } from './ImportChoice.tsx';
 import { ImportResult } from './ImportResult.tsx';
@@ -83,7 +83,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement
     const [done, left] = [reached - failures.size, work.length - reached];
     const tried = work.slice(0, reached);
     if (!isOpen.current) {
-      notifyDone(t.users.import.left(done, failures.size + left));
+      notifyDone(later.userImport.left(done, failures.size + left));
       offerUndo(tried, failures);
     }
     setState({ step: 'result', verdicts: tried, failures, undone: work.slice(reached) });
@@ -95,9 +95,9 @@ export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement
       (verdict): verdict is Assignment => verdict.kind === 'assign' && !failures.has(verdict.row.line),
     );
     if (assigned.length === 0) return;
-    notifyUndo(t.users.import.assigned(assigned.length), async () => {
+    notifyUndo(later.userImport.assigned(assigned.length), async () => {
       await takeBack(assigned, can('access.change')).finally(readAgain);
-      notifyDone(t.users.import.takenBack(assigned.length));
+      notifyDone(later.userImport.takenBack(assigned.length));
     });
   };
   const leave = (): void => {
@@ -116,7 +116,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }): ReactElement
       }}
       closeOnClickOutside={!isRunning}
       size="xl"
-      title={t.users.import.title}
+      title={later.userImport.title}
       closeButtonProps={{ 'aria-label': isRunning ? t.users.bulk.stop : t.common.actions.close }}
     >
       <Stack gap="sm">

@@ -2,7 +2,7 @@
 import { Button, Group } from '@mantine/core';
 import type { ReactElement } from 'react';
 import { saveFile, toCsv } from '../../components/csv.ts';
-import { t } from '../../text.ts';
+import { later, t } from '../../text.ts';
 import { importColumns, type Verdict } from './import.ts';
 
 type Props = {
@@ -34,14 +34,14 @@ export function ImportResult({ verdicts, failures, undone, onClose }: Props): Re
   return (
     <>
       <p role="status">
-        {t.users.import.result(verdicts.length - failed.length, failed.length)}
-        {undone.length > 0 && ` ${t.users.import.unreached(undone.length)}`}
+        {later.userImport.result(verdicts.length - failed.length, failed.length)}
+        {undone.length > 0 && ` ${later.userImport.unreached(undone.length)}`}
       </p>
       {failed.length > 0 && (
         <ul className="reasons">
           {failed.map(({ row }) => (
             <li key={row.line}>
-              {t.users.import.failedRow(row.line, row.email)} {failures.get(row.line)}
+              {later.userImport.failedRow(row.line, row.email)} {failures.get(row.line)}
             </li>
           ))}
         </ul>
@@ -49,7 +49,7 @@ export function ImportResult({ verdicts, failures, undone, onClose }: Props): Re
       <Group justify="flex-end" gap="xs">
         {left.length > 0 && (
           <Button variant="default" onClick={download}>
-            {t.users.import.download}
+            {later.userImport.download}
           </Button>
         )}
         <Button onClick={onClose}>{t.common.actions.close}</Button>

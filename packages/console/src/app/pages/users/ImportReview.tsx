@@ -4,7 +4,7 @@ import type { ReactElement } from 'react';
 import { Tag } from '../../components/badges.tsx';
 import { Impact, usePreview } from '../../components/impact.tsx';
 import { useMe } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { later, t } from '../../text.ts';
 import type { Verdict } from './import.ts';
 import { type Judged, previewImport } from './import-run.ts';
 
@@ -13,7 +13,7 @@ const tones = { create: 'good', assign: 'accent', same: 'gray', error: 'bad' } a
 function detailOf(verdict: Verdict): string {
   if (verdict.kind === 'create') return verdict.row.roles.join(', ');
   if (verdict.kind === 'assign') return `+ ${verdict.roleNames.join(', ')}`;
-  return verdict.kind === 'error' ? t.users.import.rowProblems[verdict.problem](verdict.detail) : '';
+  return verdict.kind === 'error' ? later.userImport.rowProblems[verdict.problem](verdict.detail) : '';
 }
 
 type Props = { judged: Judged; onRun: () => void; onBack: () => void };
@@ -35,7 +35,7 @@ export function ImportReview({ judged, onRun, onBack }: Props): ReactElement {
   return (
     <>
       <p role="status">
-        {t.users.import.summary(count('create'), count('assign'), count('same'), count('error'))}
+        {later.userImport.summary(count('create'), count('assign'), count('same'), count('error'))}
       </p>
       <VerdictTable verdicts={verdicts} />
       {!mayAssign && <p>{t.common.forbidden.reason('user.update')}</p>}
@@ -46,7 +46,7 @@ export function ImportReview({ judged, onRun, onBack }: Props): ReactElement {
         </Button>
         {/* Rows that the service refuses are reported one by one, so a refusal in the preview does not end the import. */}
         <Button disabled={!isPossible || (!preview.data && !preview.error)} onClick={onRun}>
-          {t.users.import.run(work)}
+          {later.userImport.run(work)}
         </Button>
       </Group>
     </>
@@ -56,13 +56,13 @@ export function ImportReview({ judged, onRun, onBack }: Props): ReactElement {
 function VerdictTable({ verdicts }: { verdicts: readonly Verdict[] }): ReactElement {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll the table by it
-    <section className="import-table" aria-label={t.users.import.title} tabIndex={0}>
+    <section className="import-table" aria-label={later.userImport.title} tabIndex={0}>
       <table>
         <thead>
           <tr>
-            <th scope="col">{t.users.import.line}</th>
+            <th scope="col">{later.userImport.line}</th>
             <th scope="col">{t.users.fields.email}</th>
-            <th scope="col">{t.users.import.verdict}</th>
+            <th scope="col">{later.userImport.verdict}</th>
           </tr>
         </thead>
         <tbody>
@@ -71,7 +71,8 @@ function VerdictTable({ verdicts }: { verdicts: readonly Verdict[] }): ReactElem
               <td>{verdict.row.line}</td>
               <td>{verdict.row.email}</td>
               <td>
-                <Tag tone={tones[verdict.kind]}>{t.users.import.kinds[verdict.kind]}</Tag> {detailOf(verdict)}
+                <Tag tone={tones[verdict.kind]}>{later.userImport.kinds[verdict.kind]}</Tag>{' '}
+                {detailOf(verdict)}
               </td>
             </tr>
           ))}

@@ -22,7 +22,7 @@ import { useKeptRows } from '../../data/api.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
 import { usePageActions } from '../../shell/page-actions.ts';
 import { singleKeysAreOn } from '../../shell/shortcuts.ts';
-import { t } from '../../text.ts';
+import { t, withLaterTexts } from '../../text.ts';
 import { type BulkAction, BulkBar } from './BulkBar.tsx';
 import { useColumns } from './columns.tsx';
 import { useUserPage } from './data.ts';
@@ -37,7 +37,7 @@ const ExportDialog = lazy(() =>
   import('./ExportDialog.tsx').then((file) => ({ default: file.ExportDialog })),
 );
 const ImportDialog = lazy(() =>
-  import('./ImportDialog.tsx').then((file) => ({ default: file.ImportDialog })),
+  withLaterTexts(import('./ImportDialog.tsx')).then((file) => ({ default: file.ImportDialog })),
 );
 
 const UserPane = lazy(() => import('./UserPane.tsx').then((file) => ({ default: file.UserPane })));
@@ -208,7 +208,7 @@ function HeaderActions({ onExport, onImport }: HeaderProps): ReactElement {
             onClick={onImport}
             reason={can('users.create') ? null : t.common.forbidden.reason('users.create')}
           >
-            {t.users.import.open}
+            {t.users.importCsv}
           </ReasonItem>
         </Menu.Dropdown>
       </Menu>
