@@ -34,17 +34,24 @@ before(async () => {
 });
 
 const items = (page: Page) => page.getByRole('region', { name: 'Sessions' }).getByRole('listitem');
+const fold = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true });
+/** The sessions of the open group. */
+const members = (page: Page) => page.locator('.session-members').getByRole('listitem');
 const count = (page: Page, text: string) => page.getByRole('main').getByText(text, { exact: true });
 const dialog = (page: Page) => page.getByRole('dialog');
 
 test('all live sessions are listed by device and network, and more are loaded', async (t) => {
   const { page } = await openAs(t, site, '/sessions');
-  await items(page).nth(49).waitFor();
   await page.getByText('Firefox 144 on Windows').first().waitFor();
   await page.getByText('This session').waitFor();
+  // More of them may be on the next page.
+  await fold(page, /^\d\d\+ sessions: Omar Okafor/).waitFor();
+  await count(page, '50 of 63').waitFor();
   await page.getByRole('button', { name: 'Load more' }).click();
-  await items(page).nth(60).waitFor();
+  await count(page, '63 of 63').waitFor();
   await page.getByRole('button', { name: 'Load more' }).waitFor({ state: 'detached' });
+  await fold(page, '60 sessions: Omar Okafor, Firefox 144 on Windows').click();
+  await members(page).nth(59).waitFor();
   await page.getByRole('button', { name: /^198\.51\.100\.0\/24 60 sessions/ }).click();
   await page.waitForURL('**address=198.51.100.0**');
   await count(page, '60 live sessions').waitFor();
@@ -72,7 +79,7 @@ test('a search that has read many sessions and found none yet goes on, and does 
   assert.equal(reads, 20);
   assert.equal(await page.getByText('Nothing matches these filters.').count(), 0);
   await more.click();
-  await items(page).nth(1).waitFor();
+  await fold(page, /^2 sessions: Grace Hopper/).waitFor();
   await more.waitFor({ state: 'detached' });
 });
 
@@ -119,7 +126,8 @@ test('one session is ended', async (t) => {
   await addSession(grace, '203.0.113.8');
   const before = await live(grace);
   const { page } = await openAs(t, site, `/sessions?user=${grace.id}`);
-  await items(page)
+  await fold(page, `${before} sessions: Grace Hopper, Firefox 144 on Windows`).press('Enter');
+  await members(page)
     .first()
     .getByRole('button', { name: /^End the session: Grace Hopper/ })
     .click();
@@ -133,7 +141,8 @@ test('one session is ended', async (t) => {
 test('the focus stays in the list when a busy browser shows it without the session before the next frame', async (t) => {
   await addSession(grace, '203.0.113.9');
   const { page } = await openAs(t, site, `/sessions?user=${grace.id}`);
-  const end = items(page).getByRole('button', { name: /^End the session: Grace Hopper/ });
+  await fold(page, /sessions: Grace Hopper/).click();
+  const end = members(page).getByRole('button', { name: /^End the session: Grace Hopper/ });
   await end.first().waitFor();
   const before = await end.count();
   await end.first().click();
@@ -151,6 +160,62 @@ test('the focus stays in the list when a busy browser shows it without the sessi
   await confirm.press('Enter');
   await end.nth(before - 1).waitFor({ state: 'detached' });
   await page.evaluate(() => dispatchEvent(new Event('frames')));
+  await assertFocusIn(page, '.session-list');
+});
+
+test('the sessions of one person on one device end together, those of another device stay', async (t) => {
+  const twin = await addPerson(service, { firstName: 'Tina', lastName: 'Twin' });
+  for (let number = 0; number < 3; number += 1) await addSession(twin, `192.0.2.${number}`, number + 1);
+  await addSession(twin, '198.51.100.200', 9);
+  await service.sql(
+    "update sessions set user_agent = 'curl/8.5.0' where id = (select id from sessions where user_id = $1 and last_used_at < now() - interval '8 hours')",
+    [twin.id],
+  );
+  const { page } = await openAs(t, site, `/sessions?user=${twin.id}`, { expected: ['500', '404'] });
+  const group = fold(page, '3 sessions: Tina Twin, Firefox 144 on Windows');
+  await group.waitFor();
+  assert.equal(await items(page).count(), 2);
+  // The last use of all of them.
+  await items(page).filter({ has: group }).getByText('1 hour ago').waitFor();
+  await group.press('Enter');
+  assert.equal(await group.getAttribute('aria-expanded'), 'true');
+  await members(page).nth(2).waitFor();
+  await assertAccessible(page, 'an open group');
+  await group.press('Enter');
+  await members(page).first().waitFor({ state: 'detached' });
+  // One ends elsewhere meanwhile, and one end fails: what is left ends with the second confirmation.
+  await page.getByRole('button', { name: 'End all: 3 sessions, Tina Twin, Firefox 144 on Windows' }).click();
+  await dialog(page).getByText('End 3 sessions: Tina Twin, Firefox 144 on Windows?').waitFor();
+  await assertAccessible(page, 'the question');
+  let requests = 0;
+  await page.route('**/api/v1/sessions/*', async (route) => {
+    requests += 1;
+    if (requests === 2)
+      return route.fulfill({ status: 500, json: { detail: 'Broken.', code: 'internal_error' } });
+    return route.continue();
+  });
+  await dialog(page).getByRole('button', { name: 'End 3 sessions' }).click();
+  await dialog(page).getByRole('alert').waitFor();
+  assert.equal(await live(twin), 3);
+  await dialog(page).getByText('End 3 sessions: Tina Twin, Firefox 144 on Windows?').waitFor();
+  await dialog(page).getByRole('button', { name: 'End 3 sessions' }).click();
+  await page.getByText('3 sessions have ended.').waitFor();
+  assert.equal(await live(twin), 1);
+  await count(page, '1 live session').waitFor();
+  await items(page).getByText('curl 8.5').waitFor();
+  await assertFocusIn(page, '.session-list');
+});
+
+test('a group that is left with one session is that session, and keeps the focus', async (t) => {
+  const pair = await addPerson(service, { firstName: 'Paul', lastName: 'Pair' });
+  for (let number = 0; number < 2; number += 1) await addSession(pair, `10.9.9.${number}`, number + 1);
+  const { page } = await openAs(t, site, `/users?user=${pair.id}&tab=sessions`);
+  await fold(page, '2 sessions: Firefox 144 on Windows').press('Enter');
+  const end = members(page).getByRole('button', { name: 'End the session: Firefox 144 on Windows' });
+  await end.last().press('Enter');
+  await dialog(page).getByRole('button', { name: 'End the session' }).press('Enter');
+  await members(page).first().waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'End the session: Firefox 144 on Windows', exact: true }).waitFor();
   await assertFocusIn(page, '.session-list');
 });
 
@@ -172,7 +237,9 @@ test('sessions that match a filter end after their number is typed', async (t) =
 test('who may only read cannot end sessions and reads why', async (t) => {
   const reader = await addPerson(service, { roles: [await addRole(service, 'session.read')] });
   const { page } = await openAs(t, site, `/sessions?user=${grace.id}`, { as: reader });
-  const end = items(page).first().getByRole('button');
+  const end = items(page)
+    .first()
+    .getByRole('button', { name: /^End all/ });
   assert.equal(await end.getAttribute('aria-disabled'), 'true');
   await end.click({ force: true });
   assert.equal(await dialog(page).count(), 0);
@@ -192,6 +259,7 @@ test('a sign-in from a new network, and a session whose network has changed, are
     [nomad.id],
   );
   const { page } = await openAs(t, site, `/sessions?user=${nomad.id}`);
+  // They have one device, and do not disappear among the others.
   await items(page).nth(2).waitFor();
   assert.equal(await items(page).filter({ hasText: 'New network' }).count(), 1);
   const changed = items(page).filter({ hasText: 'Network has changed' });

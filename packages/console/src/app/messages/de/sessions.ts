@@ -25,6 +25,10 @@ export const sessions: Messages['sessions'] = {
   explainOne: 'Das Gerät wird sofort abgemeldet. Links in E-Mails an den Benutzer verfallen ebenfalls.',
   explainOwn: 'Das ist die Sitzung, die Sie gerade verwenden: Sie werden abgemeldet.',
   ended: 'Die Sitzung ist beendet.',
+  groupOf: (count, isPart) => (isPart ? `${count}+ Sitzungen` : `${count} Sitzungen`),
+  networkNumber: (count) => plural(count, { one: '# Netz', other: '# Netze' }),
+  endGroup: 'Alle beenden',
+  endGroupOf: (count, name) => `Alle beenden: ${count} Sitzungen, ${name}`,
   count: (count) => plural(count, { one: '# aktive Sitzung', other: '# aktive Sitzungen' }),
   empty: 'Niemand ist angemeldet.',
   filters: {

@@ -24,6 +24,10 @@ export const sessions = {
   explainOne: 'The device is signed out at once. Mailed links of the user end as well.',
   explainOwn: 'This is the session that you are using now: you will be signed out.',
   ended: 'The session has ended.',
+  groupOf: (count: number, isPart: boolean) => (isPart ? `${count}+ sessions` : `${count} sessions`),
+  networkNumber: (count: number) => plural(count, { one: '# network', other: '# networks' }),
+  endGroup: 'End all',
+  endGroupOf: (count: number, name: string) => `End all: ${count} sessions, ${name}`,
   count: (count: number) => plural(count, { one: '# live session', other: '# live sessions' }),
   empty: 'Nobody is signed in.',
   filters: {

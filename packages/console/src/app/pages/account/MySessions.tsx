@@ -5,8 +5,8 @@ import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { notifyDone, notifyFailure } from '../../components/notify.tsx';
-import { SessionList } from '../../components/SessionList.tsx';
-import { MoreSessions, useSessionPages } from '../../components/session-pages.tsx';
+import { SessionList } from '../../components/sessions/SessionList.tsx';
+import { MoreSessions, useSessionPages } from '../../components/sessions/session-pages.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
@@ -15,7 +15,7 @@ import { t } from '../../text.ts';
 const MOST_PER_PAGE = 100;
 
 /** A session that has ended by itself meanwhile is as good as ended. */
-async function endSession({ id }: Session): Promise<void> {
+async function endSession(id: string): Promise<void> {
   try {
     await call('DELETE /api/v1/auth/sessions/{session_id}', { path: { session_id: id } });
   } catch (error) {
@@ -29,7 +29,7 @@ async function endOthers(): Promise<number> {
     const { data } = await call('GET /api/v1/auth/sessions', { query: { size: MOST_PER_PAGE } });
     const others = data.filter(({ current }) => !current);
     if (others.length === 0) return ended;
-    for (const session of others) await endSession(session);
+    for (const { id } of others) await endSession(id);
     ended += others.length;
   }
 }
@@ -49,7 +49,7 @@ export function MySessions({ titleId }: { titleId: string }): ReactElement {
   });
   const end = (session: Session): void => {
     if (session.current) setAsked('this');
-    else one.run(session);
+    else one.run(session.id);
   };
   return (
     <>
@@ -68,7 +68,13 @@ export function MySessions({ titleId }: { titleId: string }): ReactElement {
       {one.error && <ErrorAlert error={one.error} />}
       {sessions ? (
         <>
-          <SessionList sessions={sessions} onEnd={end} />
+          <SessionList
+            sessions={sessions}
+            isPart={query.hasNextPage}
+            onEnd={end}
+            endById={endSession}
+            groupText={texts.endOthersText}
+          />
           <MoreSessions shown={sessions.length} total={total} query={query} />
         </>
       ) : (

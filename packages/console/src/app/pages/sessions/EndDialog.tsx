@@ -5,7 +5,7 @@ import { type ReactElement, useState } from 'react';
 import { formatNumber } from '../../../common/format.ts';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { notifyDone } from '../../components/notify.tsx';
-import { deviceName } from '../../components/SessionList.tsx';
+import { sessionName } from '../../components/sessions/names.ts';
 import { call, useWrite } from '../../data/api.ts';
 import { nameOf } from '../../data/me.tsx';
 import { t } from '../../text.ts';
@@ -22,6 +22,9 @@ export function EndDialog({ ending, onClose }: Props): ReactElement {
   return <EndMatching filter={ending.filter} total={ending.total} onClose={onClose} />;
 }
 
+export const endSession = (id: string) =>
+  call('DELETE /api/v1/sessions/{session_id}', { path: { session_id: id } });
+
 type OneProps = { session: UserSession; onClose: () => void };
 
 function EndOne({ session, onClose }: OneProps): ReactElement {
@@ -29,7 +32,7 @@ function EndOne({ session, onClose }: OneProps): ReactElement {
   const write = useWrite(
     async (): Promise<string> => {
       if (scope === 'one') {
-        await call('DELETE /api/v1/sessions/{session_id}', { path: { session_id: session.id } });
+        await endSession(session.id);
         return t.sessions.ended;
       }
       const { data } = await call('DELETE /api/v1/sessions', { query: { user_id: session.user.id } });
@@ -42,7 +45,7 @@ function EndOne({ session, onClose }: OneProps): ReactElement {
   );
   return (
     <ConfirmDialog
-      title={t.sessions.askOne(`${nameOf(session.user)}, ${deviceName(session.user_agent)}`)}
+      title={t.sessions.askOne(sessionName(session))}
       confirmLabel={t.sessions.end}
       isDangerous
       isPending={write.isPending}

@@ -8,12 +8,12 @@ import { formatNumber } from '../../../common/format.ts';
 import { announce } from '../../components/announce.ts';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
-import { SessionList } from '../../components/SessionList.tsx';
+import { SessionList } from '../../components/sessions/SessionList.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { call, keepingRows, useKeptRows } from '../../data/api.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { EndDialog, type Ending } from './EndDialog.tsx';
+import { EndDialog, type Ending, endSession } from './EndDialog.tsx';
 import { SessionFilterChips, SessionFilters } from './Filters.tsx';
 import { Networks } from './Networks.tsx';
 import { filterOf, hasFilters, noFilters, type SessionFilter, useSessionSearch } from './search.ts';
@@ -98,9 +98,12 @@ export function Sessions(): ReactElement {
           >
             <SessionList
               sessions={sessions}
+              isPart={query.hasNextPage}
               showsUser
               disabledReason={reason}
               onEnd={(session: UserSession) => setEnding({ kind: 'one', session })}
+              endById={endSession}
+              groupText={t.sessions.explainOne}
             />
             <p className="sessions-more">
               <span className="muted">

@@ -5,8 +5,9 @@ import { type ReactElement, useState } from 'react';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { ForbiddenPart } from '../../components/Forbidden.tsx';
 import { notifyDone } from '../../components/notify.tsx';
-import { deviceName, SessionList } from '../../components/SessionList.tsx';
-import { MoreSessions, useSessionPages } from '../../components/session-pages.tsx';
+import { deviceName } from '../../components/sessions/names.ts';
+import { SessionList } from '../../components/sessions/SessionList.tsx';
+import { MoreSessions, useSessionPages } from '../../components/sessions/session-pages.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { useCan } from '../../data/me.tsx';
@@ -45,21 +46,32 @@ export function SessionsTab({ user, rules, onEndAll }: Props): ReactElement {
       {sessions.error && <ErrorAlert error={sessions.error} onRetry={() => void sessions.refetch()} />}
       {!list && !sessions.error && <Skeleton height={120} />}
       {list?.length === 0 && <p className="muted">{t.users.sessions.none}</p>}
-      {list && <SessionList sessions={list} onEnd={setEnding} disabledReason={rules.sessions} />}
+      {list && (
+        <SessionList
+          sessions={list}
+          isPart={sessions.hasNextPage}
+          onEnd={setEnding}
+          endById={(id) => endSession(user, id)}
+          groupText={t.sessions.explainOne}
+          disabledReason={rules.sessions}
+        />
+      )}
       {list && <MoreSessions shown={list.length} total={total} query={sessions} />}
       {ending && <EndDialog user={user} session={ending} onClose={() => setEnding(null)} />}
     </section>
   );
 }
 
+const endSession = (user: User, id: string) =>
+  call('DELETE /api/v1/users/{user_id}/sessions/{session_id}', {
+    path: { user_id: user.id, session_id: id },
+  });
+
 type EndProps = { user: User; session: Session; onClose: () => void };
 
 function EndDialog({ user, session, onClose }: EndProps): ReactElement {
   const write = useWrite(
-    () =>
-      call('DELETE /api/v1/users/{user_id}/sessions/{session_id}', {
-        path: { user_id: user.id, session_id: session.id },
-      }),
+    () => endSession(user, session.id),
     () => {
       onClose();
       notifyDone(t.sessions.ended);

@@ -3,8 +3,8 @@ import type { Session } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
-import { formatNumber } from '../../common/format.ts';
-import { t } from '../text.ts';
+import { formatNumber } from '../../../common/format.ts';
+import { t } from '../../text.ts';
 
 const PAGE_SIZE = 50;
 
