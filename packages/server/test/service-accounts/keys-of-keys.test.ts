@@ -6,7 +6,7 @@ import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { addApiKey, addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { clientToken } from '@castellan/testing/service-accounts/token-services';
-import { addRole, signedInWith } from '@castellan/testing/users/people';
+import { addPerson, addRole, signedInWith } from '@castellan/testing/users/people';
 
 const service = await startTestService(
   { after },
@@ -221,4 +221,25 @@ test('every audit entry by a key names the key, refusals included', async () => 
     [ended.keyId],
   );
   assert.equal(refused.length, 1);
+});
+
+test('what a key causes by setting passwords names the key: accepted, refused and limited', async () => {
+  const { id, key, keyId } = await addServiceAccount(service, { permissions: ['users.update'] });
+  const person = await addPerson(service);
+  const setPassword = (password: string) => clientWith(key).put(`/api/v1/users/${person.id}`, { password });
+  assert.equal((await setPassword('Marble?Tundra61Fox')).status, 200);
+  for (let turn = 0; turn < 10; turn += 1)
+    assertRefused(await setPassword('short'), 400, 'password_rejected');
+  assertRefused(await setPassword('short'), 429, 'rate_limited');
+  const entries = await service.sql<{ action: string; named: string }>(
+    "select distinct action, actor_type || ' ' || coalesce(details->>'key_id', 'no key') as named from audit_logs where actor_id = $1 order by 1",
+    [id],
+  );
+  assert.deepEqual(
+    entries,
+    ['password_refused', 'password_set_by_admin', 'rate_limited'].map((action) => ({
+      action,
+      named: `service_account ${keyId}`,
+    })),
+  );
 });

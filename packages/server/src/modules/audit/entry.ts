@@ -30,6 +30,9 @@ export type AuditEvent = {
   after?: Record<string, unknown> | null;
 };
 
+/** Who caused an event. */
+export type Actor = Pick<AuditEvent, 'actorId' | 'actorType' | 'actorName' | 'actorKeyId'>;
+
 /** Maximum UTF-16 units of a text value, because public forms could otherwise store long texts. */
 export const MAX_TEXT_LENGTH = 500;
 

@@ -14,7 +14,7 @@ import { createEventWriter, type EventWriter, type Lane } from './event-writer.t
 import { createRepeatCount, type RepeatCount, subjectKey } from './repeat-count.ts';
 import { insertEntries, type NewEntry } from './store.ts';
 
-export type { AuditEvent } from './entry.ts';
+export type { Actor, AuditEvent } from './entry.ts';
 
 type AuditDeps = { db: Db; log: Logger };
 // `event.details` come from `subjectIn`.

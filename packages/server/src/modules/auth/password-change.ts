@@ -47,7 +47,7 @@ export async function changePassword(
     holder,
     newPassword,
     action: 'password_changed',
-    actorId: principal.id,
+    actor: { actorId: principal.id },
   });
   const { tokens, record, sessionsEnded } = await inTransaction(deps.db, async (tx) => {
     await lockEpoch(tx, holder.user_id);
@@ -141,7 +141,7 @@ export async function requestPasswordReset(
 const linkRefusals = ({ user_id: id }: PasswordHolder): Refusals => ({
   limit: 'link-password',
   by: [id],
-  actorId: id,
+  actor: { actorId: id },
   userId: id,
 });
 
@@ -204,7 +204,7 @@ export const setPasswordByLink = (
       holder,
       newPassword,
       action: 'password_reset',
-      actorId: id,
+      actor: { actorId: id },
     });
     const { record, sessionsEnded, wasLocked } = await inTransaction(deps.db, async (tx) => {
       await lockEpoch(tx, id);

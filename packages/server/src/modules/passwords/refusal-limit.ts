@@ -6,7 +6,7 @@ import { overLimit } from '../../platform/http/rate-limits.ts';
 import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Db } from '../../schema/database.ts';
-import { recordBounded } from '../audit/service.ts';
+import { type Actor, recordBounded } from '../audit/service.ts';
 
 const refusedPasswords = { limit: 10, windowSeconds: 3_600 };
 
@@ -17,7 +17,7 @@ export type Refusals = {
   limit: 'admin-password' | 'link-password';
   /** Ids whose combination has one count. */
   by: readonly string[];
-  actorId: string;
+  actor: Actor;
   /** Id of the user whose password is set. */
   userId: string;
 };
@@ -29,7 +29,7 @@ export type Refusals = {
 export async function countingRefusals<T>(
   deps: RefusalDeps,
   client: Client,
-  { limit, by, actorId, userId }: Refusals,
+  { limit, by, actor, userId }: Refusals,
   setPassword: () => Promise<T>,
 ): Promise<T> {
   const key = [limit, ...by].join('|');
@@ -37,8 +37,8 @@ export async function countingRefusals<T>(
   const counted = await deps.limiter.hit(key, refusedPasswords);
   if (!counted.allowed) {
     await recordBounded(deps, client, {
+      ...actor,
       action: 'rate_limited',
-      actorId,
       resourceId: userId,
       details: { limit },
     });

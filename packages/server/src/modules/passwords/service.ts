@@ -9,7 +9,7 @@ import type { HashTurn, PasswordHasher } from '../../platform/security/password-
 import { withPlainSpaces } from '../../platform/security/password-hashes/scheme.ts';
 import type { PasswordHolder } from '../../schema/credential-holder.ts';
 import type { Tx } from '../../schema/database.ts';
-import { type AuditEvent, recordEvent } from '../audit/service.ts';
+import { type Actor, type AuditEvent, recordEvent } from '../audit/service.ts';
 import { endAllSessions, type SessionDeps } from '../sessions/service.ts';
 import { brokenRules, passwordRules, REUSED_MESSAGE } from './policy.ts';
 import { findFormerHashes, lockEpoch, replaceHash, replaceHashInPlace } from './store.ts';
@@ -72,7 +72,7 @@ type ReplacementRequest = {
   holder: PasswordHolder;
   newPassword: string;
   action: 'password_changed' | 'password_reset' | 'password_set_by_admin';
-  actorId: string;
+  actor: Actor;
 };
 
 /** The hash of an accepted password, for `replacePassword`. */
@@ -88,14 +88,14 @@ export async function prepareReplacement(
   client: Client,
   { newPassword, ...about }: ReplacementRequest,
 ): Promise<Replacement> {
-  const { holder, action, actorId } = about;
+  const { holder, action, actor } = about;
   const errors = await checkPassword(deps, newPassword, holder);
   const turn = { key: holder.email, signal: client.gone };
   if (errors.length === 0 && (await isReused(deps, holder, newPassword, turn))) errors.push(REUSED_MESSAGE);
   if (errors.length > 0) {
     await recordEvent(deps, client, {
+      ...actor,
       action: 'password_refused',
-      actorId,
       resourceId: holder.user_id,
       details: { email: holder.email, attempted: action, broken_rules: errors.length },
     });
@@ -129,19 +129,19 @@ export async function replacePassword(
 
 /** Returns the event of a replaced password. Record it after the commit. */
 export const replacementEvent = (
-  { holder, action, actorId }: Replacement,
+  { holder, action, actor }: Replacement,
   sessionsEnded: number,
 ): AuditEvent => ({
+  ...actor,
   action,
-  actorId,
   resourceId: holder.user_id,
   details: { email: holder.email, sessions_ended: sessionsEnded },
 });
 
 /** Returns the event of a lock that ended with a new password. Record it after the commit. */
-export const unlockEvent = ({ holder, actorId }: Replacement): AuditEvent => ({
+export const unlockEvent = ({ holder, actor }: Replacement): AuditEvent => ({
+  ...actor,
   action: 'account_unlocked',
-  actorId,
   resourceId: holder.user_id,
   details: { email: holder.email, reason: 'password_set' },
 });

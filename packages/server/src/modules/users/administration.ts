@@ -12,7 +12,7 @@ import type { RateLimitResult } from '../../platform/limits/rate-limit.ts';
 import { requireEmail } from '../../platform/security/email.ts';
 import type { Tx } from '../../schema/database.ts';
 import { lockRoles } from '../authz/assignment.ts';
-import type { Caller } from '../authz/caller.ts';
+import { actorOf, type Caller } from '../authz/caller.ts';
 import { change, type Locking, type Run, rehearseChange } from '../authz/change.ts';
 import { requireMayGrantRoles } from '../authz/delegation.ts';
 import { type PreviewDeps, preview } from '../authz/preview.ts';
@@ -194,7 +194,7 @@ async function updateWithPassword(
   const refusals = {
     limit: 'admin-password',
     by: [principal.id, id],
-    actorId: principal.id,
+    actor: actorOf(principal),
     userId: id,
   } as const;
   return countingRefusals(deps, client, refusals, async () => {
@@ -202,7 +202,7 @@ async function updateWithPassword(
       holder: { ...holder, email, first_name, last_name },
       newPassword,
       action: 'password_set_by_admin',
-      actorId: principal.id,
+      actor: actorOf(principal),
     });
     return change(deps, caller, async (locking) => {
       const plan = await planChanges(locking, [wanted]);
