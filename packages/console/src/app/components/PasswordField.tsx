@@ -5,6 +5,7 @@ import { t } from '../text.ts';
 
 export const PasswordField = (props: PasswordInputProps): ReactElement => (
   <PasswordInput
+    required
     aria-invalid={Boolean(props.error)}
     visibilityToggleButtonProps={{ 'aria-label': t.common.password.show }}
     {...props}
