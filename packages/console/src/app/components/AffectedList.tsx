@@ -1,19 +1,19 @@
 // Everybody whom a change of access affects, with what each gains and loses, found by a part of a name or permission.
+
 import type { AccessImpact } from '@castellan/sdk';
 import { TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import { t } from '../text.ts';
+import { searchFor } from '../text-search.ts';
 
 /** So many rows are on the page at once. */
 const MOST_ROWS = 200;
 
 export function AffectedList({ impact }: { impact: AccessImpact }): ReactElement {
   const [typed, setTyped] = useState('');
-  const part = typed.trim().toLowerCase();
-  const found = impact.subjects.filter(({ name, gained, lost }) =>
-    [name, ...gained, ...lost].some((text) => text.toLowerCase().includes(part)),
-  );
+  const isFound = searchFor(typed);
+  const found = impact.subjects.filter(({ name, gained, lost }) => [name, ...gained, ...lost].some(isFound));
   const unshown = found.length - MOST_ROWS;
   return (
     <section className="affected" aria-label={t.common.impact.who}>

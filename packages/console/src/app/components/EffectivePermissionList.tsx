@@ -1,5 +1,6 @@
 // Everything that a user or a service account may do, by permission group, each with every role that grants it.
 // It must not change anything.
+
 import type { EffectivePermission, EffectivePermissions, PermissionSource } from '@castellan/sdk';
 import { TextInput } from '@mantine/core';
 import { IconAlertTriangle, IconKeyOff, IconSearch, IconShieldCheck } from '@tabler/icons-react';
@@ -9,6 +10,7 @@ import { formatNumber } from '../../common/format.ts';
 import { type EffectiveSubject, pathsOf, useEffectivePermissions } from '../data/effective.ts';
 import { useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
+import { searchFor } from '../text-search.ts';
 import { Tag } from './badges.tsx';
 import './effective.css';
 import { ErrorAlert } from './states.tsx';
@@ -54,8 +56,8 @@ type LoadedProps = { data: EffectivePermissions; isMe: boolean; headingLevel: 2 
 function Loaded({ data, isMe, headingLevel }: LoadedProps): ReactElement {
   const { can } = useMe();
   const [typed, setTyped] = useState('');
-  const text = typed.trim().toLocaleLowerCase();
-  const matching = data.permissions.filter(({ name }) => name.toLocaleLowerCase().includes(text));
+  const isFound = searchFor(typed);
+  const matching = data.permissions.filter(({ name }) => isFound(name));
   const mayExplain = data.subject.type === 'user' && (isMe || can('access.explain'));
   const userId = mayExplain ? data.subject.id : null;
   const Title = headingLevel === 2 ? 'h2' : 'h3';
@@ -102,7 +104,7 @@ function Loaded({ data, isMe, headingLevel }: LoadedProps): ReactElement {
           </span>
         </div>
       )}
-      {text !== '' && matching.length > 0 && (
+      {typed.trim() !== '' && matching.length > 0 && (
         <p className="visually-hidden" role="status">
           {t.access.effective.shown(matching.length)}
         </p>

@@ -1,8 +1,10 @@
 // Asks where to move a group. Its own subtree is not offered; the top level is.
+
 import { Modal, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import { t } from '../../text.ts';
+import { searchFor } from '../../text-search.ts';
 import { Form } from '../forms.tsx';
 import { childrenOf, pathTo, placesFor, type TreeNode } from './tree.ts';
 
@@ -22,11 +24,11 @@ export function MoveDialog({ nodes, id, isPending, error, onMove, onClose }: Pro
   const path = pathTo(nodes, id, childrenOf);
   const name = path.at(-1)?.name ?? '';
   const [chosen, setChosen] = useState<string | null>(null);
-  const wanted = text.trim().toLowerCase();
+  const isFound = searchFor(text);
   const places = [
     ...(path.length > 1 ? [{ id: ROOT, label: t.roleGroups.root }] : []),
     ...placesFor(nodes, id),
-  ].filter(({ label }) => label.toLowerCase().includes(wanted));
+  ].filter(({ label }) => isFound(label));
   return (
     <Modal
       opened

@@ -1,4 +1,5 @@
 // Trees of groups as flat lists of rows: what is open, what a search keeps. Pure functions.
+import { searchFor } from '../../text-search.ts';
 
 export type TreeNode = {
   id: string;
@@ -21,24 +22,22 @@ export type TreeRow = {
   isOpen: boolean;
 };
 
-const contains = (name: string, wanted: string): boolean => name.toLowerCase().includes(wanted);
-
 /** Keeps matching groups with everything below them, and the groups above them. */
-function matching(nodes: readonly TreeNode[], wanted: string): TreeNode[] {
+function matching(nodes: readonly TreeNode[], isFound: (name: string) => boolean): TreeNode[] {
   return nodes.flatMap((node) => {
-    if (contains(node.name, wanted)) return [node];
-    const children = matching(node.children, wanted);
+    if (isFound(node.name)) return [node];
+    const children = matching(node.children, isFound);
     return children.length > 0 ? [{ ...node, children }] : [];
   });
 }
 
 /** Returns the rows that show. A search opens everything that it keeps. */
 export function rowsOf(nodes: readonly TreeNode[], open: ReadonlySet<string>, search: string): TreeRow[] {
-  const wanted = search.trim().toLowerCase();
+  const isSearch = search.trim() !== '';
   const rows: TreeRow[] = [];
   const walk = (list: readonly TreeNode[], level: number, parentId: string | null): void => {
     for (const [index, { id, name, count, children }] of list.entries()) {
-      const isOpen = children.length > 0 && (wanted !== '' || open.has(id));
+      const isOpen = children.length > 0 && (isSearch || open.has(id));
       rows.push({
         id,
         name,
@@ -53,7 +52,7 @@ export function rowsOf(nodes: readonly TreeNode[], open: ReadonlySet<string>, se
       if (isOpen) walk(children, level + 1, id);
     }
   };
-  walk(wanted === '' ? nodes : matching(nodes, wanted), 1, null);
+  walk(isSearch ? matching(nodes, searchFor(search)) : nodes, 1, null);
   return rows;
 }
 

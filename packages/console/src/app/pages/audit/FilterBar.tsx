@@ -1,10 +1,12 @@
 // The filters of the page Audit log. Each is in the address as soon as it is set.
+
 import { NativeSelect, Select, TextInput } from '@mantine/core';
 import { type ReactElement, useMemo } from 'react';
 import { useTypedText } from '../../components/debounce.ts';
 import { FilterFold } from '../../components/FilterFold.tsx';
 import { PersonPicker } from '../../components/PersonPicker.tsx';
 import { t } from '../../text.ts';
+import { searchFor } from '../../text-search.ts';
 import { knownActions, meaningOf } from './actions.ts';
 import { type AuditSearch, filtersIn } from './filter.ts';
 
@@ -125,8 +127,7 @@ const unlisted = (type: string | undefined): string[] => (type && !types.include
 /** By the name of the action or by what it means. */
 function isMatch(option: object, typed: string, meanings: ReadonlyMap<string, string>): boolean {
   if (!('value' in option) || typeof option.value !== 'string') return false;
-  const text = `${option.value} ${meanings.get(option.value) ?? ''}`.toLocaleLowerCase();
-  return text.includes(typed.trim().toLocaleLowerCase());
+  return searchFor(typed)(`${option.value} ${meanings.get(option.value) ?? ''}`);
 }
 
 type TypedProps = { label: string; value: string | undefined; onChange: (value: string | undefined) => void };

@@ -1,5 +1,7 @@
 // The permissions of the matrix by group, and which groups are open.
+
 import type { Permission } from '@castellan/sdk';
+import { searchFor } from '../../text-search.ts';
 
 export type Section = { id: string; name: string; permissions: readonly Permission[] };
 
@@ -22,18 +24,15 @@ const MOST_FILTERED_CELLS = 5_000;
 export const beginClosed = (permissions: number, roles: number, isFiltered: boolean): boolean =>
   permissions * roles > (isFiltered ? MOST_FILTERED_CELLS : MOST_OPEN_CELLS);
 
-/** Returns the sections with the permissions whose names contain the text, ignoring case. */
+/** Returns the sections with the permissions whose names contain the words of the text. */
 export function filtered(sections: readonly Section[], text: string, groupId: string | undefined): Section[] {
-  const wanted = text.trim().toLowerCase();
+  const isFound = searchFor(text);
   return sections
     .filter(({ id }) => groupId === undefined || id === groupId)
     .map((section) =>
-      wanted === ''
+      text.trim() === ''
         ? section
-        : {
-            ...section,
-            permissions: section.permissions.filter(({ name }) => name.toLowerCase().includes(wanted)),
-          },
+        : { ...section, permissions: section.permissions.filter(({ name }) => isFound(name)) },
     )
     .filter(({ permissions }) => permissions.length > 0);
 }

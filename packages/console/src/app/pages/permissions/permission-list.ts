@@ -1,4 +1,5 @@
 // The permissions with what the list shows beside them, and which of them match the filters of the address.
+
 import type { Permission, PermissionGroup } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
@@ -6,6 +7,7 @@ import { useMemo } from 'react';
 import { pathTo } from '../../components/groups/tree.ts';
 import { allPermissions, allRoles, type CountedRole } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
+import { searchFor } from '../../text-search.ts';
 
 const route = getRouteApi('/permissions');
 
@@ -64,13 +66,13 @@ export function useShown(
     if (!all || (roles === 'none' && !unusedIds)) return undefined;
     const chosen = group === undefined ? undefined : pathTo(groups, group, groupsOf).at(-1);
     const ids = group === undefined ? null : new Set(chosen ? idsIn(chosen) : [group]);
-    const wanted = q.trim().toLowerCase();
+    const isFound = searchFor(q);
     return all.filter(
       (one) =>
         (ids === null || ids.has(one.group_id)) &&
         (roles !== 'none' || unusedIds?.has(one.id)) &&
         (is_builtin === undefined || one.isBuiltin === is_builtin) &&
-        `${one.name}\n${one.description}`.toLowerCase().includes(wanted),
+        isFound(`${one.name}\n${one.description}`),
     );
   }, [all, unusedIds, groups, q, group, roles, is_builtin]);
 }

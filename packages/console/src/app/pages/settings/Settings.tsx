@@ -1,4 +1,5 @@
 // The settings in force, read-only, and facts about the service.
+
 import type { Setting } from '@castellan/sdk';
 import { CopyButton, Switch, TextInput } from '@mantine/core';
 import { IconCheck, IconCopy, IconSearch } from '@tabler/icons-react';
@@ -11,14 +12,12 @@ import { PageHeader } from '../../components/PageHeader.tsx';
 import { ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { reading } from '../../data/api.ts';
 import { t } from '../../text.ts';
+import { searchFor } from '../../text-search.ts';
 import { About } from './About.tsx';
 import { groupNames, groupOf } from './groups.ts';
 import './settings.css';
 
 const route = getRouteApi('/settings');
-
-const has = (text: string | null, typed: string): boolean =>
-  text?.toLocaleLowerCase().includes(typed) ?? false;
 
 /** Whether the operator set the value. */
 const isSet = (source: Setting['source']): boolean => source === 'environment' || source === 'file';
@@ -33,10 +32,10 @@ export function Settings(): ReactElement {
   );
   const [onlySet, setOnlySet] = useState(false);
   const query = useQuery(reading('GET /api/v1/settings', {}));
-  const wanted = typed.trim().toLocaleLowerCase();
+  const isFound = searchFor(typed);
   const shown = (query.data?.data ?? []).filter(
     ({ name, value, description, source }) =>
-      (!onlySet || isSet(source)) && (has(name, wanted) || has(value, wanted) || has(description, wanted)),
+      (!onlySet || isSet(source)) && isFound(`${name}\n${value ?? ''}\n${description}`),
   );
   return (
     <>
