@@ -2,6 +2,7 @@
 // It leaves out routine entries and says how many. Otherwise the service returns exactly what the filter asks for.
 import { Button } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactElement, type ReactNode, useSyncExternalStore } from 'react';
 import { currentZone, formatDay, formatLongDay, subscribeZone, zoneName } from '../../common/format.ts';
 import { type AuditFilter, useAuditLog } from '../data/audit.ts';
@@ -22,6 +23,8 @@ type Props = {
   onOpen?: (id: string) => void;
   activeId?: string | undefined;
   isLive?: boolean;
+  /** The record of the filter is somebody who acts, too. */
+  canAct?: boolean;
   /** What shows when nothing matches. Default: that nothing is recorded yet. */
   none?: ReactNode;
   /** The level of the days' headings. Default: 3. */
@@ -34,6 +37,7 @@ export function AuditTimeline({
   filter,
   none,
   isLive = false,
+  canAct = false,
   headingLevel = 3,
   ...rows
 }: Props): ReactElement {
@@ -60,6 +64,18 @@ export function AuditTimeline({
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: handles the keys of the buttons inside
     <div className="timeline" aria-busy={query.isPending} onKeyDown={onKeyDown}>
+      {filter.resource_id && !onPick && (
+        <p className="timeline-links">
+          <Link to="/audit" search={{ target: filter.resource_id, ...routine.search }} className="text-link">
+            {t.audit.openLog}
+          </Link>
+          {canAct && (
+            <Link to="/audit" search={{ actor: filter.resource_id, ...routine.search }} className="text-link">
+              {t.audit.openActed}
+            </Link>
+          )}
+        </p>
+      )}
       {query.error && <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && (
         <div className="skeletons" role="status" aria-label={t.audit.label}>

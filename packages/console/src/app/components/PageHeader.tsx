@@ -1,7 +1,11 @@
-// The heading of a page, its count and its actions.
+// The heading of a page, its count, its part of the API reference, and its actions.
+import { IconBook2 } from '@tabler/icons-react';
+import { useRouterState } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
 import { useEffect, useRef } from 'react';
-import { pageSettings } from '../../common/page-settings.ts';
+import { addressOf, pageSettings } from '../../common/page-settings.ts';
+import { docsOf } from '../shell/page-docs.ts';
+import { t } from '../text.ts';
 
 type Props = {
   title: string;
@@ -12,6 +16,7 @@ type Props = {
 
 /** Takes the focus when the page opens, so that screen readers read where one is, and names the browser's tab. */
 export function PageHeader({ title, note, actions }: Props): ReactElement {
+  const docs = useRouterState({ select: ({ location }) => docsOf(location.pathname) });
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · ${pageSettings.serviceName}`;
@@ -25,6 +30,18 @@ export function PageHeader({ title, note, actions }: Props): ReactElement {
           {title}
         </h1>
         {note !== undefined && <span className="muted">{note}</span>}
+        {docs && (
+          <a
+            className="page-docs"
+            href={addressOf(docs)}
+            target="_blank"
+            rel="noreferrer"
+            title={t.common.header.docs}
+            aria-label={t.common.header.docs}
+          >
+            <IconBook2 size={18} aria-hidden />
+          </a>
+        )}
       </div>
       {actions && <div className="page-actions">{actions}</div>}
     </div>

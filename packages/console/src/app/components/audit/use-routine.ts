@@ -8,6 +8,8 @@ type Routine = {
   /** Whether the address asks for routine entries. */
   isShown: boolean;
   setShown: (isShown: boolean) => void;
+  /** The same in the address of the page Audit log. */
+  search: { routine?: 'show' };
 };
 
 /** Leaves routine entries out of a filter, unless the address asks for them or the filter names an action. */
@@ -17,6 +19,7 @@ export function useRoutine(filter: AuditFilter): Routine {
   return {
     filter: isShown || filter.action ? filter : { ...filter, routine: 'exclude' },
     isShown,
+    search: isShown ? { routine: 'show' } : {},
     setShown: (show) =>
       void navigate({
         to: '.',

@@ -10,7 +10,7 @@ import {
 } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactElement, type ReactNode, Suspense, useId, useState } from 'react';
-import { nameOf } from '../../data/me.tsx';
+import { nameOf, useCan } from '../../data/me.tsx';
 import { t, withLaterTexts } from '../../text.ts';
 import { Tag } from '../badges.tsx';
 import { networkOf } from '../network.ts';
@@ -33,6 +33,8 @@ type Props<S extends ListedSession> = {
   groupText: string;
   /** More may be loaded, so a group may be larger than what is listed. */
   isPart?: boolean;
+  /** Whose sessions these are, where the sessions do not say it. Without, they do not lead to the audit log. */
+  userId?: string;
   /** Names the person of each session. */
   showsUser?: boolean;
   /** Why sessions cannot be ended; the buttons are disabled and read it. */
@@ -47,7 +49,7 @@ const icons: Readonly<Record<Device['kind'], typeof IconDeviceDesktop>> = {
 };
 
 export function SessionList<S extends ListedSession>({ sessions, ...rest }: Props<S>): ReactElement {
-  const { onEnd, endById, groupText, isPart = false, showsUser, disabledReason } = rest;
+  const { onEnd, endById, groupText, isPart = false, userId, showsUser, disabledReason } = rest;
   const [asked, setAsked] = useState<readonly ListedSession[] | null>(null);
   return (
     <>
@@ -56,7 +58,7 @@ export function SessionList<S extends ListedSession>({ sessions, ...rest }: Prop
           others.length === 0 ? (
             <li key={first.id}>
               <Head session={first} showsUser={showsUser}>
-                <Facts session={first} />
+                <Facts session={first} userId={userId} />
               </Head>
               <EndButton
                 label={t.sessions.endOf(sessionName(first))}
@@ -71,6 +73,7 @@ export function SessionList<S extends ListedSession>({ sessions, ...rest }: Prop
               key={key}
               sessions={[first, ...others]}
               isPart={isPart}
+              userId={userId}
               showsUser={showsUser}
               disabledReason={disabledReason}
               onEnd={onEnd}
@@ -97,6 +100,7 @@ export function SessionList<S extends ListedSession>({ sessions, ...rest }: Prop
 type GroupProps<S> = {
   sessions: readonly [S, ...S[]];
   isPart: boolean;
+  userId: string | undefined;
   showsUser: boolean | undefined;
   disabledReason: string | null | undefined;
   onEnd: (session: S) => void;
@@ -104,7 +108,7 @@ type GroupProps<S> = {
 };
 
 function Group<S extends ListedSession>(props: GroupProps<S>): ReactElement {
-  const { sessions, isPart, showsUser, disabledReason, onEnd, onEndAll } = props;
+  const { sessions, isPart, userId, showsUser, disabledReason, onEnd, onEndAll } = props;
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const [first] = sessions;
@@ -143,7 +147,7 @@ function Group<S extends ListedSession>(props: GroupProps<S>): ReactElement {
           {sessions.map((session) => (
             <li key={session.id}>
               <div className="session-text">
-                <Facts session={session} />
+                <Facts session={session} userId={userId} />
               </div>
               <EndButton
                 label={t.sessions.endOf(`${name}, ${placeOf(session.origin_address)}`)}
@@ -190,22 +194,40 @@ function Head({ session, showsUser, children }: HeadProps): ReactElement {
   );
 }
 
-const Facts = ({ session }: { session: ListedSession }): ReactElement => (
-  <span className="session-facts">
-    <Network address={session.origin_address} />
-    {session.unusual_network === 'changed' && (
+type FactsProps = { session: ListedSession; userId: string | undefined };
+
+function Facts({ session, userId }: FactsProps): ReactElement {
+  const mayReadLog = useCan('audit_log.read');
+  const actor = session.user?.id ?? userId;
+  const address = session.origin_address;
+  return (
+    <span className="session-facts">
+      <Network address={address} />
+      {session.unusual_network === 'changed' && (
+        <span>
+          {t.sessions.lastNetwork} <Network address={session.last_address} />
+        </span>
+      )}
       <span>
-        {t.sessions.lastNetwork} <Network address={session.last_address} />
+        {t.sessions.lastUsed} <PlainAgo at={session.last_used_at} />
       </span>
-    )}
-    <span>
-      {t.sessions.lastUsed} <PlainAgo at={session.last_used_at} />
+      <span>
+        {t.sessions.started} <PlainAgo at={session.created_at} />
+      </span>
+      {mayReadLog && actor && address && (
+        // The log has no filter by session.
+        <Link
+          to="/audit"
+          search={{ actor, address }}
+          className="text-link"
+          aria-label={t.sessions.logOf(sessionName(session), address)}
+        >
+          {t.common.nav.audit}
+        </Link>
+      )}
     </span>
-    <span>
-      {t.sessions.started} <PlainAgo at={session.created_at} />
-    </span>
-  </span>
-);
+  );
+}
 
 type EndProps = {
   label: string;

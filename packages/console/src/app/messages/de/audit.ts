@@ -70,6 +70,8 @@ export const audit: Messages['audit'] = {
     hideLabel: 'Routineeinträge ausblenden',
     only: 'Nichts als Routine',
   },
+  openLog: 'Im Protokoll öffnen',
+  openActed: 'Was dieses Konto getan hat',
   live: 'Live',
   liveOn:
     'Neue Einträge erscheinen alle fünf Sekunden. Das pausiert in verborgenen Tabs und solange ältere Einträge gezeigt werden.',

@@ -38,6 +38,7 @@ export const common: Messages['common'] = {
     zoneUtc: 'UTC',
     shortcuts: 'Tastenkürzel',
     accountOf: (name) => `Konto von ${name}`,
+    docs: 'Diese Seite in der API-Referenz (neuer Tab)',
     signOut: 'Abmelden',
     backTo: (name) => `Zurück zu ${name}`,
   },

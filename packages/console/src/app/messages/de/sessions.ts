@@ -27,6 +27,7 @@ export const sessions: Messages['sessions'] = {
   ended: 'Die Sitzung ist beendet.',
   groupOf: (count, isPart) => (isPart ? `${count}+ Sitzungen` : `${count} Sitzungen`),
   networkNumber: (count) => plural(count, { one: '# Netz', other: '# Netze' }),
+  logOf: (name, address) => `Protokoll dieses Benutzers von dieser Adresse: ${name}, ${address}`,
   endGroup: 'Alle beenden',
   endGroupOf: (count, name) => `Alle beenden: ${count} Sitzungen, ${name}`,
   count: (count) => plural(count, { one: '# aktive Sitzung', other: '# aktive Sitzungen' }),

@@ -68,6 +68,8 @@ export const audit = {
     hideLabel: 'Hide routine entries',
     only: 'Nothing but routine',
   },
+  openLog: 'Open in the audit log',
+  openActed: 'What this account did',
   live: 'Live',
   liveOn: 'New entries appear every five seconds. This pauses in a hidden tab and while older entries show.',
   filters: 'Filters',

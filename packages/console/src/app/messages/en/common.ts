@@ -42,6 +42,7 @@ export const common = {
     zoneUtc: 'UTC',
     shortcuts: 'Keyboard shortcuts',
     accountOf: (name: string) => `Account of ${name}`,
+    docs: 'This page in the API reference (new tab)',
     signOut: 'Sign out',
     backTo: (name: string) => `Back to ${name}`,
   },

@@ -26,6 +26,7 @@ export const sessions = {
   ended: 'The session has ended.',
   groupOf: (count: number, isPart: boolean) => (isPart ? `${count}+ sessions` : `${count} sessions`),
   networkNumber: (count: number) => plural(count, { one: '# network', other: '# networks' }),
+  logOf: (name: string, address: string) => `Audit log of this user from this address: ${name}, ${address}`,
   endGroup: 'End all',
   endGroupOf: (count: number, name: string) => `End all: ${count} sessions, ${name}`,
   count: (count: number) => plural(count, { one: '# live session', other: '# live sessions' }),

@@ -4,6 +4,7 @@ import { Button, Modal } from '@mantine/core';
 import { IconArrowsMove, IconFolderPlus, IconHistory, IconPencil, IconTrash } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useMemo, useState } from 'react';
+import { useAuditAction } from '../../components/audit/use-audit-action.ts';
 import { dropGroup, type GroupAct, GroupDialogs } from '../../components/groups/GroupDialogs.tsx';
 import { type GroupAction, GroupMenu } from '../../components/groups/GroupMenu.tsx';
 import { Tree } from '../../components/groups/Tree.tsx';
@@ -48,6 +49,7 @@ export function GroupTree({ groups }: { groups: readonly PermissionGroup[] }): R
     void navigate({ search: (now) => ({ ...now, group: id, page: undefined }) });
   const chosen = selectedId === undefined ? undefined : pathTo(groups, selectedId, groupsOf).at(-1);
   const actions = useActions(chosen, setAct, setActivityOf);
+  useAuditAction(chosen);
   return (
     <div className="tree-panel">
       <div className="group-head">

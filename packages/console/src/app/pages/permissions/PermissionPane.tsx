@@ -3,6 +3,7 @@ import { Button, Tabs } from '@mantine/core';
 import { IconRoute, IconTrash } from '@tabler/icons-react';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
+import { useAuditAction } from '../../components/audit/use-audit-action.ts';
 import { Tag } from '../../components/badges.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { SidePane } from '../../components/SidePane.tsx';
@@ -39,6 +40,7 @@ export function PermissionPane({ permission, onClose }: Props): ReactElement {
       : names.length > 0
         ? t.permissions.usedDelete([...names, ...(rest > 0 ? [t.common.list.more(rest)] : [])].join(', '))
         : null;
+  useAuditAction(permission);
   usePageActions(
     reason === null
       ? [{ label: `${t.common.actions.delete} · ${name}`, run: () => setIsDeleting(true) }]

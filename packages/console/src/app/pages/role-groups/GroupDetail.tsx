@@ -11,6 +11,7 @@ import {
 } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useEffect, useRef, useState } from 'react';
+import { useAuditAction } from '../../components/audit/use-audit-action.ts';
 import type { GroupAct } from '../../components/groups/GroupDialogs.tsx';
 import { GroupMenu } from '../../components/groups/GroupMenu.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
@@ -91,6 +92,7 @@ function Detail({ group, path, need, onAct, onOpen }: DetailProps): ReactElement
     reason: update,
     run: () => onAct({ kind: 'move', id: group.id }),
   };
+  useAuditAction(group);
   usePageActions(
     [moveTo, ...actions]
       .filter(({ reason }) => reason === null)

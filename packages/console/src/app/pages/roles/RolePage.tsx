@@ -5,6 +5,7 @@ import { Tabs } from '@mantine/core';
 import { IconArrowLeft, IconCopy, IconPencil, IconShieldOff, IconTrash } from '@tabler/icons-react';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { lazy, type ReactElement, type ReactNode, Suspense, useState } from 'react';
+import { useAuditAction } from '../../components/audit/use-audit-action.ts';
 import { Tag } from '../../components/badges.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
@@ -167,6 +168,7 @@ function Actions({ role, onOpen }: ActionsProps): ReactElement {
       reason: role.is_system ? t.roles.page.systemDelete : need('role.delete'),
     },
   ];
+  useAuditAction(role);
   usePageActions(
     all
       .filter(({ reason }) => reason === null)

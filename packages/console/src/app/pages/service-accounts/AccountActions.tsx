@@ -3,6 +3,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
+import { useAuditAction } from '../../components/audit/use-audit-action.ts';
 import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
@@ -24,6 +25,7 @@ export function AccountActions({ read, onDeleted }: Props): ReactElement {
   const mayUpdate = useCan('service_account.update');
   const mayDelete = useCan('service_account.delete');
   const [open, setOpen] = useState<Open | null>(null);
+  useAuditAction(read.account);
   const close = (): void => setOpen(null);
   const toggle = read.account.is_active ? 'deactivate' : 'activate';
   return (

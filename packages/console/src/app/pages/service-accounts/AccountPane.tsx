@@ -87,7 +87,7 @@ export function AccountPane({ id, tab, onTab, onClose }: Props): ReactElement {
             </Tabs.Panel>
             <Tabs.Panel value="activity" pt="md">
               <Suspense>
-                <AuditTimeline filter={{ resource_id: id }} />
+                <AuditTimeline filter={{ resource_id: id }} canAct />
               </Suspense>
             </Tabs.Panel>
           </Tabs>

@@ -50,6 +50,7 @@ export function SessionsTab({ user, rules, onEndAll }: Props): ReactElement {
         <SessionList
           sessions={list}
           isPart={sessions.hasNextPage}
+          userId={user.id}
           onEnd={setEnding}
           endById={(id) => endSession(user, id)}
           groupText={t.sessions.explainOne}

@@ -2,6 +2,7 @@
 import { Skeleton, Tabs } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { AuditTimeline } from '../../components/AuditTimeline.tsx';
+import { useAuditAction } from '../../components/audit/use-audit-action.ts';
 import { Initials, StatusBadge, Tag } from '../../components/badges.tsx';
 import { ForbiddenPart } from '../../components/Forbidden.tsx';
 import { SidePane } from '../../components/SidePane.tsx';
@@ -48,6 +49,7 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
   const rules = useRules(user);
   const mayAudit = useCan('audit_log.read');
   const status = statusOf(user, activity);
+  useAuditAction({ id: user.id, name: nameOf(user) });
   return (
     <SidePane
       label={nameOf(user)}
@@ -92,7 +94,7 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
         </Tabs.Panel>
         <Tabs.Panel value="activity" className="user-panel">
           {mayAudit ? (
-            <AuditTimeline filter={{ resource_id: user.id }} />
+            <AuditTimeline filter={{ resource_id: user.id }} canAct />
           ) : (
             <ForbiddenPart permission="audit_log.read" page={t.users.tabs.activity} />
           )}
