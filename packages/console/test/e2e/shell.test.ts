@@ -77,6 +77,102 @@ test('keys open pages, and can be turned off', async (t) => {
   assert.equal(new URL(page.url()).pathname, '/users');
 });
 
+test('the list of keys has what this page takes, and nothing else', async (t) => {
+  const { page } = await openAs(t, site, '/overview');
+  const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  const lines = async (name: string): Promise<string[]> => {
+    const terms = await list.getByRole('region', { name }).getByRole('term').allTextContents();
+    return terms.filter((term) => !/^Go to [A-Z]/.test(term));
+  };
+  const open = async (path: string, shown: string): Promise<void> => {
+    await page.goto(path);
+    await page.locator(shown).first().waitFor();
+    await page.keyboard.press('?');
+    await list.waitFor();
+  };
+  await open('/overview', 'h1');
+  assert.deepEqual(await lines('On this page'), []);
+  // The page has no search box.
+  assert.deepEqual(await lines('Everywhere'), [
+    'Search people, roles, pages and actions',
+    'Show this list',
+    'Close the topmost layer',
+  ]);
+  await list.getByText('Go to Users').waitFor();
+  const rows = ['Move between rows', 'Open the row'];
+  for (const [path, shown, expected] of [
+    ['/users', '[data-row]', [...rows, 'Open the next or previous user']],
+    ['/roles', '[data-row]', rows],
+    ['/audit', '.entry', ['Move between entries', 'Open the entry']],
+    [
+      '/role-groups',
+      '[role="treeitem"]',
+      [
+        'Move between groups',
+        'Go to the first or last group',
+        'Unfold or fold the group',
+        'Choose the group',
+        'Move the group elsewhere',
+        'Go to the group whose name begins so',
+      ],
+    ],
+    ['/matrix', '[data-stop]', ['Move between cells', 'Change the cell']],
+  ] as const) {
+    await open(path, shown);
+    const found = (await lines('On this page')).toSorted();
+    for (const one of expected) assert.ok(found.includes(one), `${path}: ${one} of ${found.join()}`);
+    if (path === '/users' || path === '/roles') assert.deepEqual(found, expected.toSorted(), path);
+  }
+  // Who may not change roles cannot change cells.
+  const as = await addPerson(site.service, { roles: [await addRole(site.service, 'role.read')] });
+  const reader = await openAs(t, site, '/matrix', { as });
+  await reader.page.locator('[data-stop]').first().waitFor();
+  await reader.page.keyboard.press('?');
+  await reader.page.getByText('Move between cells').waitFor();
+  assert.equal(await reader.page.getByText('Change the cell').count(), 0);
+});
+
+test('single keys that are off are not listed', async (t) => {
+  const { page } = await openAs(t, site, '/users');
+  await page.locator('[data-row]').first().waitFor();
+  await page.keyboard.press('?');
+  const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await list.getByText('Open the next or previous user').waitFor();
+  await list.getByRole('switch').click();
+  await list.getByText('Open the next or previous user').waitFor({ state: 'detached' });
+  await list.getByText('Move between rows').waitFor();
+  assert.equal(await list.getByText('Go to the search box of the page').count(), 0);
+  await list.getByRole('switch').click();
+  await list.getByText('Go to the search box of the page').waitFor();
+});
+
+test('the listed keys do what the list says', async (t) => {
+  const { page } = await openAs(t, site, '/users');
+  await page.locator('[data-row]').first().waitFor();
+  await page.keyboard.press('j');
+  await page.waitForURL(/user=/);
+  const first = new URL(page.url()).searchParams.get('user');
+  await page.keyboard.press('ArrowDown');
+  await page.waitForURL((url) => url.searchParams.get('user') !== first);
+  await page.keyboard.press('k');
+  await page.waitForURL((url) => url.searchParams.get('user') === first);
+  await page.keyboard.press('Escape');
+  await page.waitForURL((url) => !url.searchParams.has('user'));
+  await page.keyboard.press('/');
+  await page.locator('input[type="search"]:focus').waitFor();
+  await page.keyboard.press('Control+K');
+  await palette(page).waitFor();
+  await page.keyboard.press('Escape');
+  await page.goto('/matrix');
+  await page.locator('[data-stop][tabindex="0"]').focus();
+  await page.keyboard.press('Control+End');
+  const isLast = await page
+    .locator('[data-stop]')
+    .last()
+    .evaluate((stop) => stop === stop.ownerDocument.activeElement);
+  assert.ok(isLast);
+});
+
 test('on a phone, search boxes are as wide as their page, and the tabs of a page stay in one row', async (t) => {
   for (const locale of ['en-US', 'de-DE']) {
     const { page } = await openAs(t, site, '/overview', {

@@ -3,9 +3,10 @@
 import { Button } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { type KeyboardEvent, type ReactElement, type ReactNode, useSyncExternalStore } from 'react';
+import { type ReactElement, type ReactNode, useRef, useSyncExternalStore } from 'react';
 import { currentZone, formatDay, formatLongDay, subscribeZone, zoneName } from '../../common/format.ts';
 import { type AuditFilter, useAuditLog } from '../data/audit.ts';
+import { type KeyPress, useKeys } from '../shell/keys.ts';
 import { t } from '../text.ts';
 import { EntryRow } from './audit/EntryRow.tsx';
 import { byDay } from './audit/entries.ts';
@@ -42,28 +43,34 @@ export function AuditTimeline({
   ...rows
 }: Props): ReactElement {
   useSyncExternalStore(subscribeZone, currentZone);
+  const box = useRef<HTMLDivElement>(null);
   const routine = useRoutine(filter);
   const { query, entries, leftOut, mayRead } = useAuditLog(routine.filter, isLive);
   const hidden = leftOut && isAnyLeftOut(leftOut) ? leftOut : undefined;
   const isEmpty = entries?.length === 0;
   const { onPick, onOpen, activeId } = rows;
   const Title = headingLevel === 2 ? 'h2' : 'h3';
-  if (!mayRead) return <p className="muted">{t.common.forbidden.reason('audit_log.read')}</p>;
-  // The arrow keys move between entries. Beside an open pane, they show the next one.
-  const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step || !(event.target instanceof HTMLElement) || !event.target.matches('[data-open]')) return;
-    const all = [...event.currentTarget.querySelectorAll<HTMLElement>('[data-open]')];
-    const next = all[all.indexOf(event.target) + step];
-    if (!next) return;
-    event.preventDefault();
+  // Beside an open pane, moving on shows the next entry.
+  const step = ({ key, target }: KeyPress): boolean => {
+    if (!(target instanceof HTMLElement) || !target.matches('[data-open]')) return false;
+    const all = [...(box.current?.querySelectorAll<HTMLElement>('[data-open]') ?? [])];
+    const next = all[all.indexOf(target) + (key === 'ArrowDown' ? 1 : -1)];
+    if (!next) return false;
     next.focus();
     const { open: id } = next.dataset;
     if (id && activeId) onOpen?.(id);
+    return true;
   };
+  const isOn = (): boolean => (entries?.length ?? 0) > 0;
+  const onKeyDown = useKeys([
+    { keys: ['ArrowUp', 'ArrowDown'], does: 'entries', isOn, run: step },
+    // Of the button in the entry.
+    { keys: ['Enter'], does: 'openEntry', isOn },
+  ]);
+  if (!mayRead) return <p className="muted">{t.common.forbidden.reason('audit_log.read')}</p>;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: handles the keys of the buttons inside
-    <div className="timeline" aria-busy={query.isPending} onKeyDown={onKeyDown}>
+    <div className="timeline" ref={box} aria-busy={query.isPending} onKeyDown={onKeyDown}>
       {filter.resource_id && !onPick && (
         <p className="timeline-links">
           <Link to="/audit" search={{ target: filter.resource_id, ...routine.search }} className="text-link">

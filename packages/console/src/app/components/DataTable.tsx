@@ -2,7 +2,6 @@
 // It must not fetch: it shows the rows that it is given and reports what the person does.
 import { useMediaQuery } from '@mantine/hooks';
 import {
-  type KeyboardEvent,
   lazy,
   type MouseEvent,
   type ReactElement,
@@ -12,6 +11,7 @@ import {
   useRef,
   useState,
 } from 'react';
+import { type KeyPress, useKeys } from '../shell/keys.ts';
 import { Card } from './table/Card.tsx';
 import { useDrawnOnce } from './table/drawn-once.tsx';
 import { Head } from './table/Head.tsx';
@@ -101,18 +101,23 @@ export function DataTable<T extends { id: string }>(props: Props<T>): ReactEleme
     else if (!getSelection()?.toString()) onOpen?.(id);
   };
 
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step || !(event.target instanceof HTMLElement) || !event.target.matches('[data-open]')) return;
+  const step = ({ key, target }: KeyPress): boolean => {
+    if (!(target instanceof HTMLElement) || !target.matches('[data-open]')) return false;
     const all = [...(box.current?.querySelectorAll<HTMLElement>('[data-open]') ?? [])];
-    const next = all[all.indexOf(event.target) + step];
-    if (!next) return;
-    event.preventDefault();
+    const next = all[all.indexOf(target) + (key === 'ArrowDown' ? 1 : -1)];
+    if (!next) return false;
     next.focus();
     const id = rowIdOf(next);
     // Beside an open pane, moving on shows the next record.
     if (id && activeId) onOpen?.(id);
+    return true;
   };
+  const isOn = (): boolean => onOpen !== undefined && (rows?.length ?? 0) > 0;
+  const onKeyDown = useKeys([
+    { keys: ['ArrowUp', 'ArrowDown'], does: 'rows', isOn, run: step },
+    // Of the button or link in the row.
+    { keys: ['Enter'], does: 'openRow', isOn },
+  ]);
 
   if (!rows || !drawn) return <Skeletons label={label} count={props.skeletonRows ?? DEFAULT_SKELETON_ROWS} />;
   const partsOf = (row: T): RowParts<T> => ({

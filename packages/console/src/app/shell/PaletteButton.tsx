@@ -1,18 +1,18 @@
 // Opens the command palette, which loads when it is first used.
 import { Kbd, UnstyledButton } from '@mantine/core';
-import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { useDisclosure } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { lazy, type ReactElement, Suspense } from 'react';
 import { t } from '../text.ts';
+import { isApple, useGlobalKeys } from './keys.ts';
 
-const Palette = lazy(() => import('./Palette.tsx').then(({ Palette: Loaded }) => ({ default: Loaded })));
-
-const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
+const Palette = lazy(() =>
+  import('./Palette.tsx').then(({ Palette: Loaded }) => ({ default: Loaded })),
+);
 
 export function PaletteButton({ onHelp }: { onHelp: () => void }): ReactElement {
   const [isOpen, palette] = useDisclosure(false);
-  // Also while a field has the focus.
-  useHotkeys([['mod+K', palette.open]], []);
+  useGlobalKeys([{ keys: ['Mod+k'], does: 'palette', run: palette.open }]);
   return (
     <>
       <UnstyledButton className="palette-button" onClick={palette.open}>

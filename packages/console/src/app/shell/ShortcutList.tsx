@@ -1,49 +1,50 @@
-// The list of keyboard shortcuts, and the switch that turns single keys off.
+// The list of keyboard shortcuts: those of the page, then those of every page, and the switch that turns single keys off.
 import { Kbd, Modal, Switch } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { useMe } from '../data/me.tsx';
 import { later, t } from '../text.ts';
-import { mayOpen, navPages } from './nav.ts';
-import { singleKeysAreOn, turnSingleKeys } from './shortcuts.ts';
+import { type Binding, isApple, listKeys, singleKeysAreOn, turnSingleKeys } from './keys.ts';
+
+const signs: Readonly<Record<string, string>> = {
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+};
+
+/** Returns what is printed on the key. */
+function signOf(key: string): string {
+  const names: Readonly<Record<string, string>> = later.shortcuts.names;
+  if (key === 'Mod' && isApple) return '⌘';
+  return signs[key] ?? names[key] ?? key;
+}
+
+const keysOf = (binding: string): string[] =>
+  binding === ' '
+    ? ['Space']
+    : binding
+        .split(/[ +]/)
+        .map((key, _at, all) => (all[0] === 'Mod' && key.length === 1 ? key.toUpperCase() : key));
+
+const textOf = ({ does }: Binding): string =>
+  typeof does === 'string' ? later.shortcuts.does[does] : later.shortcuts.goTo(t.common.nav[does.goTo]);
 
 export function ShortcutList({ onClose }: { onClose: () => void }): ReactElement {
-  const me = useMe();
   const [isOn, setOn] = useState(singleKeysAreOn);
-  const shortcuts = later.shortcuts;
-  const lines: [keys: string[], meaning: string][] = [
-    [['Ctrl', 'K'], shortcuts.palette],
-    [['/'], shortcuts.search],
-    [['?'], shortcuts.help],
-    [['↑', '↓'], shortcuts.move],
-    [['Enter'], shortcuts.open],
-    [['Esc'], shortcuts.close],
-    ...navPages
-      .filter((page) => mayOpen(page, me))
-      .map(({ key, name }): [string[], string] => [['g', key], shortcuts.goTo(t.common.nav[name])]),
-  ];
+  const texts = later.shortcuts;
+  const { page, frame } = listKeys();
   return (
     <Modal
       opened
       onClose={onClose}
-      title={shortcuts.title}
+      title={texts.title}
       closeButtonProps={{ 'aria-label': t.common.actions.close }}
     >
-      <dl className="shortcut-list">
-        {lines.map(([keys, meaning]) => (
-          <div key={meaning}>
-            <dt>{meaning}</dt>
-            <dd>
-              {keys.map((key) => (
-                <Kbd key={key}>{key}</Kbd>
-              ))}
-            </dd>
-          </div>
-        ))}
-      </dl>
+      {page.length > 0 && <Lines title={texts.onPage} bindings={page} />}
+      <Lines title={texts.everywhere} bindings={frame} />
       <Switch
         mt="md"
-        label={shortcuts.single}
-        description={shortcuts.singleHelp}
+        label={texts.single}
+        description={texts.singleHelp}
         checked={isOn}
         onChange={(event) => {
           turnSingleKeys(event.currentTarget.checked);
@@ -51,5 +52,31 @@ export function ShortcutList({ onClose }: { onClose: () => void }): ReactElement
         }}
       />
     </Modal>
+  );
+}
+
+/** Two parts of a page may take the same keys for the same. */
+function Lines({ title, bindings }: { title: string; bindings: readonly Binding[] }): ReactElement {
+  const lines = new Map(bindings.map((binding) => [textOf(binding), binding.keys]));
+  return (
+    <section aria-label={title} className="shortcut-group">
+      <h3 className="section-title">{title}</h3>
+      <dl className="shortcut-list">
+        {[...lines].map(([text, keys]) => (
+          <div key={text}>
+            <dt>{text}</dt>
+            <dd>
+              {keys.map((binding) => (
+                <span key={binding}>
+                  {keysOf(binding).map((key) => (
+                    <Kbd key={key}>{signOf(key)}</Kbd>
+                  ))}
+                </span>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }

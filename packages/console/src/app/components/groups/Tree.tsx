@@ -10,6 +10,7 @@ import {
   useState,
 } from 'react';
 import { formatNumber } from '../../../common/format.ts';
+import { CHARACTER, type KeyPress, useKeys } from '../../shell/keys.ts';
 import { t } from '../../text.ts';
 import { subtreeOf, type TreeNode, type TreeRow } from './tree.ts';
 import './groups.css';
@@ -57,30 +58,48 @@ export function Tree(props: Props): ReactElement {
     const order = [...rows.slice(start), ...rows.slice(0, start)];
     focus(order.find(({ name }) => name.toLowerCase().startsWith(word.toLowerCase())));
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const at = rows.findIndex(({ id }) => id === rowIdOf(event.target));
+  const rowOf = ({ target }: KeyPress): number => rows.findIndex(({ id }) => id === rowIdOf(target));
+  const isTyping = ({ timeStamp }: KeyPress): boolean => timeStamp - typed.current.at < WORD_MS;
+  const turn = (event: KeyPress): void => {
+    const at = rowOf(event);
     const row = rows[at];
-    if (!row || event.ctrlKey || event.metaKey) return;
-    const isTyping = event.timeStamp - typed.current.at < WORD_MS;
-    const isMove = (event.altKey && event.key.startsWith('Arrow')) || (event.key === 'm' && !isTyping);
-    const isMirrored = getComputedStyle(event.currentTarget).direction === 'rtl';
-    const forward = isMirrored ? 'ArrowLeft' : 'ArrowRight';
-    if (isMove && onMoveTo) onMoveTo(row.id);
-    else if (event.key === 'ArrowDown') focus(rows[at + 1]);
-    else if (event.key === 'ArrowUp') focus(rows[at - 1]);
-    else if (event.key === 'Home') focus(rows[0]);
-    else if (event.key === 'End') focus(rows.at(-1));
-    else if (event.key === 'Enter' || event.key === ' ') props.onSelect(row.id);
-    else if (event.key === 'ArrowRight' || event.key === 'ArrowLeft') {
-      if (event.key === forward) {
-        if (row.hasChildren && !row.isOpen) props.onToggle(row.id, true);
-        else if (row.isOpen) focus(rows[at + 1]);
-      } else if (row.isOpen) props.onToggle(row.id, false);
-      else focus(rows.find(({ id }) => id === row.parentId));
-    } else if (event.key.length === 1 && !event.altKey) findTyped(event.key, at, event.timeStamp);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (!row) return;
+    const isMirrored = tree.current !== null && getComputedStyle(tree.current).direction === 'rtl';
+    if (event.key === (isMirrored ? 'ArrowLeft' : 'ArrowRight')) {
+      if (row.hasChildren && !row.isOpen) props.onToggle(row.id, true);
+      else if (row.isOpen) focus(rows[at + 1]);
+    } else if (row.isOpen) props.onToggle(row.id, false);
+    else focus(rows.find(({ id }) => id === row.parentId));
+  };
+  const arrows = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'];
+  const take = useKeys([
+    {
+      keys: ['ArrowUp', 'ArrowDown'],
+      does: 'groups',
+      run: (event) => focus(rows[rowOf(event) + (event.key === 'ArrowDown' ? 1 : -1)]),
+    },
+    { keys: ['ArrowLeft', 'ArrowRight'], does: 'unfold', run: turn },
+    { keys: ['Home', 'End'], does: 'groupEnds', run: ({ key }) => focus(rows.at(key === 'Home' ? 0 : -1)) },
+    {
+      keys: ['Enter', ' '],
+      does: 'chooseGroup',
+      run: (event) => props.onSelect(rows[rowOf(event)]?.id ?? ''),
+    },
+    {
+      keys: ['m', ...arrows.map((key) => `Alt+${key}`)],
+      does: 'moveGroup',
+      isOn: () => onMoveTo !== null,
+      // An m may belong to a name.
+      run: (event) => (event.altKey || !isTyping(event)) && onMoveTo?.(rows[rowOf(event)]?.id ?? ''),
+    },
+    {
+      keys: [CHARACTER],
+      does: 'findGroup',
+      run: (event) => findTyped(event.key, rowOf(event), event.timeStamp),
+    },
+  ]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (rowOf(event) !== -1 && take(event)) event.stopPropagation();
   };
   const onClick = (event: MouseEvent): void => {
     const row = rows.find(({ id }) => id === rowIdOf(event.target));

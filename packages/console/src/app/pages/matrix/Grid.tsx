@@ -1,7 +1,8 @@
 // The table of roles and permissions. Clicks and keys are handled once for all cells. It must not know what saves the changes.
-import { type KeyboardEvent, type MouseEvent, type ReactElement, useEffect, useRef } from 'react';
+import { type MouseEvent, type ReactElement, useEffect, useRef } from 'react';
 import type { Cell, Held, Pending } from '../../components/role-changes/pending.ts';
 import type { CountedRole } from '../../data/catalogue.ts';
+import { type KeyPress, useKeys } from '../../shell/keys.ts';
 import { t } from '../../text.ts';
 import type { Section } from './groups.ts';
 import { ensureTabStop, makeTabStop, moveFocus } from './keys.ts';
@@ -48,13 +49,19 @@ export function Grid(props: Props): ReactElement {
       props.onOpenRole(role);
     }
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (!grid.current || event.altKey || event.metaKey) return;
-    const moved = moveFocus(grid.current, event, column.current);
-    if (moved === null) return;
+  const move = (event: KeyPress): boolean => {
+    const moved = grid.current && moveFocus(grid.current, event, column.current);
+    if (moved === null) return false;
     column.current = moved;
-    event.preventDefault();
+    return true;
   };
+  const onKeyDown = useKeys([
+    { keys: ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'], does: 'cells', run: move },
+    { keys: ['Home', 'End'], does: 'rowEnds', run: move },
+    { keys: ['Mod+Home', 'Mod+End'], does: 'corners', run: move },
+    // Of the buttons in the cells.
+    { keys: ['Enter', ' '], does: 'flip', isOn: () => !isReadOnly },
+  ]);
   return (
     <table
       className="matrix"

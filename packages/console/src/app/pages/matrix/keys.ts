@@ -54,7 +54,7 @@ const mirrored: Readonly<Record<string, string>> = { ArrowLeft: 'ArrowRight', Ar
 /** Moves the focus for a key on a stop. Returns whether it did, and the column that the person is in. */
 export function moveFocus(
   grid: HTMLElement,
-  event: { key: string; ctrlKey: boolean; target: EventTarget },
+  event: { key: string; ctrlKey: boolean; metaKey: boolean; target: EventTarget | null },
   column: number,
 ): number | null {
   if (!(event.target instanceof HTMLElement)) return null;
@@ -67,7 +67,7 @@ export function moveFocus(
   const here = { row: rows.indexOf(own), column: stops.length > 1 ? stops.indexOf(stop) : column };
   const isMirrored = getComputedStyle(grid).direction === 'rtl';
   const key = isMirrored ? (mirrored[event.key] ?? event.key) : event.key;
-  const place = placeAfter({ key, ctrlKey: event.ctrlKey }, here, rows.length, columns);
+  const place = placeAfter({ key, ctrlKey: event.ctrlKey || event.metaKey }, here, rows.length, columns);
   const row = place && rows[place.row];
   if (!place || !row) return null;
   const next = stopsOf(row);

@@ -3,16 +3,7 @@ import type { ListedUser } from '@castellan/sdk';
 import { Button, Menu } from '@mantine/core';
 import { IconChevronDown, IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
-import {
-  lazy,
-  type ReactElement,
-  Suspense,
-  useDeferredValue,
-  useEffect,
-  useEffectEvent,
-  useMemo,
-  useState,
-} from 'react';
+import { lazy, type ReactElement, Suspense, useDeferredValue, useMemo, useState } from 'react';
 import { DataTable } from '../../components/DataTable.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pager } from '../../components/Pager.tsx';
@@ -20,8 +11,8 @@ import { ReasonItem } from '../../components/ReasonItem.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { useKeptRows } from '../../data/api.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
+import { useSingleKeys } from '../../shell/keys.ts';
 import { usePageActions } from '../../shell/page-actions.ts';
-import { singleKeysAreOn } from '../../shell/shortcuts.ts';
 import { t, withLaterTexts } from '../../text.ts';
 import { type BulkAction, BulkBar } from './BulkBar.tsx';
 import { useColumns } from './columns.tsx';
@@ -217,30 +208,19 @@ function HeaderActions({ onExport, onImport }: HeaderProps): ReactElement {
   );
 }
 
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]');
-
 /** `j` and `k` open the next and the previous row, from anywhere on the page. */
 function useRowKeys(
   rows: readonly ListedUser[] | undefined,
   current: string | undefined,
   open: (id: string) => void,
 ): void {
-  const onKey = useEffectEvent((event: KeyboardEvent) => {
-    const step = { j: 1, k: -1 }[event.key];
-    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.defaultPrevented;
-    if (!step || !rows || !isPlain || isTyping(event.target) || !singleKeysAreOn()) return;
-    if (document.querySelector('[role="dialog"][aria-modal="true"]')) return;
-    const at = rows.findIndex(({ id }) => id === current);
-    const next = rows[at === -1 ? 0 : at + step];
-    if (!next) return;
-    event.preventDefault();
+  const openAt = (step: 1 | -1): boolean => {
+    const at = rows?.findIndex(({ id }) => id === current) ?? -1;
+    const next = rows?.[at === -1 ? 0 : at + step];
+    if (!next) return false;
     open(next.id);
     document.querySelector<HTMLElement>(`[data-row="${next.id}"] [data-open]`)?.focus();
-  });
-  useEffect(() => {
-    const listen = (event: KeyboardEvent): void => onKey(event);
-    window.addEventListener('keydown', listen);
-    return () => window.removeEventListener('keydown', listen);
-  }, []);
+    return true;
+  };
+  useSingleKeys([{ keys: ['j', 'k'], does: 'nextUser', run: ({ key }) => openAt(key === 'j' ? 1 : -1) }]);
 }
