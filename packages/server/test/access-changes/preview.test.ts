@@ -176,6 +176,9 @@ test('a write with dry_run in another spelling, or in the body, changes nothing'
     ' dry_run',
     'Dry__Run',
     'dry\u2013run',
+    'dry.run',
+    'dry_run[]',
+    'dry\u200b_run',
   ];
   const writes: Call[] = [
     { method: 'PUT', path: `/roles/${role}`, json: { description: 'x' } },

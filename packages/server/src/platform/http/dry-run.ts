@@ -24,8 +24,8 @@ export const namedSubjectsIn = (request: FastifyRequest): number | null =>
     ? request.query.subjects
     : null;
 
-/** Whether the name is `dry_run` but for case, dashes, underscores and blanks, as other APIs spell it. */
-const meansDryRun = (name: string): boolean => /^dryrun$/i.test(name.replaceAll(/[\p{Pd}_\s]/gu, ''));
+/** Whether the name is `dry_run` but for case and what is no letter, as other APIs spell it: `dry-run`, `dry_run[]`. */
+const meansDryRun = (name: string): boolean => /^dryrun$/i.test(name.replaceAll(/\P{L}/gu, ''));
 
 /** Returns the path of the first name in the value that means `dry_run`. The depth of a value is limited before. */
 function dryRunIn(value: unknown): string | undefined {
