@@ -182,3 +182,10 @@ test('what cannot be verified is named', () => {
     assert.equal(unverifiableKind(storedSpelling(hash)), undefined, hash);
   assert.equal(unverifiableKind('secret'), undefined);
 });
+
+test('a text that is too long for a hash is not unwrapped', () => {
+  const wrapped = (times: number): string =>
+    `${'{CRYPT}'.repeat(times)}${spelled['a spelling that is stored as it is']}`;
+  assert.equal(storedSpelling(wrapped(100)), spelled['a spelling that is stored as it is']);
+  assert.equal(storedSpelling(wrapped(300)), wrapped(300));
+});

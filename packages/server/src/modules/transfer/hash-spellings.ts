@@ -240,9 +240,17 @@ function rewritten(text: string, known: readonly Spelling[]): string | null {
   return null;
 }
 
-/** Returns the stored spelling of a hash; the text without what stands around it if no other spelling is known. */
+// UTF-16 units. No hash that can be verified is as long, and a text that is all wrappings takes quadratic time: measured
+// 40 s for 700,000.
+const MAX_HASH_LENGTH = 2_000;
+
+/**
+ * Returns the stored spelling of a hash; the text without what stands around it if no other spelling is known, and a text
+ * that is too long for a hash as it is.
+ */
 export function storedSpelling(hash: string): string {
   let bare = hash.trim();
+  if (bare.length > MAX_HASH_LENGTH) return bare;
   // Each removal shortens the text.
   for (let inside = rewritten(bare, wrappings); inside !== null; inside = rewritten(bare, wrappings))
     bare = inside.trim();
