@@ -71,7 +71,8 @@ async function breakReads(page: Page, isBroken: (operation: string) => boolean):
 }
 
 const failures = (page: Page) => page.locator('.error-alert');
-const retries = (page: Page) => failures(page).getByRole('button', { name: 'Try again' });
+/** Also those that are hidden for a moment while a file loads. */
+const retries = (page: Page) => failures(page).locator('button', { hasText: 'Try again' });
 
 /** Each part that failed has its own way to try again. What it brings may show parts that failed, too. */
 async function retryAll(page: Page): Promise<void> {

@@ -29,7 +29,7 @@ export function PersonPicker({ label, value, onChange, size = 'sm', ...rest }: P
   if (value !== undefined && !people.some(({ id }) => id === value))
     options.unshift({ value, label: chosen ? labelOf(chosen) : value });
   return (
-    <>
+    <div className="picker">
       <Select
         {...(rest.isLabelHidden ? { 'aria-label': label } : { label })}
         {...(rest.className === undefined ? {} : { className: rest.className })}
@@ -51,7 +51,7 @@ export function PersonPicker({ label, value, onChange, size = 'sm', ...rest }: P
         data-raw
       />
       <ReadErrors of={[readChosen, read]} />
-    </>
+    </div>
   );
 }
 

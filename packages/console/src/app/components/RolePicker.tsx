@@ -62,7 +62,7 @@ export function RolePicker(props: Props): ReactElement {
     ...value.filter((id) => !known.has(id)).map((id) => ({ value: id, label: chosen.names.get(id) ?? id })),
   ];
   return (
-    <>
+    <div className="picker">
       <MultiSelect
         {...(isLabelHidden ? { 'aria-label': label } : { label })}
         description={mayRead ? description : t.common.forbidden.reason('role.read')}
@@ -100,7 +100,7 @@ export function RolePicker(props: Props): ReactElement {
         data-autofocus={isFirst || undefined}
       />
       <ReadErrors of={[found.query, ...chosen.reads, ...groups.reads]} />
-    </>
+    </div>
   );
 }
 

@@ -158,8 +158,9 @@ export const users: Messages['users'] = {
     rolesHelp: 'Sie können nur Rollen zuweisen, deren Berechtigungen Sie selbst haben.',
     taken: 'Ein Konto mit dieser E-Mail-Adresse gibt es bereits.',
     openExisting: (name) => `${name} öffnen`,
-    permissions: (count) => plural(count, { one: '# Berechtigung daraus', other: '# Berechtigungen daraus' }),
-    permissionsUnknown: 'Berechtigungen daraus',
+    permissions: (count) =>
+      plural(count, { one: '# Berechtigung aus den Rollen', other: '# Berechtigungen aus den Rollen' }),
+    permissionsUnknown: 'Berechtigungen aus den Rollen',
     noPermissions: 'Ohne Rollen ist nur das eigene Konto zugänglich.',
     via: (roles) => `durch ${roles}`,
     created: (name) => `${name} wurde angelegt`,

@@ -18,7 +18,7 @@ export function PermissionPicker({ value = '', onChange }: Props): ReactElement 
     if (text.trim() !== value) onChange(text.trim() === '' ? undefined : text.trim());
   };
   return (
-    <>
+    <div className="picker">
       <Autocomplete
         label={t.access.permission}
         description={mayRead ? undefined : t.access.typePermission}
@@ -40,6 +40,6 @@ export function PermissionPicker({ value = '', onChange }: Props): ReactElement 
         data-raw
       />
       <ReadErrors of={[read]} />
-    </>
+    </div>
   );
 }
