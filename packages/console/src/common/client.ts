@@ -2,6 +2,7 @@
 import { createClient } from '@castellan/sdk';
 import { seeingOwnWrites } from './own-writes.ts';
 import { pageSettings } from './page-settings.ts';
+import { remembering } from './recent-requests.ts';
 
 /** After this time, a page says that the service does not respond, and offers to try again. */
 const TIMEOUT_MS = 15_000;
@@ -9,5 +10,5 @@ const TIMEOUT_MS = 15_000;
 export const client = createClient({
   baseUrl: `${location.origin}${pageSettings.basePath}`,
   timeoutMs: TIMEOUT_MS,
-  fetch: seeingOwnWrites((input, init) => fetch(input, init)),
+  fetch: seeingOwnWrites(remembering((input, init) => fetch(input, init))),
 });

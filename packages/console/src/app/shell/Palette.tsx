@@ -1,22 +1,35 @@
 // The command palette: what the page offers, people, roles, permissions and pages, found by typing.
 import type { ListedUser, Permission } from '@castellan/sdk';
 import { Modal, TextInput } from '@mantine/core';
-import { IconBolt, IconKey, IconSearch, IconShield, IconUser } from '@tabler/icons-react';
+import { IconBolt, IconCopy, IconKey, IconSearch, IconShield, IconUser } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactElement, type ReactNode, useId, useState } from 'react';
+import { recentRequests, type SentRequest } from '../../common/recent-requests.ts';
 import { useTypedText } from '../components/debounce.ts';
 import { keepingRows, reading } from '../data/api.ts';
 import { allPermissions, allRoleNames } from '../data/catalogue.ts';
 import { nameOf, useMe } from '../data/me.tsx';
-import { t } from '../text.ts';
+import { later, t } from '../text.ts';
+import { CurlDialog } from './curl/CurlDialog.tsx';
+import { chooseRequests } from './curl/choose.ts';
 import { mayOpen, navPages } from './nav.ts';
 import { pageActions } from './page-actions.ts';
+import { tagOf } from './page-docs.ts';
 
-type Entry = { key: string; label: string; note?: string; icon: ReactNode; run: () => void };
+type Entry = {
+  key: string;
+  label: string;
+  note?: string;
+  icon: ReactNode;
+  run: () => void;
+  staysOpen?: boolean;
+};
 
 /** Of each kind so many are listed. */
 const MOST = 6;
+/** So many requests before anything is typed. */
+const MOST_REQUESTS = 2;
 
 const matches = (text: string, typed: string): boolean =>
   text.toLocaleLowerCase().includes(typed.trim().toLocaleLowerCase());
@@ -26,11 +39,12 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
   const [typed, setTyped] = useTypedText(stored, store);
   const [at, setAt] = useState(0);
   const id = useId();
-  const entries = useEntries(typed, stored, onHelp);
+  const [request, setRequest] = useState<SentRequest | null>(null);
+  const entries = useEntries(typed, stored, onHelp, setRequest);
   const chosen = Math.min(at, entries.length - 1);
   const run = (entry: Entry | undefined): void => {
     if (!entry) return;
-    onClose();
+    if (!entry.staysOpen) onClose();
     entry.run();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -40,6 +54,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
     else return;
     event.preventDefault();
   };
+  if (request) return <CurlDialog request={request} onClose={onClose} />;
   return (
     <Modal
       opened
@@ -96,9 +111,17 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
 }
 
 /** `typed` filters what is here at once; `stored` follows when typing pauses and asks the service. */
-function useEntries(typed: string, stored: string, onHelp: () => void): Entry[] {
+function useEntries(
+  typed: string,
+  stored: string,
+  onHelp: () => void,
+  onRequest: (request: SentRequest) => void,
+): Entry[] {
   const me = useMe();
   const navigate = useNavigate();
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // Before the palette itself reads anything.
+  const [requests] = useState(() => chooseRequests(recentRequests(), location.pathname, tagOf(path)));
   const isSearching = stored.trim().length > 0;
   const found = { query: { search: stored.trim(), size: MOST } };
   const people = useQuery({
@@ -135,7 +158,17 @@ function useEntries(typed: string, stored: string, onHelp: () => void): Entry[] 
   const actions = pageActions()
     .filter(({ label }) => matches(label, typed))
     .map(({ label, run }) => ({ key: label, label, icon: <IconBolt size={16} aria-hidden />, run }));
-  if (!isSearching) return [...actions, ...pages, ...help];
+  const commands = requests
+    .map((request) => ({
+      key: `curl ${request.method} ${request.url}`,
+      label: later.curl.copy,
+      note: `${request.method} ${shortOf(request.url)}`,
+      icon: <IconCopy size={16} aria-hidden />,
+      run: () => onRequest(request),
+      staysOpen: true,
+    }))
+    .filter(({ label, note }) => matches(`${label} ${note}`, typed));
+  if (!isSearching) return [...actions, ...pages, ...commands.slice(0, MOST_REQUESTS), ...help];
   return [
     ...(people.data?.data.items ?? []).map((user: ListedUser) => ({
       key: user.id,
@@ -166,6 +199,14 @@ function useEntries(typed: string, stored: string, onHelp: () => void): Entry[] 
       })),
     ...actions,
     ...pages,
+    ...commands.slice(0, MOST),
     ...help,
   ];
+}
+
+/** Returns the address as people read it, without the origin. */
+function shortOf(url: string): string {
+  const { pathname, searchParams } = new URL(url);
+  const query = [...searchParams].map(([name, value]) => `${name}=${value}`).join('&');
+  return query === '' ? pathname : `${pathname}?${query}`;
 }

@@ -3,11 +3,11 @@ import { Kbd, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { lazy, type ReactElement, Suspense } from 'react';
-import { t } from '../text.ts';
+import { t, withLaterTexts } from '../text.ts';
 import { isApple, useGlobalKeys } from './keys.ts';
 
 const Palette = lazy(() =>
-  import('./Palette.tsx').then(({ Palette: Loaded }) => ({ default: Loaded })),
+  withLaterTexts(import('./Palette.tsx')).then(({ Palette: Loaded }) => ({ default: Loaded })),
 );
 
 export function PaletteButton({ onHelp }: { onHelp: () => void }): ReactElement {

@@ -16,8 +16,11 @@ const tags: Readonly<Record<string, string>> = {
   account: 'auth',
 };
 
+/** Returns such as `users`; null for a page without a part. The paths of these operations begin with it, too. */
+export const tagOf = (path: string): string | null => tags[path.split('/')[1] ?? ''] ?? null;
+
 /** Returns the path below the service, such as `/docs#tag/users`; null for a page without a part. */
 export function docsOf(path: string): string | null {
-  const tag = tags[path.split('/')[1] ?? ''];
-  return tag ? `/docs#tag/${tag}` : null;
+  const tag = tagOf(path);
+  return tag && `/docs#tag/${tag}`;
 }

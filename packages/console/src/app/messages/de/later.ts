@@ -15,6 +15,10 @@ export const later: LaterMessages = {
     onlyListed: 'Nur die angezeigten enden. Es kann weitere geben: Laden Sie sie vorher.',
     ended: (count) => plural(count, { one: '# Sitzung ist beendet.', other: '# Sitzungen sind beendet.' }),
   },
+  curl: {
+    copy: 'Als curl kopieren',
+    text: 'Legen Sie einen API-Schlüssel oder ein Access-Token in CASTELLAN_TOKEN ab. Änderungen brauchen das Token eines Dienstkontos. Geheimnisse fehlen: Setzen Sie auch die anderen Variablen.',
+  },
   shortcuts: {
     title: 'Tastenkürzel',
     onPage: 'Auf dieser Seite',

@@ -15,6 +15,10 @@ export const later = {
     onlyListed: 'Only those that are listed end. More may be there: load them first.',
     ended: (count: number) => plural(count, { one: '# session has ended.', other: '# sessions have ended.' }),
   },
+  curl: {
+    copy: 'Copy as curl',
+    text: 'Put an API key or an access token into CASTELLAN_TOKEN. Changes need the token of a service account. Secrets are left out: set the other variables, too.',
+  },
   shortcuts: {
     title: 'Keyboard shortcuts',
     onPage: 'On this page',
