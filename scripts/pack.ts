@@ -30,7 +30,7 @@ const assets = [
   'SECURITY.md',
   'docs/*.md',
   'docs/{get-started,integrate,administer,operate}/*.md',
-  'deploy/systemd/*',
+  'deploy/{gateways,systemd}/*',
   'packages/console/dist/**',
   'packages/server/migrations/*',
   'packages/{cli,contract,embedded-postgres,openapi,server}/src/**/*.{css,html,js,svg,txt}',
