@@ -77,6 +77,17 @@ test('a service in order: everything is looked at, and nothing is bad', async ()
   assert.deepEqual(await rows(), before);
 });
 
+test('a service below a path of its host is found there, by the address that people use', async (t) => {
+  const below = await startTestService(t, { PUBLIC_URL: 'http://castellan.test/accounts' });
+  const { origin, port } = new URL(below.url);
+  const own = { DATABASE_URL: below.databaseUrl, PORT: port };
+  const { code, of, has } = await doctor({ ...own, PUBLIC_URL: `${origin}/accounts` });
+  assert.deepEqual([code, of('bad')], [0, []]);
+  has('ok', /\/accounts\) leads to this service$/);
+  const elsewhere = await doctor({ ...own, PUBLIC_URL: `${origin}/accounts2` });
+  elsewhere.has('bad', /accounts2\) answers with status 404/);
+});
+
 test('--send-to sends one mail; without it, the connection is only tried', async (t) => {
   const sink = await startSmtpSink();
   t.after(() => sink.close());
