@@ -1,11 +1,13 @@
 // Texte von dem, was selten und spät aufgeht. Sie laden damit.
 import { createPlural } from '../../../common/language.ts';
 import type { LaterMessages } from '../en/later.ts';
+import { userBulk } from './user-bulk.ts';
 import { userImport } from './user-import.ts';
 
 const plural = createPlural('de');
 
 export const later: LaterMessages = {
+  userBulk,
   userImport,
   /** Ends the sessions of one person on one device. */
   sessionGroup: {

@@ -1,11 +1,13 @@
 // Texts of what opens rarely and late. They load with it, so that no page waits for them.
 import { createPlural } from '../../../common/language.ts';
 import type { Widened } from '../../../common/messages/type.ts';
+import { userBulk } from './user-bulk.ts';
 import { userImport } from './user-import.ts';
 
 const plural = createPlural('en');
 
 export const later = {
+  userBulk,
   userImport,
   /** Ends the sessions of one person on one device. */
   sessionGroup: {

@@ -4,7 +4,7 @@ import type { ListedUser } from '@castellan/sdk';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { ErrorAlert } from '../../components/states.tsx';
-import { t } from '../../text.ts';
+import { later, t } from '../../text.ts';
 import type { BulkAction } from './BulkBar.tsx';
 import { BulkOutcome } from './BulkOutcome.tsx';
 import { BulkReview } from './BulkReview.tsx';
@@ -59,7 +59,7 @@ function ActOnMany({ act, given, selection, filter, total, onClose }: ActProps):
         <ErrorAlert error={frozen.error} onRetry={frozen.retry} />
       ) : (
         <Stack gap="sm">
-          <p className="muted">{t.users.bulk.freezing}</p>
+          <p className="muted">{later.userBulk.freezing}</p>
           <Reading read={frozen.read} expected={total} />
         </Stack>
       )}
@@ -107,7 +107,7 @@ function Act({ act, users, selection, onClose }: OneActProps): ReactElement {
       opened
       onClose={run.stop}
       closeOnClickOutside={false}
-      title={run.state.step === 'undoing' ? t.users.bulk.undoing : t.users.bulk.acts[act]}
+      title={run.state.step === 'undoing' ? later.userBulk.undoing : t.users.bulk.acts[act]}
       closeButtonProps={{ 'aria-label': t.users.bulk.stop }}
     >
       <Stack gap="sm">

@@ -4,7 +4,7 @@ import { Alert, Button, Group, Modal, Stack } from '@mantine/core';
 import type { ReactElement } from 'react';
 import { failureOf } from '../../data/errors.ts';
 import { nameOf } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { later, t } from '../../text.ts';
 import { type BulkAct, type BulkResult, isReversible, namedIn } from './bulk.ts';
 
 type Props = {
@@ -36,26 +36,26 @@ export function BulkOutcome({ act, result, onUndo, onReview, onClose }: Props): 
           color={isStopped ? 'yellow' : 'red'}
           variant="light"
           role="alert"
-          title={isStopped ? t.users.bulk.stopped : failureOf(error).message}
+          title={isStopped ? later.userBulk.stopped : failureOf(error).message}
         >
-          <p>{t.users.bulk.refused(done.length, undone.length)}</p>
-          {unknown.length > 0 && <p>{t.users.bulk.unknown(unknown.length)}</p>}
+          <p>{later.userBulk.refused(done.length, undone.length)}</p>
+          {unknown.length > 0 && <p>{later.userBulk.unknown(unknown.length)}</p>}
           <Named users={named} messages={messages} />
         </Alert>
         <Group justify="flex-end" gap="xs">
           {isReversible(act) && done.length + unknown.length > 0 && (
             <Button variant="default" onClick={onUndo}>
-              {t.users.bulk.undo(done.length + unknown.length)}
+              {later.userBulk.undo(done.length + unknown.length)}
             </Button>
           )}
           {named.length > 0 && (
             <Button variant="default" onClick={() => onReview(named.map(({ id }) => id))}>
-              {t.users.bulk.leaveOut(named.length)}
+              {later.userBulk.leaveOut(named.length)}
             </Button>
           )}
           {named.length === 0 && (
             <Button variant="default" onClick={() => onReview([])}>
-              {t.users.bulk.goOn(undone.length + unknown.length)}
+              {later.userBulk.goOn(undone.length + unknown.length)}
             </Button>
           )}
           <Button onClick={onClose} data-autofocus>

@@ -5,7 +5,7 @@ import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { usePreview } from '../../components/impact.tsx';
 import { RolePicker } from '../../components/RolePicker.tsx';
 import { nameOf, useMe } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { later, t } from '../../text.ts';
 import { type BulkAct, divide, needsRoles, nothingPreviewed, type SkipReason } from './bulk.ts';
 import { previewAll } from './bulk-requests.ts';
 
@@ -33,7 +33,7 @@ export function BulkReview({ act, users, roleIds, onRoles, onConfirm, onClose }:
   }));
   return (
     <ConfirmDialog
-      title={t.users.bulk.ask[act](changing.length)}
+      title={later.userBulk.ask[act](changing.length)}
       confirmLabel={t.users.bulk.acts[act]}
       isDangerous={act === 'deactivate' || act === 'endSessions' || act === 'removeRoles'}
       isPending={false}
@@ -51,7 +51,7 @@ export function BulkReview({ act, users, roleIds, onRoles, onConfirm, onClose }:
           isFirst={isFirstReview}
         />
       )}
-      {act === 'endSessions' && <p>{t.users.bulk.endSessions}</p>}
+      {act === 'endSessions' && <p>{later.userBulk.endSessions}</p>}
       <Skipped skipped={skipped} />
     </ConfirmDialog>
   );
@@ -66,12 +66,12 @@ const namesOf = (users: readonly ListedUser[]): string =>
 function Skipped({ skipped }: { skipped: ReadonlyMap<SkipReason, ListedUser[]> }): ReactElement | null {
   if (skipped.size === 0) return null;
   return (
-    <section className="skipped" aria-label={t.users.bulk.skipped}>
-      <strong>{t.users.bulk.skipped}</strong>
+    <section className="skipped" aria-label={later.userBulk.skipped}>
+      <strong>{later.userBulk.skipped}</strong>
       <ul>
         {[...skipped].map(([reason, users]) => (
           <li key={reason}>
-            {t.users.bulk.skipReasons[reason](users.length)} <span className="muted">{namesOf(users)}</span>
+            {later.userBulk.skipReasons[reason](users.length)} <span className="muted">{namesOf(users)}</span>
           </li>
         ))}
       </ul>

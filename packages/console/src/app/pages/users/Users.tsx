@@ -23,7 +23,9 @@ import { filterOf, hasFilters, noFilters, queryOf, useUserSearch } from './searc
 import { useSelection } from './selection.ts';
 import './users.css';
 
-const BulkDialog = lazy(() => import('./BulkDialog.tsx').then((file) => ({ default: file.BulkDialog })));
+const BulkDialog = lazy(() =>
+  withLaterTexts(import('./BulkDialog.tsx')).then((file) => ({ default: file.BulkDialog })),
+);
 const ExportDialog = lazy(() =>
   import('./ExportDialog.tsx').then((file) => ({ default: file.ExportDialog })),
 );

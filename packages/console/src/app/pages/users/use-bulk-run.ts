@@ -4,7 +4,7 @@ import type { ListedUser } from '@castellan/sdk';
 import { useEffect, useRef, useState } from 'react';
 import { notifyDone, notifyFailure, notifyUndo } from '../../components/notify.tsx';
 import { readAgain } from '../../data/api.ts';
-import { t } from '../../text.ts';
+import { later } from '../../text.ts';
 import { type BulkAct, type BulkResult, chunksOf, isReversible, runInChunks } from './bulk.ts';
 import { chunksFor, send, undo } from './bulk-requests.ts';
 import type { Selection } from './selection.ts';
@@ -54,14 +54,14 @@ export function useBulkRun({ act, roleIds, selection, onClose }: Options) {
     if (result.undone.length + result.unknown.length === 0) {
       selection.clear();
       onClose();
-      tell(t.users.bulk.done[act](changed.length), { act, users: changed, roleIds });
+      tell(later.userBulk.done[act](changed.length), { act, users: changed, roleIds });
       return;
     }
     selection.keep([...result.unknown, ...result.undone]);
     setDone(changed);
     if (isOpen.current) setState({ step: 'result', result });
     else
-      tell(t.users.bulk.refused(result.done.length, result.undone.length), {
+      tell(later.userBulk.refused(result.done.length, result.undone.length), {
         act,
         users: [...changed, ...result.unknown],
         roleIds,
@@ -110,7 +110,7 @@ async function undoAll(
   );
   void readAgain();
   const left = result.undone.length + result.unknown.length;
-  const message = t.users.bulk.takenBack(result.done.length, left);
+  const message = later.userBulk.takenBack(result.done.length, left);
   if (result.error !== null) notifyFailure(result.error, message);
   else notifyDone(message);
   return result;
