@@ -29,7 +29,6 @@ export function PageHeader({ title, note, actions }: Props): ReactElement {
         <h1 ref={heading} tabIndex={-1}>
           {title}
         </h1>
-        {note !== undefined && <span className="muted">{note}</span>}
         {docs && (
           <a
             className="page-docs"
@@ -42,6 +41,7 @@ export function PageHeader({ title, note, actions }: Props): ReactElement {
             <IconBook2 size={18} aria-hidden />
           </a>
         )}
+        {note !== undefined && <span className="muted">{note}</span>}
       </div>
       {actions && <div className="page-actions">{actions}</div>}
     </div>

@@ -18,7 +18,7 @@ export function PaletteButton({ onHelp }: { onHelp: () => void }): ReactElement 
       <UnstyledButton className="palette-button" onClick={palette.open}>
         <IconSearch size={16} aria-hidden />
         <span className="palette-hint">{t.common.header.search}</span>
-        <Kbd size="xs">{isApple ? '⌘' : 'Ctrl'} K</Kbd>
+        <Kbd size="xs">{isApple ? '⌘' : t.common.header.ctrl} K</Kbd>
       </UnstyledButton>
       {isOpen && (
         <Suspense>

@@ -14,7 +14,7 @@ const signs: Readonly<Record<string, string>> = {
 /** Returns what is printed on the key. */
 function signOf(key: string): string {
   const names: Readonly<Record<string, string>> = later.shortcuts.names;
-  if (key === 'Mod' && isApple) return '⌘';
+  if (key === 'Mod') return isApple ? '⌘' : t.common.header.ctrl;
   return signs[key] ?? names[key] ?? key;
 }
 

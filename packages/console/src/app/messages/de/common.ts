@@ -39,6 +39,7 @@ export const common: Messages['common'] = {
     shortcuts: 'Tastenkürzel',
     accountOf: (name) => `Konto von ${name}`,
     docs: 'Diese Seite in der API-Referenz (neuer Tab)',
+    ctrl: 'Strg',
     signOut: 'Abmelden',
     backTo: (name) => `Zurück zu ${name}`,
   },

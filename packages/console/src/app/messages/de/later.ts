@@ -55,7 +55,6 @@ export const later: LaterMessages = {
       Home: 'Pos1',
       End: 'Ende',
       Space: 'Leertaste',
-      Mod: 'Strg',
       Alt: 'Alt',
       character: 'Buchstaben',
     },

@@ -43,6 +43,7 @@ export const common = {
     shortcuts: 'Keyboard shortcuts',
     accountOf: (name: string) => `Account of ${name}`,
     docs: 'This page in the API reference (new tab)',
+    ctrl: 'Ctrl',
     signOut: 'Sign out',
     backTo: (name: string) => `Back to ${name}`,
   },

@@ -57,7 +57,6 @@ export const later = {
       Home: 'Home',
       End: 'End',
       Space: 'Space',
-      Mod: 'Ctrl',
       Alt: 'Alt',
       character: 'letters',
     },
