@@ -26,9 +26,9 @@ export type Row = Outcome & { runs: number };
 
 export function rowsOf(outcomes: readonly Outcome[]): Row[] {
   const rows = new Map<string, Row>();
-  for (const { area, scope, name, tried, injected, held, ok } of outcomes) {
+  for (const { area, name, tried, injected, held, ok } of outcomes) {
     const key = `${area} ${name}`;
-    const row = rows.get(key) ?? { area, scope, name, tried: 0, injected: 0, held: 0, ok: true, runs: 0 };
+    const row = rows.get(key) ?? { area, name, tried: 0, injected: 0, held: 0, ok: true, runs: 0 };
     rows.set(key, {
       ...row,
       runs: row.runs + 1,
@@ -110,8 +110,6 @@ function rowsOn(page: string): Row[] {
     return [...chapter.matchAll(SCENARIO)].map(
       ([, name = '', tried, injected, held]): Row => ({
         area,
-        // Not on the page: a full run runs every scenario on each database.
-        scope: 'each database',
         name: name.replaceAll('\\|', '|'),
         tried: figure(tried),
         injected: figure(injected),
@@ -137,11 +135,11 @@ export function differences(rows: readonly Row[], page: string): string[] {
   ];
 }
 
-/** Returns one sentence per scenario that depends on the database and ran on fewer databases than the others. */
+/** Returns one sentence per race that ran on fewer databases than others: only races run on each. */
 export function halfRun(rows: readonly Row[]): string[] {
   const runs = Math.max(0, ...rows.filter((row) => !isWatch(row)).map((row) => row.runs));
   return rows
-    .filter((row) => row.scope === 'each database' && row.runs < runs)
+    .filter((row) => row.area === 'races' && row.runs < runs)
     .map(({ name }) => `did not run everywhere: ${name}`);
 }
 

@@ -1,6 +1,6 @@
 // Selects the test files of a run from the options of scripts/test.ts.
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, matchesGlob, relative } from 'node:path';
+import { existsSync, globSync } from 'node:fs';
+import { join, matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -10,7 +10,7 @@ const all = ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'scr
 const HARDENING = 'packages/hardening/';
 
 /** Unit tests, and the main paths over HTTP: no attack, no process, no database server of its own. */
-const quick = [
+export const quick = [
   'packages/*/src/**/*.test.ts',
   'packages/server/test/*/{register,verify-email,password-reset,profile}.test.ts',
   'packages/server/test/sessions/{login,refresh,logout,closed-accounts}.test.ts',
@@ -25,7 +25,7 @@ const quick = [
   'scripts/{check-lock,gen-*,hardening,test-files}.test.ts',
 ];
 /** Not part of a quick run: they start processes or servers, or wait, and take most of the time of the unit tests. */
-const slow = [
+export const slow = [
   'packages/embedded-postgres/**',
   'packages/server/src/platform/{log-output,mail/outbox,mail/transport}.test.ts',
   'packages/server/src/modules/passwords/strength.test.ts',
@@ -35,25 +35,33 @@ const slow = [
 const long =
   /\/(conformance|kill|start|statements|limits|tutorial|database-\w+|fields|location|life|embedded)\.test/;
 
-/** A file that neither contains this name nor imports one that does has the same result on every server. */
-const SERVER_VARIABLE = 'TEST_DATABASE_';
 /**
- * These files use the run's server, but no result depends on its version: they test HTTP, pages, processes and scripts,
- * or an embedded PostgreSQL. Scenarios of the hardening suite declare the same by themselves: see scenariosOf.
+ * What may depend on the version of PostgreSQL: every statement as the server describes it, migrations, plans, locks and races,
+ * privileges, backups, and one way through the whole service. Everything else runs on the embedded PostgreSQL only.
  */
-const sameOnEveryServer = [
-  'packages/cli/test/embedded.test.ts',
-  'packages/console/test/**/*.test.ts',
-  'packages/sdk/test/e2e/*.test.ts',
-  'packages/server/test/{e2e,http,metrics,settings}/*.test.ts',
-  'packages/server/test/start/{folder-name,rolling-restart,shutdown,start,unexpected}.test.ts',
-  'packages/server/test/{access-tutorial,openapi,tutorial}.test.ts',
-  'scripts/*.test.ts',
+export const onEachServer = [
+  'packages/cli/test/{backup,backup-refusals,database-commands}.test.ts',
+  'packages/hardening/test/races/*.test.ts',
+  'packages/server/src/modules/{authz/graph,sessions/token-lookup}.test.ts',
+  'packages/server/src/platform/{db,jobs,limits}/*.test.ts',
+  'packages/server/src/platform/mail/outbox.test.ts',
+  'packages/server/test/{access-changes,backup,dashboard,sql}/*.test.ts',
+  'packages/server/test/access/{agreement,holders,random-changes,searches}.test.ts',
+  'packages/server/test/accounts/{cleanup,registration-backfill,seed}.test.ts',
+  'packages/server/test/audit/{audit-log,many-entries,replica}.test.ts',
+  'packages/server/test/authorization/{change,subjects}.test.ts',
+  'packages/server/test/oauth/races.test.ts',
+  'packages/server/test/records/{clean-up-plans,pages,statements,trees,unchanged-lists,unchanged-writes}.test.ts',
+  'packages/server/test/roles/{large-role,long-list}.test.ts',
+  'packages/server/test/sessions/{hot-statements,lockout,login-commits,many-sessions,session-cap,signing-keys,two-instances}.test.ts',
+  'packages/server/test/start/{database-user,pooler,upgrade,workers}.test.ts',
+  'packages/server/test/users/{all-sessions,folded-search,listing,locked,many-users,role-and-kind,search-index,session-search,without-roles}.test.ts',
+  'packages/server/test/{constraints,idempotency,journey}.test.ts',
 ];
 
 export type Choice = {
   quick: boolean;
-  /** Only files whose result may depend on the run's server. */
+  /** Only files whose result may depend on the version of the run's server. */
   database: boolean;
   /** Part of the path; empty selects all files but those of the hardening suite. */
   only: string;
@@ -68,42 +76,9 @@ export function testFiles({ quick: isQuick, database, only, named }: Choice): st
   if (named.length > 0) return [...named];
   const files = isQuick ? globSync(quick, { cwd: root, exclude: slow }) : globSync(all, { cwd: root });
   return files
-    .filter((file) => (only === '' ? !file.startsWith(HARDENING) : file.includes(only)))
-    .filter((file) => !database || dependsOnServer(file))
+    .filter((file) => file.includes(only) && (!database || dependsOnServer(file)))
+    .filter((file) => only !== '' || database || !file.startsWith(HARDENING))
     .sort((a, b) => Number(long.test(b)) - Number(long.test(a)) || (a < b ? -1 : 1));
 }
 
-function dependsOnServer(file: string): boolean {
-  if (sameOnEveryServer.some((glob) => matchesGlob(file, glob))) return false;
-  const areas = [...readFileSync(join(root, file), 'utf8').matchAll(/ scenariosOf\((.*)\);/g)];
-  const isFree = areas.length > 0 && areas.every(([, area = '']) => area.endsWith(", 'any database'"));
-  return !isFree && usesServer(file);
-}
-
-/** Returns whether the file, or one that it imports directly or indirectly, uses the run's server. */
-function usesServer(file: string): boolean {
-  const known = new Set([file]);
-  // The set grows during the iteration.
-  for (const one of known) for (const imported of importsOf(one)) known.add(imported);
-  return [...known].some((one) => readFileSync(join(root, one), 'utf8').includes(SERVER_VARIABLE));
-}
-
-const imports = new Map<string, string[]>();
-
-/** Returns the project's files that this one names, in an import or as the URL of a program. */
-function importsOf(file: string): string[] {
-  const found =
-    imports.get(file) ??
-    [
-      ...readFileSync(join(root, file), 'utf8').matchAll(
-        /(?:from |import |import\(|URL\()'(\.[^']+\.ts|@castellan\/[^']+)'/g,
-      ),
-    ]
-      .map(([, name = '']) => (name.startsWith('.') ? join(dirname(file), name) : faceOf(name)))
-      .filter((path) => existsSync(join(root, path)));
-  imports.set(file, found);
-  return found;
-}
-
-/** Returns the file that a package of the project exports under this name. */
-const faceOf = (name: string): string => relative(root, fileURLToPath(import.meta.resolve(name)));
+const dependsOnServer = (file: string): boolean => onEachServer.some((glob) => matchesGlob(file, glob));

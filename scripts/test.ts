@@ -1,8 +1,9 @@
 // Runs the test suite on one PostgreSQL: an embedded one or, with TEST_DATABASE_URL, the server named there.
 // Usage: node scripts/test.ts [--server] [--twin] [--quick] [--database] [--only=<part of a path>] [<path>…]
 //        [options of node --test]
-// Without --only and paths, it leaves out the hardening suite.
-// --server: without TEST_DATABASE_URL, the PostgreSQL on 127.0.0.1:5432. --database: only files that use the server.
+// Without --only, --database and paths, it leaves out the hardening suite.
+// --server: without TEST_DATABASE_URL, the PostgreSQL on 127.0.0.1:5432. --database: only what may depend on
+// the version of the server.
 // --twin: a second server with the programs of the given one, without syncing, if this machine has them.
 import { spawn } from 'node:child_process';
 import { availableParallelism, constants } from 'node:os';

@@ -31,15 +31,8 @@ export type Tally = {
   held(count?: number): void;
 };
 
-/**
- * `any database`: no result depends on the version of PostgreSQL, so a run for another server leaves the file out. This
- * fits what happens before the first statement, outside the database, or in an embedded PostgreSQL of the scenario.
- */
-export type Scope = 'each database' | 'any database';
-
 export type Outcome = {
   area: Area;
-  scope: Scope;
   name: string;
   tried: number;
   injected: number;
@@ -77,7 +70,6 @@ export function report(outcome: Outcome): void {
  */
 export function scenariosOf(
   area: Area,
-  scope: Scope = 'each database',
 ): (name: string, run: (tally: Tally, t: TestContext) => Promise<void>) => void {
   // node:test knows only where this file calls it.
   const [, caller] = getCallSites(2);
@@ -99,7 +91,7 @@ export function scenariosOf(
         assert.ok(area !== 'faults' || counts.injected > 0, 'the scenario brought no fault about');
         ok = true;
       } finally {
-        report({ area, scope, name, ...counts, ok, file });
+        report({ area, name, ...counts, ok, file });
       }
     });
   };

@@ -170,7 +170,6 @@ export async function watchTraces(
 ): Promise<void> {
   const outcome = {
     area: 'secrets',
-    scope: 'each database',
     name: WATCHED,
     tried: answers,
     injected: 0,

@@ -9,7 +9,7 @@ import { openProcess } from '@castellan/testing/start/service-process';
 import pg from 'pg';
 import { hold, lastFirst, NO_HANG_MS } from './database-fixture.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 
 /** Lets the database make the next commit and hides its result from the service. */
 function loseNextCommit(): { readonly isLost: boolean; restore(): void } {

@@ -18,7 +18,7 @@ import {
 import { volley } from '@castellan/testing/volley';
 import { openPair } from '../fixture.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 /** Allowed factor of slowdown. One answer that waits for a timeout, 15 s or more, exceeds it by far. */
 const SLOWER = 20;
 /** Ends a hang. SEND_TIMEOUT is 60 s, which Node counts twice if a part of the answer was read. */

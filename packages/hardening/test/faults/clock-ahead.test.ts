@@ -8,7 +8,7 @@ import { addUser } from '@castellan/testing/sessions/accounts';
 import { failLogins, logIn, WRONG } from '@castellan/testing/sessions/attempts';
 import { lastFirst, NO_HANG_MS } from './database-fixture.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 
 scenario('a limit that was reached while the clock was ahead lasts one window from now', async (tally, t) => {
   const service = await startTestService(lastFirst(t), { RATE_LIMIT_LOGIN: '3/minute' });

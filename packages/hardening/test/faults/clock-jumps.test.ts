@@ -18,7 +18,7 @@ import {
   shifts,
 } from './clock-fixture.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 
 suite('clocks that jump', { concurrency: 3 }, () => {
   scenario(

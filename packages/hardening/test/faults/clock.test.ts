@@ -27,7 +27,7 @@ import {
   transactionNow,
 } from './clock-fixture.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 const KEY_DELAY_SECONDS = 1_800;
 
 /** Returns the id of the key with which an instance signs now. */

@@ -29,7 +29,7 @@ import { ADMIN } from '@castellan/testing/harness';
 import { rounds, scenariosOf } from '@castellan/testing/scenario';
 import { type Child, startChild, statusOf } from '@castellan/testing/start/child';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 // A new cluster with its write-ahead log takes about 50 MB; the load has the rest.
 const DISK_SIZE = '128m';
 // The launcher pauses for up to half a minute before it retries, and recovery itself takes time.

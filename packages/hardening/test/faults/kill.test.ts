@@ -21,7 +21,7 @@ import pg from 'pg';
 import { assertRecorded, assertUsable, countOf, nothingAcknowledged, writeUntilGone } from './kill-load.ts';
 import { type ScriptedSmtp, startScriptedSmtp } from './scripted-smtp.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 const kills = Number(process.env.KILL_ROUNDS || rounds(2, 20));
 const writers = 8;
 /** Before the kill of each round: enough that every writer has a request running. */

@@ -20,7 +20,7 @@ import {
 } from './mail-fixture.ts';
 import { type Stage, startScriptedSmtp } from './scripted-smtp.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 
 suite('a mail server that is away', { concurrency: 2 }, () => {
   scenario(

@@ -19,7 +19,7 @@ import {
 } from './mail-fixture.ts';
 import type { Script } from './scripted-smtp.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 
 /** Faults after which every mail is sent once, later. */
 const passing: readonly Script[] = [

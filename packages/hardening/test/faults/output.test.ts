@@ -16,7 +16,7 @@ import { statusOf } from '@castellan/testing/start/child';
 import { isRunning, residentMiB, send } from '@castellan/testing/start/service-process';
 import { hold } from './database-fixture.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 const program = fileURLToPath(import.meta.resolve('@castellan/server/start'));
 /**
  * 16 MiB of log are buffered; the rest is garbage of the answers. An unbounded buffer would grow by 4 MiB per 10,000

@@ -23,7 +23,7 @@ import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { startChild, statusOf } from '@castellan/testing/start/child';
 import { isRunning, openFiles, openProcess } from '@castellan/testing/start/service-process';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 const program = fileURLToPath(import.meta.resolve('@castellan/server/start'));
 const register = '/api/v1/auth/register';
 const registration = (email: string) => ({ email, password: PASSWORD, first_name: 'Ada', last_name: 'Love' });

@@ -19,7 +19,7 @@ import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { type Child, startChild, statusOf } from '@castellan/testing/start/child';
 import pg from 'pg';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 
 /** The moments at which a first start is interrupted. */
 const moments: readonly [what: string, heard: (child: Child, folder: string) => boolean][] = [

@@ -9,7 +9,7 @@ import { statusOf } from '@castellan/testing/start/child';
 import { headersOf, openProcess, send } from '@castellan/testing/start/service-process';
 import { holdUsers } from './stop-fixture.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 
 suite('signals', { concurrency: 4 }, () => {
   scenario('a second SIGTERM ends a shutdown at once', async (tally, t) => {

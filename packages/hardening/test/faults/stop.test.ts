@@ -17,7 +17,7 @@ import { rounds, scenariosOf, type Tally } from '@castellan/testing/scenario';
 import { type Child, startChild, statusOf } from '@castellan/testing/start/child';
 import { headersOf, isRunning, sendHeld } from '@castellan/testing/start/service-process';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 /** Few enough that none waits for hashing longer than 5 s, the service's limit, under any load. */
 const loginsUnderWay = 8;
 const changesUnderWay = 24;

@@ -7,7 +7,7 @@ import { rounds, scenariosOf } from '@castellan/testing/scenario';
 import { openProcess } from '@castellan/testing/start/service-process';
 import { assertTimes, auth, claimsOf, databaseSeconds, transactionNow } from './clock-fixture.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 
 scenario('time zones change nothing that is stored or answered', async (tally, t) => {
   const zones = ['Pacific/Kiritimati', 'America/New_York', 'Asia/Kathmandu', 'Europe/Lisbon', 'Pacific/Niue'];

@@ -15,7 +15,7 @@ import { readRaw, relayTo, routesOf, sendRaw } from '@castellan/testing/http/fix
 import { scenariosOf } from '@castellan/testing/scenario';
 import { lastFirst } from './database-fixture.ts';
 
-const scenario = scenariosOf('faults', 'any database');
+const scenario = scenariosOf('faults');
 
 /** Returns spellings of the path that some router would accept for it. */
 const spellingsOf = (path: string): string[] => [

@@ -14,7 +14,7 @@ import { noJson, oddTypes, packedAs } from './odd-bodies.ts';
 import { sendAll, throughOperations } from './operations.ts';
 import { openTarget, type Shot, type Who } from './target.ts';
 
-const scenario = scenariosOf('fuzzing', 'any database');
+const scenario = scenariosOf('fuzzing');
 const target = await openTarget({ after });
 const { service } = target;
 const unsafe = target.entries.filter(({ method }) => method !== 'GET');

@@ -9,7 +9,7 @@ import { hostileText, longTexts, oddJson, prototypeKeys, prototypeValues } from 
 import { AT_ONCE, sendAll, throughOperations } from './operations.ts';
 import { seed, type Who } from './target.ts';
 
-const scenario = scenariosOf('fuzzing', 'any database');
+const scenario = scenariosOf('fuzzing');
 const all = await openFields({ after });
 const { target, fields } = all;
 const callers: readonly Who[] = ['a superuser', 'an ordinary user'];

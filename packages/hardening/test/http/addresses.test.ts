@@ -11,7 +11,7 @@ import { byTurns, scenariosOf } from '@castellan/testing/scenario';
 import { assertError, assertProper } from './answers.ts';
 import { BODY, change, rawCaller, takeChange } from './caller.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
 const caller = await rawCaller(admin);

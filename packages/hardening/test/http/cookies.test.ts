@@ -16,7 +16,7 @@ import { canary, exchange, newRequestId } from '@castellan/testing/http/raw';
 import { byTurns, scenariosOf, type Tally } from '@castellan/testing/scenario';
 import { assertError, assertProper } from './answers.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const service = await startTestService({ after });
 const NEW_ACCESS_TOKEN = '/api/v1/auth/new_access_token';
 // Seven days: the default of REFRESH_TOKEN_EXPIRE_DAYS.

@@ -8,7 +8,7 @@ import { assertRefused, isUnsafe, routesOf } from '@castellan/testing/http/fixtu
 import { byTurns, scenariosOf } from '@castellan/testing/scenario';
 import { assertProper } from './answers.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const APP = 'https://app.example';
 const LOCAL = 'http://localhost:5173';
 const service = await startTestService({ after }, { CORS_ORIGINS: `${APP}, ${LOCAL}` });

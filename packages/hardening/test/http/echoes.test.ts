@@ -8,7 +8,7 @@ import { exchange } from '@castellan/testing/http/raw';
 import { scenariosOf } from '@castellan/testing/scenario';
 import { assertError, assertProper } from './answers.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const service = await startTestService({ after }, { TRUSTED_PROXIES: '127.0.0.1' });
 
 scenario('a valid X-Request-ID is returned and logged; any other is replaced by a new one', async (tally) => {

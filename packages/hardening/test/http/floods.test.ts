@@ -10,7 +10,7 @@ import { openProcess, residentMiB } from '@castellan/testing/start/service-proce
 import { BODY, rawCaller } from './caller.ts';
 import { ask, forged, lock } from './flooding.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const service = await startTestService({ after }, { TRUSTED_PROXIES: '127.0.0.1' });
 
 function open(url: string): { socket: Socket; received(): Buffer } {

@@ -11,7 +11,7 @@ import { scenariosOf } from '@castellan/testing/scenario';
 import { assertError, assertProper, BRAND_POLICY, type Expected } from './answers.ts';
 import { rawCaller } from './caller.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const service = await startTestService({ after }, { TRUSTED_PROXIES: '127.0.0.1' });
 const admin = await signIn(service, ADMIN);
 const routes = await routesOf(service);

@@ -9,7 +9,7 @@ import { scenariosOf } from '@castellan/testing/scenario';
 import { assertError, assertProper } from './answers.ts';
 import { BODY, change, rawCaller } from './caller.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 scenario(
   'an answer during shutdown is complete, has all headers, and ends its connection',
   async (tally, t) => {

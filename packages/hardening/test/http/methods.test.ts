@@ -10,7 +10,7 @@ import { rounds, scenariosOf } from '@castellan/testing/scenario';
 import { assertError } from './answers.ts';
 import { rawCaller } from './caller.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
 const caller = await rawCaller(admin);

@@ -11,7 +11,7 @@ import pg from 'pg';
 import { rawCaller } from './caller.ts';
 import { ask } from './flooding.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 // The pool of the tests has 10 connections: 2 for token look-ups and probes, 8 for all other work.
 const WORK = 8;
 // How many changes of one user run at once, and how many wait (deps.ts).

@@ -8,7 +8,7 @@ import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/
 import { routesOf } from '@castellan/testing/http/fixture';
 import { scenariosOf } from '@castellan/testing/scenario';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
 const routes = (await routesOf(service)).filter(({ method }) => method === 'GET');

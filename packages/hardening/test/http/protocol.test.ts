@@ -8,7 +8,7 @@ import { canary, exchange, newRequestId } from '@castellan/testing/http/raw';
 import { scenariosOf, type Tally } from '@castellan/testing/scenario';
 import { assertError, assertProper } from './answers.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const service = await startTestService({ after });
 const live = (fields = 'Host: a\r\n', version = 'HTTP/1.1', target = '/health/live', method = 'GET') =>
   `${method} ${target} ${version}\r\nX-Request-ID: no-request\r\n${fields}\r\n`;

@@ -7,7 +7,7 @@ import { startTestService } from '@castellan/testing/harness';
 import { scenariosOf } from '@castellan/testing/scenario';
 import { assertError } from './answers.ts';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const service = await startTestService({ after });
 const CSRF_URL = '/api/v1/auth/csrf-token';
 

@@ -8,7 +8,7 @@ import { assertRefused } from '@castellan/testing/http/fixture';
 import { scenariosOf } from '@castellan/testing/scenario';
 import { statementsOf } from '@castellan/testing/statements';
 
-const scenario = scenariosOf('http', 'any database');
+const scenario = scenariosOf('http');
 const service = await startTestService({ after });
 const ME = '/api/v1/users/me';
 

@@ -10,7 +10,7 @@ import { failLogins, logIn, WRONG } from '@castellan/testing/sessions/attempts';
 import { statementsOf } from '@castellan/testing/statements';
 import { hash } from '@node-rs/argon2';
 
-const scenario = scenariosOf('timing', 'any database');
+const scenario = scenariosOf('timing');
 const service = await startTestService({ after }, {}, 'full');
 const client = await readyClient(service);
 // Delays mails, because the worker's statements would be counted with those of the request that queued the mail.

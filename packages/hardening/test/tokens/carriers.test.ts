@@ -8,7 +8,7 @@ import { assertUniformRefusal, send } from './entry-points.ts';
 import { sealed, stranger } from './forge.ts';
 import { assertUnrecorded, openForgeryTarget } from './forgery-target.ts';
 
-const scenario = scenariosOf('tokens', 'any database');
+const scenario = scenariosOf('tokens');
 const { service, twin, browser, bases } = await openForgeryTarget({ after });
 const { access, refresh } = bases;
 const forged = sealed(access, access.header, access.payload, stranger.ed25519.privateKey);

@@ -5,7 +5,7 @@ import { byTurns, scenariosOf } from '@castellan/testing/scenario';
 import { type Base, compact, sealed, stranger, withMembers } from './forge.ts';
 import { type Forgery, openForgeryTarget } from './forgery-target.ts';
 
-const scenario = scenariosOf('tokens', 'any database');
+const scenario = scenariosOf('tokens');
 const target = await openForgeryTarget({ after });
 
 const names = ['iss', 'sub', 'aud', 'iat', 'nbf', 'exp', 'jti', 'sid', 'client_id', 'type'] as const;

@@ -11,7 +11,7 @@ import { isAccepted } from '@castellan/testing/sessions/accounts';
 import { openPair } from '../fixture.ts';
 import { openBrowser, send } from './entry-points.ts';
 
-const scenario = scenariosOf('tokens', 'any database');
+const scenario = scenariosOf('tokens');
 const { service, twin, admin } = await openPair({ after });
 const guarded = (await routesOf(service)).filter((route) => isUnsafe(route) && route.config.csrf !== false);
 const [mine, theirs] = [await openBrowser(service), await openBrowser(twin)];

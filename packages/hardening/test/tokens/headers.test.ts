@@ -6,7 +6,7 @@ import { scenariosOf } from '@castellan/testing/scenario';
 import { type Base, encode, maced, sealed, stranger, withMembers } from './forge.ts';
 import { type Forgery, openForgeryTarget } from './forgery-target.ts';
 
-const scenario = scenariosOf('tokens', 'any database');
+const scenario = scenariosOf('tokens');
 const target = await openForgeryTarget({ after });
 
 const jwkOf = (key: KeyObject) => key.export({ format: 'jwk' });

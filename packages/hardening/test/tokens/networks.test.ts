@@ -8,7 +8,7 @@ import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { openPair } from '../fixture.ts';
 import { assertUniformRefusal, entryPoints, openBrowser } from './entry-points.ts';
 
-const scenario = scenariosOf('tokens', 'any database');
+const scenario = scenariosOf('tokens');
 const { service, twin } = await openPair({ after }, { TRUSTED_PROXIES: '127.0.0.1' });
 const browser = await openBrowser(service);
 

@@ -7,7 +7,7 @@ import { rounds, scenariosOf } from '@castellan/testing/scenario';
 import { type Base, encode, rawPublicKey, seededKey, stranger, withMembers } from './forge.ts';
 import { type Forgery, openForgeryTarget } from './forgery-target.ts';
 
-const scenario = scenariosOf('tokens', 'any database');
+const scenario = scenariosOf('tokens');
 const target = await openForgeryTarget({ after });
 
 // RFC 8032, 5.1: the order of the base point's group, and the field's prime.

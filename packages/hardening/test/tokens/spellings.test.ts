@@ -6,7 +6,7 @@ import { hashOf } from '@castellan/testing/sessions/own-tokens';
 import { type Base, encode, sealed, withMembers } from './forge.ts';
 import { type Forgery, openForgeryTarget } from './forgery-target.ts';
 
-const scenario = scenariosOf('tokens', 'any database');
+const scenario = scenariosOf('tokens');
 const target = await openForgeryTarget({ after });
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
