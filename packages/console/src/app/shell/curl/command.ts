@@ -6,7 +6,7 @@ import { Secret, type SentRequest } from '../../../common/recent-requests.ts';
 type Piece = string | { variable: string };
 
 /** Returns the text as one word of a shell, whatever it contains. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Returns such as `CURRENT_PASSWORD`. */
 const variableOf = ({ field }: Secret): string =>
