@@ -45,6 +45,7 @@ const people: [name: [first: string, last: string], found: string[], missed: str
     ['full', '100%', 'fine'],
     ['10_%', 'f%e', '１__％', 'ﬁ％', 'ﬁ＿e', '１００＼％'],
   ],
+  [["D'Arcy", 'Quill'], ['d´arcy', 'D´ARCY quill', '´a'], ['´q']],
   [['שָׁלוֹם', 'Shin'], ['שלום'], ['שלוום']],
 ];
 
@@ -77,6 +78,20 @@ test('a text of marks, blanks or commas finds what contains it, and not everythi
   assert.deepEqual(await search(', ,'), []);
   assert.deepEqual(await search('\u0301'), [id]);
   assert.deepEqual(await search('\u0301\u0301\u0301\u0301'), []);
+  // Folded, nothing or a blank is left of each.
+  for (const text of [
+    '\u05be',
+    '\u05be\u05be\u05be',
+    '\u05c0',
+    '\u20f5',
+    '\u1aff\u1aff\u1aff',
+    '¨',
+    '¸',
+    '￣',
+    '\ufc5e',
+    '\ufe70',
+  ])
+    assert.deepEqual(await search(text), [], `U+${text.codePointAt(0)?.toString(16)}`);
   assert.ok((await search(' \u00a0 ')).length > 1, 'a blank search is none');
 });
 
@@ -88,6 +103,15 @@ test('a search of many words is one of eight conditions: what follows the sevent
   assert.deepEqual(await search('seven six five four three two one eight nine'), [id]);
   assert.deepEqual(await search('seven six five four three two one nine eight'), []);
   assert.deepEqual(await search('a '.repeat(125)), []);
+});
+
+test('a whole name of many words finds itself, with its commas, but no text spans name and email', async () => {
+  const lastName = 'Ten Eleven Twelve Thirteen, Fourteen - Fifteen, Sixteen';
+  const { id, email } = await addPerson(service, { firstName: 'Nine', lastName, email: newEmail('whole') });
+  assert.deepEqual(await search(`Nine ${lastName}`), [id]);
+  assert.deepEqual(await search(`Nine ${lastName} ${email}`.replace('Fifteen, ', '')), []);
+  assert.deepEqual(await search(`a b c d e f g sixteen\n${email}`), []);
+  assert.deepEqual(await search(`nine ten nine ten nine ten nine sixteen\n${email}`), []);
 });
 
 test('sessions and service accounts are found in the same way', async () => {

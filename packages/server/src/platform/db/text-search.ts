@@ -12,19 +12,19 @@ const ASCII = /^\p{ASCII}*$/u;
 
 /** Returns the words that must all be found, in any order: `Byron, Ada` finds `Ada Byron`. Empty for a blank text. */
 export function wordsOf(text: string): string[] {
-  const trimmed = text.trim().normalize('NFC');
-  const words = trimmed.split(/[\s,]+/u).filter((word) => word !== '');
+  // A line feed separates name and email in texts to search, and no word may span both.
+  const trimmed = text.trim().normalize('NFC').replaceAll('\n', ' ');
+  const words = [...trimmed.matchAll(/[^\s,]+/gu)];
   // A text of commas alone.
   if (words.length === 0) return trimmed === '' ? [] : [trimmed];
-  const rest = words.slice(MAX_WORDS - 1).join(' ');
-  return [...words.slice(0, MAX_WORDS - 1), ...(rest === '' ? [] : [rest])];
+  const last = words[MAX_WORDS - 1];
+  if (last === undefined || words.length === MAX_WORDS) return words.map(([word]) => word);
+  // With the blanks and commas as they are, so that a whole name finds itself.
+  return [...words.slice(0, MAX_WORDS - 1).map(([word]) => word), trimmed.slice(last.index)];
 }
 
 /** Whether an index on single characters and pairs finds the word. It helps unless many match. */
 export const isShort = (word: string): boolean => [...word].length < SHORTEST_WITH_TRIGRAMS;
-
-/** Whether nothing is left of the word without its marks. Folded, it would be in every text. */
-const isMarksOnly = (word: string): boolean => word.normalize('NFKD').replaceAll(/\p{M}/gu, '') === '';
 
 /** Returns an email or a domain in the form in which it is stored; undefined if that is the word itself. */
 function storedForm(word: string): string | undefined {
@@ -47,12 +47,11 @@ export function containsWord(
   // Of an ASCII word only the case is folded.
   if (ASCII.test(word))
     return sql`(${contains(column, word, isPart)} or (${isFoldable} and ${contains(folded, word, isPart)}))`;
-  const conditions = [contains(column, word, isPart)];
-  if (!isMarksOnly(word))
-    conditions.push(
-      containsFolded(column, word, isPart),
-      sql`(${isFoldable} and ${containsFolded(folded, word, isPart)})`,
-    );
+  const conditions = [
+    contains(column, word, isPart),
+    containsFolded(column, word, isPart),
+    sql`(${isFoldable} and ${containsFolded(folded, word, isPart)})`,
+  ];
   const stored = storedForm(word);
   if (stored !== undefined) conditions.push(contains(column, stored, false));
   return sql`(${sql.join(conditions, sql` or `)})`;
@@ -65,11 +64,17 @@ function contains(column: RawBuilder<unknown>, word: string, isPart: boolean): R
     : sql`${column} like lower(${`%${escapeLike(word)}%`})`;
 }
 
-/** A folded word may be longer, and may contain characters of LIKE patterns that the word had in another width. */
+/**
+ * A folded word may be longer, and may contain characters of LIKE patterns that the word had in another width. A word of which
+ * nothing or a blank is left, such as one of marks, would be in every text: it is in none.
+ */
 function containsFolded(column: RawBuilder<unknown>, word: string, isPart: boolean): RawBuilder<unknown> {
-  const isThere = sql`strpos(${column}, fold_text(${word})) > 0`;
-  if (isPart) return sql`(short_parts(${column}) @> short_parts(fold_text(${word})) and ${isThere})`;
+  // Many keyboards have this accent where people expect an apostrophe. Folded, it is a blank.
+  const typed = word.replaceAll('\u00b4', "'");
+  const folded = sql`case when btrim(fold_text(${typed})) <> '' then fold_text(${typed}) end`;
+  const isThere = sql`strpos(${column}, ${folded}) > 0`;
+  if (isPart) return sql`(short_parts(${column}) @> short_parts(${folded}) and ${isThere})`;
   return isShort(word)
     ? isThere
-    : sql`${column} like '%' || regexp_replace(fold_text(${word}), '[\\\\%_]', '\\\\\\&', 'g') || '%'`;
+    : sql`${column} like '%' || regexp_replace(${folded}, '[\\\\%_]', '\\\\\\&', 'g') || '%'`;
 }
