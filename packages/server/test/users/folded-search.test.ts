@@ -157,10 +157,16 @@ test('among many users, indexes find the few who match, folded or not', async ()
     ['Quíxote', 2, ['users_folded_text_idx', 'users_search_text_idx']],
     ['xote, many', 2, ['users_folded_text_idx', 'users_search_text_idx']],
     ['wz', 1, ['users_folded_parts_idx', 'users_short_parts_idx']],
+    // Nearly all have the long word.
+    ['example wz', 1, ['users_folded_parts_idx', 'users_short_parts_idx']],
+    ['wž person example', 0, ['users_folded_parts_idx', 'users_short_parts_idx']],
   ] as const) {
     const explained = await plansOf(service, () => admin.get(pathOf(text)));
     const used = new Set(explained.flatMap(({ steps }) => steps.map(({ index }) => index)));
     for (const index of indexes) assert.ok(used.has(index), `${text}: ${[...used]}`);
     assert.equal((await search(text)).length, count, text);
   }
+  const explained = await plansOf(service, () => admin.get('/api/v1/sessions?search=example%20wz'));
+  const used = new Set(explained.flatMap(({ steps }) => steps.map(({ index }) => index)));
+  assert.ok(used.has('users_short_parts_idx'), `sessions: ${[...used]}`);
 });

@@ -15,6 +15,8 @@ export type SessionFilter = {
   search?: string;
   /** So many users match the search that reading sessions in turn soon finds enough. */
   isFrequent?: boolean;
+  /** Few users have all short words of the search. */
+  areShortRare?: boolean;
   /** Only sessions last used before this time. */
   unusedSince?: string;
 };
@@ -36,8 +38,9 @@ function sessionCondition({ userId, address, unusedSince }: SessionFilter): RawB
 const live = sql`is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)`;
 
 /** The rest of the condition, on `sessions s` and `users u`. */
-const userCondition = ({ search, isFrequent = false }: SessionFilter): RawBuilder<unknown> =>
-  search === undefined ? live : sql`${live} and ${searchCondition(search, { isFrequent })}`;
+const userCondition = ({ search }: SessionFilter): RawBuilder<unknown> =>
+  // Of each user alone, and no index helps.
+  search === undefined ? live : sql`${live} and ${searchCondition(search, { areShortRare: false })}`;
 
 /**
  * The matching sessions, for a statement that may end early. With a search that few users match it begins with the users,
@@ -48,7 +51,7 @@ const matching = (filter: SessionFilter): RawBuilder<unknown> =>
   filter.search === undefined || filter.isFrequent
     ? sql`(select * from sessions s where ${sessionCondition(filter)} offset 0) s
         where (select ${userCondition(filter)} from users u where u.id = s.user_id)`
-    : sql`(select * from users u where ${searchCondition(filter.search)} offset 0) u
+    : sql`(select * from users u where ${searchCondition(filter.search, { areShortRare: filter.areShortRare === true })} offset 0) u
         cross join lateral (select * from sessions s
           where s.user_id = u.id and ${sessionCondition(filter)} and ${live} offset 0) s`;
 
@@ -66,10 +69,12 @@ const MAX_READ = 20_000;
 const MAX_USERS = 10_000;
 
 /** Returns whether so many users match the search that a list reads sessions in turn. */
-export async function doManyUsersMatch(db: Db, search: string): Promise<boolean> {
+export async function doManyUsersMatch(db: Db, search: string, areShortRare: boolean): Promise<boolean> {
   const result = await sql<{ are_many: boolean }>`${plannedForValues}
     select count(*) > ${MAX_USERS} as are_many from (
-      select from users u where ${searchCondition(search)} limit ${MAX_USERS + 1}) matching`.execute(db);
+      select from users u where ${searchCondition(search, { areShortRare })} limit ${MAX_USERS + 1}) matching`.execute(
+    db,
+  );
   return onlyRow(result).are_many;
 }
 

@@ -27,7 +27,7 @@ import {
   type SessionFilter,
 } from './all-sessions-store.ts';
 import { endPendingLinks } from './change-store.ts';
-import { isInMany } from './list-store.ts';
+import { hasRareShortWords, isInMany } from './list-store.ts';
 import { requireMayActOnAll } from './protection.ts';
 import { searchText } from './search.ts';
 
@@ -40,7 +40,8 @@ export async function listAllSessions(
   const after = readCursor(cursor);
   // One session more than requested shows whether there is a next page.
   const filter = await toFilter(deps.db, filters);
-  if (filter.search !== undefined) filter.isFrequent ||= await doManyUsersMatch(deps.db, filter.search);
+  if (filter.search !== undefined)
+    filter.isFrequent ||= await doManyUsersMatch(deps.db, filter.search, filter.areShortRare === true);
   const { total, isEstimate, sessions, next } = await findSessionPage(deps.db, filter, after, size + 1);
   const { page, next_cursor } = pageOf(sessions, size);
   return {
@@ -131,7 +132,13 @@ async function toFilter(
   return {
     ...(user_id === undefined ? {} : { userId: user_id.toLowerCase() }),
     ...(address.trim() === '' ? {} : { address: readAddress(address.trim()) }),
-    ...(part === '' ? {} : { search: part, isFrequent: await isInMany(db, part) }),
+    ...(part === ''
+      ? {}
+      : {
+          search: part,
+          isFrequent: await isInMany(db, part),
+          areShortRare: await hasRareShortWords(db, part),
+        }),
     ...(unusedSince === null ? {} : { unusedSince }),
   };
 }

@@ -22,8 +22,8 @@ export type UserFilter = {
 
 /** What a condition depends on beside the filter. */
 export type Knowledge = {
-  /** So many users match the search that reading users in turn soon finds enough. */
-  isFrequent?: boolean;
+  /** Few users have all short words of the search. */
+  areShortRare?: boolean;
   /** The users without roles are listed. */
   areListed?: boolean;
   way?: Way;
@@ -44,13 +44,13 @@ export const hasRoleOfEach = (roleId: string): RawBuilder<unknown> =>
 /** Returns the condition on `users u`. */
 export function conditionOf(
   filter: UserFilter,
-  { isFrequent = false, areListed = false, way = 'role' }: Knowledge = {},
+  { areShortRare = false, areListed = false, way = 'role' }: Knowledge = {},
 ): RawBuilder<unknown> {
   const conditions: RawBuilder<unknown>[] = [sql`true`];
   if (filter.withoutRoles && filter.roleId !== undefined) return sql`false`;
   if (filter.email === null) conditions.push(sql`false`);
   else if (filter.email !== undefined) conditions.push(sql`u.email = ${filter.email}`);
-  if (filter.search !== undefined) conditions.push(searchCondition(filter.search, { isFrequent }));
+  if (filter.search !== undefined) conditions.push(searchCondition(filter.search, { areShortRare }));
   if (filter.status !== undefined) conditions.push(hasStatus[filter.status]);
   if (filter.withoutRoles) conditions.push(areListed ? isListedWithoutRoles : isWithoutRoles);
   if (filter.removedAfterHours !== undefined) conditions.push(isRemovedAfter(filter.removedAfterHours));

@@ -9,7 +9,7 @@ import { userColumns } from '../../schema/user-record.ts';
 import { userStatus } from '../../schema/user-status.ts';
 import { conditionOf, hasRoleOfEach, type Knowledge, type UserFilter } from './filters.ts';
 import type { VersionedUser } from './presentation.ts';
-import { searchCondition } from './search.ts';
+import { searchCondition, shortWordsOf } from './search.ts';
 import { markKeys, type Sort, userKeys } from './user-orders.ts';
 
 /** Up to this many matches are counted exactly, collected and sorted. A search shows no more. */
@@ -88,8 +88,17 @@ export async function isInMany(db: Db, text: string): Promise<boolean> {
   const { rows } = await sql<{ hits: string }>`${plannedForValues}
     select count(*) as hits
     from (select id, search_text from users order by created_at desc, id desc limit ${SAMPLE}) u
-    where ${searchCondition(text, { isFrequent: true })}`.execute(db);
+    where ${searchCondition(text, { areShortRare: false })}`.execute(db);
   return Number(rows[0]?.hits ?? 0) >= FREQUENT;
+}
+
+/**
+ * Returns whether the text has short words that few users have, all of them. Their index finds these users also beside a
+ * long word that nearly all have, such as the domain of their emails.
+ */
+export async function hasRareShortWords(db: Db, text: string): Promise<boolean> {
+  const shortWords = shortWordsOf(text);
+  return shortWords !== '' && !(await isInMany(db, shortWords));
 }
 
 /** Users from a place of an order on. */

@@ -8,10 +8,9 @@ import type { Db } from '../../schema/database.ts';
 import { conditionOf, type Knowledge, type UserFilter } from './filters.ts';
 import { isNotLocked, type Kind, kindOf } from './kinds.ts';
 import { countKind, findStart } from './kinds-store.ts';
-import { countAndRead, isInMany, MAX_COUNTED, readPageOf, readUsers } from './list-store.ts';
+import { countAndRead, hasRareShortWords, MAX_COUNTED, readPageOf, readUsers } from './list-store.ts';
 import { countLocked, findLocked } from './locked-store.ts';
 import type { VersionedUser } from './presentation.ts';
-import { isOfShortWords } from './search.ts';
 import { readSort, type Sort, type UserOrder } from './user-orders.ts';
 import { findWay } from './ways.ts';
 import { areWithoutRolesListed, countWithoutRoles, findWithoutRoles } from './without-roles-store.ts';
@@ -95,10 +94,9 @@ async function findMatchingPage(
   query: PageQuery,
   areListed: boolean,
 ): Promise<UserPage> {
-  const isFrequent =
-    filter.search !== undefined && isOfShortWords(filter.search) && (await isInMany(db, filter.search));
+  const areShortRare = filter.search !== undefined && (await hasRareShortWords(db, filter.search));
   const { way, atLeast } = await findWay(db, filter);
-  const knowledge = { isFrequent, areListed, way };
+  const knowledge = { areShortRare, areListed, way };
   if (atLeast > MAX_COUNTED) return readFirstOfMany(db, filter, knowledge, sort, query, MAX_COUNTED);
   const { read, total, users } = await countAndRead(db, filter, knowledge, sort, query);
   if (read <= MAX_COUNTED) return { total, isEstimate: false, users };
