@@ -69,9 +69,7 @@ function contains(column: RawBuilder<unknown>, word: string, isPart: boolean): R
  * nothing or a blank is left, such as one of marks, would be in every text: it is in none.
  */
 function containsFolded(column: RawBuilder<unknown>, word: string, isPart: boolean): RawBuilder<unknown> {
-  // Many keyboards have this accent where people expect an apostrophe. Folded, it is a blank.
-  const typed = word.replaceAll('\u00b4', "'");
-  const folded = sql`case when btrim(fold_text(${typed})) <> '' then fold_text(${typed}) end`;
+  const folded = sql`case when btrim(fold_text(${word})) <> '' then fold_text(${word}) end`;
   const isThere = sql`strpos(${column}, ${folded}) > 0`;
   if (isPart) return sql`(short_parts(${column}) @> short_parts(${folded}) and ${isThere})`;
   return isShort(word)
