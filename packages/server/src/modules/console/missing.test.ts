@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertLinear } from '@castellan/testing/linear-time';
 import { pageMeant } from './missing.ts';
 
 test('an address that was changed on its way means a page', () => {
@@ -36,4 +37,15 @@ test('other addresses mean no page', () => {
     '/%ff',
   ])
     assert.equal(pageMeant(url), undefined, url);
+});
+
+test('a long hostile address is read in linear time', () => {
+  for (const one of ['/', '.', '%2F', '%25'])
+    assertLinear(
+      `an address of ${one}`,
+      (size) => {
+        assert.equal(pageMeant(`/a${one.repeat(size)}a?${'#'.repeat(size)}`), undefined);
+      },
+      20_000,
+    );
 });

@@ -10,7 +10,7 @@ import { type ConsoleDeps, consoleFolder, readPage } from './pages.ts';
 const pages: ReadonlySet<string> = new Set([...authPaths, ...appPaths]);
 
 /** What stands behind an address in a text and was taken for a part of it, or slashes. */
-const TRAILING = /[/.,;:!'")>\]]+$/;
+const trailing: ReadonlySet<string> = new Set('/.,;:!\'")>]');
 /** A path, and where it ends: at its query, or at a `#` that was escaped, once or more. */
 const PARTS = /^([^?]*?)(%(?:25)*23|(?=\?)|$)(.*)$/;
 
@@ -21,8 +21,15 @@ const PARTS = /^([^?]*?)(%(?:25)*23|(?=\?)|$)(.*)$/;
  */
 export function pageMeant(url: string): string | undefined {
   const [, path = '', hash = '', rest = ''] = PARTS.exec(url) ?? [];
-  const wanted = decodedPath(path).replace(TRAILING, '').toLowerCase() || '/';
+  const wanted = withoutTrailing(decodedPath(path)).toLowerCase() || '/';
   return pages.has(wanted) ? `${wanted}${hash && '#'}${rest}` : undefined;
+}
+
+/** Not by a pattern that ends in `$`, which would begin anew at each of many slashes: anybody may send them. */
+function withoutTrailing(path: string): string {
+  let end = path.length;
+  while (trailing.has(path.charAt(end - 1))) end -= 1;
+  return path.slice(0, end);
 }
 
 /** Returns a function that answers a browser, or returns false and leaves the response to the error. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertLinear } from '@castellan/testing/linear-time';
-import { preferenceFor, preferredType } from './accept.ts';
+import { acceptsCoding, preferenceFor, preferredType } from './accept.ts';
 
 for (const [accept, quality, isNamed] of [
   [undefined, 1, false],
@@ -25,7 +25,29 @@ test('a long hostile header is read in linear time', () => {
   const read = (size: number) =>
     assert.equal(preferenceFor('text/html', 'a/b;q=1;,'.repeat(size)).quality, 0);
   assertLinear('a header', read, 20_000);
+  const readSpaces = (size: number) =>
+    assert.equal(acceptsCoding('gzip', `br${' '.repeat(size)}x, gzip;q=0`), false);
+  assertLinear('a header of spaces', readSpaces, 20_000);
 });
+
+for (const [header, accepts] of [
+  [undefined, false],
+  ['', false],
+  ['*', false],
+  ['br, deflate', false],
+  ['x-gzip', false],
+  ['gzip', true],
+  ['br , GZIP ; q=0.001', true],
+  ['gzip;q=0', false],
+  ['gzip ; Q=0.000, br', false],
+  [['br', 'gzip'], true],
+] as const)
+  test(`Accept-Encoding: ${header} takes gzip: ${accepts}`, () => {
+    assert.equal(
+      acceptsCoding('gzip', header === undefined || typeof header === 'string' ? header : [...header]),
+      accepts,
+    );
+  });
 
 for (const [accept, preferred] of [
   [undefined, 'a/first'],

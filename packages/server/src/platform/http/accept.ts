@@ -1,4 +1,4 @@
-// Reads the header Accept (RFC 9110, 12.5.1). It must not decide what is sent: routes that have several forms do.
+// Reads the headers Accept and Accept-Encoding (RFC 9110, 12.5.1 and 12.5.3). It must not decide what is sent: routes that have several forms do.
 import type { FastifyReply } from 'fastify';
 
 /** The preference of a client for one media type. */
@@ -42,6 +42,13 @@ export function preferredType<T extends string>(types: readonly [T, ...T[]], acc
   }
   return of.quality > 0 ? best : first;
 }
+
+/** Whether the client takes the coding, such as `gzip`. `*` is not counted: content without a coding always fits. */
+export const acceptsCoding = (coding: string, header: string | string[] | undefined): boolean =>
+  String(header ?? '')
+    .split(',')
+    .map(parseRange)
+    .some(([name, quality]) => name === coding && quality > 0);
 
 /** Tells caches that the response depends on a request header, besides what else it depends on. */
 export function vary(reply: FastifyReply, name: 'accept' | 'accept-encoding' | 'origin'): void {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
-import { vary } from './accept.ts';
+import { acceptsCoding, vary } from './accept.ts';
 
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -43,7 +43,7 @@ export function openStaticFolder(folder: string): StaticFolder {
       if (!names.has(name) || !type) throw new AppError('route_not_found');
       const encoding = encodings.find(
         ({ name: one, extension }) =>
-          names.has(name + extension) && accepts(request.headers['accept-encoding'], one),
+          names.has(name + extension) && acceptsCoding(one, request.headers['accept-encoding']),
       );
       // Read first: a refusal must not be kept forever.
       const content = read(name + (encoding?.extension ?? ''));
@@ -71,15 +71,3 @@ function listOf(folder: string): string[] {
     return [];
   }
 }
-
-/** RFC 9110, 12.5.3. `*` is not counted: the file as it is always fits. */
-const accepts = (header: string | string[] | undefined, encoding: string): boolean =>
-  String(header ?? '')
-    .split(',')
-    .some((one) => {
-      const [name, ...parameters] = one
-        .trim()
-        .toLowerCase()
-        .split(/\s*;\s*/);
-      return name === encoding && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-    });

@@ -5,7 +5,7 @@ import { knowsTag } from '@castellan/contract/etags';
 import { completeDocument, FACTS, isDraft, type RouteFacts } from '@castellan/openapi';
 import swagger from '@fastify/swagger';
 import type { FastifySchema, RouteOptions } from 'fastify';
-import { vary } from '../accept.ts';
+import { acceptsCoding, vary } from '../accept.ts';
 import type { App } from '../server.ts';
 import { createStaticText, sendStaticText } from '../static-text.ts';
 import { conventions } from './conventions.ts';
@@ -102,7 +102,7 @@ function addViewer(app: App): void {
     schema: { hide: true },
     handler: async (request, reply) => {
       const { script, gzipped } = await loadViewer();
-      const packed = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+      const packed = acceptsCoding('gzip', request.headers['accept-encoding']);
       // Each coding has its own tag, so that a cache never gets a 304 for the other coding.
       const { body, etag } = packed ? gzipped : script;
       vary(reply, 'accept-encoding');
