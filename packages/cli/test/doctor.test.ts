@@ -117,6 +117,18 @@ test('another SECRET_KEY, no mail server, another Castellan at PUBLIC_URL: each 
   has('bad', /leads to a Castellan with another database/);
 });
 
+test('a service below a path is found at PUBLIC_URL, and one that the proxy does not lead to is bad', async () => {
+  const mounted = await service.another({ PUBLIC_URL: 'http://castellan.test/accounts' });
+  const { port } = new URL(mounted.url);
+  const found = await doctor({ PORT: port, PUBLIC_URL: `${mounted.url}/accounts` });
+  assert.deepEqual([found.code, found.of('bad')], [0, []]);
+  found.has('ok', /PUBLIC_URL \(http:.+\/accounts\) leads to this service/);
+  const lost = await doctor({ PORT: port, PUBLIC_URL: `${mounted.url}/elsewhere` });
+  assert.equal(lost.code, 1);
+  lost.has('ok', /^the service answers at /);
+  lost.has('bad', /PUBLIC_URL \(http:.+\/elsewhere\) answers with status 404/);
+});
+
 test('a database that cannot be reached is one finding, and the rest is looked at', async () => {
   const { code, of, has } = await doctor({ DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' });
   assert.equal(code, 1);

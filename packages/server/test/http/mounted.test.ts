@@ -32,6 +32,41 @@ test('an address with the path of PUBLIC_URL is the same as without it', async (
     assert.equal((await service.client().get(path)).status, 404, path);
 });
 
+test('the front page names addresses that are below the path, whether its own ends with a slash or not', async () => {
+  for (const path of ['', '/']) {
+    const { body } = await service.client().get(`/accounts${path}`);
+    const { service: _name, ...urls } = body.data;
+    assert.deepEqual(
+      Object.values<string>(urls).map((url) => new URL(url, `${ISSUER}${path}`).href),
+      ['api/v1', 'docs', 'docs/openapi.json', 'health/ready'].map((name) => `${ISSUER}/${name}`),
+    );
+  }
+});
+
+test('a browser stays below the path: pages that were meant, passwords, and what only looks like another site', async () => {
+  const html = { accept: 'text/html' };
+  for (const base of ['', '/accounts']) {
+    for (const [path, location] of [
+      ['/verify-email%23token=a', '/accounts/verify-email#token=a'],
+      ['/Login/?next=//evil.example', '/accounts/login?next=//evil.example'],
+      ['//', '/accounts/'],
+      ['/.well-known/change-password', '/accounts/account'],
+    ]) {
+      const answer = await service.client().get(`${base}${path}`, { headers: html });
+      assert.deepEqual([answer.status, answer.headers.get('location')], [302, location], `${base}${path}`);
+    }
+    for (const path of [
+      '//evil.example',
+      '//evil.example/login',
+      '/\\evil.example/',
+      '/%2F%2Fevil.example/login',
+    ]) {
+      const answer = await service.client().get(`${base}${path}`, { headers: html });
+      assert.deepEqual([answer.status, answer.headers.get('location')], [404, null], `${base}${path}`);
+    }
+  }
+});
+
 test('a gateway is answered alike for any method, with the path and without it', async () => {
   const admin = await signIn(service, ADMIN);
   for (const path of ['/api/v1/access/forward', '/accounts/api/v1/access/forward'])

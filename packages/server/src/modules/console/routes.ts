@@ -28,7 +28,7 @@ const publicFiles: Readonly<Record<string, string>> = {
 
 export function consoleRoutes(app: App, deps: ConsoleDeps): void {
   const { settings, built = consoleFolder } = deps;
-  const forPrograms = createStaticText('application/json', descriptionOf(settings.serviceName));
+  const forPrograms = createStaticText('application/json', descriptionOf(settings));
   const entries = { 'auth.html': authPaths, 'app.html': appPaths };
   for (const [file, paths] of Object.entries(entries))
     for (const url of paths) {
@@ -130,15 +130,20 @@ function sendLogo(request: FastifyRequest, reply: FastifyReply, { bytes, content
   return reply.type(contentType).send(bytes);
 }
 
-/** Returns the front page for programs, as JSON. Its URLs are relative. */
-const descriptionOf = (serviceName: string): string =>
-  JSON.stringify({
+/**
+ * Returns the front page for programs, as JSON. Its URLs are relative; below a path they begin with it, because PUBLIC_URL has no
+ * slash at its end.
+ */
+function descriptionOf({ serviceName, basePath }: ConsoleDeps['settings']): string {
+  const base = basePath && `${basePath}/`;
+  return JSON.stringify({
     data: {
       service: serviceName,
-      api: 'api/v1',
-      reference: 'docs',
-      openapi: 'docs/openapi.json',
-      health: 'health/ready',
+      api: `${base}api/v1`,
+      reference: `${base}docs`,
+      openapi: `${base}docs/openapi.json`,
+      health: `${base}health/ready`,
     },
     message: `${serviceName}: accounts, sessions and permissions. See the reference.`,
   });
+}
