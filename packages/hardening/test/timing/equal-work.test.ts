@@ -42,6 +42,18 @@ const active = async (): Promise<string> => (await addUser(service)).email;
 const inactive = async (): Promise<string> => (await addUser(service, { active: false })).email;
 const unverified = async (): Promise<string> => (await addUser(service, { verified: false })).email;
 const unknown = async (): Promise<string> => newEmail();
+/** The domain as people type it; the account has it in ASCII. */
+const atInternational = async (): Promise<string> => {
+  const email = await active();
+  const [name] = email.split('@');
+  await service.sql('update users set email = $2 where email = $1', [
+    email,
+    `${name}@xn--mnchen-3ya.example`,
+  ]);
+  return `${name}@münchen.example`;
+};
+/** Hashed as it is, after the spaces of an older password were tried. */
+const SPACED = `${WRONG}\u00a0${WRONG}`;
 
 async function withoutHash(): Promise<string> {
   const email = await active();
@@ -100,12 +112,37 @@ scenario(
       [
         ['wrong password', active, WRONG],
         ['unknown email', unknown, WRONG],
+        ['international domain, wrong password', atInternational, WRONG],
+        [
+          'unknown email at an international domain',
+          async () => `${newEmail().split('@')[0]}@münchen.example`,
+          WRONG,
+        ],
         ['inactive, right password', inactive, PASSWORD],
         ['inactive, wrong password', inactive, WRONG],
         ['unverified, wrong password', unverified, WRONG],
         ['no password set', withoutHash, PASSWORD],
       ],
       loginWithOneVerification,
+      'invalid_credentials',
+    ),
+);
+
+scenario(
+  'a login with a wrong password of no-break spaces costs the same statements and hashes, account or not',
+  (tally) =>
+    assertAlike(
+      tally,
+      [
+        ['wrong password', active, SPACED],
+        ['unknown email', unknown, SPACED],
+        ['inactive', inactive, SPACED],
+        ['no password set', withoutHash, SPACED],
+      ],
+      async ([, email, password]) => {
+        const address = await email();
+        return workOf(() => logIn(client, address, password));
+      },
       'invalid_credentials',
     ),
 );

@@ -37,6 +37,7 @@ const putEach = (fields: object) => (target: Target) =>
   admin.put(BULK, { users: [{ id: target.id, ...fields }] });
 
 const role = await addRole(service, 'role.read');
+const otherRole = await addRole(service, 'users.read');
 const ends = { sessions: 'end', links: 'end' } as const;
 const stays = { sessions: 'stay', links: 'stay' } as const;
 const operations: Record<string, Operation> = {
@@ -76,7 +77,9 @@ const operations: Record<string, Operation> = {
     found: 'locked',
   },
   'new names': { run: put({ first_name: 'Grace' }), ...stays },
-  'other roles': { run: (target) => admin.post(pathOf(target, '/roles'), [role]), ...stays },
+  'other roles': { run: (target) => admin.post(pathOf(target, '/roles'), [otherRole]), ...stays },
+  'roles taken away': { run: (target) => admin.delete(pathOf(target, '/roles'), [role]), ...stays },
+  'a demand to change the password': { run: put({ must_change_password: true }), ...stays },
   'unchanged values': { run: put({ is_active: true, verified: false }), ...stays },
 };
 
@@ -97,7 +100,7 @@ const setState = (id: string, state: { verified: boolean; is_active: boolean }) 
 
 /** Creates an account with everything that can be issued for it, all of it valid. */
 async function issueAll(): Promise<Issued> {
-  const person = await addPerson(service);
+  const person = await addPerson(service, { roles: [role] });
   const browser = await signIn(service, person);
   const [access, exchanged] = [browser.accessToken as string, browser.refreshToken as string];
   const { data } = (await visitor.post(paths.refresh, { refresh_token: exchanged })).body;
