@@ -151,6 +151,8 @@ test('the listed keys do what the list says', async (t) => {
   await page.locator('[data-row]').first().waitFor();
   await page.keyboard.press('j');
   await page.waitForURL(/user=/);
+  // Only a pane that is drawn can be closed.
+  await page.locator('.pane').waitFor();
   const first = new URL(page.url()).searchParams.get('user');
   await page.keyboard.press('ArrowDown');
   await page.waitForURL((url) => url.searchParams.get('user') !== first);

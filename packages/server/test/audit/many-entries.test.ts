@@ -24,7 +24,7 @@ before(async () => {
   // Newer than all of them: nothing but routine, as where pages that are open renew their sessions. A few older ones.
   await service.sql(
     `insert into audit_logs (id, actor_id, action, resource_type, resource_id, details, "timestamp")
-     select gen_random_uuid(), $1::uuid, case when n % 5 = 0 then 'client_token_issued' else 'session_refreshed' end,
+     select gen_random_uuid(), $1::uuid, case when n % 2 = 0 then 'client_token_issued' else 'session_refreshed' end,
        'security_event', 'r' || n % 3, jsonb_build_object('address', '10.0.0.3'),
        now() - case when n > 20 then interval '0' else interval '59000 seconds' end - make_interval(secs => n / 100000.0)
      from generate_series(1, 60000) n`,
