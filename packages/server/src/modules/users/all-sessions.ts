@@ -129,16 +129,14 @@ async function toFilter(
 ): Promise<SessionFilter> {
   const part = searchText(search);
   const unusedSince = readTime('older_than', older_than);
+  const from = address.trim() === '' ? undefined : readAddress(address.trim());
+  const isFrequent = part !== '' && (await isInMany(db, part));
+  // Of a text that many have, many have the short words.
+  const areShortRare = part !== '' && !isFrequent && (await hasRareShortWords(db, part));
   return {
     ...(user_id === undefined ? {} : { userId: user_id.toLowerCase() }),
-    ...(address.trim() === '' ? {} : { address: readAddress(address.trim()) }),
-    ...(part === ''
-      ? {}
-      : {
-          search: part,
-          isFrequent: await isInMany(db, part),
-          areShortRare: await hasRareShortWords(db, part),
-        }),
+    ...(from === undefined ? {} : { address: from }),
+    ...(part === '' ? {} : { search: part, isFrequent, areShortRare }),
     ...(unusedSince === null ? {} : { unusedSince }),
   };
 }
