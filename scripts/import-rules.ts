@@ -26,7 +26,7 @@ export const modules: Modules = {
       'decision.ts',
       'impact.ts',
       'preview.ts',
-      'restriction.ts',
+      'requirement.ts',
       'subjects.ts',
       'graph.ts',
       'authentication.ts',

@@ -1,6 +1,7 @@
 // Signs a user in with email and password. Neither the response nor its timing may reveal whether an account exists:
 // the statements and the hashing are the same, and unknown, wrong and inactive get the same error.
 import type { LoginBody } from '@castellan/contract/auth';
+import type { ErrorCode } from '@castellan/contract/errors';
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
@@ -14,6 +15,16 @@ import { capEvent, type SessionTokens, startSession } from '../sessions/service.
 import { present, recordLanguage, type UserDeps } from '../users/service.ts';
 import { languageOf } from './mail-language.ts';
 import type { AccountMail } from './mails.ts';
+
+/** What a proof came to: a session, or what its user must do before there can be one. */
+export type SignIn = { done: SessionTokens & { user: User } } | { needs: Need };
+
+/** The code that tells it to who proved to be the user. */
+export const needCodes = { verified_email: 'email_not_verified' } as const satisfies Record<
+  string,
+  ErrorCode
+>;
+type Need = keyof typeof needCodes;
 
 export type LoginDeps = PasswordDeps & UserDeps & LockoutDeps & { accountMail: AccountMail };
 
@@ -29,11 +40,8 @@ type Failure = {
 /** Far above the limit of the password policy, in UTF-16 units. */
 const MAX_PASSWORD_LENGTH = 1_000;
 
-export async function login(
-  deps: LoginDeps,
-  client: Client,
-  body: LoginBody,
-): Promise<SessionTokens & { user: User }> {
+/** Returns what the right password came to. Throws 400, 401 and 422 for all else. */
+export async function login(deps: LoginDeps, client: Client, body: LoginBody): Promise<SignIn> {
   if (hasMarkupOrControl(body.email) || body.password.length > MAX_PASSWORD_LENGTH) {
     await recordFailure(deps, client, { reason: 'sanitization', email: body.email, userId: null });
     throw new AppError('sanitization_failed');
@@ -83,7 +91,7 @@ async function attemptLogin(
   { email, password }: LoginBody,
   turn: HashTurn,
   attempt: Attempt,
-): Promise<SessionTokens & { user: User }> {
+): Promise<SignIn> {
   const { holder } = attempt;
   const matches = await deps.hasher.verify(holder?.password_hash ?? null, password, turn);
   if (!holder || !matches || !holder.is_active) {
@@ -101,9 +109,10 @@ async function attemptLogin(
     const reason = holder.verified ? 'wrong_password' : 'unverified';
     return { result: null, events: [failureEvent(client, { reason, email, userId })] };
   });
-  if (!started) throw new AppError(holder.verified ? 'invalid_credentials' : 'email_not_verified');
+  if (!holder.verified) return { needs: 'verified_email' };
+  if (!started) throw new AppError('invalid_credentials');
   await rehashWhenOld(deps, holder, password);
-  return { ...started.tokens, user: (await present(deps, started.record)).record };
+  return { done: { ...started.tokens, user: (await present(deps, started.record)).record } };
 }
 
 type Started = Awaited<ReturnType<typeof startSession>>;

@@ -52,7 +52,7 @@ export async function changePassword(
   const { tokens, record, sessionsEnded } = await inTransaction(deps.db, async (tx) => {
     await lockEpoch(tx, holder.user_id);
     // If the session ended or the user was deactivated meanwhile, the caller must not get a new session.
-    if (!(await lockLiveSession(tx, holder.user_id, principal.sessionId)))
+    if (!(await lockLiveSession(tx, holder.user_id, principal.session.id)))
       throw new AppError('token_revoked');
     const { sessionsEnded, now } = await replacePassword(tx, deps, replacement);
     await endOneTimeTokens(tx, 'reset_password', holder.user_id);

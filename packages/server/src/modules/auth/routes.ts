@@ -22,7 +22,7 @@ import { type RefreshDeps, refreshSession } from '../sessions/refresh.ts';
 import { logout, logoutEverywhere, type SessionTokens } from '../sessions/service.ts';
 import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
 import { type AccountDeps, accountRoutes } from './account-routes.ts';
-import { login } from './login.ts';
+import { login, needCodes } from './login.ts';
 import { changePassword } from './password-change.ts';
 import { clearRefreshCookie, REFRESH_COOKIE, readRefreshCookie, setRefreshCookie } from './refresh-cookie.ts';
 
@@ -85,7 +85,9 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     },
     schema: { summary: 'Sign in', body: LoginBody, response: { 200: LoginEnvelope } },
     handler: async (request, reply) => {
-      const { user, ...tokens } = await login(deps, request.client, request.body);
+      const outcome = await login(deps, request.client, request.body);
+      if ('needs' in outcome) throw new AppError(needCodes[outcome.needs]);
+      const { user, ...tokens } = outcome.done;
       return { data: { ...signedIn(reply, tokens), user }, message: 'Signed in.' };
     },
   });
@@ -96,7 +98,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     config: {
       access: 'user',
       endsAccess: true,
-      beforePasswordChange: true,
+      openTo: ['password_change'],
       cookies: { reads: [REFRESH_COOKIE], sets: [REFRESH_COOKIE] },
     },
     schema: { summary: 'End this session', response: { 200: MessageEnvelope } },
@@ -113,7 +115,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     config: {
       access: 'user',
       endsAccess: true,
-      beforePasswordChange: true,
+      openTo: ['password_change'],
       cookies: { sets: [REFRESH_COOKIE] },
     },
     schema: { summary: 'End every session of this user', response: { 200: MessageEnvelope } },
@@ -130,7 +132,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     config: {
       access: 'user',
       endsAccess: true,
-      beforePasswordChange: true,
+      openTo: ['password_change'],
       cookies: { sets: [REFRESH_COOKIE] },
       errors: [
         'wrong_current_password',

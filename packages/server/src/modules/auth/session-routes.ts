@@ -19,7 +19,7 @@ export function sessionRoutes(app: App, deps: SessionDeps): void {
     handler: async (request) => {
       const { principal } = userCallerOf(request);
       return {
-        ...(await listSessions(deps, principal.id, principal.sessionId, request.query)),
+        ...(await listSessions(deps, principal.id, principal.session.id, request.query)),
         message: 'Your live sessions, newest first.',
       };
     },

@@ -7,6 +7,7 @@ import type { Client } from '../../platform/http/client.ts';
 import { namedSubjectsIn } from '../../platform/http/dry-run.ts';
 import { type IfMatch, readIfMatch } from '../../platform/http/record-version.ts';
 import type { ClientRow } from '../api-keys/service.ts';
+import type { CurrentSession } from '../sessions/service.ts';
 import type { LiveToken } from '../sessions/token-lookup.ts';
 import type { Subject } from './effective.ts';
 import type { Graph } from './graph.ts';
@@ -17,7 +18,7 @@ export type UserPrincipal = {
   /** Id of the user. */
   id: string;
   email: string;
-  sessionId: string;
+  session: CurrentSession;
   /** The superuser flag and the roles, from which permissions are computed. */
   subject: Subject;
   /** The user's row, read in the statement that found the token. */
@@ -71,7 +72,7 @@ export const userPrincipal = (live: LiveToken): UserPrincipal => ({
   type: 'user',
   id: live.user_id,
   email: live.email,
-  sessionId: live.session_id,
+  session: { id: live.session_id, proof: { by: 'password', at: live.proved_at } },
   subject: live,
   record: live,
 });
@@ -128,4 +129,4 @@ export const authorIdOf = ({ principal }: Caller): string | null =>
 
 /** The session of the request; null for a service account, which has none. */
 export const sessionIdOf = (principal: Principal): string | null =>
-  principal.type === 'user' ? principal.sessionId : null;
+  principal.type === 'user' ? principal.session.id : null;

@@ -5,13 +5,14 @@ import { sql } from 'kysely';
 import { inTransaction, rehearse } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Settle } from '../../platform/http/idempotency.ts';
+import { requirementCodes } from '../../platform/http/requirements.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { type AuditEvent, isWrittenAfterCommit, recordChanges, recordEvent } from '../audit/service.ts';
 import { actorOf, type Caller } from './caller.ts';
 import { standingOf } from './holding.ts';
 import type { AccessDelta } from './impact.ts';
-import { restrictionOf } from './restriction.ts';
+import { requirementOf } from './requirement.ts';
 
 /** An audit event whose actor is the caller. */
 export type Entry = Omit<AuditEvent, 'actorId' | 'actorType' | 'actorName' | 'actorKeyId'>;
@@ -45,8 +46,8 @@ class LockingChange {
     const { rows } = await standingOf(principal, required).execute(this.#tx);
     const [now] = rows;
     if (!now) throw new AppError(principal.type === 'user' ? 'token_revoked' : 'api_key_revoked');
-    const restriction = restrictionOf(now);
-    if (restriction) throw new AppError(restriction);
+    const first = requirementOf(principal, now);
+    if (first) throw new AppError(requirementCodes[first]);
     const missing = now.is_superuser ? undefined : required.find((one) => !now.held.includes(one));
     if (missing !== undefined) throw new AppError('permission_denied', { requiredPermission: missing });
     return new EntitledChange(this.#tx, this.caller, now.is_superuser);

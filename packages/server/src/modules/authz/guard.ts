@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import { clientCredentials } from '../../platform/http/client-credentials.ts';
 import { hook } from '../../platform/http/hooks.ts';
+import { requirementCodes } from '../../platform/http/requirements.ts';
 import type { App } from '../../platform/http/server.ts';
 import { isObject } from '../../platform/unknown-values.ts';
 import type { AccessLimit } from './access-limit.ts';
@@ -14,7 +15,7 @@ import { type AuthenticationDeps, findPrincipal } from './authentication.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { mayDo } from './effective.ts';
 import { type GraphSource, withGraph } from './graph.ts';
-import { restrictionOf } from './restriction.ts';
+import { requirementOf } from './requirement.ts';
 import type { UserLimit } from './user-limit.ts';
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -48,7 +49,7 @@ export function addGuard(app: App, deps: GuardDeps): void {
       access = 'authenticated',
       endsAccess = false,
       accessLimited = false,
-      beforePasswordChange = false,
+      openTo = [],
     } = request.routeOptions.config;
     if (counted && !endsAccess) deps.userLimit?.refuseKnown(request, counted);
     request.authorizedAt = performance.now();
@@ -65,8 +66,8 @@ export function addGuard(app: App, deps: GuardDeps): void {
       );
     }
     request.caller = createCaller(request, principal, { access, graph });
-    const restriction = principal.type === 'user' ? restrictionOf(principal.record) : null;
-    if (restriction && !beforePasswordChange) throw new AppError(restriction);
+    const required = requirementOf(principal);
+    if (required && !openTo.includes(required)) throw new AppError(requirementCodes[required]);
     if (!isAboutCaller(request, principal)) requireAccess(request.caller);
   };
   app.addHook(

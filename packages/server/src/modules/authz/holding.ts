@@ -2,7 +2,7 @@
 // (effective.ts).
 import { type RawBuilder, sql } from 'kysely';
 import type { Principal } from './caller.ts';
-import type { Restrictable } from './restriction.ts';
+import type { Obliged } from './requirement.ts';
 
 /**
  * SQL condition on a service account `a` and its API key `k`: both are live. By the time of the statement, because
@@ -45,4 +45,4 @@ export const standingOf = (principal: Principal, permissions: readonly string[])
       from service_accounts a join api_keys k on k.id = ${principal.keyId} and k.service_account_id = a.id
       where a.id = ${principal.id} and ${isLiveKey}`;
 
-export type Standing = Restrictable & { is_superuser: boolean; held: string[] };
+export type Standing = Obliged & { is_superuser: boolean; held: string[] };

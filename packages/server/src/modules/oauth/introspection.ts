@@ -9,7 +9,7 @@ import type { AccessLimit } from '../authz/access-limit.ts';
 import { type Caller, servicePrincipal, userPrincipal } from '../authz/caller.ts';
 import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
 import type { GraphSource } from '../authz/graph.ts';
-import { restrictionOf } from '../authz/restriction.ts';
+import { requirementOf } from '../authz/requirement.ts';
 import type { TokenLookup } from '../sessions/token-lookup.ts';
 import { accessAudience } from '../sessions/tokens.ts';
 
@@ -70,12 +70,13 @@ async function findUserToken(
   token: string,
 ): Promise<Live | undefined> {
   const row = await deps.tokenLookup(userId, tokenHashText(token));
-  if (!row || restrictionOf(row)) return undefined;
-  const { email, subject } = userPrincipal(row);
+  const principal = row && userPrincipal(row);
+  if (!principal || requirementOf(principal)) return undefined;
+  const { email, subject } = principal;
   return {
     facts: { ...claimsIn(token), username: shownEmail(email), token_type: 'Bearer' },
     subject,
-    authz_stamp: row.authz_stamp,
+    authz_stamp: principal.record.authz_stamp,
   };
 }
 

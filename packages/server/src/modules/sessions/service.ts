@@ -49,6 +49,12 @@ export type SessionDeps = {
   };
 };
 
+/** How and when its user proved who they are. A session begins with its proof. */
+type Proof = { readonly by: 'password'; readonly at: Date };
+
+/** The session that a caller acts in. */
+export type CurrentSession = { readonly id: string; readonly proof: Proof };
+
 export type SessionTokens = { sessionId: string; accessToken: string; refreshToken: string };
 
 /**
@@ -161,7 +167,7 @@ function unusualNetwork(row: LiveSession): Session['unusual_network'] {
 }
 
 /** The parts of a caller that operations on their own sessions need. */
-type SessionOwner = { client: Client; principal: { id: string; email: string; sessionId: string } };
+type SessionOwner = { client: Client; principal: { id: string; email: string; session: CurrentSession } };
 
 /** Ends one live session. Returns its audit event without the actor. Throws `session_not_found`. */
 export async function revokeSession(tx: Tx, userId: string, sessionId: string) {
@@ -195,7 +201,7 @@ export async function logout(
     refreshCookie === undefined
       ? undefined
       : await findSessionIdByRefreshToken(deps.db, principal.id, tokenHash(refreshCookie));
-  const sessionId = fromCookie ?? principal.sessionId;
+  const sessionId = fromCookie ?? principal.session.id;
   await inTransaction(deps.db, async (tx) => {
     await lockOwner(tx, principal.id);
     await revokeSessions(tx, principal.id, [sessionId], 'logout');

@@ -90,7 +90,7 @@ function ownRoutes(app: App, deps: UserAdminDeps): void {
   app.route({
     method: 'GET',
     url: '/me',
-    config: { access: 'user', turn: false, beforePasswordChange: true },
+    config: { access: 'user', turn: false, openTo: ['password_change'] },
     schema: {
       summary: 'Read your account',
       querystring: OwnUserQuery,

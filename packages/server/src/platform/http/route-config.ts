@@ -6,6 +6,7 @@ import type { RateLimitRule } from '../limits/rate-limit.ts';
 import type { BodyLimits } from './body-limits.ts';
 import type { Client } from './client.ts';
 import type { ErrorShape } from './error-shape.ts';
+import type { Requirement } from './requirements.ts';
 
 export type DeclaredRoute = {
   method: string;
@@ -51,8 +52,8 @@ declare module 'fastify' {
     readOnly?: true;
     /** Ends sessions of the caller: it has a limit of its own, so that a stolen token cannot use up the owner's. */
     endsAccess?: boolean;
-    /** Stays open to users who must change their password first. Everything else is refused to them. */
-    beforePasswordChange?: boolean;
+    /** Stays open to users who must do this first. Everything else is refused to them. */
+    openTo?: readonly Requirement[];
     /**
      * Counts for RATE_LIMIT_ACCESS. With `by answer`, the operation counts a request itself when its answer is known; a caller
      * who has used up the limit is refused before.

@@ -7,6 +7,7 @@ import { isObject } from '../../unknown-values.ts';
 import { inUnits, publicBody } from '../body-limits.ts';
 import type { ErrorShape } from '../error-shape.ts';
 import { FORM_TYPE } from '../form-parsing.ts';
+import { type Requirement, requirementCodes } from '../requirements.ts';
 import '../idempotency.ts';
 
 const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
@@ -33,6 +34,12 @@ const failureOf = ({ schema, codeOf, bodyOf }: ErrorShape): FailureShape => ({
   example: (code) => bodyOf(knownCode(code), new AppError(knownCode(code))),
 });
 
+/** Returns the codes that refuse the operation to users who must do something else first. */
+const refusalsWhile = (openTo: readonly Requirement[] = []): string[] =>
+  Object.entries(requirementCodes).flatMap(([one, code]) =>
+    openTo.some((open) => open === one) ? [] : [code],
+  );
+
 /** Returns the facts of a route for the OpenAPI document. Throws TypeError when a schema is no object. */
 export function factsOf(route: RouteOptions, schema: FastifySchema): RouteFacts {
   const config = route.config ?? {};
@@ -50,7 +57,7 @@ export function factsOf(route: RouteOptions, schema: FastifySchema): RouteFacts 
     errors: [
       ...(config.errors ?? []),
       ...(config.statedOf ? ['field_not_allowed'] : []),
-      ...(config.access === 'public' || config.beforePasswordChange ? [] : ['password_change_required']),
+      ...(config.access === 'public' ? [] : refusalsWhile(config.openTo)),
     ],
     limit: config.limit?.rule ?? null,
     bodyLimits: { size: inUnits(bytes), values },
