@@ -9,7 +9,7 @@ import { createGraphSource } from '../packages/server/src/modules/authz/graph.ts
 import { migrate, readMigrations } from '../packages/server/src/platform/db/migrate.ts';
 import { createKysely, createPool, type PoolSettings } from '../packages/server/src/platform/db/pool.ts';
 import { inTransaction } from '../packages/server/src/platform/db/transaction.ts';
-import { createLog } from '../packages/server/src/platform/log.ts';
+import { createLog } from '../packages/server/src/platform/logging/log.ts';
 import type { Tables } from '../packages/server/src/schema/tables.ts';
 import { query } from './place.ts';
 import { cpuMicroseconds } from './processes.ts';

@@ -32,17 +32,26 @@ function allowed(uses: readonly string[], isRoutes: boolean): string[] {
   });
 }
 
-// `../*/**` would also match `../../…`, which is outside modules/.
-const otherModules = (files: readonly string[], message: string): Pattern => ({
-  group: ['../*/**', '!../../**', ...files.map((file) => `!../${file}`)],
-  message: `${message} ${where}`,
-});
+/**
+ * Refuses other modules, as the module of this name would import them. A folder inside a module also imports only those files of
+ * its module that the table names.
+ */
+function otherModules(name: string, files: readonly string[], message: string): Pattern {
+  const parent = posix.relative(name, '.');
+  // `../*/**` would also match `../../…`, which is outside modules/.
+  const others = name.includes('/') ? '../**' : '../*/**';
+  return {
+    group: [others, `!${parent}/../**`, ...files.map((file) => `!${posix.relative(name, file)}`)],
+    message: `${message} ${where}`,
+  };
+}
 const detour: Pattern = {
   group: ['**/modules/**'],
   message: 'Inside modules/, import another module as ../<module>/<file>.',
 };
 
-function moduleOverrides(folder: string, uses: readonly string[]) {
+function moduleOverrides(name: string, uses: readonly string[]) {
+  const folder = `${source}/modules/${name}`;
   const files = allowed(uses, false);
   // The columns of a record, and the type that proves entitlement to a write.
   const ofStores = files.filter((file) => /\/(presentation|change)\.ts$/.test(file));
@@ -51,13 +60,14 @@ function moduleOverrides(folder: string, uses: readonly string[]) {
     serverOverride(
       [`${folder}/**`],
       [
-        otherModules(files, 'A module imports only the public files of the modules it uses.'),
+        otherModules(name, files, 'A module imports only the public files of the modules it uses.'),
         { group: ['./*routes.ts'], message: 'Routes call services; services never import routes.' },
         detour,
       ],
     ),
     serverOverride(own('routes'), [
       otherModules(
+        name,
         allowed(uses, true),
         'Routes import only the public files of the modules that their module uses.',
       ),
@@ -65,7 +75,7 @@ function moduleOverrides(folder: string, uses: readonly string[]) {
       detour,
     ]),
     serverOverride(own('store'), [
-      otherModules(ofStores, 'A store imports only columns and the type Entitled from other modules.'),
+      otherModules(name, ofStores, 'A store imports only columns and the type Entitled from other modules.'),
       {
         group: ['./*store.ts', './*service.ts', './*routes.ts'],
         message: 'A store imports no store, service or routes.',
@@ -125,10 +135,8 @@ export function renderImportRules(table: Modules = modules): string {
     serverOverride([`${source}/platform/*/**`], [outsidePlatform('../..')]),
     ...Object.entries(platform).map(platformOverride),
     // A module that the table does not name imports no other.
-    ...moduleOverrides(`${source}/modules/*`, []),
-    ...Object.entries(table).flatMap(([name, { uses }]) =>
-      moduleOverrides(`${source}/modules/${name}`, uses),
-    ),
+    ...moduleOverrides('*', []),
+    ...Object.entries(table).flatMap(([name, { uses }]) => moduleOverrides(name, uses)),
     {
       includes: ['packages/*/test/**', '**/*.test.ts'],
       linter: { rules: { style: { noRestrictedImports: 'off' } } },

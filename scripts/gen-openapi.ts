@@ -5,7 +5,7 @@ import pg from 'pg';
 import { buildApp } from '../packages/server/src/app.ts';
 import { createDeps } from '../packages/server/src/deps.ts';
 import { loadMailTemplates } from '../packages/server/src/modules/auth/mail-templates.ts';
-import { createLog } from '../packages/server/src/platform/log.ts';
+import { createLog } from '../packages/server/src/platform/logging/log.ts';
 import { createMailTransport } from '../packages/server/src/platform/mail/transport.ts';
 import { createPasswordHasher } from '../packages/server/src/platform/security/password-hasher.ts';
 import { loadSettings } from '../packages/server/src/settings.ts';

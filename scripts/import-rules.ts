@@ -6,10 +6,12 @@ export type Modules = Record<string, { uses: string[]; face?: string[]; routesSe
 
 /**
  * The server's modules, from the bottom up. A module uses only modules above it in this list, so no two import each
- * other. `uses` names modules, whose public files (`face`) may be imported, or single further files of a module.
+ * other. `uses` names modules, whose public files (`face`) may be imported, or single further files of a module. A folder
+ * inside a module has a row below it: its module may import all of it.
  */
 export const modules: Modules = {
   audit: { uses: [] },
+  'audit/sinks': { uses: [] },
   sessions: { uses: ['audit'] },
   'api-keys': { uses: ['audit'] },
   lockout: { uses: ['audit'] },
@@ -90,17 +92,43 @@ export const modules: Modules = {
 /** The folders of platform/, from the bottom up, and the folders that each may use. */
 export const platform: Record<string, string[]> = {
   '.': [],
-  jobs: ['.'],
+  logging: ['.'],
+  config: ['.'],
+  jobs: ['.', 'logging'],
   limits: ['.'],
   'security/password-hashes': [],
   security: ['.', 'security/password-hashes'],
-  mail: ['.'],
-  db: ['.'],
-  sinks: ['.'],
-  tracing: ['.', 'db'],
-  http: ['.', 'limits', 'security', 'db', 'tracing'],
-  metrics: ['.', 'db', 'http'],
-  'http/reference': ['.', 'limits', 'http'],
+  mail: ['.', 'logging'],
+  db: ['.', 'logging'],
+  tracing: ['.', 'logging', 'db'],
+  http: ['.', 'limits', 'security', 'db'],
+  'http/bodies': ['.', 'http'],
+  'http/answers': ['.', 'logging', 'limits', 'security', 'db', 'http', 'http/bodies'],
+  'http/connections': ['.', 'logging', 'http', 'http/answers'],
+  'http/server': [
+    '.',
+    'logging',
+    'limits',
+    'security',
+    'db',
+    'tracing',
+    'http',
+    'http/bodies',
+    'http/answers',
+    'http/connections',
+  ],
+  'http/plugins': [
+    '.',
+    'logging',
+    'limits',
+    'security',
+    'db',
+    'http',
+    'http/bodies',
+    'http/answers',
+    'http/server',
+  ],
+  metrics: ['.', 'logging', 'db', 'http', 'http/server'],
 };
 
 /** The parts of the contract that platform/ may import: the shape of answers, but no record. */

@@ -1,8 +1,8 @@
 // `castellan check-config`: prints the settings as the service would read them. It opens no database and shows no secret.
 
 import { loadMailTemplates } from '@castellan/server/modules/auth/mail-templates';
-import type { SettingInForce } from '@castellan/server/platform/config';
-import { loadLogo } from '@castellan/server/platform/logo';
+import { loadLogo } from '@castellan/server/modules/console/logo';
+import type { SettingInForce } from '@castellan/server/platform/config/config';
 import { loadSettings } from '@castellan/server/settings';
 import type { Call } from './command.ts';
 

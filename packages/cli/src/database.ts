@@ -2,12 +2,12 @@
 // that was stopped is started and stopped again.
 import { isDatabaseUnavailable } from '@castellan/server/platform/db/failures';
 import { AppError } from '@castellan/server/platform/errors';
-import { createLog } from '@castellan/server/platform/log';
+import { createLog } from '@castellan/server/platform/logging/log';
 import { SealedKeyError } from '@castellan/server/platform/security/signing-keys';
 import { loadSettings } from '@castellan/server/settings';
+import { requireSchemaOfThisVersion } from '@castellan/server/start/database/prepare-database';
 import { explainStartFailure, explainWait } from '@castellan/server/start/failure';
 import { type Foundation, openFoundation } from '@castellan/server/start/foundation';
-import { requireSchemaOfThisVersion } from '@castellan/server/start/prepare-database';
 import type { Call } from './command.ts';
 
 type DatabaseOptions = {

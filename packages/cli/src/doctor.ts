@@ -2,7 +2,7 @@
 // from starting an embedded database that is stopped, which it stops again.
 import { styleText } from 'node:util';
 import { listSigningKeys } from '@castellan/server/modules/sessions/key-revocation';
-import { createLog } from '@castellan/server/platform/log';
+import { createLog } from '@castellan/server/platform/logging/log';
 import { canonicalEmail } from '@castellan/server/platform/security/email';
 import { loadSettings, type Settings } from '@castellan/server/settings';
 import { explainStartFailure } from '@castellan/server/start/failure';

@@ -32,18 +32,18 @@ import { settingRoutes } from './modules/settings/routes.ts';
 import { userRoutes } from './modules/users/routes.ts';
 import { userSessionRoutes } from './modules/users/session-routes.ts';
 import { AppError } from './platform/errors.ts';
-import { addCookies } from './platform/http/cookies.ts';
-import { addCors } from './platform/http/cors.ts';
-import { addCsrfProtection } from './platform/http/csrf-protection.ts';
-import { refuseUnknownDryRun } from './platform/http/dry-run.ts';
-import { refuseEmptyParams } from './platform/http/empty-params.ts';
 import { hook } from './platform/http/hooks.ts';
-import { addIdempotency } from './platform/http/idempotency.ts';
-import { addRateLimits } from './platform/http/rate-limits.ts';
-import { addReference } from './platform/http/reference/routes.ts';
-import { type App, createServer } from './platform/http/server.ts';
-import { addTurns } from './platform/http/turns.ts';
+import { addCookies } from './platform/http/plugins/cookies.ts';
+import { addCors } from './platform/http/plugins/cors.ts';
+import { addCsrfProtection } from './platform/http/plugins/csrf-protection.ts';
+import { refuseUnknownDryRun } from './platform/http/plugins/dry-run.ts';
+import { refuseEmptyParams } from './platform/http/plugins/empty-params.ts';
+import { addIdempotency } from './platform/http/plugins/idempotency.ts';
+import { addRateLimits } from './platform/http/plugins/rate-limits.ts';
+import { addTurns } from './platform/http/plugins/turns.ts';
+import { type App, createServer } from './platform/http/server/server.ts';
 import { referenceProse } from './reference/prose.ts';
+import { addReference } from './reference/routes.ts';
 import { constraintCodes } from './schema/constraints.ts';
 
 // Refusals that are recorded in the audit log: attempts to use permissions that the caller does not have.

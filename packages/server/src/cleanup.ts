@@ -16,7 +16,7 @@ import { checkLiveSessions, renewLiveSessions } from './modules/sessions/live-co
 import { forgetFormerUsers, renewUserMarks } from './modules/users/marks.ts';
 import { renewRoleHolders } from './modules/users/role-holders-store.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
-import { deleteOldIdempotencyKeys } from './platform/http/idempotency.ts';
+import { deleteOldIdempotencyKeys } from './platform/http/plugins/idempotency.ts';
 import { deleteExpiredLimits } from './platform/limits/rate-limit.ts';
 import { deleteOldOutbox, healOutbox } from './platform/mail/outbox.ts';
 import { deleteOldOutboxFiles } from './platform/mail/outbox-folder.ts';

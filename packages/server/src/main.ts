@@ -2,18 +2,18 @@
 // No other file of the server may read process.env.
 import { isatty } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
-import { jsonLine } from './platform/json-line.ts';
-import { createLog } from './platform/log.ts';
-import { writeLast } from './platform/log-output.ts';
+import { jsonLine } from './platform/logging/json-line.ts';
+import { createLog } from './platform/logging/log.ts';
+import { writeLast } from './platform/logging/log-output.ts';
 import { loadSettings } from './settings.ts';
-import { announceInLog, announceNothing, announceToPeople } from './start/announcer.ts';
 import { explainStartFailure } from './start/failure.ts';
 import { type Groundwork, layGroundwork } from './start/groundwork.ts';
-import { BEAT_MS } from './start/pulse.ts';
-import { stopOnSignals } from './start/stop-signals.ts';
-import { supervise } from './start/supervisor.ts';
-import { reportUnexpected } from './start/unexpected.ts';
-import { stopOnOrder, workerKind } from './start/worker.ts';
+import { announceInLog, announceNothing, announceToPeople } from './start/processes/announcer.ts';
+import { BEAT_MS } from './start/processes/pulse.ts';
+import { stopOnSignals } from './start/processes/stop-signals.ts';
+import { supervise } from './start/processes/supervisor.ts';
+import { reportUnexpected } from './start/processes/unexpected.ts';
+import { stopOnOrder, workerKind } from './start/processes/worker.ts';
 
 /** Buffer for a blocked terminal or pipe. Further texts are dropped; printed mails are also files in the outbox. */
 const MAX_UNREAD_BYTES = 1_048_576;
@@ -71,7 +71,7 @@ export async function serve(
     const options = { settings, log, print, announcer, isTerminal, kind, groundwork };
     const started = groundwork.then(({ server }) => server).catch(() => undefined);
     const running = Promise.race([begun, started])
-      .then(() => import('./start/process.ts'))
+      .then(() => import('./start/processes/process.ts'))
       .then(({ runProcess }) => runProcess(options));
     // Before the start has finished: it may have started a PostgreSQL, which must be stopped too.
     let isStopping = false;

@@ -11,6 +11,7 @@ import { isAssignableRole } from './modules/users/service.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
 import { createScheduler, type Scheduler } from './platform/jobs/scheduler.ts';
 import { errorCode } from './platform/unknown-values.ts';
+import type { Prepared } from './start/database/prepare-database.ts';
 import { explainWait } from './start/failure.ts';
 import {
   type BegunFoundation,
@@ -20,7 +21,6 @@ import {
   prepare,
 } from './start/foundation.ts';
 import { StartLockHeldError } from './start/lock.ts';
-import type { Prepared } from './start/prepare-database.ts';
 import { traceJob } from './traced.ts';
 
 export type Service = {

@@ -2,6 +2,8 @@
 // from it.
 // It must not read the environment: main.ts and the CLI pass it in.
 
+import { parseSinkAddress, parseSinkSecret } from './modules/audit/sinks/address.ts';
+import { parseColor } from './modules/console/accent-color.ts';
 import {
   address,
   choice,
@@ -18,24 +20,22 @@ import {
   settingsInForce,
   text,
   url,
-} from './platform/config.ts';
-import { parseColor } from './platform/http/accent-color.ts';
-import { needsSecure } from './platform/http/cookies.ts';
+} from './platform/config/config.ts';
+import { fileVariable, readSecretFiles } from './platform/config/secret-files.ts';
+import { needsSecure } from './platform/http/plugins/cookies.ts';
 import { languages } from './platform/languages.ts';
 import { parseRateLimit, type RateLimitRule } from './platform/limits/rate-limit.ts';
 import { parseLink, parseLinkTemplate } from './platform/mail/link-template.ts';
 import { addressOfSender, parseSmtpUrl } from './platform/mail/transport.ts';
 import { parseMetricsAddress } from './platform/metrics/address.ts';
 import { parseMetricsHost } from './platform/metrics/hosts.ts';
-import { fileVariable, readSecretFiles } from './platform/secret-files.ts';
 import { parseTrustedProxies, type TrustedProxies } from './platform/security/client-address.ts';
 import { canonicalEmail } from './platform/security/email.ts';
 import { cleanText } from './platform/security/text.ts';
-import { parseSinkAddress, parseSinkSecret } from './platform/sinks/address.ts';
 import { parseHeaders, samplers } from './platform/tracing/settings.ts';
-import { basePathOf, readPublicUrl } from './start/public-url.ts';
-import { settingWarnings } from './start/setting-warnings.ts';
-import { MAX_WORKERS, sharesOf } from './start/shares.ts';
+import { basePathOf, readPublicUrl } from './start/checks/public-url.ts';
+import { settingWarnings } from './start/checks/setting-warnings.ts';
+import { MAX_WORKERS, sharesOf } from './start/checks/shares.ts';
 
 const rateLimit = (value: string): RateLimitRule | null => parseRateLimit(value);
 const email = (value: string): string => {

@@ -9,7 +9,7 @@ import { statementsOf } from '@castellan/testing/statements';
 import { signedInWith, tally } from '@castellan/testing/users/people';
 import pg from 'pg';
 import { removeSessionRows } from '../src/cleanup.ts';
-import { deleteOldIdempotencyKeys } from '../src/platform/http/idempotency.ts';
+import { deleteOldIdempotencyKeys } from '../src/platform/http/plugins/idempotency.ts';
 
 const service = await startTestService({ after });
 const twin = await service.another();

@@ -80,7 +80,17 @@ const violations: [string, string, string, string?][] = [
   [
     'http imports no folder that is part of it',
     `${server}/platform/http/x.ts`,
-    imports('./reference/viewer.ts'),
+    imports('./server/server.ts'),
+  ],
+  [
+    'a folder inside a module imports no file of the module that the table does not name',
+    `${modules}/audit/sinks/x.ts`,
+    imports('../service.ts'),
+  ],
+  [
+    'a folder inside a module imports no other module',
+    `${modules}/audit/sinks/y.ts`,
+    imports('../../authz/change.ts'),
   ],
   [
     'a folder of platform/ cannot be imported by a longer path',

@@ -8,7 +8,7 @@ import {
   type StrengthMeter,
   type StrengthScore,
 } from '@castellan/server/modules/passwords/strength';
-import { createLog } from '@castellan/server/platform/log';
+import { createLog } from '@castellan/server/platform/logging/log';
 import { type Service, startService } from '@castellan/server/service';
 import { loadSettings } from '@castellan/server/settings';
 import pg from 'pg';

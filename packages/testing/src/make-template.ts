@@ -1,7 +1,7 @@
 // Migrates and seeds the template database that test databases are copied from. scripts/test.ts runs it.
 import { createPool } from '@castellan/server/platform/db/pool';
-import { createLog } from '@castellan/server/platform/log';
-import { prepareDatabase } from '@castellan/server/start/prepare-database';
+import { createLog } from '@castellan/server/platform/logging/log';
+import { prepareDatabase } from '@castellan/server/start/database/prepare-database';
 import { ADMIN, TEST_SECRET_KEY } from './harness.ts';
 import { createCheapHasher } from './hashing.ts';
 import { urlOfDatabase } from './scratch-database.ts';

@@ -11,7 +11,7 @@ import {
   type Restored,
   requireKnownMigrations,
   restoreDatabase,
-} from '@castellan/server/start/restore-database';
+} from '@castellan/server/start/database/restore-database';
 import { printable } from '../api/text.ts';
 import { type Call, UsageError } from '../command.ts';
 import { amount } from './amounts.ts';

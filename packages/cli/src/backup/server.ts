@@ -2,7 +2,7 @@
 // A running embedded PostgreSQL is shared; one that was stopped is started, and stopped again.
 import { isDatabaseUnavailable } from '@castellan/server/platform/db/failures';
 import { createPool } from '@castellan/server/platform/db/pool';
-import { createLog } from '@castellan/server/platform/log';
+import { createLog } from '@castellan/server/platform/logging/log';
 import { loadSettings } from '@castellan/server/settings';
 import { explainStartFailure, explainWait } from '@castellan/server/start/failure';
 import { openDatabaseServer, requireDatabase } from '@castellan/server/start/groundwork';

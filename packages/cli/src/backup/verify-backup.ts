@@ -1,6 +1,6 @@
 // `castellan verify-backup`: reads and checks a whole backup and shows what is in it. Uses no database.
 import { type BackupContents, verifyBackup } from '@castellan/server/modules/backup/service';
-import { requireKnownMigrations } from '@castellan/server/start/restore-database';
+import { requireKnownMigrations } from '@castellan/server/start/database/restore-database';
 import { printable } from '../api/text.ts';
 import { argumentOf, type Call } from '../command.ts';
 import { amount, count, size } from './amounts.ts';

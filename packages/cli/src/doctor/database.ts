@@ -1,9 +1,9 @@
 // Looks at the database: what it is, whether it has what the service needs, and how much of it is in use. Only reads.
 import { performance } from 'node:perf_hooks';
 import { compareHistory, readMigrations } from '@castellan/server/platform/db/migrate';
+import { requireOwnConnections } from '@castellan/server/start/database/pooler';
+import { requireSchemaOfThisVersion } from '@castellan/server/start/database/prepare-database';
 import type { Foundation } from '@castellan/server/start/foundation';
-import { requireOwnConnections } from '@castellan/server/start/pooler';
-import { requireSchemaOfThisVersion } from '@castellan/server/start/prepare-database';
 import { bad, ok, type Report, warn } from './finding.ts';
 
 type Pool = Foundation['deps']['pool'];

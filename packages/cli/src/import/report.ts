@@ -2,7 +2,7 @@
 // It must not write a verdict before the database has the row.
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Verdict } from '@castellan/server/modules/transfer/service';
-import { jsonLine } from '@castellan/server/platform/json-line';
+import { jsonLine } from '@castellan/server/platform/logging/json-line';
 import { linesOf } from './ndjson.ts';
 import { openText } from './source.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext } from 'node:test';
 import { atEnd, until } from '@castellan/embedded-postgres/testing';
-import { createLog } from '@castellan/server/platform/log';
+import { createLog } from '@castellan/server/platform/logging/log';
 import { type Service, startService } from '@castellan/server/service';
 import { loadSettings } from '@castellan/server/settings';
 import { createClient } from '@castellan/testing/client';

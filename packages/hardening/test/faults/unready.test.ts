@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { atEnd } from '@castellan/embedded-postgres/testing';
-import { createLog } from '@castellan/server/platform/log';
+import { createLog } from '@castellan/server/platform/logging/log';
 import { startService } from '@castellan/server/service';
 import { loadSettings } from '@castellan/server/settings';
 import { codeIn } from '@castellan/testing/conformance/described';

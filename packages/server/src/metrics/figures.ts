@@ -1,7 +1,7 @@
 // Keeps the figures of the database for a few seconds, so that scrapers cost nothing more than one statement.
 // It must not delay a scrape for longer than scrapers wait.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Logger } from '../platform/log.ts';
+import type { Logger } from '../platform/logging/log.ts';
 import type { Db } from '../schema/database.ts';
 import { type DatabaseFigures, readFigures } from './figures-store.ts';
 

@@ -1,7 +1,7 @@
 // Explains in one line why a start failed or waits, and what the operator can do.
 // It must not show a value of DATABASE_URL or another secret: only codes, paths and the messages of errors.
 import { relative, resolve } from 'node:path';
-import { SettingsError } from '../platform/config.ts';
+import { SettingsError } from '../platform/config/config.ts';
 import { errorCode, errorField, errorMessage } from '../platform/unknown-values.ts';
 import { StartLockHeldError } from './lock.ts';
 

@@ -1,7 +1,7 @@
 // A foundation that cannot be laid leaves no PostgreSQL running.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLog } from '../platform/log.ts';
+import { createLog } from '../platform/logging/log.ts';
 import { loadSettings } from '../settings.ts';
 import { openFoundation } from './foundation.ts';
 import type { Groundwork } from './groundwork.ts';

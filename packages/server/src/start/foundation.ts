@@ -7,13 +7,13 @@ import { closeAuditLog } from '../modules/audit/service.ts';
 import type { StrengthMeter } from '../modules/passwords/strength.ts';
 import { type Connection, createPool, reservedConnections } from '../platform/db/pool.ts';
 import type { StatementWatch } from '../platform/db/watched-statements.ts';
-import type { Logger } from '../platform/log.ts';
+import type { Logger } from '../platform/logging/log.ts';
 import { createPasswordHasher, type PasswordHasher } from '../platform/security/password-hasher.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Settings } from '../settings.ts';
+import { requireOwnConnections } from './database/pooler.ts';
+import { type Prepared, type PrepareOptions, prepareDatabase } from './database/prepare-database.ts';
 import { type DatabaseServer, type Groundwork, type GroundworkOptions, layGroundwork } from './groundwork.ts';
-import { requireOwnConnections } from './pooler.ts';
-import { type Prepared, type PrepareOptions, prepareDatabase } from './prepare-database.ts';
 
 export type Foundation = BegunFoundation & {
   connection: Connection;

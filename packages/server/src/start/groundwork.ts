@@ -4,12 +4,12 @@ import { join, resolve } from 'node:path';
 import { hasEmbeddedPostgres, startEmbeddedPostgres } from '@castellan/embedded-postgres';
 import { makeFolder } from '@castellan/embedded-postgres/folders';
 import { loadMailTemplates, type MailTemplates } from '../modules/auth/mail-templates.ts';
+import { type Logo, loadLogo } from '../modules/console/logo.ts';
+import { mayHoldPassword } from '../platform/config/shown-url.ts';
 import type { Connection } from '../platform/db/pool.ts';
-import type { Logger } from '../platform/log.ts';
-import { type Logo, loadLogo } from '../platform/logo.ts';
+import type { Logger } from '../platform/logging/log.ts';
 import { createMailTransport, type MailTransport } from '../platform/mail/transport.ts';
 import { loadSecretKey } from '../platform/security/secret-key.ts';
-import { mayHoldPassword } from '../platform/shown-url.ts';
 import type { Settings } from '../settings.ts';
 
 export type Groundwork = {

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { scratchName, urlOfDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
 import { BackupError } from '../../src/modules/backup/service.ts';
-import { createLog } from '../../src/platform/log.ts';
-import { restoreDatabase } from '../../src/start/restore-database.ts';
+import { createLog } from '../../src/platform/logging/log.ts';
+import { restoreDatabase } from '../../src/start/database/restore-database.ts';
 
 test('a failed restore has no connection when it ends, so another one can begin at once', async (t) => {
   const name = scratchName();

@@ -5,7 +5,7 @@ import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
 import { backupFrames, packed, verifyBackup } from '../../src/modules/backup/service.ts';
 import { createPool } from '../../src/platform/db/pool.ts';
-import { createLog } from '../../src/platform/log.ts';
+import { createLog } from '../../src/platform/logging/log.ts';
 
 const addUser = `insert into users (id, email, first_name, last_name)
   values (gen_random_uuid(), gen_random_uuid() || '@example.com', 'Ada', 'Byron')`;

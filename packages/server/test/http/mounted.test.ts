@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { loadSettings } from '@castellan/server/settings';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { routesOf } from '@castellan/testing/http/fixture';
-import { ownSegments } from '../../src/start/public-url.ts';
+import { ownSegments } from '../../src/start/checks/public-url.ts';
 
 const ISSUER = 'http://castellan.test/accounts';
 const service = await startTestService({ after }, { PUBLIC_URL: ISSUER });

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { exitMessage } from '@castellan/testing/start/child';
-import { SettingsError } from '../../src/platform/config.ts';
+import { SettingsError } from '../../src/platform/config/config.ts';
 import { loadSettings, settingDefinitions } from '../../src/settings.ts';
 
 const start = fileURLToPath(new URL('../../start.mjs', import.meta.url));

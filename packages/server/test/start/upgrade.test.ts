@@ -11,11 +11,11 @@ import pg from 'pg';
 import { migrate, readMigrations } from '../../src/platform/db/migrate.ts';
 import { createKysely } from '../../src/platform/db/pool.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
-import { createLog } from '../../src/platform/log.ts';
+import { createLog } from '../../src/platform/logging/log.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { loadSettings } from '../../src/settings.ts';
+import { prepareDatabase } from '../../src/start/database/prepare-database.ts';
 import { START_LOCK, StartLockHeldError, takeStartLock } from '../../src/start/lock.ts';
-import { prepareDatabase } from '../../src/start/prepare-database.ts';
 
 type Started = { service: Service; logLines: string[] };
 

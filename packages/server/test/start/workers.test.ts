@@ -12,7 +12,7 @@ import { ADMIN, TEST_SECRET_KEY } from '@castellan/testing/harness';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { type Child, exitMessage, startChild, statusOf } from '@castellan/testing/start/child';
 import { isRunning } from '@castellan/testing/start/service-process';
-import { isBeat, isWorkerReport } from '../../src/start/worker.ts';
+import { isBeat, isWorkerReport } from '../../src/start/processes/worker.ts';
 
 const WORKERS = 2;
 

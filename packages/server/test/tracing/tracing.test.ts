@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, createVerifiedUser, signIn, startTestService } from '@castellan/testing/harness';
 import { ABSENT_ID } from '@castellan/testing/http/fixture';
-import { createLog } from '../../src/platform/log.ts';
+import { createLog } from '../../src/platform/logging/log.ts';
 import type { SamplerName } from '../../src/platform/tracing/settings.ts';
 import { createTracing, type Tracing } from '../../src/platform/tracing/tracing.ts';
 import { traceJob } from '../../src/traced.ts';

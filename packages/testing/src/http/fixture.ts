@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import net, { type Socket } from 'node:net';
 import type { ErrorCode } from '@castellan/contract/errors';
 import { buildApp } from '@castellan/server/app';
-import type { DeclaredRoute } from '@castellan/server/platform/http/route-config';
+import type { DeclaredRoute } from '@castellan/server/platform/http/server/route-config';
 import type { Answer, TestClient } from '../client.ts';
 import type { Hooks, TestService } from '../harness.ts';
 import { portOf } from '../ports.ts';

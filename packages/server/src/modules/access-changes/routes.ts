@@ -5,8 +5,8 @@ import {
   DryRunQuery,
   OrPreview,
 } from '@castellan/contract/access-changes';
-import { bulkBody } from '../../platform/http/body-limits.ts';
-import type { App } from '../../platform/http/server.ts';
+import { bulkBody } from '../../platform/http/bodies/body-limits.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { callerOf } from '../authz/caller.ts';
 import { changeAccess, previewAccess } from './service.ts';
 

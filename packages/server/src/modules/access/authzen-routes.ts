@@ -13,9 +13,9 @@ import {
   SubjectSearchBody,
 } from '@castellan/contract/authzen';
 import type { FastifyContextConfig } from 'fastify';
-import { bulkBody } from '../../platform/http/body-limits.ts';
-import type { App } from '../../platform/http/server.ts';
-import { compileSchema } from '../../platform/http/validation.ts';
+import { bulkBody } from '../../platform/http/bodies/body-limits.ts';
+import { compileSchema } from '../../platform/http/bodies/validation.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { callerOf } from '../authz/caller.ts';
 import { type EvaluationDeps, evaluate, evaluateAll } from './evaluations.ts';
 import { createPageTokens } from './page-tokens.ts';

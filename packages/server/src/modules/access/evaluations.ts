@@ -8,7 +8,7 @@ import {
   type EvaluationsInput,
 } from '@castellan/contract/authzen';
 import { AppError } from '../../platform/errors.ts';
-import { createCheck } from '../../platform/http/validation.ts';
+import { createCheck } from '../../platform/http/bodies/validation.ts';
 import { isObject } from '../../platform/unknown-values.ts';
 import type { Caller } from '../authz/caller.ts';
 import { decide } from '../authz/decision.ts';

@@ -6,7 +6,7 @@ import {
 } from '@castellan/contract/explanations';
 import { ServiceAccountParams } from '@castellan/contract/service-accounts';
 import { UserParams } from '@castellan/contract/users';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { callerOf } from '../authz/caller.ts';
 import { type EffectivePermissionsDeps, effectivePermissionsOf } from './effective-permissions.ts';
 import { explain } from './explain.ts';

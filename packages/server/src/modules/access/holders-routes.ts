@@ -16,8 +16,8 @@ import {
   exportResponse,
   exportTypes,
   sendExport,
-} from '../../platform/http/export.ts';
-import type { App } from '../../platform/http/server.ts';
+} from '../../platform/http/answers/export.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import type { Db } from '../../schema/database.ts';
 import { callerOf } from '../authz/caller.ts';
 import { csvOfHolders, heldPermission, heldRole, holdersToExport, listHolders, toHolder } from './holders.ts';

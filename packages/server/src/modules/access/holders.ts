@@ -1,7 +1,7 @@
 // Lists and exports who holds a permission or a role. It must not decide what a holder may do: inactive ones are listed.
 import { type Holder, type HolderPage, holderTypes } from '@castellan/contract/holders';
 import { AppError } from '../../platform/errors.ts';
-import type { ExportSource } from '../../platform/http/export.ts';
+import type { ExportSource } from '../../platform/http/answers/export.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Db } from '../../schema/database.ts';
 import {

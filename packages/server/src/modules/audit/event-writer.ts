@@ -2,7 +2,7 @@
 // in memory and requests continue without them. It must not filter entries, and must log every lost one.
 import { setTimeout as wait } from 'node:timers/promises';
 import { isConnectionLost, isDatabaseUnavailable, isRefused } from '../../platform/db/failures.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import type { Db } from '../../schema/database.ts';
 import { commitEntries, type NewEntry } from './store.ts';
 

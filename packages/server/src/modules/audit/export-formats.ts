@@ -1,6 +1,6 @@
 // The columns of an audit log that is exported as CSV. It must not read the log.
 import { AuditLogEntry } from '@castellan/contract/audit';
-import { jsonLine } from '../../platform/json-line.ts';
+import { jsonLine } from '../../platform/logging/json-line.ts';
 
 type Column = keyof AuditLogEntry;
 const isColumn = (name: string): name is Column => name in AuditLogEntry.properties;

@@ -8,7 +8,7 @@ import {
   routineActions,
 } from '@castellan/contract/audit';
 import { type PageKey, pageOf, readCursor, writeCursor } from '../../platform/cursors.ts';
-import type { ExportSource } from '../../platform/http/export.ts';
+import type { ExportSource } from '../../platform/http/answers/export.ts';
 import { readTime } from '../../platform/times.ts';
 import type { Db } from '../../schema/database.ts';
 import { shownEntry } from './presentation.ts';

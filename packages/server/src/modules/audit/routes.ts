@@ -11,8 +11,8 @@ import {
   exportResponse,
   exportTypes,
   sendExport,
-} from '../../platform/http/export.ts';
-import type { App } from '../../platform/http/server.ts';
+} from '../../platform/http/answers/export.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import type { Db } from '../../schema/database.ts';
 import { csvOfEntries } from './export-formats.ts';
 import { entriesToExport, listEntries } from './listing.ts';

@@ -6,7 +6,7 @@ import { isDatabaseUnavailable } from '../../platform/db/failures.ts';
 import { afterCommit, databaseOf, inTransaction } from '../../platform/db/transaction.ts';
 import type { Client } from '../../platform/http/client.ts';
 import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { type AuditEvent, MAX_TEXT_LENGTH, toEntry } from './entry.ts';

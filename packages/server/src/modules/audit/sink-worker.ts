@@ -3,12 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type AuditLogEntry, failureActions } from '@castellan/contract/audit';
-import type { Logger } from '../../platform/log.ts';
-import { createOutageLog } from '../../platform/outage-log.ts';
-import { type Sink, SinkError, type SinkRecord } from '../../platform/sinks/sink.ts';
+import type { Logger } from '../../platform/logging/log.ts';
+import { createOutageLog } from '../../platform/logging/outage-log.ts';
 import type { Db } from '../../schema/database.ts';
 import { shownEntry } from './presentation.ts';
 import { deleteQueued, endLease, findQueued, LEASE_SECONDS, takeLease } from './sink-store.ts';
+import { type Sink, SinkError, type SinkRecord } from './sinks/sink.ts';
 
 export type SinkWorker = {
   start(): void;

@@ -11,7 +11,7 @@ import {
 } from '@castellan/contract/auth';
 import { MessageEnvelope } from '@castellan/contract/envelope';
 import { UserEnvelope } from '@castellan/contract/users';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import { rulesInForce } from '../passwords/service.ts';
 import type { LoginDeps } from './login.ts';

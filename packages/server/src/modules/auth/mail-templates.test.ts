@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { SettingsError } from '../../platform/config.ts';
+import { SettingsError } from '../../platform/config/config.ts';
 import { languages } from '../../platform/languages.ts';
 import { loadMailTemplates, type MailName } from './mail-templates.ts';
 

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SettingsError } from '../../platform/config.ts';
+import { SettingsError } from '../../platform/config/config.ts';
 import { type Language, languages } from '../../platform/languages.ts';
 import { compileTemplate, TemplateError, type TextTemplate } from '../../platform/mail/text-template.ts';
 

@@ -6,7 +6,7 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
 import type { Client } from '../../platform/http/client.ts';
-import { overLimit } from '../../platform/http/rate-limits.ts';
+import { overLimit } from '../../platform/http/plugins/rate-limits.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import { requireEmail } from '../../platform/security/email.ts';
 import type { Tx } from '../../schema/database.ts';

@@ -5,7 +5,7 @@ import {
   clearOwnCookie,
   cookieValues,
   setOwnCookie,
-} from '../../platform/http/cookies.ts';
+} from '../../platform/http/plugins/cookies.ts';
 import { readSigned } from '../../platform/security/jwt.ts';
 import type { SessionDeps } from '../sessions/service.ts';
 

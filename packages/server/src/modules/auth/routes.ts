@@ -12,9 +12,9 @@ import {
 import { MessageEnvelope } from '@castellan/contract/envelope';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
-import type { CookieSettings } from '../../platform/http/cookies.ts';
-import { CSRF_COOKIE, issueCsrfToken } from '../../platform/http/csrf-protection.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { CookieSettings } from '../../platform/http/plugins/cookies.ts';
+import { CSRF_COOKIE, issueCsrfToken } from '../../platform/http/plugins/csrf-protection.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Csrf } from '../../platform/security/csrf.ts';
 import { userCallerOf } from '../authz/caller.ts';

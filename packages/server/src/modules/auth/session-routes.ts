@@ -2,7 +2,7 @@
 import { PageQuery } from '@castellan/contract/common';
 import { MessageEnvelope } from '@castellan/contract/envelope';
 import { SessionListEnvelope, SessionParams } from '@castellan/contract/sessions';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { userCallerOf } from '../authz/caller.ts';
 import { listSessions, revokeOwnSession, type SessionDeps } from '../sessions/service.ts';
 

@@ -15,7 +15,7 @@ import { AppError } from '../../platform/errors.ts';
 import { hook } from '../../platform/http/hooks.ts';
 import { canonicalIds } from '../../platform/http/ids.ts';
 import { readIfMatch, requireVersion } from '../../platform/http/record-version.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { UUID } from '../../platform/ids.ts';
 import { isObject } from '../../platform/unknown-values.ts';
 

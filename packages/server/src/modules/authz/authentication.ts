@@ -3,7 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
-import { type ClientCredentials, clientCredentials } from '../../platform/http/client-credentials.ts';
+import { type ClientCredentials, clientCredentials } from '../../platform/http/plugins/client-credentials.ts';
 import { looksLikeApiKey } from '../../platform/security/api-key.ts';
 import { type PeekedClaims, peekClaims } from '../../platform/security/jwt.ts';
 import type { ApiKeys, ClientRow } from '../api-keys/service.ts';

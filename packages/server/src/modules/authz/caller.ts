@@ -4,7 +4,7 @@ import type { Access } from '@castellan/contract/permissions';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
-import { namedSubjectsIn } from '../../platform/http/dry-run.ts';
+import { namedSubjectsIn } from '../../platform/http/plugins/dry-run.ts';
 import { type IfMatch, readIfMatch } from '../../platform/http/record-version.ts';
 import type { ClientRow } from '../api-keys/service.ts';
 import type { CurrentSession } from '../sessions/service.ts';

@@ -1,5 +1,5 @@
 // Records that a caller lacked a permission.
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import type { Db } from '../../schema/database.ts';
 import { recordBounded } from '../audit/service.ts';
 import { actorOf, type Caller } from './caller.ts';

@@ -8,9 +8,9 @@ import { knowsTag } from '@castellan/contract/etags';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
-import { KeptBodies } from '../../platform/http/kept-bodies.ts';
-import { sendSerialized, serialized } from '../../platform/http/kept-text.ts';
-import { tagOf as tagOfText } from '../../platform/http/static-text.ts';
+import { KeptBodies } from '../../platform/http/answers/kept-bodies.ts';
+import { sendSerialized, serialized } from '../../platform/http/answers/kept-text.ts';
+import { tagOf as tagOfText } from '../../platform/http/answers/static-text.ts';
 import type { Db } from '../../schema/database.ts';
 
 // Another version of the service may write the same records differently.

@@ -2,7 +2,7 @@
 // of the restore, on the newest schema.
 import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import { openPrivateKey } from '../../platform/security/signing-keys.ts';
 import type { Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';

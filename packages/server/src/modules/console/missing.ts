@@ -3,8 +3,8 @@
 import { appPaths, authPaths } from '@castellan/console/paths';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { preferredType, vary } from '../../platform/http/accept.ts';
+import type { StaticText } from '../../platform/http/answers/static-text.ts';
 import { decodedPath } from '../../platform/http/method-table.ts';
-import type { StaticText } from '../../platform/http/static-text.ts';
 import { type ConsoleDeps, consoleFolder, readPage } from './pages.ts';
 
 const pages: ReadonlySet<string> = new Set([...authPaths, ...appPaths]);

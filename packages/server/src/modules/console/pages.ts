@@ -1,8 +1,8 @@
 // Reads the pages that packages/console builds, and fills in what they know about the service.
 import { readFileSync } from 'node:fs';
-import { createStaticText, type StaticText } from '../../platform/http/static-text.ts';
-import type { Logo } from '../../platform/logo.ts';
+import { createStaticText, type StaticText } from '../../platform/http/answers/static-text.ts';
 import { compileTemplate } from '../../platform/mail/text-template.ts';
+import type { Logo } from './logo.ts';
 
 export type ConsoleDeps = {
   settings: {

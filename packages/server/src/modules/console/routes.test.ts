@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { createServer } from '../../platform/http/server.ts';
-import { createLog } from '../../platform/log.ts';
+import { createServer } from '../../platform/http/server/server.ts';
+import { createLog } from '../../platform/logging/log.ts';
 import { parseTrustedProxies } from '../../platform/security/client-address.ts';
 import { consoleRoutes } from './routes.ts';
 

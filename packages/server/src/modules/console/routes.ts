@@ -5,12 +5,17 @@ import { appPaths, authPaths } from '@castellan/console/paths';
 import { knowsTag } from '@castellan/contract/etags';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
-import { accentStyle } from '../../platform/http/accent-color.ts';
 import { preferredType, vary } from '../../platform/http/accept.ts';
-import type { App } from '../../platform/http/server.ts';
-import { openStaticFolder } from '../../platform/http/static-files.ts';
-import { createStaticText, type StaticText, sendStaticText, tagOf } from '../../platform/http/static-text.ts';
-import type { Logo } from '../../platform/logo.ts';
+import { openStaticFolder } from '../../platform/http/answers/static-files.ts';
+import {
+  createStaticText,
+  type StaticText,
+  sendStaticText,
+  tagOf,
+} from '../../platform/http/answers/static-text.ts';
+import type { App } from '../../platform/http/server/server.ts';
+import { accentStyle } from './accent-color.ts';
+import type { Logo } from './logo.ts';
 import { COLORS, type ConsoleDeps, consoleFolder, notBuilt, readBuilt, readPage } from './pages.ts';
 
 /**

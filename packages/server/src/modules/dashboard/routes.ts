@@ -7,7 +7,7 @@ import {
 } from '@castellan/contract/dashboard';
 import type { AgedReads } from '../../platform/db/aged-reads.ts';
 import { ageDescription, readAged } from '../../platform/http/aged-reads.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import type { Db } from '../../schema/database.ts';
 import { callerOf } from '../authz/caller.ts';
 import { readActivityOf, readAttention, readDashboard, readStatistics } from './service.ts';

@@ -1,7 +1,7 @@
 // HTTP of the question that a gateway asks about each request. Only 204 lets a request pass.
 import { ForwardQuery, subjectHeaders } from '@castellan/contract/forward';
 import Type from 'typebox';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { callerOf } from '../authz/caller.ts';
 import { forward } from './service.ts';
 

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { JsonWebKeySet, Live, Ready } from '@castellan/contract/health';
 import type { Pool } from 'pg';
 import { AppError } from '../../platform/errors.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { KEY_SET_MAX_AGE_SECONDS, type KeyRing } from '../sessions/key-ring.ts';
 
 type HealthDeps = {

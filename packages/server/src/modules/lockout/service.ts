@@ -6,7 +6,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import { createGate, type Gate, type Leave } from '../../platform/limits/gate.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import type { CredentialHolder } from '../../schema/credential-holder.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { type AuditEvent, inRecordedTransaction, recordEvent } from '../audit/service.ts';

@@ -5,7 +5,7 @@ import { OAuthError } from '@castellan/contract/oauth';
 import type { FastifyRequest } from 'fastify';
 import type { AppError } from '../../platform/errors.ts';
 import type { ErrorShape } from '../../platform/http/error-shape.ts';
-import { FORM_TYPE } from '../../platform/http/form-parsing.ts';
+import { FORM_TYPE } from '../../platform/http/plugins/form-parsing.ts';
 
 /** Codes that are sent as they are. The standards have none for a rate limit. */
 const own: ReadonlySet<ErrorCode> = new Set([

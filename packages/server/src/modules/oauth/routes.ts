@@ -9,10 +9,10 @@ import {
   TokenRequest,
   TokenResponse,
 } from '@castellan/contract/oauth';
-import { publicBody } from '../../platform/http/body-limits.ts';
-import { clientCredentials } from '../../platform/http/client-credentials.ts';
-import { acceptFormsOnly } from '../../platform/http/form-parsing.ts';
-import type { App } from '../../platform/http/server.ts';
+import { publicBody } from '../../platform/http/bodies/body-limits.ts';
+import { clientCredentials } from '../../platform/http/plugins/client-credentials.ts';
+import { acceptFormsOnly } from '../../platform/http/plugins/form-parsing.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import { callerOf } from '../authz/caller.ts';
 import type { TokenRevocationDeps } from '../sessions/token-revocation.ts';

@@ -3,12 +3,12 @@
 import type { TokenRequest, TokenResponse } from '@castellan/contract/oauth';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
-import type { ClientCredentials } from '../../platform/http/client-credentials.ts';
+import type { ClientCredentials } from '../../platform/http/plugins/client-credentials.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Gate } from '../../platform/limits/gate.ts';
 import type { LocalLimit } from '../../platform/limits/local-limit.ts';
 import { type RateLimitRule, rateLimitHeaders } from '../../platform/limits/rate-limit.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import { type ClientClaims, tokenHash } from '../../platform/security/jwt.ts';
 import type { Db } from '../../schema/database.ts';
 import type { ApiKeys, KeyRow } from '../api-keys/service.ts';

@@ -2,9 +2,9 @@
 // It must count a password before it is checked.
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
-import { overLimit } from '../../platform/http/rate-limits.ts';
+import { overLimit } from '../../platform/http/plugins/rate-limits.ts';
 import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import type { Db } from '../../schema/database.ts';
 import { type Actor, recordBounded } from '../audit/service.ts';
 

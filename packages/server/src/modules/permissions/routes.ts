@@ -9,8 +9,8 @@ import {
   PermissionParams,
 } from '@castellan/contract/permission-records';
 import Type from 'typebox';
-import { creation } from '../../platform/http/idempotency.ts';
-import type { App } from '../../platform/http/server.ts';
+import { creation } from '../../platform/http/plugins/idempotency.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { callerOf } from '../authz/caller.ts';
 import { unlessUnchanged } from '../authz/unchanged-lists.ts';
 import {

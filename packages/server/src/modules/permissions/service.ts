@@ -4,9 +4,9 @@ import type { CreatePermissionBody, Permission } from '@castellan/contract/permi
 import { allPermissions } from '@castellan/contract/permissions';
 import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
-import type { Settle } from '../../platform/http/idempotency.ts';
+import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import { paginationOf } from '../../platform/pages.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
 import type { Db } from '../../schema/database.ts';

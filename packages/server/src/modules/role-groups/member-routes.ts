@@ -12,10 +12,10 @@ import {
   SyncEnvelope,
 } from '@castellan/contract/role-groups';
 import { AppError } from '../../platform/errors.ts';
-import { bulkBody } from '../../platform/http/body-limits.ts';
-import { creation } from '../../platform/http/idempotency.ts';
+import { bulkBody } from '../../platform/http/bodies/body-limits.ts';
+import { creation } from '../../platform/http/plugins/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed, type StatedOf } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import type { GroupDeps } from '../group-trees/service.ts';

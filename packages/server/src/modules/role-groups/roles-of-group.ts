@@ -1,8 +1,8 @@
 // Adds roles to a group and removes them, clones a group with its roles, and repairs links.
 // The roles module decides which links are allowed.
 import type { RoleGroup } from '@castellan/contract/role-groups';
-import type { Settle } from '../../platform/http/idempotency.ts';
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
+import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';

@@ -10,10 +10,10 @@ import {
   UpdateRoleGroupBody,
 } from '@castellan/contract/role-groups';
 import Type from 'typebox';
-import { creation } from '../../platform/http/idempotency.ts';
-import { serializedParts } from '../../platform/http/kept-text.ts';
+import { serializedParts } from '../../platform/http/answers/kept-text.ts';
+import { creation } from '../../platform/http/plugins/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import { sendPartsUnlessUnchanged } from '../authz/unchanged-lists.ts';

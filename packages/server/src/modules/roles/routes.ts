@@ -21,9 +21,9 @@ import {
 } from '@castellan/contract/roles';
 import Type from 'typebox';
 import { AppError } from '../../platform/errors.ts';
-import { creation } from '../../platform/http/idempotency.ts';
+import { creation } from '../../platform/http/plugins/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed, type StatedOf } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import { sendPartsUnlessUnchanged, unlessUnchanged } from '../authz/unchanged-lists.ts';

@@ -3,7 +3,7 @@
 // new built-in permission needs its name (docs/decisions/0005-names-of-new-permissions.md).
 import { type Permission, permissionCatalogue } from '@castellan/contract/permissions';
 import { newId, randomToken } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import type { Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
 import { addSigningKey } from '../sessions/key-ring.ts';

@@ -11,8 +11,8 @@ import {
   ServiceAccountParams,
 } from '@castellan/contract/service-accounts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { creation, type Settle } from '../../platform/http/idempotency.ts';
-import type { App } from '../../platform/http/server.ts';
+import { creation, type Settle } from '../../platform/http/plugins/idempotency.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import { createKey, endKey, getKey, listKeys, rotateKey } from './keys.ts';

@@ -8,7 +8,7 @@ import type {
 } from '@castellan/contract/service-accounts';
 import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
-import type { Settle } from '../../platform/http/idempotency.ts';
+import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
 import { createApiKey } from '../../platform/security/api-key.ts';
 import { cleanName } from '../../platform/security/record-text.ts';

@@ -9,9 +9,9 @@ import {
   ServiceAccountParams,
   UpdateServiceAccountBody,
 } from '@castellan/contract/service-accounts';
-import { creation } from '../../platform/http/idempotency.ts';
+import { creation } from '../../platform/http/plugins/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import { keyRoutes } from './key-routes.ts';

@@ -9,8 +9,8 @@ import type {
 } from '@castellan/contract/service-accounts';
 import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
-import type { Settle } from '../../platform/http/idempotency.ts';
 import { canonicalIds } from '../../platform/http/ids.ts';
+import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import { requireVersion, type Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import { paginationOf } from '../../platform/pages.ts';

@@ -1,6 +1,6 @@
 // Reloads the signing keys every few seconds, so that every instance knows about created and revoked keys.
 // It runs one read at a time, so that an older result never replaces a newer one.
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import { KEY_RELOAD_SECONDS, type KeyRing } from './key-ring.ts';
 
 /** Starts the timer, which does not keep the process alive. Logs a failure once, until a read succeeds again. */

@@ -1,6 +1,6 @@
 // Replaces the key that signs tokens. The clean-up deletes the old key once all of its tokens have expired.
 import { inTransaction } from '../../platform/db/transaction.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import type { Db } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
 import { addSigningKey, KEY_SPREAD_SECONDS } from './key-ring.ts';

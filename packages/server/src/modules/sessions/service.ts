@@ -10,7 +10,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RateLimiter, RateLimitRule } from '../../platform/limits/rate-limit.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import { paginationOf } from '../../platform/pages.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 import { type PeekedClaims, tokenHash, tokenHashText, verify } from '../../platform/security/jwt.ts';

@@ -1,7 +1,7 @@
 // HTTP of /api/v1/settings: the settings that this instance has read. It must not read the environment.
 import { SettingListEnvelope } from '@castellan/contract/settings';
-import type { SettingInForce } from '../../platform/config.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { SettingInForce } from '../../platform/config/config.ts';
+import type { App } from '../../platform/http/server/server.ts';
 
 export function settingRoutes(app: App, deps: { settings: { inForce: readonly SettingInForce[] } }): void {
   app.route({

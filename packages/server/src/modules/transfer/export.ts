@@ -1,8 +1,8 @@
 // Exports users, roles and role groups as NDJSON that an import reads: one snapshot, in pages, so that memory does not grow.
 // It must not export a password hash unless asked.
 import { inSnapshot, inTransaction } from '../../platform/db/transaction.ts';
-import { jsonLine } from '../../platform/json-line.ts';
-import type { Logger } from '../../platform/log.ts';
+import { jsonLine } from '../../platform/logging/json-line.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';

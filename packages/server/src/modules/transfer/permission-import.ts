@@ -2,7 +2,7 @@
 // It must not create a permission whose name the API would refuse.
 import { administrativePermissions } from '@castellan/contract/permissions';
 import { newId, UUID } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import { cleanText } from '../../platform/security/text.ts';
 import type { Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';

@@ -5,7 +5,7 @@ import { inTransaction, rehearse } from '../../platform/db/transaction.ts';
 import { requireMove } from '../../platform/db/trees.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import { cleanDescription, cleanNewName } from '../../platform/security/record-text.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';

@@ -13,7 +13,7 @@ import {
 } from '@castellan/contract/users';
 import { canonicalIds } from '../../platform/http/ids.ts';
 import { sendEtag } from '../../platform/http/record-version.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { recordNamed, type StatedOf } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
 import {

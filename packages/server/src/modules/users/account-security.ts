@@ -2,7 +2,7 @@
 import type { PageQuery } from '@castellan/contract/common';
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../platform/errors.ts';
-import { overLimit } from '../../platform/http/rate-limits.ts';
+import { overLimit } from '../../platform/http/plugins/rate-limits.ts';
 import { type Caller, sessionIdOf } from '../authz/caller.ts';
 import { change, type Done, type Entitled, type Entry, type Locking } from '../authz/change.ts';
 import { endLock } from '../lockout/service.ts';

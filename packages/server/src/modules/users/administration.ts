@@ -4,8 +4,8 @@ import type { BulkUpdateUsersBody, CreateUserBody, UpdateUserBody, User } from '
 import { brokenConstraint } from '../../platform/db/failures.ts';
 import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
-import type { Settle } from '../../platform/http/idempotency.ts';
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
+import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RateLimitResult } from '../../platform/limits/rate-limit.ts';

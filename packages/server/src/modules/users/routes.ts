@@ -15,11 +15,11 @@ import {
   UsersEnvelope,
 } from '@castellan/contract/users';
 import Type from 'typebox';
-import { bulkBody } from '../../platform/http/body-limits.ts';
-import { creation } from '../../platform/http/idempotency.ts';
-import { sendUnlessKnown, serialized } from '../../platform/http/kept-text.ts';
+import { sendUnlessKnown, serialized } from '../../platform/http/answers/kept-text.ts';
+import { bulkBody } from '../../platform/http/bodies/body-limits.ts';
+import { creation } from '../../platform/http/plugins/idempotency.ts';
 import { etagOfContent, sendEtag, type Versioned } from '../../platform/http/record-version.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf, userCallerOf } from '../authz/caller.ts';
 import { accessRoutes } from './account-security-routes.ts';

@@ -2,7 +2,7 @@
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../platform/errors.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import type { GraphSource } from '../authz/graph.ts';
 import { toUser, type VersionedUser } from './presentation.ts';

@@ -9,7 +9,7 @@ import {
   SessionsEndedEnvelope,
 } from '@castellan/contract/sessions';
 import { counted } from '../../platform/counted.ts';
-import type { App } from '../../platform/http/server.ts';
+import type { App } from '../../platform/http/server/server.ts';
 import { callerOf } from '../authz/caller.ts';
 import type { UserAdminDeps } from './administration.ts';
 import { endAnySession, endMatchingSessions, listAllSessions } from './all-sessions.ts';

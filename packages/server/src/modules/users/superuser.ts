@@ -4,7 +4,7 @@ import { brokenConstraint } from '../../platform/db/failures.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import type { Db } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
 import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
-import { createLog } from '../log.ts';
+import { createLog } from '../logging/log.ts';
 import { brokenConstraint, isDatabaseUnavailable, isRefused } from './failures.ts';
 import { createPool } from './pool.ts';
 

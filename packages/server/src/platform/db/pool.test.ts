@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startEmbeddedPostgres } from '@castellan/embedded-postgres';
 import { atEnd, temporaryFolder, until } from '@castellan/embedded-postgres/testing';
 import { sql } from 'kysely';
-import { createLog } from '../log.ts';
+import { createLog } from '../logging/log.ts';
 import { isDatabaseUnavailable, isRefused, NotReplicatedError } from './failures.ts';
 import { createKysely, createPool } from './pool.ts';
 import { inTransaction } from './transaction.ts';

@@ -10,7 +10,7 @@ import {
   type PostgresQueryResult,
 } from 'kysely';
 import pg from 'pg';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../logging/log.ts';
 import { errorCode } from '../unknown-values.ts';
 import { isConnectionLost, NotReplicatedError, NotStartedError } from './failures.ts';
 import { statementName } from './statement-names.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { sql } from 'kysely';
-import { createLog } from '../log.ts';
+import { createLog } from '../logging/log.ts';
 import { createKysely, createPool } from './pool.ts';
 import { plannedForValues, statementName } from './statement-names.ts';
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createLog } from '../log.ts';
+import { createLog } from '../logging/log.ts';
 import { describeAddress, isReachedLocally, parseMetricsAddress } from './address.ts';
 import { serveMetrics } from './server.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { createLog } from '../log.ts';
+import { createLog } from '../logging/log.ts';
 import { parseMetricsHost } from './hosts.ts';
 import { serveMetrics } from './server.ts';
 

@@ -4,7 +4,7 @@
 import { chmod, lstat, unlink } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../logging/log.ts';
 import { errorCode } from '../unknown-values.ts';
 import type { MetricsAddress } from './address.ts';
 import { isOwnHost } from './hosts.ts';

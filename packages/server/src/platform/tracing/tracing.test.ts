@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { portOf } from '@castellan/testing/ports';
-import { createLog } from '../log.ts';
+import { createLog } from '../logging/log.ts';
 import { createTracing } from './tracing.ts';
 
 test('a refusal of the collector is logged without the answer, which may repeat a secret header', async (t) => {

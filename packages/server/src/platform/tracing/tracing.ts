@@ -24,10 +24,10 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { type ActiveTrace, currentTrace, within } from '../current-trace.ts';
 import type { StatementWatch } from '../db/watched-statements.ts';
-import type { Logger } from '../log.ts';
-import { createOutageLog } from '../outage-log.ts';
+import { type ActiveTrace, currentTrace, within } from '../logging/current-trace.ts';
+import type { Logger } from '../logging/log.ts';
+import { createOutageLog } from '../logging/outage-log.ts';
 import { errorCode } from '../unknown-values.ts';
 import type { TracingSettings } from './settings.ts';
 
