@@ -1,0 +1,77 @@
+// Settings: the first accounts, passwords, and how accounts end.
+import { integer, number, optional, setting, text } from '../platform/config/config.ts';
+import { canonicalEmail } from '../platform/security/email.ts';
+
+const email = (value: string): string => {
+  const canonical = canonicalEmail(value);
+  if (canonical === null) throw new Error('is not an email address; write one such as admin@example.com');
+  return canonical;
+};
+/** The other password rules need the account, so only the length is checked here. */
+const firstPassword = (value: string): string => {
+  if ([...value].length < 8) throw new Error('must have at least 8 characters; 12 or more are better');
+  return text(value);
+};
+
+export const accountsSettings = {
+  firstSuperuserEmail: setting(
+    'FIRST_SUPERUSER_EMAIL',
+    email,
+    'Email of the superuser that is created at the first start.',
+    { default: 'admin@example.com' },
+  ),
+  firstSuperuserPassword: setting(
+    'FIRST_SUPERUSER_PASSWORD',
+    optional(firstPassword),
+    'Password of the first superuser, at least 8 characters. If it is not set, one is generated: shown once at a terminal, otherwise kept in `DATA_DIR/first-superuser-password`.',
+    { shown: 'generated', secret: 'value', generated: true },
+  ),
+  defaultRole: setting(
+    'DEFAULT_ROLE',
+    (value: string) => value,
+    'Role of users who register themselves. Empty for none.',
+    { default: 'User', emptyCounts: true },
+  ),
+  passwordMinLength: setting(
+    'PASSWORD_MIN_LENGTH',
+    integer(8, 128),
+    'Minimum length of a password, in characters. The maximum is 128.',
+    { default: '12' },
+  ),
+  passwordHistoryCount: setting(
+    'PASSWORD_HISTORY_COUNT',
+    integer(0, 50),
+    'Number of former passwords that cannot be used again.',
+    { default: '5' },
+  ),
+  passwordMinStrength: setting(
+    'PASSWORD_MIN_STRENGTH',
+    integer(0, 4),
+    'Minimum zxcvbn score of a password, 0 to 4.',
+    { default: '3' },
+  ),
+  lockoutAttempts: setting(
+    'ACCOUNT_LOCKOUT_ATTEMPTS',
+    integer(1, 1_000),
+    'Number of failed sign-ins that locks an account.',
+    { default: '5' },
+  ),
+  lockoutMinutes: setting(
+    'ACCOUNT_LOCKOUT_DURATION',
+    number(0.01, 525_600),
+    'How long an account stays locked, in minutes.',
+    { default: '15' },
+  ),
+  unverifiedAccountHours: setting(
+    'UNVERIFIED_ACCOUNT_CLEANUP_HOURS',
+    number(0, 100_000),
+    'Age at which an account that registered itself and was never verified is removed, in hours.',
+    { default: '72' },
+  ),
+  cleanupIntervalMinutes: setting(
+    'CLEANUP_INTERVAL_MINUTES',
+    number(0.01, 100_000),
+    'Time between two runs of the clean-up, in minutes.',
+    { default: '60' },
+  ),
+};

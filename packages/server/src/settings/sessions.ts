@@ -1,0 +1,41 @@
+// Settings: how long sessions and tokens last.
+import { flagOr, integer, number, setting } from '../platform/config/config.ts';
+
+export const sessionsSettings = {
+  accessTokenMinutes: setting(
+    'ACCESS_TOKEN_EXPIRE_MINUTES',
+    number(0.01, 1_440),
+    'Lifetime of an access token, in minutes.',
+    { default: '30' },
+  ),
+  refreshTokenDays: setting(
+    'REFRESH_TOKEN_EXPIRE_DAYS',
+    number(0.0001, 365),
+    'Lifetime of a refresh token, in days.',
+    { default: '7' },
+  ),
+  refreshReuseSeconds: setting(
+    'REFRESH_REUSE_INTERVAL',
+    integer(0, 600),
+    'Time during which an exchanged refresh token still returns its successor, for retries and parallel tabs, in seconds.',
+    { default: '30' },
+  ),
+  keyAnnounceMinutes: setting(
+    'KEY_ANNOUNCE_MINUTES',
+    integer(1, 10_080),
+    'How long a new signing key stands in the key set before it signs, and the former one at least that long after, in minutes. `castellan rotate-keys` reads it. Set it longer than your gateways and meshes keep a copy of the key set.',
+    { default: '30' },
+  ),
+  concurrentSessionLimit: setting(
+    'CONCURRENT_SESSION_LIMIT',
+    integer(-1, 1_000),
+    'Maximum number of live sessions of one user. A further sign-in ends the oldest. 0 or less: no limit.',
+    { default: '5' },
+  ),
+  validateTokenIp: setting(
+    'VALIDATE_TOKEN_IP',
+    flagOr('by-family'),
+    'Refuse a refresh from another network (IPv4 /24, IPv6 /64) than the sign-in. `by-family` suits clients with IPv4 and IPv6: the first refresh over the other family is taken from everywhere, and its network is remembered. See docs/operate/production.md.',
+    { default: 'true' },
+  ),
+};
