@@ -12,7 +12,7 @@ test('settings are found by name or text, in groups, and say whether they are se
   const row = page.getByRole('listitem').filter({ hasText: 'ACCOUNT_LOCKOUT_ATTEMPTS' });
   await row.getByText('set', { exact: true }).waitFor();
   await row.getByText('4', { exact: true }).waitFor();
-  await page.getByRole('region', { name: 'Passwords and lockout' }).waitFor();
+  await page.getByRole('region', { name: 'Accounts and passwords' }).waitFor();
   await page.getByLabel('Filter settings').fill('lockout_attempts');
   await page.waitForURL('**/settings?q=lockout_attempts');
   assert.equal(await page.locator('.settings-list > li').count(), 1);

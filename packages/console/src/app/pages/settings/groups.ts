@@ -1,30 +1,29 @@
-// Sorts settings into groups, so that people find them. A setting that is new here is in the last group.
+// Sorts settings into the sections of the configuration page, so that people find them. A setting that is new here is in the
+// last group.
 
 const members = {
-  service: /^(HOST|PORT|PUBLIC_URL|TRUSTED_PROXIES|CORS_\w+|COOKIE_\w+|SHUTDOWN_\w+|WORKERS)$/,
-  storage: /^(DATA_DIR|DATABASE_\w+|SECRET_KEY)$/,
-  pages: /^(SERVICE_NAME|LOGO_FILE|ACCENT_COLOR|LANGUAGE|(APP|VERIFY|RESET|FORGOT)_URL)$/,
-  mail: /^(SMTP_|MAIL_)/,
-  accounts: /^(FIRST_SUPERUSER_|DEFAULT_ROLE|UNVERIFIED_|REGISTRATION_|ACCOUNT_EMAIL_)/,
+  address: /^(HOST|PORT|PUBLIC_URL|TRUSTED_PROXIES|WORKERS|SHUTDOWN_\w+)$/,
+  database: /^(DATA_DIR|DATABASE_\w+|SECRET_KEY)$/,
+  pages: /^(SMTP_URL|MAIL_\w+|SERVICE_NAME|LANGUAGE|LOGO_FILE|ACCENT_COLOR|(APP|VERIFY|RESET|FORGOT)_URL)$/,
+  accounts: /^(FIRST_SUPERUSER_|DEFAULT_ROLE$|PASSWORD_|ACCOUNT_LOCKOUT_|UNVERIFIED_|CLEANUP_)/,
   sessions: /^(ACCESS_TOKEN_|KEY_ANNOUNCE_|REFRESH_|CONCURRENT_|VALIDATE_TOKEN_)/,
-  security: /^(ACCOUNT_LOCKOUT_|PASSWORD_)/,
-  limits: /^RATE_LIMIT_/,
-  observation: /^(LOG_LEVEL|METRICS_|OTEL_|AUDIT_SINK)/,
-  upkeep: /^(CLEANUP_|AUDIT_)/,
+  limits: /^(RATE_LIMIT_|REGISTRATION_ABUSE_|ACCOUNT_EMAIL_)/,
+  browsers: /^(COOKIE_|CORS_)/,
+  audit: /^AUDIT_/,
+  monitoring: /^(LOG_LEVEL$|METRICS_|OTEL_)/,
   other: /^/,
 } as const;
 
 export const groupNames = [
-  'service',
-  'storage',
+  'address',
+  'database',
   'pages',
-  'mail',
   'accounts',
   'sessions',
-  'security',
   'limits',
-  'observation',
-  'upkeep',
+  'browsers',
+  'audit',
+  'monitoring',
   'other',
 ] as const;
 export type GroupName = (typeof groupNames)[number];
