@@ -1,4 +1,5 @@
 // The operations that the stand-in answers by itself, with the codes and texts of the service.
+import type { Register } from '../api.ts';
 import { isRecord, isText } from '../guard/json.ts';
 import { type Account, type Accounts, shownName, userOf } from './accounts.ts';
 
@@ -109,15 +110,20 @@ export const operations: Readonly<Record<string, Answering>> = {
   },
 
   'POST /api/v1/auth/register': guarded(({ body }, accounts) => {
-    const email = textIn(body, 'email');
+    const { email, password, first_name, last_name } = {
+      email: textIn(body, 'email'),
+      password: textIn(body, 'password'),
+      first_name: textIn(body, 'first_name'),
+      last_name: textIn(body, 'last_name'),
+    } satisfies Record<keyof Register, string>;
     if (accounts.find('user', email))
       return failure(409, 'email_taken', 'An account with this email address already exists.');
     const account = accounts.add({
       type: 'user',
       name: email,
-      password: textIn(body, 'password'),
-      firstName: textIn(body, 'first_name'),
-      lastName: textIn(body, 'last_name'),
+      password,
+      firstName: first_name,
+      lastName: last_name,
       isVerified: false,
       permissions: new Set(),
     });

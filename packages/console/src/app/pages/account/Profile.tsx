@@ -1,5 +1,5 @@
 // One's own names. Email and roles are shown with the reason why they cannot be changed here.
-import type { User } from '@castellan/sdk';
+import type { UpdateMe, User } from '@castellan/sdk';
 import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
@@ -13,7 +13,7 @@ import { isCode } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
-type Names = Pick<User, 'first_name' | 'last_name'>;
+type Names = Pick<User, keyof UpdateMe>;
 
 const namesOf = ({ first_name, last_name }: Names): Names => ({ first_name, last_name });
 

@@ -9,10 +9,11 @@ import { ReadErrors } from '../../components/states.tsx';
 import { call, callVersioned, useWrite } from '../../data/api.ts';
 import { type CountedRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
+import type { RoleField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
 import { GroupSelect } from './RoleDialog.tsx';
 
-type Fields = { name: string; description: string; group: string };
+type Fields = Pick<CountedRole, Exclude<RoleField, 'role_group_id'>> & { group: string };
 
 /** The ETag and the values that the person saw. */
 type Seen = { etag: string; fields: Fields };

@@ -9,6 +9,7 @@ import { ReadErrors } from '../../components/states.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { type CountedRole, type RoleGroupPaths, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
+import type { RoleField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
 
 type Props = {
@@ -31,7 +32,7 @@ export function RoleDialog({ original, onCreated, onClose }: Props): ReactElemen
           description,
           ...(group === '' ? {} : { role_group_id: group }),
           ...(original ? { permission_ids: [...original.permission_ids] } : {}),
-        },
+        } satisfies Record<Exclude<RoleField, 'role_group_id'>, unknown>,
       }),
     ({ data }) => {
       notifyDone(t.roles.dialog.created(data.name));

@@ -5,6 +5,7 @@ import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { RolePicker } from '../../components/RolePicker.tsx';
 import { call, useWrite } from '../../data/api.ts';
+import type { ServiceAccountField } from '../../data/form-fields.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
@@ -19,7 +20,11 @@ export function CreateDialog({ onClose, onCreated }: Props): ReactElement {
   const write = useWrite(
     () =>
       call('POST /api/v1/service-accounts', {
-        body: { name, description, ...(roleIds.length > 0 ? { role_ids: roleIds } : {}) },
+        body: {
+          name,
+          description,
+          ...(roleIds.length > 0 ? { role_ids: roleIds } : {}),
+        } satisfies Record<ServiceAccountField, unknown>,
       }),
     ({ data }) => {
       notifyDone(texts.created(data.name));

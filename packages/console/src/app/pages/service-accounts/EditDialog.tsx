@@ -8,10 +8,11 @@ import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
 import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
+import type { ServiceAccountField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
 import { type Read, update } from './changes.ts';
 
-type Values = Pick<ServiceAccount, 'name' | 'description'>;
+type Values = Pick<ServiceAccount, ServiceAccountField>;
 
 const fields = ['name', 'description'] as const;
 

@@ -6,6 +6,7 @@ import { client } from '../../../common/client.ts';
 import type { ChangedField } from '../../components/ChangedMeanwhile.tsx';
 import type { PreviewQuery } from '../../components/impact.tsx';
 import { callVersioned, readingVersioned } from '../../data/api.ts';
+import type { ComparedServiceAccountField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
 
 /** A record and the version that a change must name. */
@@ -37,18 +38,19 @@ export function useStoredAccount({ account: seen, etag }: Read) {
 /** Returns the fields that differ between the record as seen and as stored. */
 export function changedFields(seen: ServiceAccount, stored: ServiceAccount): ChangedField[] {
   const texts = t.serviceAccounts;
-  const shownOf = ({ name, description, is_active, roles }: ServiceAccount): [string, string][] => [
-    [texts.name, name],
-    [texts.description, description],
-    [texts.columns.status, t.common.status[is_active ? 'active' : 'inactive']],
-    [
-      texts.roles,
-      roles
-        .map((role) => role.name)
-        .toSorted()
-        .join(', '),
-    ],
-  ];
+  const shownOf = ({ name, description, is_active, roles }: ServiceAccount) =>
+    Object.values({
+      name: [texts.name, name],
+      description: [texts.description, description],
+      is_active: [texts.columns.status, t.common.status[is_active ? 'active' : 'inactive']],
+      roles: [
+        texts.roles,
+        roles
+          .map((role) => role.name)
+          .toSorted()
+          .join(', '),
+      ],
+    } satisfies Record<ComparedServiceAccountField, readonly [label: string, text: string]>);
   const now = new Map(shownOf(stored));
   return shownOf(seen)
     .map(([label, value]) => ({ label, seen: value, stored: now.get(label) ?? '' }))

@@ -11,6 +11,7 @@ import { RolePicker } from '../../components/RolePicker.tsx';
 import { ReadErrors } from '../../components/states.tsx';
 import { call, reading, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
+import type { NewUserField } from '../../data/form-fields.ts';
 import { nameOf, useCan, useMe } from '../../data/me.tsx';
 import { readableListPath } from '../../first-list.ts';
 import { t } from '../../text.ts';
@@ -52,7 +53,7 @@ function NewUserForm({ onCreated }: FormProps): ReactElement {
           password: choice.password,
           must_change_password: choice.mustChange,
           ...(roles.length > 0 ? { role_id: roles } : {}),
-        },
+        } satisfies Record<NewUserField, unknown>,
       }),
     ({ data }) => onCreated(data, choice),
   );

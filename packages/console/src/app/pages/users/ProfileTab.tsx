@@ -10,6 +10,7 @@ import { notifyDone } from '../../components/notify.tsx';
 import { Moment } from '../../components/time.tsx';
 import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
+import type { UserField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
 import type { Act } from './ActDialog.tsx';
 import { ActionButton } from './ActionButton.tsx';
@@ -17,7 +18,7 @@ import { changeUser } from './data.ts';
 import { PasswordDialog } from './PasswordDialog.tsx';
 import type { UserRules } from './rules.ts';
 
-type Editable = Pick<User, 'first_name' | 'last_name' | 'email' | 'verified' | 'must_change_password'>;
+type Editable = Pick<User, UserField>;
 
 const editableOf = (user: User): Editable => ({
   first_name: user.first_name,

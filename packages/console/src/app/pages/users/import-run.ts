@@ -3,6 +3,7 @@ import type { AccessPreview, ListedUser, Role } from '@castellan/sdk';
 import { client } from '../../../common/client.ts';
 import type { PreviewQuery } from '../../components/impact.tsx';
 import { call } from '../../data/api.ts';
+import type { NewUserField } from '../../data/form-fields.ts';
 import { chunksOf, joinPreviews } from './bulk.ts';
 import { previewRoles, removeRoles, type useAddRoles, type useListPath } from './data.ts';
 import { emailKey, type ImportRow, impactOfCreation, judgeRows, type Verdict } from './import.ts';
@@ -111,6 +112,6 @@ export async function carryOut(verdict: Verdict, addRoles: ReturnType<typeof use
       password: makePassword(),
       must_change_password: true,
       role_id: verdict.roleIds,
-    },
+    } satisfies Record<NewUserField | 'role_id', unknown>,
   });
 }

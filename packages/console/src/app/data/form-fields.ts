@@ -1,0 +1,32 @@
+// The fields that the forms of a record must have, as types: all that the API takes, but what is left out by name.
+// A new field of the API is a compile error in each form until it is handled there or left out here.
+import type {
+  CreateUser,
+  ServiceAccount,
+  UpdateRole,
+  UpdateServiceAccount,
+  UpdateUser,
+  User,
+} from '@castellan/sdk';
+
+/** Roles have a picker, and other names in the API. */
+type Roles = 'role_id' | 'role_ids' | 'roles';
+
+/** Nobody sets them. */
+type Kept = 'id' | 'created_at' | 'updated_at';
+
+/** A new user is active, verified and no superuser. */
+export type NewUserField = Exclude<keyof CreateUser, Roles | 'is_active' | 'is_superuser' | 'verified'>;
+/** State and password have dialogs. */
+export type UserField = Exclude<keyof UpdateUser, Roles | 'is_active' | 'is_superuser' | 'password'>;
+/** Changes of these are shown to a person who was slower. Permissions follow from the roles. */
+export type ComparedUserField = Exclude<keyof User, Kept | 'permissions'>;
+/** Permissions have a page. */
+export type RoleField = Exclude<keyof UpdateRole, 'permission_ids' | 'permissions'>;
+/** The state has a dialog. */
+export type ServiceAccountField = Exclude<keyof UpdateServiceAccount, Roles | 'is_active'>;
+/** As of users. */
+export type ComparedServiceAccountField = Exclude<
+  keyof ServiceAccount,
+  Kept | 'permissions' | 'last_used_at' | 'created_by_id'
+>;
