@@ -8,7 +8,7 @@ export const isRemovedAfter = (hours: number): RawBuilder<unknown> => sql`
   and u.created_at < now() - make_interval(secs => ${hours * 3_600})`;
 
 /** Whether a row of `users u` has no role. */
-export const isWithoutRoles = sql`not exists (select from user_roles held where held.user_id = u.id)`;
+export const isWithoutRoles = sql`not exists (select from held_user_roles held where held.user_id = u.id)`;
 
 /** The same, once all users without roles are listed (migration 0035): the planner can begin with the list. */
 export const isListedWithoutRoles = sql`exists (select from users_without_roles w where w.id = u.id)`;
@@ -18,8 +18,8 @@ export const isListedWithoutRoles = sql`exists (select from users_without_roles 
  * few roles have very many holders, and reading all assignments takes seconds.
  */
 export const isWithoutHolders = sql`
-  ((select true from user_roles held where held.role_id = r.id order by held.user_id limit 1) is null
-    and (select true from service_account_roles held where held.role_id = r.id
+  ((select true from held_user_roles held where held.role_id = r.id order by held.user_id limit 1) is null
+    and (select true from held_account_roles held where held.role_id = r.id
       order by held.service_account_id limit 1) is null)`;
 
 /** Whether a row of `roles r` grants nothing. */

@@ -7,12 +7,12 @@ const isWrong = sql`exists (select from role_holder_changes where change is null
 
 /** The number of users with at least one role. */
 export const roleHolderCount = sql<string>`
-  (case when ${isWrong} then (select count(*) from (select from user_roles group by user_id) holders)
+  (case when ${isWrong} then (select count(*) from (select from held_user_roles group by user_id) holders)
     else (select coalesce(sum(change), 0) from role_holder_changes where role_id is null) end)::bigint`;
 
 /** The number of users with the role whose id the expression has. */
 export const holdersOfRole = (roleId: RawBuilder<unknown>): RawBuilder<string> => sql<string>`
-  (case when ${isWrong} then (select count(*) from user_roles where role_id = ${roleId})
+  (case when ${isWrong} then (select count(*) from held_user_roles where role_id = ${roleId})
     else (select coalesce(sum(change), 0) from role_holder_changes where role_id = ${roleId}) end)::bigint`;
 
 /** The number of roles that neither a user nor a service account has. */
@@ -21,4 +21,4 @@ export const unheldRoleCount = sql<string>`
     else (select count(*) from roles r
       where r.id not in (
           select role_id from role_holder_changes where role_id is not null group by role_id having sum(change) > 0)
-        and not exists (select from service_account_roles held where held.role_id = r.id)) end)::bigint`;
+        and not exists (select from held_account_roles held where held.role_id = r.id)) end)::bigint`;

@@ -82,3 +82,63 @@ test('every list and every search is planned for its values', () => {
     [],
   );
 });
+
+/** What may be written where. `analyze` names tables too, because views have no statistics. */
+const assignmentWrites =
+  /^\s*analyze\b[^;]*|\b(?:insert into|delete from) (?:user_roles|service_account_roles)\b/gi;
+const assignmentTables = /\b(?:user_roles|service_account_roles|subject_roles)\b/i;
+
+test('who holds which role is read from the views of migration 0053, and never from the tables', () => {
+  const readers = sources.statements.filter(({ text }) =>
+    assignmentTables.test(text.replaceAll(assignmentWrites, '')),
+  );
+  assert.deepEqual(
+    readers.map(({ at }) => at),
+    [],
+  );
+  const ofViews = sources.statements.filter(({ text }) => /\bheld_(?:user_|account_)?roles\b/.test(text));
+  assert.ok(ofViews.length > 20, `${ofViews.length} statements read the views`);
+});
+
+/** Returns what the planner chooses and expects for a statement whose values it does not know. */
+async function planOf(text: string): Promise<string> {
+  await client.query(`deallocate all; prepare planned as ${text}`);
+  const { rows } = await client.query<{ count: number }>(
+    'select cardinality(parameter_types) as count from pg_prepared_statements',
+  );
+  const nulls = Array<string>(rows[0]?.count ?? 0).fill('null');
+  const plan = await client.query(
+    `explain (format json) execute planned ${nulls.length > 0 ? `(${nulls})` : ''}`,
+  );
+  // Texts of conditions name the aliases of views.
+  return JSON.stringify(plan.rows[0]['QUERY PLAN'], (key, value) =>
+    /^Alias$|(?:Cond|Filter|Key)$/.test(key) ? undefined : value,
+  );
+}
+
+test('a statement that reads the roles of one kind of subject is planned as if it read the table', async () => {
+  await client.query(`
+    insert into roles (id, name) select gen_random_uuid(), 'Role ' || n from generate_series(1, 20) n;
+    insert into users (id, email, first_name, last_name)
+      select gen_random_uuid(), n || '@example.com', 'A', 'B' from generate_series(1, 2000) n;
+    insert into service_accounts (id, name) select gen_random_uuid(), 'Account ' || n from generate_series(1, 50) n;
+    insert into user_roles (user_id, role_id)
+      select u.id, r.id from users u join roles r on right(r.name, 1) = left(u.email, 1);
+    insert into service_account_roles (service_account_id, role_id)
+      select a.id, r.id from service_accounts a join roles r on right(r.name, 1) = right(a.name, 1);
+    analyze;
+    set plan_cache_mode = force_generic_plan`);
+  const texts = sources.statements.map(({ text }) => text);
+  const readers = new Set(texts.filter((text) => /\bheld_(?:user|account)_roles\b/.test(text)));
+  assert.ok(readers.size > 20, `${readers.size} statements`);
+  for (const text of readers)
+    assert.equal(
+      await planOf(text),
+      await planOf(
+        text
+          .replaceAll('held_user_roles', 'user_roles')
+          .replaceAll('held_account_roles', 'service_account_roles'),
+      ),
+      text,
+    );
+});

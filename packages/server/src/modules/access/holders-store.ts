@@ -50,10 +50,10 @@ export async function countHolders(db: Db, held: Held): Promise<number | undefin
   const result = await sql<{ is_known: boolean; total: string }>`${plannedForValues}
     select ${isKnown(held)} as is_known,
       case when max(users) = sum(users) then max(users)
-        else (select count(distinct user_id) from user_roles where role_id in (${rolesTo(held)})) end
-      + (select count(distinct service_account_id) from service_account_roles where role_id in (${rolesTo(held)}))
+        else (select count(distinct user_id) from held_user_roles where role_id in (${rolesTo(held)})) end
+      + (select count(distinct service_account_id) from held_account_roles where role_id in (${rolesTo(held)}))
       + (select count(*) from users u where ${held.withSuperusers} and u.is_superuser and not exists (
-          select from user_roles h where h.user_id = u.id and ${leadsTo(held)})) as total
+          select from held_user_roles h where h.user_id = u.id and ${leadsTo(held)})) as total
     from (${rolesTo(held)}) through
     cross join lateral (select ${holdersOfRole(sql`through.role_id`)} as users) counted`.execute(db);
   const { is_known, total } = onlyRow(result);
@@ -61,7 +61,7 @@ export async function countHolders(db: Db, held: Held): Promise<number | undefin
 }
 
 // Reading the first holders of each role costs most where thousands of roles lead to one permission, as with a role for
-// each tenant. Then nearly everybody holds it, and the next rows of user_roles contain a page. From so many roles on,
+// each tenant. Then nearly everybody holds it, and the next rows of held_user_roles contain a page. From so many roles on,
 // these rows are read first.
 const MANY_ROLES = sql.lit(16);
 // An index-only scan of a few milliseconds. If these rows contain no page, few hold the permission, or they are far away.
@@ -79,7 +79,7 @@ function pageOf(held: Held, { type, id }: { type: string; id: string }, limit: n
     through as materialized (${rolesTo(held)}),
     width as materialized (select count(*) > ${MANY_ROLES} as is_wide from through),
     near as materialized (
-      select user_id, role_id from user_roles where (select is_wide from width) and ${isUserAfter}
+      select user_id, role_id from held_user_roles where (select is_wide from width) and ${isUserAfter}
       order by user_id, role_id limit ${NEAR_ROWS}),
     near_holders as materialized (
       select distinct near.user_id as id from near join through on through.role_id = near.role_id),
@@ -88,14 +88,14 @@ function pageOf(held: Held, { type, id }: { type: string; id: string }, limit: n
         (select id, 'user' as type from near_holders order by id limit ${limit})
         union all
         (select distinct holder.user_id, 'user' from through cross join lateral (
-          select user_id from user_roles where role_id = through.role_id and ${isUserAfter}
+          select user_id from held_user_roles where role_id = through.role_id and ${isUserAfter}
           order by user_id limit ${limit}) holder
          where not (select is_wide from width)
            or (select count(*) from near_holders) < ${limit} and (select count(*) from near) = ${NEAR_ROWS}
          order by holder.user_id limit ${limit})
         union all
         (select distinct holder.service_account_id, 'service_account' from through cross join lateral (
-          select service_account_id from service_account_roles
+          select service_account_id from held_account_roles
           where role_id = through.role_id and service_account_id >= ${id}
             and (service_account_id > ${id} or 'service_account' > ${type})
           order by service_account_id limit ${limit}) holder
@@ -123,7 +123,7 @@ export async function findHolders(
     select page.type, page.id, s.name, s.email, s.is_active, s.is_superuser as superuser,
       coalesce((
         select json_agg(json_build_object('id', r.id, 'name', r.name) order by lower(r.name), r.id)
-        from subject_roles h join roles r on r.id = h.role_id
+        from held_roles h join roles r on r.id = h.role_id
         where h.subject_type = page.type and h.subject_id = page.id and ${leadsTo(held)}), '[]'::json) as roles
     from page cross join lateral (
       select rtrim(first_name || ' ' || last_name) as name, email, is_active, is_superuser from users

@@ -38,7 +38,7 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const MAX_COUNTED = sql.lit(10_000);
 
 // Where a permission is in this many roles, as with a role for each tenant, reading the first holders of each role costs
-// most. Then nearly everybody holds it, and the next rows of user_roles contain a page. They are read first: an index
+// most. Then nearly everybody holds it, and the next rows of held_user_roles contain a page. They are read first: an index
 // scan of a few milliseconds. If they contain no page, few hold the permission, or they are far away.
 const MANY_ROLES = sql.lit(16);
 const NEAR_ROWS = sql.lit(5_000);
@@ -68,7 +68,7 @@ export function findHoldingUsers(db: Db, { permissionId, after, limit }: HolderS
       with through as materialized (select role_id from role_permissions where permission_id = ${permissionId}),
       width as materialized (select count(*) > ${MANY_ROLES} as is_wide from through),
       near as materialized (
-        select user_id, role_id from user_roles where (select is_wide from width) and user_id > ${start}
+        select user_id, role_id from held_user_roles where (select is_wide from width) and user_id > ${start}
         order by user_id, role_id limit ${NEAR_ROWS}),
       near_holders as materialized (
         select distinct near.user_id from near join through on through.role_id = near.role_id),
@@ -77,7 +77,7 @@ export function findHoldingUsers(db: Db, { permissionId, after, limit }: HolderS
           (select user_id from near_holders order by user_id limit ${reach})
           union all
           (select holder.user_id from through cross join lateral (
-            select held.user_id from user_roles held
+            select held.user_id from held_user_roles held
             where held.role_id = through.role_id and held.user_id > ${start}
               and ((select is_wide from width) or ${isActiveUser})
             order by held.user_id limit ${reach}) holder
@@ -94,7 +94,7 @@ export function findHoldingUsers(db: Db, { permissionId, after, limit }: HolderS
           select case when count(*) <= ${MAX_COUNTED} then count(distinct user_id) filter (where is_found) end
           from (
             (select holder.* from through cross join lateral (
-              select held.user_id, ${isActiveUser} as is_found from user_roles held
+              select held.user_id, ${isActiveUser} as is_found from held_user_roles held
               where held.role_id = through.role_id limit ${MAX_COUNTED} + 1) holder
              limit ${MAX_COUNTED} + 1)
             union all
@@ -115,7 +115,7 @@ export function findHoldingAccounts(
       with through as materialized (select role_id from role_permissions where permission_id = ${permissionId}),
       candidates as materialized (
         select distinct holder.service_account_id as id, true as is_found from through cross join lateral (
-          select held.service_account_id from service_account_roles held
+          select held.service_account_id from held_account_roles held
           where held.role_id = through.role_id and held.service_account_id > ${after ?? FIRST_ID} and ${isFound}
           order by held.service_account_id limit ${limit + 1}) holder
         order by id limit ${limit + 1})
@@ -125,7 +125,7 @@ export function findHoldingAccounts(
             then count(distinct service_account_id) filter (where is_found) end
           from (
             select holder.* from through cross join lateral (
-              select held.service_account_id, ${isFound} as is_found from service_account_roles held
+              select held.service_account_id, ${isFound} as is_found from held_account_roles held
               where held.role_id = through.role_id limit ${MAX_COUNTED} + 1) holder
             limit ${MAX_COUNTED} + 1
           ) counted) end as total`,

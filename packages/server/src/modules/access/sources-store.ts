@@ -49,7 +49,7 @@ export async function countHoldersOf(db: Db, roleIds: readonly string[]): Promis
   const { rows } = await sql<{ id: string; holders: string }>`
     select wanted.id,
       ${holdersOfRole(sql`wanted.id`)}
-      + (select count(*) from service_account_roles where role_id = wanted.id) as holders
+      + (select count(*) from held_account_roles where role_id = wanted.id) as holders
     from unnest(${roleIds}::uuid[]) as wanted (id)`.execute(db);
   return new Map(rows.map(({ id, holders }) => [id, Number(holders)]));
 }

@@ -30,7 +30,7 @@ export type KeyRow = ClientRow & {
 
 const clientColumns = `
   a.id as account_id, a.name as account_name, k.id as key_id,
-  array(select r.role_id from service_account_roles r where r.service_account_id = a.id) as role_ids,
+  array(select r.role_id from held_account_roles r where r.service_account_id = a.id) as role_ids,
   case when k.is_narrowed
     then array(select n.permission_id from api_key_permissions n where n.api_key_id = k.id) end as narrowed_to,
   k.expires_at as key_expires_at,

@@ -140,7 +140,7 @@ export async function requireMayTake(
     where ${isLost(sql`l.subject_id`, sql`p.id`)}
     union all
     select distinct null::uuid, gone.role_id, p.name
-    from gone join lacking p on p.id = gone.permission_id join subject_roles held on held.role_id = gone.role_id
+    from gone join lacking p on p.id = gone.permission_id join held_roles held on held.role_id = gone.role_id
     where ${isLost(sql`held.subject_id`, sql`p.id`)}`.execute(tx);
   if (rows.length === 0) return;
   const faults = new Set(rows.map((row) => row.subject_id ?? row.role_id));
@@ -181,7 +181,7 @@ const isLost = (
 ): RawBuilder<unknown> => sql`
   not exists (select from users u where u.id = ${subjectId} and u.is_superuser)
   and not exists (
-    select from subject_roles kept join role_permissions has on has.role_id = kept.role_id
+    select from held_roles kept join role_permissions has on has.role_id = kept.role_id
     where kept.subject_id = ${subjectId} and has.permission_id = ${permissionId}
       and not exists (
         select from gone_link x where x.subject_id = kept.subject_id and x.role_id = kept.role_id)
@@ -218,7 +218,7 @@ export async function findRoleOfHoldersBeyond(
         ${changes.map((one) => one.isAdded)}::boolean[]) as t (role_id, permission_id, added)
     ), holder as materialized (
       select distinct held.subject_id, other.role_id
-      from subject_roles held join subject_roles other on other.subject_id = held.subject_id
+      from held_roles held join held_roles other on other.subject_id = held.subject_id
       where held.role_id = any(${beyond.map(({ id }) => id)}::uuid[])
         and other.role_id = any(${[...new Set(changes.map((one) => one.roleId))]}::uuid[])
         and not exists (select from users u where u.id = held.subject_id and u.is_superuser)
@@ -226,12 +226,12 @@ export async function findRoleOfHoldersBeyond(
     select c.role_id
     from holder join changed c on c.role_id = holder.role_id
     where not exists (
-        select from subject_roles beside join role_permissions has on has.role_id = beside.role_id
+        select from held_roles beside join role_permissions has on has.role_id = beside.role_id
         left join changed gone on not gone.added and gone.role_id = has.role_id and gone.permission_id = has.permission_id
         where beside.subject_id = holder.subject_id and has.permission_id = c.permission_id
           and (c.added or gone.role_id is null))
       and not exists (
-        select from subject_roles beside
+        select from held_roles beside
         join changed gets on gets.added and gets.role_id = beside.role_id and gets.permission_id = c.permission_id
         where not c.added and beside.subject_id = holder.subject_id)
     limit 1`.execute(tx);
@@ -253,7 +253,7 @@ export async function findSubjectsBeyond(
   const { rows } = await sql<{ subject_id: string | null }>`
     select distinct held.subject_id
     from unnest(${subjects.map(({ id }) => id)}::uuid[], ${subjects.map(({ all }) => all)}::boolean[]) as target (id, every)
-    join subject_roles held on held.subject_id = target.id
+    join held_roles held on held.subject_id = target.id
     join role_permissions through on through.role_id = held.role_id
     join permissions p on p.id = through.permission_id
     where target.id is distinct from ${exempt}::uuid and p.name <> 'self.update_profile'

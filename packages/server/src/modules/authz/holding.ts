@@ -21,11 +21,11 @@ export const isHeldBy = (principal: Principal): RawBuilder<unknown> =>
   principal.type === 'user'
     ? sql`
       exists (select from users u where u.id = ${principal.id} and u.is_active and (u.is_superuser or exists (
-        select from user_roles held join role_permissions through on through.role_id = held.role_id
+        select from held_user_roles held join role_permissions through on through.role_id = held.role_id
         where held.user_id = u.id and through.permission_id = p.id)))`
     : sql`
       exists (select from service_accounts a join api_keys k on k.id = ${principal.keyId} and k.service_account_id = a.id
-        join service_account_roles held on held.service_account_id = a.id
+        join held_account_roles held on held.service_account_id = a.id
         join role_permissions through on through.role_id = held.role_id
         where a.id = ${principal.id} and through.permission_id = p.id and ${isLiveKey} and ${isInKey})`;
 

@@ -90,16 +90,16 @@ const bitStrings = sql`
   )`;
 
 /**
- * `state` has what the roles of each affected subject give, before and after. The holders are read from the tables, not
- * from the views of all subjects, for which the planner has no statistics; the ids of the roles tell it how many there are.
+ * `state` has what the roles of each affected subject give, before and after. The holders of each kind are read from their
+ * own view, because the planner has no statistics for those of all subjects; the ids of the roles tell it how many there are.
  */
 const states = (roleIds: readonly string[]) => sql`
   state as (
     select 'user' as type, s.id, rtrim(s.first_name || ' ' || s.last_name) as name, s.is_active, s.is_superuser, was, will
     from (
       select held.user_id as id, bit_or(role.was) as was, bit_or(role.will) as will
-      from user_roles held join role on role.role_id = held.role_id
-      where held.user_id in (select user_id from user_roles where role_id = any(${roleIds}::uuid[]))
+      from held_user_roles held join role on role.role_id = held.role_id
+      where held.user_id in (select user_id from held_user_roles where role_id = any(${roleIds}::uuid[]))
       group by held.user_id
     ) mask join users s on s.id = mask.id
     where not s.is_superuser and not exists (select from direct where direct.id = mask.id)
@@ -107,9 +107,9 @@ const states = (roleIds: readonly string[]) => sql`
     select 'service_account', s.id, s.name, s.is_active, false, was, will
     from (
       select held.service_account_id as id, bit_or(role.was) as was, bit_or(role.will) as will
-      from service_account_roles held join role on role.role_id = held.role_id
+      from held_account_roles held join role on role.role_id = held.role_id
       where held.service_account_id in (
-        select service_account_id from service_account_roles where role_id = any(${roleIds}::uuid[]))
+        select service_account_id from held_account_roles where role_id = any(${roleIds}::uuid[]))
       group by held.service_account_id
     ) mask join service_accounts s on s.id = mask.id
     where not exists (select from direct where direct.id = mask.id)
@@ -119,7 +119,7 @@ const states = (roleIds: readonly string[]) => sql`
       select id, bit_or(was) as was, bit_or(will) as will
       from (
         select direct.id, role.was, case when c.id is null then role.will end as will
-        from direct join subject_roles held on held.subject_id = direct.id
+        from direct join held_roles held on held.subject_id = direct.id
         join role on role.role_id = held.role_id
         left join changed_role c on not c.added and c.id = held.subject_id and c.role_id = held.role_id
         union all

@@ -33,12 +33,12 @@ const statement = {
     from unnest((select $1::text[]), (select $2::uuid[]), (select $3::text[])) with ordinality as k (type, id, name, ordinal)
     cross join lateral (
       select k.ordinal || ',' || u.id || ',' || u.is_active || ',' || u.is_superuser || ','
-        || array_to_string(array(select r.role_id from user_roles r where r.user_id = u.id), ' ') as line
+        || array_to_string(array(select r.role_id from held_user_roles r where r.user_id = u.id), ' ') as line
       from users u
       where k.type = 'user' and u.id = coalesce(k.id, (select named.id from users named where named.email = k.name))
       union all
       select k.ordinal || ',' || a.id || ',' || a.is_active || ',false,' || array_to_string(array(
-        select r.role_id from service_account_roles r where r.service_account_id = a.id), ' ')
+        select r.role_id from held_account_roles r where r.service_account_id = a.id), ' ')
       from service_accounts a
       where k.type = 'service_account' and a.id = coalesce(k.id,
         (select named.id from service_accounts named where lower(named.name) = lower(k.name)))

@@ -124,7 +124,7 @@ export async function findNewestUsers(
   const { rows } = await sql<NonNullable<Dashboard['system_users_summary']>[number]>`
     select u.id, ${fullName}, u.email, ${lastActive},
       coalesce((
-        select string_agg(r.name, ', ' order by lower(r.name)) from user_roles ur join roles r on r.id = ur.role_id
+        select string_agg(r.name, ', ' order by lower(r.name)) from held_user_roles ur join roles r on r.id = ur.role_id
         where ur.user_id = u.id), 'N/A') as role,
       ${userStatus} as status
     from (select * from users order by created_at desc, id desc limit ${limit}) u

@@ -227,7 +227,7 @@ export async function countHoldersByKind(
     select id, users, accounts
     from unnest(${ids}::uuid[]) as wanted(id)
     cross join lateral (select ${holdersOfRole(sql`wanted.id`)}::integer as users) u
-    cross join lateral (select count(*)::integer as accounts from service_account_roles where role_id = wanted.id) a
+    cross join lateral (select count(*)::integer as accounts from held_account_roles where role_id = wanted.id) a
     where users + accounts > 0`.execute(tx);
   return new Map(rows.map(({ id, ...counts }) => [id, counts]));
 }
@@ -236,7 +236,7 @@ export async function countHoldersByKind(
 export async function countHolders(db: Db, ids: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await sql<{ id: string; holders: number }>`
     select id, ${holdersOfRole(sql`wanted.id`)}::integer
-      + (select count(*)::integer from service_account_roles where role_id = wanted.id) as holders
+      + (select count(*)::integer from held_account_roles where role_id = wanted.id) as holders
     from unnest(${ids}::uuid[]) as wanted(id)`.execute(db);
   return new Map(rows.map((row) => [row.id, row.holders]));
 }

@@ -19,14 +19,14 @@ export type AccountRow = Pick<
   | 'created_by_id'
   | 'version'
 > & {
-  role_ids: Row<'service_account_roles'>['role_id'][];
+  role_ids: Row<'roles'>['id'][];
   /** Stamp of the role → permission graph in the same snapshot. */
   authz_stamp: Row<'authz_version'>['stamp'];
 };
 
 const accountColumns = sql`
   a.id, a.name, a.description, a.is_active, a.last_used_at, a.created_at, a.updated_at, a.created_by_id, a.version,
-  array(select r.role_id from service_account_roles r where r.service_account_id = a.id) as role_ids,
+  array(select r.role_id from held_account_roles r where r.service_account_id = a.id) as role_ids,
   (select stamp from authz_version) as authz_stamp`;
 
 export async function findAccount(db: Db, id: string): Promise<AccountRow | undefined> {

@@ -25,7 +25,7 @@ export async function readUsers(tx: Tx, after: string, limit: number): Promise<E
   const { rows } = await sql<ExportedUser>`${plannedForValues}
     select u.id, u.email, u.first_name, u.last_name, u.is_active, u.is_superuser, u.verified, u.must_change_password,
       u.language,
-      array(select r.name from user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id
+      array(select r.name from held_user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id
         order by r.name) as roles,
       ${isoTime('u.created_at')} as created_at, ${isoTime('u.updated_at')} as updated_at, u.password_hash
     from users u where u.id > ${after} order by u.id limit ${limit}`.execute(tx);

@@ -36,10 +36,10 @@ export type Knowledge = {
 export type Way = 'role' | 'holders first' | 'rest first';
 
 const hasRole = (roleId: string) =>
-  sql`exists (select from user_roles r where r.user_id = u.id and r.role_id = ${roleId})`;
+  sql`exists (select from held_user_roles r where r.user_id = u.id and r.role_id = ${roleId})`;
 /** The same, asked for each user. The planner cannot read all assignments instead. */
 export const hasRoleOfEach = (roleId: string): RawBuilder<unknown> =>
-  sql`(select true from user_roles r where r.user_id = u.id and r.role_id = ${roleId}) is true`;
+  sql`(select true from held_user_roles r where r.user_id = u.id and r.role_id = ${roleId}) is true`;
 
 /** Returns the condition on `users u`. */
 export function conditionOf(

@@ -24,9 +24,9 @@ const recount = (tx: Tx): Promise<unknown> =>
   sql`
     with gone as (delete from role_holder_changes)
     insert into role_holder_changes (role_id, change)
-    select role_id, count(*) from user_roles group by role_id
+    select role_id, count(*) from held_user_roles group by role_id
     union all
-    select null, count(*) from (select from user_roles group by user_id) holders`.execute(tx);
+    select null, count(*) from (select from held_user_roles group by user_id) holders`.execute(tx);
 
 /** The numbers stay wrong if a row without one has come in meanwhile. */
 const addUp = (tx: Tx): Promise<unknown> =>

@@ -79,7 +79,7 @@ async function listUpTo(tx: Tx, last: string): Promise<void> {
     select u.id from users u
     where u.id <= ${last} and u.id > coalesce(
         (select listed_to from without_roles_listing), '00000000-0000-0000-0000-000000000000')
-      and (select true from user_roles r where r.user_id = u.id order by r.role_id limit 1) is null
+      and (select true from held_user_roles r where r.user_id = u.id order by r.role_id limit 1) is null
     order by u.id for no key update of u`.execute(tx);
   await sql`select list_without_roles(${rows.map(({ id }) => id)}::uuid[])`.execute(tx);
   await sql`update without_roles_listing set listed_to = ${last}`.execute(tx);
