@@ -1,5 +1,12 @@
 // The made-up company: its permissions, roles, departments and service accounts.
 // It must not name a person, nor repeat a built-in permission.
+import type { Row } from '../../schema/database.ts';
+import type {
+  KeptColumn,
+  RoleColumn,
+  RoleGroupColumn,
+  ServiceAccountColumn,
+} from '../../schema/record-columns.ts';
 
 type PermissionGroup = {
   name: string;
@@ -117,7 +124,11 @@ export const permissions = permissionGroups.flatMap(({ name: group, actions }) =
   actions.map((action) => ({ group, name: `${group}.${action}` })),
 );
 
-type RoleGroup = { name: string; description: string; parent: string | null };
+/** What is written later: the id, references to other records, and what the database fills in. */
+type Later = 'id' | 'created_by_id' | KeptColumn;
+export type RoleGroup = Pick<Row<'role_groups'>, Exclude<RoleGroupColumn, 'parent_id' | Later>> & {
+  parent: string | null;
+};
 
 /** Parents come before their children. */
 export const roleGroups: readonly RoleGroup[] = [
@@ -135,7 +146,10 @@ export const roleGroups: readonly RoleGroup[] = [
   { name: 'People', description: 'Employees and applicants', parent: null },
 ];
 
-type Role = { name: string; group: string; description: string; permissions: readonly string[] };
+export type Role = Pick<Row<'roles'>, Exclude<RoleColumn, 'is_system' | 'role_group_id' | Later>> & {
+  group: string;
+  permissions: readonly string[];
+};
 
 export const roles: readonly Role[] = [
   {
@@ -384,13 +398,13 @@ export const departments: readonly { weight: number; roles: readonly string[]; l
   { weight: 5, roles: ['Security analyst'], lead: 'Security analyst' },
 ];
 
+export type ServiceAccount = Pick<
+  Row<'service_accounts'>,
+  Exclude<ServiceAccountColumn, 'last_used_at' | Later>
+> & { roles: readonly string[] };
+
 /** Without keys: whoever wants one creates it. */
-export const serviceAccounts: readonly {
-  name: string;
-  description: string;
-  is_active: boolean;
-  roles: readonly string[];
-}[] = [
+export const serviceAccounts: readonly ServiceAccount[] = [
   {
     name: 'orders-api',
     description: 'Asks whether a caller may do something',

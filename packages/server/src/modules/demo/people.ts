@@ -1,5 +1,7 @@
 // Makes up the people of the company: their accounts, roles, sign-ins and sessions.
 // It must not read the clock or the database: the same seed and time give the same people.
+import type { Row } from '../../schema/database.ts';
+import type { KeptColumn, UserColumn } from '../../schema/record-columns.ts';
 import { departments } from './company.ts';
 import { attacker, createBelongings, type Device } from './devices.ts';
 import { createNames, type Named } from './names.ts';
@@ -8,14 +10,12 @@ import { createRandom, type Random } from './random.ts';
 /** Times are seconds before `now`, so that the database's clock counts. */
 type Age = { age_s: number };
 
-export type Person = Named &
-  Age & {
-    id: string;
-    is_active: boolean;
-    verified: boolean;
-    pending_registration: boolean;
-    must_change_password: boolean;
-  };
+/** A row of the table. Nobody is a superuser: the demo has one password for all. */
+export type Person = Pick<
+  Row<'users'>,
+  Exclude<UserColumn, 'is_superuser' | KeptColumn> | 'id' | 'language' | 'pending_registration'
+> &
+  Age;
 export type HeldRole = { user_id: string; role: string };
 export type LiveSession = Device &
   Age & { id: string; user_id: string; last_used_age_s: number; lifetime_s: number };

@@ -122,7 +122,7 @@ async function fill(tx: Tx, { settings }: DemoDeps, options: DemoOptions): Promi
       unverifiedHours: settings.unverifiedAccountHours,
     },
   };
-  await insertCompany(tx, options.seed);
+  await insertCompany(tx, plan);
   let people = 0;
   let sessions = 0;
   let held = 0;
@@ -148,7 +148,7 @@ async function fill(tx: Tx, { settings }: DemoDeps, options: DemoOptions): Promi
   };
 }
 
-async function insertCompany(tx: Tx, seed: string): Promise<void> {
+async function insertCompany(tx: Tx, { seed, creatorId }: Pick<Plan, 'seed' | 'creatorId'>): Promise<void> {
   const random = createRandom(`${seed}|company`);
   let count = 0;
   const withIds = <T extends object>(records: readonly T[]): (T & { id: string })[] =>
@@ -158,8 +158,9 @@ async function insertCompany(tx: Tx, seed: string): Promise<void> {
     });
   await insertPermissionGroups(tx, withIds(permissionGroups));
   await insertPermissions(tx, withIds(permissions));
-  await insertRoleGroups(tx, withIds(roleGroups));
-  await insertRoles(tx, withIds(roles));
+  const groups = withIds(roleGroups);
+  await insertRoleGroups(tx, groups);
+  await insertRoles(tx, withIds(roles), { groups, creatorId });
   await insertServiceAccounts(tx, withIds(serviceAccounts));
 }
 

@@ -3,6 +3,7 @@
 // It must not change or delete a record.
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../schema/database.ts';
+import type { Role, RoleGroup, ServiceAccount } from './company.ts';
 import type { HeldRole, LastLogin, LiveSession, Lock, Person } from './people.ts';
 
 /** Names of the records that the start creates. */
@@ -69,17 +70,19 @@ export async function insertPermissionGroups(
     );
 }
 
-export async function insertRoleGroups(
-  tx: Tx,
-  groups: readonly (NewRecord & { parent: string | null })[],
-): Promise<void> {
-  for (const { id, name, description, parent } of groups)
-    await sql`
-      insert into role_groups (id, name, description, parent_id)
-      values (${id}, ${name}, ${description}, (select id from role_groups where name = ${parent}))`.execute(
-      tx,
-    );
+type WithId<T> = T & { id: string };
+
+/** Inserts the groups, in which a parent comes before its children. */
+export async function insertRoleGroups(tx: Tx, groups: readonly WithId<RoleGroup>[]): Promise<void> {
+  const ids = idsOf(groups);
+  await tx
+    .insertInto('role_groups')
+    .values(groups.map(({ parent, ...group }) => ({ ...group, parent_id: ids.get(parent) ?? null })))
+    .execute();
 }
+
+const idsOf = (groups: readonly WithId<RoleGroup>[]): ReadonlyMap<string | null, string> =>
+  new Map(groups.map(({ id, name }) => [name, id]));
 
 /** Inserts the permissions and gives them to the system roles, which hold every permission. */
 export async function insertPermissions(
@@ -97,18 +100,24 @@ export async function insertPermissions(
     on conflict do nothing`.execute(tx);
 }
 
-/** Inserts the roles with their groups and permissions. Their creator is the oldest superuser. */
+/** Inserts the roles with their groups and permissions. */
 export async function insertRoles(
   tx: Tx,
-  roles: readonly (NewRecord & { group: string; permissions: readonly string[] })[],
+  roles: readonly WithId<Role>[],
+  { groups, creatorId }: { groups: readonly WithId<RoleGroup>[]; creatorId: string | null },
 ): Promise<void> {
-  const rows = JSON.stringify(roles);
-  await sql`
-    insert into roles (id, name, description, role_group_id, created_by_id)
-    select r.id, r.name, r.description, g.id,
-           (select u.id from users u where u.is_superuser order by u.created_at, u.id limit 1)
-    from json_to_recordset(${rows}::json) as r (id uuid, name text, description text, "group" text)
-    join role_groups g on g.name = r."group"`.execute(tx);
+  const ids = idsOf(groups);
+  const rows = JSON.stringify(roles.map(({ id, permissions }) => ({ id, permissions })));
+  await tx
+    .insertInto('roles')
+    .values(
+      roles.map(({ group, permissions: _, ...role }) => ({
+        ...role,
+        role_group_id: ids.get(group) ?? null,
+        created_by_id: creatorId,
+      })),
+    )
+    .execute();
   await sql`
     insert into role_group_roles (role_group_id, role_id)
     select r.role_group_id, r.id from roles r
@@ -123,15 +132,13 @@ export async function insertRoles(
 
 export async function insertServiceAccounts(
   tx: Tx,
-  accounts: readonly (NewRecord & { is_active: boolean; roles: readonly string[] })[],
+  accounts: readonly WithId<ServiceAccount>[],
 ): Promise<void> {
-  const rows = JSON.stringify(accounts);
-  await sql`
-    insert into service_accounts (id, name, description, is_active)
-    select id, name, description, is_active
-    from json_to_recordset(${rows}::json) as a (id uuid, name text, description text, is_active boolean)`.execute(
-    tx,
-  );
+  const rows = JSON.stringify(accounts.map(({ id, roles }) => ({ id, roles })));
+  await tx
+    .insertInto('service_accounts')
+    .values(accounts.map(({ roles: _, ...account }) => account))
+    .execute();
   await sql`
     insert into service_account_roles (service_account_id, role_id)
     select a.id, r.id
@@ -140,6 +147,19 @@ export async function insertServiceAccounts(
     join roles r on r.name = held.name`.execute(tx);
 }
 
+const person = {
+  id: true,
+  email: true,
+  first_name: true,
+  last_name: true,
+  is_active: true,
+  verified: true,
+  must_change_password: true,
+  pending_registration: true,
+  language: true,
+} satisfies Record<keyof Omit<Person, 'age_s'>, true>;
+const columns = Object.keys(person).join(', ');
+
 /** Inserts users. Those who may sign in get the hash; without one, nobody can sign in. */
 export async function insertPeople(
   tx: Tx,
@@ -147,14 +167,13 @@ export async function insertPeople(
   passwordHash: string | null,
 ): Promise<void> {
   await sql`
-    insert into users (id, email, first_name, last_name, password_hash, is_active, verified, pending_registration,
-      must_change_password, language, created_at, updated_at)
-    select id, email, first_name, last_name, case when is_active and verified then ${passwordHash}::text end, is_active,
-      verified, pending_registration, must_change_password, language,
-      now() - age_s * interval '1 second', now() - age_s * interval '1 second'
-    from json_to_recordset(${JSON.stringify(people)}::json) as p (id uuid, email text, first_name text, last_name text,
-      is_active boolean, verified boolean, pending_registration boolean, must_change_password boolean, language text,
-      age_s integer)`.execute(tx);
+    insert into users (${sql.raw(columns)}, password_hash, created_at, updated_at)
+    select ${sql.raw(columns)}, case when is_active and verified then ${passwordHash}::text end, made.at, made.at
+    from json_array_elements(${JSON.stringify(people)}::json) as item
+    cross join json_populate_record(null::users, item)
+    cross join lateral (select now() - (item ->> 'age_s')::integer * interval '1 second' as at) as made`.execute(
+    tx,
+  );
 }
 
 /** Assigns the roles. Leaves out roles that do not exist. */

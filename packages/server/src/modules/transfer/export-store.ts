@@ -1,50 +1,48 @@
 // SQL that reads users, roles and role groups for an export, in pages by id within one snapshot.
+import { userFields } from '@castellan/contract/users';
 import { sql } from 'kysely';
-import { isoTime } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
-import type { Tx } from '../../schema/database.ts';
+import type { Row, Tx } from '../../schema/database.ts';
+import type { KeptColumn, RoleColumn, RoleGroupColumn, UserColumn } from '../../schema/record-columns.ts';
 
-export type ExportedUser = {
-  id: string;
-  email: string;
-  first_name: string;
-  last_name: string;
-  is_active: boolean;
-  is_superuser: boolean;
-  verified: boolean;
-  must_change_password: boolean;
-  language: string | null;
+/** Every field of the record but `permissions`, which the roles grant. `roles` are names: another service has other ids. */
+export type ExportedUser = Pick<Row<'users'>, UserColumn | 'id' | 'language' | 'password_hash'> & {
   roles: string[];
-  created_at: string;
-  updated_at: string;
-  password_hash: string | null;
 };
+
+const userColumns = Object.keys(userFields)
+  .map((name) => `u.${name}`)
+  .join(', ');
 
 /** Returns the users whose id is greater than `after`, at most `limit`, by id. */
 export async function readUsers(tx: Tx, after: string, limit: number): Promise<ExportedUser[]> {
   const { rows } = await sql<ExportedUser>`${plannedForValues}
-    select u.id, u.email, u.first_name, u.last_name, u.is_active, u.is_superuser, u.verified, u.must_change_password,
-      u.language,
+    select u.id, ${sql.raw(userColumns)}, u.language, u.password_hash,
       array(select r.name from held_user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id
-        order by r.name) as roles,
-      ${isoTime('u.created_at')} as created_at, ${isoTime('u.updated_at')} as updated_at, u.password_hash
+        order by r.name) as roles
     from users u where u.id > ${after} order by u.id limit ${limit}`.execute(tx);
   return rows;
 }
 
-export type ExportedRole = {
-  id: string;
-  name: string;
-  description: string;
-  is_system: boolean;
+/** A role without what an import makes anew. Groups and permissions are names. */
+type ExportedRoleColumn = Exclude<RoleColumn, 'role_group_id' | 'created_by_id' | KeptColumn>;
+export type ExportedRole = Pick<Row<'roles'>, ExportedRoleColumn> & {
   group: string | null;
   groups: string[];
   permissions: string[];
 };
 
+export const exportedRole = { id: true, name: true, description: true, is_system: true } satisfies Record<
+  ExportedRoleColumn,
+  true
+>;
+const roleColumns = Object.keys(exportedRole)
+  .map((name) => `r.${name}`)
+  .join(', ');
+
 export async function readRoles(tx: Tx): Promise<ExportedRole[]> {
   const { rows } = await sql<ExportedRole>`
-    select r.id, r.name, r.description, r.is_system, g.name as "group",
+    select ${sql.raw(roleColumns)}, g.name as "group",
       array(select rg.name from role_group_roles l join role_groups rg on rg.id = l.role_group_id
         where l.role_id = r.id order by rg.name) as groups,
       array(select p.name from role_permissions rp join permissions p on p.id = rp.permission_id
@@ -53,11 +51,21 @@ export async function readRoles(tx: Tx): Promise<ExportedRole[]> {
   return rows;
 }
 
-export type ExportedGroup = { id: string; name: string; description: string; parent: string | null };
+/** A role group without what an import makes anew. The parent is a name. */
+type ExportedGroupColumn = Exclude<RoleGroupColumn, 'parent_id' | 'created_by_id' | KeptColumn>;
+export type ExportedGroup = Pick<Row<'role_groups'>, ExportedGroupColumn> & { parent: string | null };
+
+export const exportedGroup = { id: true, name: true, description: true } satisfies Record<
+  ExportedGroupColumn,
+  true
+>;
+const groupColumns = Object.keys(exportedGroup)
+  .map((name) => `g.${name}`)
+  .join(', ');
 
 export async function readRoleGroups(tx: Tx): Promise<ExportedGroup[]> {
   const { rows } = await sql<ExportedGroup>`
-    select g.id, g.name, g.description, p.name as parent
+    select ${sql.raw(groupColumns)}, p.name as parent
     from role_groups g left join role_groups p on p.id = g.parent_id order by lower(g.name), g.id`.execute(
     tx,
   );

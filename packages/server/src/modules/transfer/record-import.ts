@@ -9,6 +9,7 @@ import type { Logger } from '../../platform/logging/log.ts';
 import { cleanDescription, cleanNewName } from '../../platform/security/record-text.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
+import { type ExportedGroup, type ExportedRole, exportedGroup, exportedRole } from './export-store.ts';
 import { MAX_NAME_LENGTH, RowReader } from './fields.ts';
 import { ensurePermissions } from './permission-import.ts';
 import {
@@ -37,23 +38,20 @@ const MAX_RECORDS = 100_000;
 
 type Kind = 'groups' | 'roles';
 const fieldsOf: Readonly<Record<Kind, readonly string[]>> = {
-  groups: ['id', 'name', 'description', 'parent'],
-  roles: ['id', 'name', 'description', 'is_system', 'group', 'groups', 'permissions'],
+  groups: [...Object.keys(exportedGroup), 'parent'],
+  roles: [...Object.keys(exportedRole), 'group', 'groups', 'permissions'],
 };
 const tableOf = { groups: 'role_groups', roles: 'roles' } as const;
 
 /** Runs the work of one row in its transaction. */
 type Within = (work: (tx: Tx) => Promise<Verdict>) => Promise<Verdict>;
 
-type ReadRecord = {
+/** The fields of both kinds; a row without one of them has its default. An export names the system roles, which every service has. */
+type ReadRecord = Omit<ExportedRole & ExportedGroup, 'id' | 'parent' | 'group' | 'is_system'> & {
   row: number;
   id: string | undefined;
-  name: string;
-  description: string;
   parent: string | undefined;
   group: string | undefined;
-  groups: string[];
-  permissions: string[];
 };
 
 /** Imports role groups or roles. Returns a verdict for each row, in their order. Parents may follow their children. */
@@ -102,7 +100,7 @@ function readRecord(
     groups: reader.list('groups') ?? [],
     permissions: reader.list('permissions') ?? [],
   };
-  // An export names the system roles, which every service has.
+  // Only judged: nobody imports a system role.
   reader.boolean('is_system', false);
   if (reader.faults.length > 0 || name === undefined || description === undefined)
     return { errors: reader.faults };

@@ -4,7 +4,8 @@
 import { sql } from 'kysely';
 import { lockUntilCommit } from '../../platform/db/sql.ts';
 import { MAX_TREE_DEPTH } from '../../platform/db/trees.ts';
-import type { Tx } from '../../schema/database.ts';
+import type { Row, Tx } from '../../schema/database.ts';
+import type { KeptColumn, RoleColumn, RoleGroupColumn } from '../../schema/record-columns.ts';
 
 export type Named = { id: string; name: string };
 
@@ -29,15 +30,10 @@ export async function isIdTaken(tx: Tx, table: NamedTable, id: string): Promise<
   return rows.length > 0;
 }
 
-type NewRecord = Named & { description: string };
+type NewRoleGroup = Pick<Row<'role_groups'>, Exclude<RoleGroupColumn, 'created_by_id' | KeptColumn>>;
 
-export async function insertRoleGroup(
-  tx: Tx,
-  group: NewRecord & { parent_id: string | null },
-): Promise<void> {
-  await sql`
-    insert into role_groups (id, name, description, parent_id)
-    values (${group.id}, ${group.name}, ${group.description}, ${group.parent_id})`.execute(tx);
+export async function insertRoleGroup(tx: Tx, group: NewRoleGroup): Promise<void> {
+  await tx.insertInto('role_groups').values(group).execute();
 }
 
 /** Returns the names of a group and of an ancestor of it, if both are among these. */
@@ -58,16 +54,16 @@ export async function findRelatives(
   return rows[0];
 }
 
+type NewRole = Pick<Row<'roles'>, Exclude<RoleColumn, 'is_system' | 'created_by_id' | KeptColumn>>;
+
 /** Inserts a role, links it to its groups and gives it permissions. */
 export async function insertRole(
   tx: Tx,
-  role: NewRecord & { role_group_id: string | null },
+  role: NewRole,
   groupIds: readonly string[],
   permissionIds: readonly string[],
 ): Promise<void> {
-  await sql`
-    insert into roles (id, name, description, role_group_id)
-    values (${role.id}, ${role.name}, ${role.description}, ${role.role_group_id})`.execute(tx);
+  await tx.insertInto('roles').values(role).execute();
   await sql`
     insert into role_group_roles (role_group_id, role_id) select unnest(${groupIds}::uuid[]), ${role.id}`.execute(
     tx,

@@ -3,45 +3,39 @@
 import { canonicalEmail } from '../../platform/security/email.ts';
 import { readHash } from '../../platform/security/password-hashes/read-hash.ts';
 import { cleanNames } from '../users/names.ts';
+import type { ExportedUser } from './export-store.ts';
 import { RowReader } from './fields.ts';
 import { unverifiableKind } from './hash-kinds.ts';
 import { isNoPassword, storedSpelling } from './hash-spellings.ts';
 import type { Fault } from './verdict.ts';
 
-export const userRowFields = [
-  'id',
-  'email',
-  'first_name',
-  'last_name',
-  'name',
-  'password_hash',
-  'is_active',
-  'is_superuser',
-  'verified',
-  'must_change_password',
-  'language',
-  'roles',
-  'created_at',
-  'updated_at',
-] as const;
+/** All that an export writes, and `name`, a full name. */
+const fields = {
+  id: true,
+  email: true,
+  first_name: true,
+  last_name: true,
+  name: true,
+  password_hash: true,
+  is_active: true,
+  is_superuser: true,
+  verified: true,
+  must_change_password: true,
+  language: true,
+  roles: true,
+  created_at: true,
+  updated_at: true,
+} satisfies Record<keyof ExportedUser | 'name', true>;
+export const userRowFields: readonly string[] = Object.keys(fields);
 
-export type NewUser = {
+export type NewUser = Omit<ExportedUser, 'id' | 'roles' | 'created_at' | 'updated_at'> & {
   /** Null: any new id. */
   id: string | null;
-  email: string;
-  first_name: string;
-  last_name: string;
-  password_hash: string | null;
-  is_active: boolean;
-  is_superuser: boolean;
-  verified: boolean;
-  must_change_password: boolean;
-  language: string | null;
+  /** Names. Undefined: the default role. */
+  roles: string[] | undefined;
   /** Null: now. */
   created_at: string | null;
   updated_at: string | null;
-  /** Names. Undefined: the default role. */
-  roles: string[] | undefined;
 };
 
 export type UserRules = {

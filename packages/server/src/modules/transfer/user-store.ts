@@ -4,6 +4,7 @@
 import { administrativePermissions } from '@castellan/contract/permissions';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../schema/database.ts';
+import type { NewUser } from './user-rows.ts';
 
 export type NamedRole = {
   id: string;
@@ -61,31 +62,29 @@ export async function findTakenIds(db: Db, ids: readonly string[]): Promise<Map<
   return new Map(rows.map(({ id, owner }) => [id, owner]));
 }
 
-export type InsertedUser = {
-  id: string;
-  email: string;
-  first_name: string;
-  last_name: string;
-  password_hash: string | null;
-  is_active: boolean;
-  is_superuser: boolean;
-  verified: boolean;
-  must_change_password: boolean;
-  language: string | null;
-  created_at: string | null;
-  updated_at: string | null;
-};
+export type InsertedUser = Omit<NewUser, 'id' | 'roles'> & { id: string };
+
+/** What is written as it is given; the times have defaults. */
+const written = {
+  id: true,
+  email: true,
+  first_name: true,
+  last_name: true,
+  password_hash: true,
+  is_active: true,
+  is_superuser: true,
+  verified: true,
+  must_change_password: true,
+  language: true,
+} satisfies Record<Exclude<keyof InsertedUser, 'created_at' | 'updated_at'>, true>;
+const columns = Object.keys(written).join(', ');
 
 /** Inserts users, leaves out those whose email was taken meanwhile, and returns the ids of the others. */
 export async function insertUsers(tx: Tx, users: readonly InsertedUser[]): Promise<Set<string>> {
   const { rows } = await sql<{ id: string }>`
-    insert into users (id, email, first_name, last_name, password_hash, is_active, is_superuser, verified,
-      must_change_password, language, created_at, updated_at)
-    select id, email, first_name, last_name, password_hash, is_active, is_superuser, verified, must_change_password,
-      language, coalesce(created_at, now()), coalesce(updated_at, created_at, now())
-    from json_to_recordset(${JSON.stringify(users)}::json) as u (id uuid, email text, first_name text, last_name text,
-      password_hash text, is_active boolean, is_superuser boolean, verified boolean, must_change_password boolean,
-      language text, created_at timestamptz, updated_at timestamptz)
+    insert into users (${sql.raw(columns)}, created_at, updated_at)
+    select ${sql.raw(columns)}, coalesce(created_at, now()), coalesce(updated_at, created_at, now())
+    from json_populate_recordset(null::users, ${JSON.stringify(users)}::json)
     on conflict (email) do nothing
     returning id`.execute(tx);
   return new Set(rows.map(({ id }) => id));
