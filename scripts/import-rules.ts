@@ -21,7 +21,6 @@ export const modules: Modules = {
     face: [
       'access-fields.ts',
       'caller.ts',
-      'assignment.ts',
       'change.ts',
       'delegation.ts',
       'effective.ts',
@@ -37,12 +36,15 @@ export const modules: Modules = {
     ],
     routesSee: ['access-fields.ts', 'caller.ts', 'unchanged-lists.ts'],
   },
+  assignments: { uses: ['authz'], face: ['service.ts', 'unattended.ts'], routesSee: [] },
   'group-trees': { uses: ['authz'] },
   permissions: { uses: ['authz'], face: ['service.ts', 'presentation.ts'] },
   'permission-groups': { uses: ['authz', 'group-trees', 'permissions'] },
   roles: { uses: ['authz', 'permissions'] },
   'role-groups': { uses: ['authz', 'group-trees', 'roles'] },
-  users: { uses: ['audit', 'sessions', 'lockout', 'passwords', 'authz', 'permission-groups', 'roles'] },
+  users: {
+    uses: ['audit', 'sessions', 'lockout', 'passwords', 'authz', 'assignments', 'permission-groups', 'roles'],
+  },
   auth: {
     uses: [
       'audit',
@@ -52,10 +54,11 @@ export const modules: Modules = {
       'lockout',
       'passwords',
       'authz',
+      'assignments',
       'users',
     ],
   },
-  'service-accounts': { uses: ['authz'] },
+  'service-accounts': { uses: ['authz', 'assignments'] },
   access: { uses: ['authz'] },
   forward: { uses: ['authz'] },
   oauth: {
@@ -72,6 +75,7 @@ export const modules: Modules = {
   'access-changes': {
     uses: [
       'authz',
+      'assignments',
       'roles/deletion.ts',
       'roles/permission-plans.ts',
       'service-accounts/role-changes.ts',
@@ -83,9 +87,9 @@ export const modules: Modules = {
   health: { uses: ['sessions/key-ring.ts'] },
   console: { uses: [] },
   settings: { uses: [] },
-  seed: { uses: ['audit', 'sessions/key-ring.ts'] },
-  transfer: { uses: ['audit', 'users/marks.ts', 'users/names.ts'] },
-  demo: { uses: ['audit', 'passwords', 'seed', 'users/marks.ts'] },
+  seed: { uses: ['audit', 'sessions/key-ring.ts', 'assignments/unattended.ts'] },
+  transfer: { uses: ['audit', 'assignments/unattended.ts', 'users/marks.ts', 'users/names.ts'] },
+  demo: { uses: ['audit', 'passwords', 'assignments/unattended.ts', 'seed', 'users/marks.ts'] },
   backup: { uses: ['audit'] },
 };
 

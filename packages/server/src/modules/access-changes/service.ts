@@ -13,8 +13,11 @@ import {
   lockRolesForChange,
   type RoleNames,
   requireRoles,
+  rolesDelta,
+  rolesEntry,
   rolesToLock,
-} from '../authz/assignment.ts';
+  takenBy,
+} from '../assignments/service.ts';
 import type { Caller } from '../authz/caller.ts';
 import {
   type ChangeDeps,
@@ -45,24 +48,21 @@ import {
 import {
   type AccountChange,
   type LockedAccounts,
-  planRoles,
+  planAccountRoles,
   requireAccounts,
   requireMayChangeRoles,
-  rolesDelta,
-  rolesEntry,
-  takenBy as takenByAccounts,
   wantedAccountRoles,
-  writeRoles,
+  writeAccountRoles,
 } from '../service-accounts/role-changes.ts';
 import {
   type LockedUsers,
   planLocked,
+  plannedRolesOf,
   requireUsers,
-  takenBy as takenByUsers,
   type UserChange,
   wantedRoles,
 } from '../users/change-plans.ts';
-import { deltaOf, write } from '../users/changes.ts';
+import { write } from '../users/changes.ts';
 import {
   fieldsOf,
   type Item,
@@ -127,10 +127,7 @@ const changing =
     const done = isNonEmpty(named) ? entitled.done(result, ...named) : entitled.unchanged(result);
     return done.withDelta({
       ...permissionsDelta(plans.permissions),
-      subjectRoles: [
-        ...(deltaOf(plans.users).subjectRoles ?? []),
-        ...(rolesDelta(plans.accounts).subjectRoles ?? []),
-      ],
+      ...rolesDelta([...plannedRolesOf(plans.users), ...plans.accounts]),
     });
   };
 
@@ -200,11 +197,11 @@ async function plan(entitled: Entitled, locked: Locked) {
     users: locked.lockedUsers,
     roleNames: locked.roleNames,
   });
-  const accounts = planRoles(locked.accounts, locked.lockedAccounts);
+  const accounts = planAccountRoles(locked.accounts, locked.lockedAccounts);
   await requireMayChangeRoles(entitled, accounts);
   // At once: a role that leaves a permission to somebody may lose it in the same request.
   await requireMayTake(entitled, {
-    assignments: [...takenByUsers(users), ...takenByAccounts(accounts)],
+    assignments: takenBy([...plannedRolesOf(users), ...accounts]),
     permissions,
   });
   return { permissions, users, accounts };
@@ -221,7 +218,7 @@ async function writeAll(
 ): Promise<{ versionOf: (item: Item) => number; entries: readonly Entry[] }> {
   const { tx } = entitled;
   const written = await write(users);
-  await writeRoles(entitled, accounts);
+  await writeAccountRoles(entitled, accounts);
   await carryOut(entitled, permissions);
   const accountsAfter = await requireAccounts(tx, locked.accounts, String);
   const rolesAfter = await readRoles(

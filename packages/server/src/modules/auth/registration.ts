@@ -10,10 +10,10 @@ import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Gate } from '../../platform/limits/gate.ts';
 import { requireEmail } from '../../platform/security/email.ts';
+import { assignByName } from '../assignments/unattended.ts';
 import { recordBounded, recordEvent } from '../audit/service.ts';
 import { findPasswordHolderByEmail, hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import {
-  addRoleByName,
   cleanNames,
   insertRegistration,
   markVerified,
@@ -59,7 +59,7 @@ export async function register(deps: RegistrationDeps, client: Client, body: Reg
       const language = languageOf(client);
       await insertRegistration(tx, { id, email, ...names, password_hash: passwordHash, language });
       const role = deps.settings.defaultRole;
-      if (role !== '' && !(await addRoleByName(tx, id, role)))
+      if (role !== '' && (await assignByName(tx, 'user', [{ id, role }])) === 0)
         deps.log.warn(
           { role },
           'DEFAULT_ROLE names a missing role or a system role: the user was registered without a role',

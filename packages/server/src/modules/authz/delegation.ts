@@ -263,6 +263,24 @@ export async function findSubjectsBeyond(
   return new Set(rows.flatMap((row) => row.subject_id ?? []));
 }
 
+/** A subject that a change acts on. `field` is what the error names if the subject holds more than the caller. */
+export type Target = { id: string; all: boolean; field: string; about: string };
+
+/** Requires that `findSubjectsBeyond` finds none. Throws `privilege_escalation`, naming up to 20 subjects. */
+export async function requireNotBeyond(entitled: Entitled, targets: readonly Target[]): Promise<void> {
+  const code = 'privilege_escalation';
+  const beyond = await findSubjectsBeyond(entitled, targets);
+  const errors = targets
+    .filter(({ id }) => beyond.has(id))
+    .slice(0, MAX_NAMED)
+    .map(({ field, about }) => ({
+      field,
+      code,
+      message: `holds permissions that you do not hold (${about})`,
+    }));
+  if (errors.length > 0) throw new AppError(code, { errors });
+}
+
 // Reads the caller's permissions again, because the caller may have lost some while the transaction waited for locks.
 const isLacking = ({ principal }: Caller) => sql`not ${isHeldBy(principal)}`;
 

@@ -16,7 +16,8 @@ export type Person = Pick<
   Exclude<UserColumn, 'is_superuser' | KeptColumn> | 'id' | 'language' | 'pending_registration'
 > &
   Age;
-export type HeldRole = { user_id: string; role: string };
+/** The id of a person and the name of a role. */
+type HeldRole = { id: string; role: string };
 export type LiveSession = Device &
   Age & { id: string; user_id: string; last_used_age_s: number; lifetime_s: number };
 export type LastLogin = Age & { user_id: string };
@@ -152,16 +153,16 @@ function makePerson(context: Context, named: Named, index: number): Made {
   };
 }
 
-function rolesOf(random: Random, { id: user_id, pending_registration }: Person, index: number): HeldRole[] {
+function rolesOf(random: Random, { id, pending_registration }: Person, index: number): HeldRole[] {
   // A few have no role at all, as in every company.
   if (index % 53 === 17) return [];
-  if (pending_registration) return [{ user_id, role: 'User' }];
+  if (pending_registration) return [{ id, role: 'User' }];
   const department = random.pickWeighted(departments);
   const isLead = random.chance(0.1);
   const names = new Set(['User', isLead ? department.lead : random.pick(department.roles)]);
   if (isLead) names.add('Manager');
   if (random.chance(0.06)) names.add(random.pick(random.pick(departments).roles));
-  return [...names].map((role) => ({ user_id, role }));
+  return [...names].map((role) => ({ id, role }));
 }
 
 type Activity = { sessions: LiveSession[]; lastLogin: LastLogin | null; events: Event[] };

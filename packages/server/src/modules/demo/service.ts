@@ -3,6 +3,7 @@
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { errorCode } from '../../platform/unknown-values.ts';
 import type { Db, Tx } from '../../schema/database.ts';
+import { assignByName } from '../assignments/unattended.ts';
 import { insertPast } from '../audit/service.ts';
 import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import { seededNames } from '../seed/service.ts';
@@ -22,7 +23,6 @@ import {
   insertRoles,
   insertServiceAccounts,
   insertSessions,
-  insertUserRoles,
   lockForFilling,
   readStart,
 } from './store.ts';
@@ -161,7 +161,13 @@ async function insertCompany(tx: Tx, { seed, creatorId }: Pick<Plan, 'seed' | 'c
   const groups = withIds(roleGroups);
   await insertRoleGroups(tx, groups);
   await insertRoles(tx, withIds(roles), { groups, creatorId });
-  await insertServiceAccounts(tx, withIds(serviceAccounts));
+  const accounts = withIds(serviceAccounts);
+  await insertServiceAccounts(tx, accounts);
+  await assignByName(
+    tx,
+    'service_account',
+    accounts.flatMap(({ id, roles: held }) => held.map((role) => ({ id, role }))),
+  );
 }
 
 async function insertBatch(
@@ -174,8 +180,9 @@ async function insertBatch(
     batch.map(({ person }) => person),
     options.passwordHash,
   );
-  await insertUserRoles(
+  await assignByName(
     tx,
+    'user',
     batch.flatMap((one) => one.roles),
   );
   await insertSessions(

@@ -4,7 +4,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../schema/database.ts';
 import type { Role, RoleGroup, ServiceAccount } from './company.ts';
-import type { HeldRole, LastLogin, LiveSession, Lock, Person } from './people.ts';
+import type { LastLogin, LiveSession, Lock, Person } from './people.ts';
 
 /** Names of the records that the start creates. */
 export type Seeded = {
@@ -134,17 +134,10 @@ export async function insertServiceAccounts(
   tx: Tx,
   accounts: readonly WithId<ServiceAccount>[],
 ): Promise<void> {
-  const rows = JSON.stringify(accounts.map(({ id, roles }) => ({ id, roles })));
   await tx
     .insertInto('service_accounts')
     .values(accounts.map(({ roles: _, ...account }) => account))
     .execute();
-  await sql`
-    insert into service_account_roles (service_account_id, role_id)
-    select a.id, r.id
-    from json_to_recordset(${rows}::json) as a (id uuid, roles json)
-    cross join json_array_elements_text(a.roles) as held (name)
-    join roles r on r.name = held.name`.execute(tx);
 }
 
 const person = {
@@ -174,15 +167,6 @@ export async function insertPeople(
     cross join lateral (select now() - (item ->> 'age_s')::integer * interval '1 second' as at) as made`.execute(
     tx,
   );
-}
-
-/** Assigns the roles. Leaves out roles that do not exist. */
-export async function insertUserRoles(tx: Tx, held: readonly HeldRole[]): Promise<void> {
-  await sql`
-    insert into user_roles (user_id, role_id)
-    select h.user_id, r.id
-    from json_to_recordset(${JSON.stringify(held)}::json) as h (user_id uuid, role text)
-    join roles r on r.name = h.role and not r.is_system`.execute(tx);
 }
 
 /** Inserts sessions without tokens: they are shown, and nobody can use them. */

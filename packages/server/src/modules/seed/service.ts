@@ -5,6 +5,7 @@ import { type Permission, permissionCatalogue } from '@castellan/contract/permis
 import { newId, randomToken } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/logging/log.ts';
 import type { Tx } from '../../schema/database.ts';
+import { assignAdmin } from '../assignments/unattended.ts';
 import { recordChange } from '../audit/service.ts';
 import { addSigningKey } from '../sessions/key-ring.ts';
 import {
@@ -129,7 +130,9 @@ export async function seed(
   }
   if (!(await hasAnySigningKey(tx))) await addSigningKey(tx, secretKey, 0);
   if (!superuser || !isNew) return false;
-  await insertSuperuser(tx, newId(), superuser.email, superuser.passwordHash);
+  const id = newId();
+  await insertSuperuser(tx, id, superuser.email, superuser.passwordHash);
+  await assignAdmin(tx, id);
   return true;
 }
 

@@ -126,7 +126,4 @@ export async function insertSuperuser(
   await sql`
     insert into users (id, email, first_name, last_name, password_hash, is_superuser, verified)
     values (${id}, ${email}, 'First', 'Administrator', ${passwordHash}, true, true)`.execute(tx);
-  await sql`insert into user_roles (user_id, role_id) select ${id}, id from roles where lower(name) = 'admin'`.execute(
-    tx,
-  );
 }

@@ -20,7 +20,14 @@ import {
   cleanNewName,
   requireNoId,
 } from '../../platform/security/record-text.ts';
-import { lockRoles, requireRoles, rolesToLock } from '../authz/assignment.ts';
+import {
+  lockWantedRoles,
+  planRoles,
+  rolesDelta,
+  rolesEntry,
+  takenBy,
+  writeRoles,
+} from '../assignments/service.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entry, isNonEmpty, lockSubjects, type Run } from '../authz/change.ts';
 import { requireMayGrantRoles, requireMayTake } from '../authz/delegation.ts';
@@ -34,17 +41,14 @@ import {
   versionedAccount,
 } from './record.ts';
 import {
-  planRoles,
+  assigneeOf,
+  planAccountRoles,
   requireMayChangeRoles,
-  rolesDelta,
-  rolesEntry,
-  takenBy,
   wantedAccountRoles,
-  writeRoles,
+  writeAccountRoles,
 } from './role-changes.ts';
 import {
   type AccountRow,
-  addRoles,
   countAccounts,
   deleteAccountRow,
   findAccount,
@@ -106,15 +110,13 @@ export async function createServiceAccount(
     async (locking) => {
       const { tx } = locking;
       await lockSubjects(locking, {});
-      const wanted = { roles: { replace: roleIds }, held: [], at: () => 'role_ids' };
-      const roles = requireRoles([wanted], await lockRoles(tx, roleIds));
+      const assignee = assigneeOf({ id, role_ids: [] });
+      const wanted = { assignee, roles: { replace: roleIds }, at: () => 'role_ids' };
+      const roles = await lockWantedRoles(tx, [wanted]);
       const entitled = await locking.entitle();
       await requireMayGrantRoles(entitled, roleIds);
       await insertAccount(entitled, { id, ...fields, created_by_id: authorIdOf(caller) });
-      await addRoles(
-        entitled,
-        roleIds.map((roleId) => ({ accountId: id, roleId })),
-      );
+      await writeRoles(entitled, [planRoles(wanted)]);
       const account = await versionedAccount(deps, await readAccount(tx, id));
       const after = { ...fields, roles: [...roles.values()].sort() };
       return entitled.done(account, accountEntry('service_account_created', id, { before: null, after }));
@@ -159,9 +161,8 @@ function updating(id: string, body: UpdateServiceAccountBody): Run<AccountRow> {
     if (after.name !== before.name) requireNoId(after.name);
     const wanted = roles ? [{ id, roles, at: () => 'role_ids' }] : [];
     const accounts = new Map([[id, account]]);
-    const assignments = wantedAccountRoles(wanted, accounts);
-    const names = requireRoles(assignments, await lockRoles(tx, rolesToLock(assignments)));
-    const plans = planRoles(wanted, accounts);
+    const names = await lockWantedRoles(tx, wantedAccountRoles(wanted, accounts));
+    const plans = planAccountRoles(wanted, accounts);
     await requireMayChangeRoles(entitled, plans);
     await requireMayTake(entitled, { assignments: takenBy(plans) });
     const isFieldChange = JSON.stringify(after) !== JSON.stringify(before);
@@ -170,7 +171,7 @@ function updating(id: string, body: UpdateServiceAccountBody): Run<AccountRow> {
       ...plans.map((plan) => rolesEntry(plan, names)),
     ];
     if (!isNonEmpty(entries)) return entitled.unchanged(account);
-    await writeRoles(entitled, plans);
+    await writeAccountRoles(entitled, plans);
     if (isFieldChange) await updateAccount(entitled, id, after);
     return entitled.done(await readAccount(tx, id), ...entries).withDelta({
       ...rolesDelta(plans),

@@ -1,4 +1,4 @@
-// SQL of service accounts and of the roles they hold.
+// SQL of service accounts.
 import type { PageQuery } from '@castellan/contract/common';
 import { type RawBuilder, sql } from 'kysely';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
@@ -97,21 +97,4 @@ export async function deleteAccountRow({ tx }: Entitled, id: string): Promise<vo
 /** Marks accounts as changed, because their roles changed. */
 export async function touchAccounts({ tx }: Entitled, ids: readonly string[]): Promise<void> {
   await sql`update service_accounts set updated_at = now() where id = any(${ids}::uuid[])`.execute(tx);
-}
-
-export type AccountRoleLink = { accountId: string; roleId: string };
-
-const columnsOf = (links: readonly AccountRoleLink[]) =>
-  sql`select * from unnest(${links.map((link) => link.accountId)}::uuid[], ${links.map((link) => link.roleId)}::uuid[])`;
-
-export async function addRoles({ tx }: Entitled, links: readonly AccountRoleLink[]): Promise<void> {
-  if (links.length === 0) return;
-  await sql`insert into service_account_roles (service_account_id, role_id) ${columnsOf(links)}`.execute(tx);
-}
-
-export async function removeRoles({ tx }: Entitled, links: readonly AccountRoleLink[]): Promise<void> {
-  if (links.length === 0) return;
-  await sql`delete from service_account_roles where (service_account_id, role_id) in (${columnsOf(links)})`.execute(
-    tx,
-  );
 }

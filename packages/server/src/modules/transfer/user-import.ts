@@ -5,6 +5,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/logging/log.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Tx } from '../../schema/database.ts';
+import { assignImported } from '../assignments/unattended.ts';
 import { recordChange } from '../audit/service.ts';
 import { renewUserMarks } from '../users/marks.ts';
 import { type NewUser, readUser, type UserRules } from './user-rows.ts';
@@ -13,7 +14,6 @@ import {
   findByEmails,
   findTakenIds,
   type IdOwner,
-  insertHeldRoles,
   insertUsers,
   lockRolesByName,
   type NamedRole,
@@ -222,10 +222,10 @@ async function insert(tx: Tx, log: Logger, people: readonly Fresh[], source: str
     tx,
     people.map(({ user }) => user),
   );
-  await insertHeldRoles(
+  await assignImported(
     tx,
     people.flatMap(({ user, roles }) =>
-      inserted.has(user.id) ? roles.map((role) => ({ user_id: user.id, role_id: role.id })) : [],
+      inserted.has(user.id) ? roles.map((role) => ({ subjectId: user.id, roleId: role.id })) : [],
     ),
   );
   if (inserted.size > 0)

@@ -90,16 +90,6 @@ export async function insertUsers(tx: Tx, users: readonly InsertedUser[]): Promi
   return new Set(rows.map(({ id }) => id));
 }
 
-export async function insertHeldRoles(
-  tx: Tx,
-  held: readonly { user_id: string; role_id: string }[],
-): Promise<void> {
-  await sql`
-    insert into user_roles (user_id, role_id)
-    select user_id, role_id
-    from json_to_recordset(${JSON.stringify(held)}::json) as h (user_id uuid, role_id uuid)`.execute(tx);
-}
-
 /** Collects the statistics that the planner needs after so many rows. */
 export async function analyzeUsers(db: Db): Promise<void> {
   await sql`analyze users, user_roles, user_marks, users_without_roles, locked_users`.execute(db);

@@ -4,14 +4,14 @@ import type { BulkUpdateUsersBody, CreateUserBody, UpdateUserBody, User } from '
 import { brokenConstraint } from '../../platform/db/failures.ts';
 import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
-import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
+import { canonicalIds } from '../../platform/http/ids.ts';
 import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RateLimitResult } from '../../platform/limits/rate-limit.ts';
 import { requireEmail } from '../../platform/security/email.ts';
 import type { Tx } from '../../schema/database.ts';
-import { lockRoles } from '../authz/assignment.ts';
+import { lockWantedRoles, planRoles, writeRoles } from '../assignments/service.ts';
 import { actorOf, type Caller } from '../authz/caller.ts';
 import { change, type Locking, type Run, rehearseChange } from '../authz/change.ts';
 import { requireMayGrantRoles } from '../authz/delegation.ts';
@@ -29,7 +29,6 @@ import {
 } from '../passwords/service.ts';
 import { cleanChange, readBulkChanges } from './change-input.ts';
 import { planChanges, type UserChange } from './change-plans.ts';
-import { addRoleLinks } from './change-store.ts';
 import { carryOut, write } from './changes.ts';
 import { cleanNames } from './names.ts';
 import type { VersionedUser } from './presentation.ts';
@@ -79,13 +78,12 @@ export async function createUser(
   const id = newId();
   const create = async (locking: Locking) => {
     const { tx } = locking;
-    const roles = await lockRoles(tx, roleIds);
-    requireAllFound(
-      'role_not_found',
-      'role_id',
-      roleIds,
-      roles.map((role) => role.id),
-    );
+    const wanted = {
+      assignee: { type: 'user', id, role_ids: [] },
+      roles: { replace: roleIds },
+      at: () => 'role_id',
+    } as const;
+    const roleNames = await lockWantedRoles(tx, [wanted]);
     const entitled = await locking.entitle();
     if (is_superuser && !entitled.isSuperuser)
       throw new AppError('superuser_required', {
@@ -99,10 +97,7 @@ export async function createUser(
       });
     await requireMayGrantRoles(entitled, roleIds);
     await insertUser(entitled, { id, email, ...names, password_hash: passwordHash, ...state });
-    await addRoleLinks(
-      entitled,
-      roleIds.map((roleId) => ({ userId: id, roleId })),
-    );
+    await writeRoles(entitled, [planRoles(wanted)]);
     return entitled.done(await present(deps, await readRecord(tx, id)), {
       action: 'user_created',
       resourceType: 'user',
@@ -112,7 +107,7 @@ export async function createUser(
         email,
         ...names,
         ...state,
-        roles: roles.map((role) => role.name).sort(),
+        roles: [...roleNames.values()].sort(),
       },
     });
   };

@@ -5,16 +5,18 @@ import { requireAllFound } from '../../platform/http/ids.ts';
 import { requireVersion } from '../../platform/http/record-version.ts';
 import type { Tx } from '../../schema/database.ts';
 import {
-  differenceOf,
-  lockRoles,
+  type Assignee,
+  changesRoles,
+  lockWantedRoles,
+  type PlannedRoles,
+  planRoles,
   type RoleChange,
   type RoleNames,
-  requireRoles,
-  rolesToLock,
+  takenBy,
   type WantedRoles,
-} from '../authz/assignment.ts';
+} from '../assignments/service.ts';
 import { type Entitled, type Locking, lockSubjects } from '../authz/change.ts';
-import { requireMayTake, type Taken } from '../authz/delegation.ts';
+import { requireMayTake } from '../authz/delegation.ts';
 import type { FieldChanges } from './change-store.ts';
 import { toUser, type VersionedUser } from './presentation.ts';
 import { type PlannedChange, requireMayChange } from './protection.ts';
@@ -53,25 +55,18 @@ export async function planChanges(
   const { tx, caller } = locking;
   await lockSubjects(locking, { users: wanted.map((one) => one.id) });
   const users = await requireUsers(tx, wanted, idsField);
-  const assignments = wantedRoles(wanted, users);
-  const roleNames = requireRoles(assignments, await lockRoles(tx, rolesToLock(assignments)));
+  const roleNames = await lockWantedRoles(tx, wantedRoles(wanted, users));
   const entitled = await locking.entitle();
   if (idsField === undefined)
     for (const user of users.values())
       await requireVersion(caller.ifMatch, user.version, () => toUser(user, caller.graph));
   const plan = await planLocked(entitled, wanted, { users, roleNames });
-  await requireMayTake(entitled, { assignments: takenBy(plan) });
+  await requireMayTake(entitled, { assignments: takenBy(plannedRolesOf(plan)) });
   return plan;
 }
 
-/** Returns the roles that users lose by a plan. */
-export const takenBy = ({ changes }: Pick<Plan, 'changes'>): NonNullable<Taken['assignments']> =>
-  changes.map(({ before, removedRoles, at }) => ({
-    id: before.user_id,
-    removed: removedRoles,
-    at,
-    about: `user ${before.user_id}`,
-  }));
+/** Returns the roles that users get and lose by a plan. */
+export const plannedRolesOf = ({ changes }: Plan): PlannedRoles[] => changes.map(({ roles }) => roles);
 
 /**
  * Returns the locked users by id. `idsField` names the field with the ids, or returns the field of an id; without it the
@@ -90,7 +85,16 @@ export async function requireUsers(
 }
 
 export const wantedRoles = (wanted: readonly UserChange[], users: LockedUsers): WantedRoles[] =>
-  wanted.flatMap(({ id, roles, at }) => (roles ? [{ roles, held: users.get(id)?.role_ids ?? [], at }] : []));
+  wanted.flatMap(({ id, roles, at }) => {
+    const user = users.get(id);
+    return roles && user ? [{ assignee: assigneeOf(user), roles, at }] : [];
+  });
+
+const assigneeOf = ({ user_id, role_ids }: VersionedUser): Assignee => ({
+  type: 'user',
+  id: user_id,
+  role_ids,
+});
 
 /**
  * Plans changes of users that are locked with their roles. Throws 403. What the plan takes away is for the caller to check
@@ -106,28 +110,25 @@ export async function planLocked(
     if (!before) throw new AppError('user_not_found');
     return planOne(one, before);
   });
-  const changes = planned.filter(
-    ({ fields, addedRoles, removedRoles, setsPassword }) =>
-      setsPassword || addedRoles.length + removedRoles.length + Object.keys(fields).length > 0,
-  );
+  const changes = planned.filter((one) => one.setsPassword || changesRecord(one));
   await requireMayChange(entitled, changes);
   return { entitled, ids: wanted.map((one) => one.id), changes, roleNames };
 }
 
+/** Returns whether the change gives the record a new version: a password alone does not. */
+export const changesRecord = ({ fields, roles }: PlannedChange): boolean =>
+  changesRoles(roles) || Object.keys(fields).length > 0;
+
 function planOne(
-  { fields, roles, setsPassword = false, at }: UserChange,
+  { fields, roles = { remove: [] }, setsPassword = false, at }: UserChange,
   before: VersionedUser,
 ): PlannedChange {
   const current: Readonly<Record<string, unknown>> = before;
   const differing = Object.entries(fields).filter(([field, value]) => current[field] !== value);
-  const { added, removed } = roles
-    ? differenceOf({ roles, held: before.role_ids })
-    : { added: [], removed: [] };
   return {
     before,
     fields: Object.fromEntries(differing),
-    addedRoles: added,
-    removedRoles: removed,
+    roles: planRoles({ assignee: assigneeOf(before), roles, at }),
     setsPassword,
     at,
   };

@@ -51,18 +51,3 @@ export async function endPendingLinks({ tx }: Entitled, userIds: readonly string
     tx,
   );
 }
-
-export type RoleLink = { userId: string; roleId: string };
-
-const columnsOf = (links: readonly RoleLink[]) =>
-  sql`select * from unnest(${links.map((link) => link.userId)}::uuid[], ${links.map((link) => link.roleId)}::uuid[])`;
-
-export async function addRoleLinks({ tx }: Entitled, links: readonly RoleLink[]): Promise<void> {
-  if (links.length === 0) return;
-  await sql`insert into user_roles (user_id, role_id) ${columnsOf(links)}`.execute(tx);
-}
-
-export async function removeRoleLinks({ tx }: Entitled, links: readonly RoleLink[]): Promise<void> {
-  if (links.length === 0) return;
-  await sql`delete from user_roles where (user_id, role_id) in (${columnsOf(links)})`.execute(tx);
-}

@@ -3,12 +3,12 @@
 
 import { brokenConstraint } from '../../platform/db/failures.ts';
 import type { Tx } from '../../schema/database.ts';
-import { type RoleNames, recordedRoles } from '../authz/assignment.ts';
+import { changesRoles, type RoleNames, rolesDelta, rolesEntry, writeRoles } from '../assignments/service.ts';
 import { type Done, type Entitled, type Entry, isNonEmpty } from '../authz/change.ts';
 import type { AccessDelta } from '../authz/impact.ts';
 import { endSessionsOfUsers } from '../sessions/service.ts';
-import type { Plan } from './change-plans.ts';
-import { addRoleLinks, endPendingLinks, lockEmails, removeRoleLinks, updateUsers } from './change-store.ts';
+import { changesRecord, type Plan, plannedRolesOf } from './change-plans.ts';
+import { endPendingLinks, lockEmails, updateUsers } from './change-store.ts';
 import type { VersionedUser } from './presentation.ts';
 import { type PlannedChange, refusal, requireSuperuserAfter } from './protection.ts';
 import { findUsersByIds } from './store.ts';
@@ -21,13 +21,9 @@ export async function carryOut(plan: Plan): Promise<Done<VersionedUser[]>> {
 }
 
 /** Returns what a plan does to access. */
-export const deltaOf = ({ changes }: Plan): AccessDelta => ({
-  subjectRoles: changes.map(({ before, addedRoles, removedRoles }) => ({
-    subjectId: before.user_id,
-    added: addedRoles,
-    removed: removedRoles,
-  })),
-  subjects: changes.flatMap(({ before, fields: { is_active, is_superuser } }) =>
+const deltaOf = (plan: Plan): AccessDelta => ({
+  ...rolesDelta(plannedRolesOf(plan)),
+  subjects: plan.changes.flatMap(({ before, fields: { is_active, is_superuser } }) =>
     is_active === undefined && is_superuser === undefined
       ? []
       : [
@@ -50,15 +46,14 @@ export async function write({
   const { tx } = entitled;
   let entries: readonly Entry[] = [];
   await endPendingLinks(entitled, idsOf(changes.filter(changesAccess)));
-  const touched = changes.filter(
-    ({ fields, addedRoles, removedRoles }) =>
-      addedRoles.length + removedRoles.length + Object.keys(fields).length > 0,
-  );
+  const touched = changes.filter(changesRecord);
   if (touched.length > 0) {
     await updateFields(entitled, touched);
     await requireSuperuserAfter(tx, touched);
-    await removeRoleLinks(entitled, linksOf(touched, 'removedRoles'));
-    await addRoleLinks(entitled, linksOf(touched, 'addedRoles'));
+    await writeRoles(
+      entitled,
+      touched.map(({ roles }) => roles),
+    );
     const ended = await endSessions(tx, touched);
     entries = touched.flatMap((change) => entriesOf(change, roleNames, ended));
   }
@@ -92,9 +87,6 @@ async function endSessions(tx: Tx, changes: readonly PlannedChange[]): Promise<R
   return ended;
 }
 
-const linksOf = (changes: readonly PlannedChange[], which: 'addedRoles' | 'removedRoles') =>
-  changes.flatMap((change) => change[which].map((roleId) => ({ userId: change.before.user_id, roleId })));
-
 async function updateFields(entitled: Entitled, changes: readonly PlannedChange[]): Promise<void> {
   if (changes.some(({ fields }) => fields.email !== undefined)) await lockEmails(entitled.tx);
   try {
@@ -121,28 +113,22 @@ function takenEmail(error: unknown): string | undefined {
 }
 
 function entriesOf(
-  { before, fields, addedRoles, removedRoles }: PlannedChange,
+  { before, fields, roles }: PlannedChange,
   roleNames: RoleNames,
   ended: ReadonlyMap<string, number>,
 ): Entry[] {
-  const about = { resourceType: 'user', resourceId: before.user_id };
   const entries: Entry[] = [];
   if (Object.keys(fields).length > 0) {
     const sessions = ended.get(before.user_id) ?? 0;
     entries.push({
       action: 'user_updated',
-      ...about,
+      resourceType: 'user',
+      resourceId: before.user_id,
       before: { ...before },
       after: fields,
       ...(sessions > 0 ? { details: { sessions_ended: sessions } } : {}),
     });
   }
-  if (addedRoles.length + removedRoles.length > 0) {
-    entries.push({
-      action: 'user_roles_changed',
-      ...about,
-      ...recordedRoles(roleNames, before.role_ids, { added: addedRoles, removed: removedRoles }),
-    });
-  }
+  if (changesRoles(roles)) entries.push(rolesEntry(roles, roleNames));
   return entries;
 }

@@ -1,8 +1,10 @@
-// Removes registered accounts that were not verified in time.
+// Removes registered accounts: those that were not verified in time, and those that their owners declined.
 import { inTransaction } from '../../platform/db/transaction.ts';
+import type { Tx } from '../../schema/database.ts';
+import { removeAllRoles } from '../assignments/unattended.ts';
 import { recordChanges } from '../audit/service.ts';
 import type { UserDeps } from './service.ts';
-import { deleteUnverified } from './store.ts';
+import { deleteRegistration, deleteUnverified, isPendingRegistration, lockUnverified } from './store.ts';
 
 // Maximum accounts that one transaction removes, because it holds their locks until it ends.
 const BATCH = 200;
@@ -12,7 +14,10 @@ export async function removeUnverifiedAccounts(deps: UserDeps, hours: number): P
   let removed = 0;
   for (let batch = BATCH; batch === BATCH; removed += batch) {
     batch = await inTransaction(deps.db, async (tx) => {
-      const users = await deleteUnverified(tx, hours, BATCH);
+      const ids = await lockUnverified(tx, hours, BATCH);
+      if (ids.length === 0) return 0;
+      await removeAllRoles(tx, ids);
+      const users = await deleteUnverified(tx, ids, hours);
       const events = users.map((user) => ({
         action: 'unverified_account_deleted' as const,
         actorId: null,
@@ -24,4 +29,12 @@ export async function removeUnverifiedAccounts(deps: UserDeps, hours: number): P
     });
   }
   return removed;
+}
+
+/** Deletes a pending registration whose row is locked. Returns false if the account is not a pending registration. */
+export async function deletePendingRegistration(tx: Tx, id: string): Promise<boolean> {
+  if (!(await isPendingRegistration(tx, id))) return false;
+  await removeAllRoles(tx, [id]);
+  await deleteRegistration(tx, id);
+  return true;
 }

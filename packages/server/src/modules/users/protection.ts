@@ -6,8 +6,9 @@ import type { FieldError } from '@castellan/contract/envelope';
 import type { ErrorCode } from '@castellan/contract/errors';
 import { AppError } from '../../platform/errors.ts';
 import type { Tx } from '../../schema/database.ts';
+import { nameOf, type PlannedRoles, requireMayAdd } from '../assignments/service.ts';
 import { type Entitled, type Locking, lockSubjects } from '../authz/change.ts';
-import { findSubjectsBeyond, requireMayAssign } from '../authz/delegation.ts';
+import { findSubjectsBeyond, requireNotBeyond, type Target } from '../authz/delegation.ts';
 import type { FieldChanges } from './change-store.ts';
 import type { VersionedUser } from './presentation.ts';
 import { findUserById, findUsersByIds } from './store.ts';
@@ -17,8 +18,7 @@ import { isSuperuserLeft } from './superuser-store.ts';
 export type PlannedChange = {
   before: VersionedUser;
   fields: FieldChanges;
-  addedRoles: readonly string[];
-  removedRoles: readonly string[];
+  roles: PlannedRoles;
   setsPassword: boolean;
   /** Returns the path of a field of this user in the request, for errors. */
   at: (field: string) => string;
@@ -109,11 +109,11 @@ export async function requireMayChange(entitled: Entitled, changes: readonly Pla
   const raising = changes.filter(({ fields }) => fields.is_superuser !== undefined);
   if (raising.length > 0)
     throw refusal('superuser_required', onField(raising, 'is_superuser'), 'can be set only by a superuser');
-  await requireMayAssign(
+  await requireMayAdd(
     entitled,
-    changes.map(({ before, addedRoles, at }) => ({ added: addedRoles, at, about: `user ${before.user_id}` })),
+    changes.map(({ roles }) => roles),
   );
-  await requireNotBeyond(entitled, changes);
+  await requireNotBeyond(entitled, changes.map(targetOf));
 }
 
 /** A caller who sets these can sign in as the user, or keep the user out until they verify their email again. */
@@ -122,21 +122,15 @@ const takeoverFields = ['email', 'verified'] as const;
 const takeoverField = ({ fields, setsPassword }: PlannedChange): string | undefined =>
   setsPassword ? 'password' : takeoverFields.find((field) => fields[field] !== undefined);
 
-/** Requires that the caller holds the permissions of the changed users: all for a takeover, else the built-in ones. */
-async function requireNotBeyond(entitled: Entitled, changes: readonly PlannedChange[]): Promise<void> {
-  const targets = changes.map((change) => ({
+/** Returns whose permissions the caller must hold too: all of them for a takeover, else the built-in ones. */
+function targetOf(change: PlannedChange): Target {
+  const takeover = takeoverField(change);
+  return {
     id: change.before.user_id,
-    all: takeoverField(change) !== undefined,
-  }));
-  const beyond = await findSubjectsBeyond(entitled, targets);
-  const atFault = changes
-    .filter(({ before }) => beyond.has(before.user_id))
-    .map((change) => ({
-      change,
-      field: takeoverField(change) ?? Object.keys(change.fields)[0] ?? 'role_id',
-    }));
-  if (atFault.length > 0)
-    throw refusal('privilege_escalation', atFault, 'holds permissions that you do not hold');
+    all: takeover !== undefined,
+    field: change.at(takeover ?? Object.keys(change.fields)[0] ?? 'role_id'),
+    about: nameOf(change.roles.assignee),
+  };
 }
 
 const canActAsSuperuser = (user: { is_superuser: boolean; is_active: boolean; verified: boolean }): boolean =>

@@ -3,7 +3,7 @@ import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../platform/errors.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
-import type { RoleChange } from '../authz/assignment.ts';
+import type { RoleChange } from '../assignments/service.ts';
 import type { Caller } from '../authz/caller.ts';
 import { change, type Run } from '../authz/change.ts';
 import { type PreviewDeps, preview } from '../authz/preview.ts';

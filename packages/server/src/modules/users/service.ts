@@ -8,14 +8,11 @@ import type { GraphSource } from '../authz/graph.ts';
 import { toUser, type VersionedUser } from './presentation.ts';
 import { findUserById } from './store.ts';
 
-export { removeUnverifiedAccounts } from './clean-up.ts';
+export { deletePendingRegistration, removeUnverifiedAccounts } from './clean-up.ts';
 export { cleanNames } from './names.ts';
 export type { VersionedUser } from './presentation.ts';
 export {
-  addRoleByName,
-  deletePendingRegistration,
   insertRegistration,
-  isAssignableRole,
   isPendingRegistration,
   markVerified,
   recordLanguage,

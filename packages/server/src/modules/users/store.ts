@@ -1,4 +1,4 @@
-// SQL of users and user_roles. Password columns belong to the passwords module.
+// SQL of users. Password columns belong to the passwords module.
 import { sql } from 'kysely';
 import { isRemovedAfter } from '../../schema/attention.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
@@ -52,22 +52,6 @@ export async function insertSuperuser(tx: Tx, user: NewUser): Promise<void> {
     .execute();
 }
 
-/** Assigns a role by its name, in any case. Returns false if there is no such role, or it is a system role. */
-export async function addRoleByName(tx: Tx, userId: string, roleName: string): Promise<boolean> {
-  const result = await sql`
-    insert into user_roles (user_id, role_id) select ${userId}, id from roles where lower(name) = lower(${roleName}) and not is_system`.execute(
-    tx,
-  );
-  return result.numAffectedRows === 1n;
-}
-
-/** Returns whether `addRoleByName` would find this role. */
-export async function isAssignableRole(db: Db, roleName: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from roles where lower(name) = lower(${roleName}) and not is_system`.execute(db);
-  return rows.length === 1;
-}
-
 /** Stores the language of the user's mails. Call it only for a request that proves the account. */
 export async function recordLanguage(tx: Tx, id: string, language: string): Promise<void> {
   await sql`
@@ -100,17 +84,20 @@ export async function markVerified(tx: Tx, id: string, email: string): Promise<b
 
 type Registration = Pick<Row<'users'>, 'id' | 'email' | 'created_at'>;
 
-/**
- * Deletes up to `limit` registered accounts that were not verified within `hours`, and returns them. Checks the
- * condition again after locking each row.
- */
-export async function deleteUnverified(tx: Tx, hours: number, limit: number): Promise<Registration[]> {
-  const { rows: locked } = await sql<{ id: string }>`
+/** Locks up to `limit` registered accounts that were not verified within `hours`. Returns their ids. */
+export async function lockUnverified(tx: Tx, hours: number, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
     select u.id from users u where ${isRemovedAfter(hours)} order by u.created_at limit ${limit}
     for update skip locked`.execute(tx);
-  const ids = locked.map((row) => row.id);
-  if (ids.length === 0) return [];
-  await sql`delete from user_roles where user_id = any(${ids}::uuid[])`.execute(tx);
+  return rows.map(({ id }) => id);
+}
+
+/** Deletes those of the locked accounts that are still not verified, and returns them. They must have no roles. */
+export async function deleteUnverified(
+  tx: Tx,
+  ids: readonly string[],
+  hours: number,
+): Promise<Registration[]> {
   const { rows } = await sql<Registration>`
     delete from users u where u.id = any(${ids}::uuid[]) and ${isRemovedAfter(hours)}
     returning u.id, u.email, u.created_at`.execute(tx);
@@ -125,12 +112,9 @@ export async function isPendingRegistration(db: Db | Tx, id: string): Promise<bo
   return rows.length === 1;
 }
 
-/** Deletes a pending registration whose row is locked. Returns false if the account is not a pending registration. */
-export async function deletePendingRegistration(tx: Tx, id: string): Promise<boolean> {
-  if (!(await isPendingRegistration(tx, id))) return false;
-  await sql`delete from user_roles where user_id = ${id}`.execute(tx);
+/** Deletes a user whose row is locked, on behalf of nobody. Fails if the user still has roles. */
+export async function deleteRegistration(tx: Tx, id: string): Promise<void> {
   await sql`delete from users where id = ${id}`.execute(tx);
-  return true;
 }
 
 /**

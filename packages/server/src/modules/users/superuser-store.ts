@@ -32,11 +32,3 @@ export async function isSuperuserLeft(tx: Tx): Promise<boolean> {
     select exists (select from users where is_superuser and is_active and verified) as "left"`.execute(tx);
   return rows[0]?.left ?? false;
 }
-
-/** Assigns the role Admin, which the superuser of the seed has too, so that lists of its holders are complete. */
-export async function addAdminRole(tx: Tx, id: string): Promise<void> {
-  await sql`
-    insert into user_roles (user_id, role_id) select ${id}, id from roles where is_system and lower(name) = 'admin'`.execute(
-    tx,
-  );
-}

@@ -6,11 +6,12 @@ import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/logging/log.ts';
 import type { Db } from '../../schema/database.ts';
+import { assignAdmin } from '../assignments/unattended.ts';
 import { recordChange } from '../audit/service.ts';
 import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import { cleanNames } from './names.ts';
 import { insertSuperuser } from './store.ts';
-import { addAdminRole, lockUserByEmail, raiseToSuperuser } from './superuser-store.ts';
+import { lockUserByEmail, raiseToSuperuser } from './superuser-store.ts';
 
 /**
  * Creates an active, verified superuser with the role Admin. `email` is canonical. Throws `invalid_input` (names),
@@ -27,7 +28,7 @@ export async function createSuperuser(
   try {
     await inTransaction(deps.db, async (tx) => {
       await insertSuperuser(tx, { id, email, ...names, password_hash: passwordHash });
-      await addAdminRole(tx, id);
+      await assignAdmin(tx, id);
       await recordChange(tx, deps.log, null, {
         action: 'user_created',
         actorId: null,
