@@ -8,6 +8,7 @@ import { ADMIN, startTestService } from '@castellan/testing/harness';
 import { signedInWith } from '@castellan/testing/users/people';
 import { type Caller, userPrincipal } from '../../src/modules/authz/caller.ts';
 import { change, type Locking, rehearseChange } from '../../src/modules/authz/change.ts';
+import { sameAccess } from '../../src/modules/authz/impact.ts';
 import { insertNodes } from '../../src/modules/group-trees/store.ts';
 import { addPermissions, insertRole } from '../../src/modules/roles/store.ts';
 import { authenticate } from '../../src/modules/sessions/service.ts';
@@ -46,7 +47,11 @@ const newRole = () => {
 const insert = (role: ReturnType<typeof newRole>) => async (locking: Locking) => {
   const entitled = await locking.entitle();
   await insertRole(entitled, { ...role, created_by_id: locking.caller.principal.id });
-  return entitled.done(role.id, { action: 'role_created', resourceType: 'role', resourceId: role.id });
+  return entitled.done(role.id, sameAccess, {
+    action: 'role_created',
+    resourceType: 'role',
+    resourceId: role.id,
+  });
 };
 
 const countRoles = async (id: string) => (await service.sql('select from roles where id = $1', [id])).length;
@@ -119,19 +124,25 @@ const refusedByTheCompiler = async (caller: Caller): Promise<void> => {
     // @ts-expect-error: an object of the same shape is not enough either
     await insertNodes({ tx: locking.tx, caller, isSuperuser: true }, 'role_groups', []);
     const entitled = await locking.entitle();
-    return entitled.done(null, entry);
+    return entitled.done(null, sameAccess, entry);
   });
   // @ts-expect-error: a change ends with `done` or `unchanged`, not with its result
   await change(deps, caller, async () => role.id);
   await change(deps, caller, async (locking) => {
     const entitled = await locking.entitle();
     // @ts-expect-error: `done` takes at least one audit entry
-    return entitled.done(role.id);
+    return entitled.done(role.id, sameAccess);
   });
   await change(deps, caller, async (locking) => {
     const entitled = await locking.entitle();
     // @ts-expect-error: an action that is not in the catalogue cannot be written
-    return entitled.done(role.id, { action: 'role_invented' });
+    return entitled.done(role.id, sameAccess, { action: 'role_invented' });
+  });
+
+  await change(deps, caller, async (locking) => {
+    const entitled = await locking.entitle();
+    // @ts-expect-error: `done` takes what the change did to access
+    return entitled.done(role.id, entry);
   });
 
   const { name: _name, ...rest } = role;

@@ -124,11 +124,11 @@ const changing =
       ...entry,
       details: { ...entry.details, change_id: changeId },
     }));
-    const done = isNonEmpty(named) ? entitled.done(result, ...named) : entitled.unchanged(result);
-    return done.withDelta({
+    const delta = {
       ...permissionsDelta(plans.permissions),
       ...rolesDelta([...plannedRolesOf(plans.users), ...plans.accounts]),
-    });
+    };
+    return isNonEmpty(named) ? entitled.done(result, delta, ...named) : entitled.unchanged(result);
   };
 
 /** The records of the items, locked, and what the items want of them. */

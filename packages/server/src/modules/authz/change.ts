@@ -11,7 +11,7 @@ import type { Db, Tx } from '../../schema/database.ts';
 import { type AuditEvent, isWrittenAfterCommit, recordChanges, recordEvent } from '../audit/service.ts';
 import { actorOf, type Caller } from './caller.ts';
 import { standingOf } from './holding.ts';
-import type { AccessDelta } from './impact.ts';
+import { type AccessDelta, sameAccess } from './impact.ts';
 import { requirementOf } from './requirement.ts';
 
 /** An audit event whose actor is the caller. */
@@ -71,36 +71,34 @@ class EntitledChange {
     return this.#tx;
   }
 
-  /** Ends the change with its audit entries. */
-  done<T>(result: T, ...entries: Entries): Done<T> {
-    return new DoneChange(result, entries);
+  /**
+   * Ends the change with what it did to access and with its audit entries. A change that writes no roles, permissions or
+   * states of subjects says so with `sameAccess`.
+   */
+  done<T>(result: T, delta: AccessDelta, ...entries: Entries): Done<T> {
+    return new DoneChange(result, delta, entries);
   }
 
   /** Ends a change that wrote nothing, without an audit entry. */
   unchanged<T>(result: T): Done<T> {
-    return new DoneChange(result, []);
+    return new DoneChange(result, sameAccess, []);
   }
 }
 
 class DoneChange<T> {
   readonly result: T;
-  readonly #entries: readonly Entry[];
   /** What the change did to the access of users and service accounts; for a preview. */
   readonly delta: AccessDelta;
+  readonly #entries: readonly Entry[];
 
-  constructor(result: T, entries: readonly Entry[], delta: AccessDelta = {}) {
+  constructor(result: T, delta: AccessDelta, entries: readonly Entry[]) {
     this.result = result;
-    this.#entries = entries;
     this.delta = delta;
+    this.#entries = entries;
   }
 
   get entries(): readonly Entry[] {
     return this.#entries;
-  }
-
-  /** Returns the same end of the change with what it did to access. Every change of access needs it. */
-  withDelta(delta: AccessDelta): DoneChange<T> {
-    return new DoneChange(this.result, this.#entries, delta);
   }
 }
 

@@ -14,6 +14,9 @@ export type AccessDelta = {
   subjects?: readonly { id: string; is_active?: boolean; is_superuser?: boolean; is_deleted?: true }[];
 };
 
+/** The delta of a change that writes nothing of access. */
+export const sameAccess: AccessDelta = {};
+
 /**
  * Returns what the change does to active users and service accounts, in one snapshot. A subject holds nothing while it
  * is inactive or deleted, everything as a superuser, and otherwise the permissions of its roles. Adding what is there

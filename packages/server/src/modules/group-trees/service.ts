@@ -16,6 +16,7 @@ import { cleanDescription, requireNoId } from '../../platform/security/record-te
 import type { Db, Tx } from '../../schema/database.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entitled, type Entry, type Locking } from '../authz/change.ts';
+import { sameAccess } from '../authz/impact.ts';
 import {
   countRoots,
   deleteNodes,
@@ -140,7 +141,7 @@ export function createGroupTrees<Row extends { id: string; version: number }, Gr
       const entitled = await locking.entitle();
       await insertNodes(entitled, table, [group]);
       const created = entry(actions.created, group.id, { before: null, after: fieldsOf(group) });
-      return entitled.done(await read(tx, group.id), created);
+      return entitled.done(await read(tx, group.id), sameAccess, created);
     };
     return change(deps, caller, insert, settle);
   }
@@ -174,7 +175,7 @@ export function createGroupTrees<Row extends { id: string; version: number }, Gr
         before: fieldsOf(before),
         after,
       });
-      return entitled.done(await read(tx, before.id), updated);
+      return entitled.done(await read(tx, before.id), sameAccess, updated);
     });
   }
 
@@ -191,7 +192,7 @@ export function createGroupTrees<Row extends { id: string; version: number }, Gr
         });
       await deleteNodes(entitled, table, [group.id]);
       const deleted = entry(actions.deleted, group.id, { before: fieldsOf(group), after: null });
-      return entitled.done(undefined, deleted);
+      return entitled.done(undefined, sameAccess, deleted);
     });
   }
 

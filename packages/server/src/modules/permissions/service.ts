@@ -12,6 +12,7 @@ import { cleanDescription, cleanName } from '../../platform/security/record-text
 import type { Db } from '../../schema/database.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Locking } from '../authz/change.ts';
+import { sameAccess } from '../authz/impact.ts';
 import {
   countPermissions,
   deletePermissionRow,
@@ -76,7 +77,7 @@ export async function createPermission(
     const name = permissionName(group, action);
     const fields = { name, description, group_id: groupId };
     await insertPermission(entitled, { id, ...fields, created_by_id: authorIdOf(caller) });
-    return entitled.done(await readPermission(locking.tx, id), {
+    return entitled.done(await readPermission(locking.tx, id), sameAccess, {
       action: 'permission_created',
       resourceType: 'permission',
       resourceId: id,
@@ -128,7 +129,7 @@ export async function deletePermission(
         detail: `The permission belongs to ${holders.length} roles (${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ', …' : ''}). Remove it from them first.`,
       });
     await deletePermissionRow(entitled, id, permission.group_id);
-    return entitled.done(permission, {
+    return entitled.done(permission, sameAccess, {
       action: 'permission_deleted',
       resourceType: 'permission',
       resourceId: id,

@@ -10,6 +10,7 @@ import { cleanDescription } from '../../platform/security/record-text.ts';
 import type { Tx } from '../../schema/database.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entry, isNonEmpty, type Locking } from '../authz/change.ts';
+import { sameAccess } from '../authz/impact.ts';
 import {
   deleteNodes,
   fieldsOf,
@@ -46,7 +47,7 @@ export async function createRoleGroups(
     const entries: readonly Entry[] = groups.map((group) =>
       roleGroups.entry('role_group_created', group.id, { before: null, after: fieldsOf(group) }),
     );
-    return isNonEmpty(entries) ? entitled.done(created, ...entries) : entitled.unchanged(created);
+    return isNonEmpty(entries) ? entitled.done(created, sameAccess, ...entries) : entitled.unchanged(created);
   };
   return change(deps, caller, create, settle);
 }
@@ -163,6 +164,6 @@ export async function deleteRoleGroups(
     const entries: readonly Entry[] = groups.map((group) =>
       roleGroups.entry('role_group_deleted', group.id, { before: fieldsOf(group), after: null }),
     );
-    return isNonEmpty(entries) ? entitled.done(groups.length, ...entries) : entitled.unchanged(0);
+    return isNonEmpty(entries) ? entitled.done(groups.length, sameAccess, ...entries) : entitled.unchanged(0);
   });
 }

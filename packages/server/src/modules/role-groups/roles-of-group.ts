@@ -7,6 +7,7 @@ import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Locking } from '../authz/change.ts';
+import { sameAccess } from '../authz/impact.ts';
 import { fieldsOf, type GroupDeps, insertNodes } from '../group-trees/service.ts';
 import { copyLinks, linkRoles, lockGroupTree, lockRoles, syncLinks, unlinkRoles } from '../roles/service.ts';
 import { cleanNewGroupName, roleGroups, TABLE } from './record.ts';
@@ -40,7 +41,7 @@ export async function changeGroupRoles(
       resourceName: group.name,
       ...links,
     });
-    return entitled.done(record, entry);
+    return entitled.done(record, sameAccess, entry);
   });
 }
 
@@ -62,7 +63,7 @@ export async function cloneRoleGroup(
     const roles = await copyLinks(entitled, original.id, created.id);
     const after = { ...fieldsOf(created), cloned_from: original.id, roles };
     const cloned = roleGroups.entry('role_group_cloned', created.id, { before: null, after });
-    return entitled.done(await roleGroups.read(tx, created.id), cloned);
+    return entitled.done(await roleGroups.read(tx, created.id), sameAccess, cloned);
   };
   return change(deps, caller, clone, settle);
 }
@@ -77,6 +78,6 @@ export async function syncRoles(
     const entitled = await locking.entitle();
     const result = await syncLinks(entitled);
     if (result.created === 0) return entitled.unchanged(result);
-    return entitled.done(result, roleGroups.entry('role_groups_synced', '', { details: result }));
+    return entitled.done(result, sameAccess, roleGroups.entry('role_groups_synced', '', { details: result }));
   });
 }

@@ -48,9 +48,7 @@ const changingPermissions =
     if (!changesAnything(plan)) return entitled.unchanged(versionedRole(before));
     await carryOut(entitled, [plan]);
     const after = await readRole(locking.tx, id);
-    return entitled
-      .done(versionedRole(after), permissionsEntry(before, after))
-      .withDelta(permissionsDelta([plan]));
+    return entitled.done(versionedRole(after), permissionsDelta([plan]), permissionsEntry(before, after));
   };
 
 /**

@@ -20,6 +20,7 @@ import { paginationOf } from '../../platform/pages.ts';
 import { cleanDescription, cleanNewName } from '../../platform/security/record-text.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Run } from '../authz/change.ts';
+import { sameAccess } from '../authz/impact.ts';
 import { preview } from '../authz/preview.ts';
 import { allRolesText } from './all-roles.ts';
 import { deleteRoles, requireDeletable } from './deletion.ts';
@@ -162,7 +163,8 @@ function creating(caller: Caller, body: CreateRoleBody): Run<Versioned<Role>> {
     if (groupId !== null) await linkRoles(entitled, groupId, [id]);
     const role = await readRole(tx, id);
     const entry = roleEntry('role_created', role, { before: null, after: snapshotOf(role) });
-    return entitled.done(versionedRole(role), entry);
+    const delta = { rolePermissions: [{ roleId: id, added: permissionIds, removed: [] }] };
+    return entitled.done(versionedRole(role), delta, entry);
   };
 }
 
@@ -185,5 +187,5 @@ const deleting =
     const role = await requireRole(locking, id);
     const entitled = await locking.entitle();
     requireDeletable([{ role }]);
-    return entitled.done(undefined, ...(await deleteRoles(entitled, [{ role }])));
+    return entitled.done(undefined, sameAccess, ...(await deleteRoles(entitled, [{ role }])));
   };

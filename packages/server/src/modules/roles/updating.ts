@@ -74,7 +74,7 @@ function updating(deps: RoleDeps, id: string, body: UpdateRoleBody): Run<Version
       after: snapshotOf(after),
     });
     const entries = plans.map(() => permissionsEntry(before, after));
-    return entitled.done(versionedRole(after), updated, ...entries).withDelta(permissionsDelta(plans));
+    return entitled.done(versionedRole(after), permissionsDelta(plans), updated, ...entries);
   };
 }
 

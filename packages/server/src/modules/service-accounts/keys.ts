@@ -23,6 +23,7 @@ import {
   lockSubjects,
 } from '../authz/change.ts';
 import { findGrantable, requireMayGrantPermissions, requireMayGrantRoles } from '../authz/delegation.ts';
+import { sameAccess } from '../authz/impact.ts';
 import {
   countLiveKeys,
   type Descendant,
@@ -95,6 +96,7 @@ export async function createKey(
       const { id: key_id, prefix } = issued;
       return entitled.done(
         issued,
+        sameAccess,
         accountEntry('api_key_created', accountId, {
           details: {
             ...subjectKey(key_id),
@@ -246,6 +248,7 @@ export async function rotateKey(
       const { id: key_id, prefix } = issued;
       return entitled.done(
         issued,
+        sameAccess,
         accountEntry('api_key_rotated', accountId, {
           details: {
             ...subjectKey(key_id),
@@ -306,7 +309,7 @@ export const endKey = (
       wasLive: !key.is_ended,
     };
     const entries: readonly Entry[] = ending.map((one) => revocationEntry(one, keyId));
-    return isNonEmpty(entries) ? entitled.done(result, ...entries) : entitled.unchanged(result);
+    return isNonEmpty(entries) ? entitled.done(result, sameAccess, ...entries) : entitled.unchanged(result);
   });
 
 const revocationEntry = ({ id, name, prefix, service_account_id }: Descendant, root: string): Entry =>

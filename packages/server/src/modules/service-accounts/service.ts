@@ -116,10 +116,13 @@ export async function createServiceAccount(
       const entitled = await locking.entitle();
       await requireMayGrantRoles(entitled, roleIds);
       await insertAccount(entitled, { id, ...fields, created_by_id: authorIdOf(caller) });
-      await writeRoles(entitled, [planRoles(wanted)]);
+      const planned = [planRoles(wanted)];
+      await writeRoles(entitled, planned);
       const account = await versionedAccount(deps, await readAccount(tx, id));
       const after = { ...fields, roles: [...roles.values()].sort() };
-      return entitled.done(account, accountEntry('service_account_created', id, { before: null, after }));
+      const delta = { ...rolesDelta(planned), subjects: [{ id, is_active }] };
+      const entry = accountEntry('service_account_created', id, { before: null, after });
+      return entitled.done(account, delta, entry);
     },
     settle,
   );
@@ -173,10 +176,11 @@ function updating(id: string, body: UpdateServiceAccountBody): Run<AccountRow> {
     if (!isNonEmpty(entries)) return entitled.unchanged(account);
     await writeAccountRoles(entitled, plans);
     if (isFieldChange) await updateAccount(entitled, id, after);
-    return entitled.done(await readAccount(tx, id), ...entries).withDelta({
+    const delta = {
       ...rolesDelta(plans),
       subjects: after.is_active === before.is_active ? [] : [{ id, is_active: after.is_active }],
-    });
+    };
+    return entitled.done(await readAccount(tx, id), delta, ...entries);
   };
 }
 
@@ -208,5 +212,5 @@ const deleting =
     });
     await deleteAccountRow(entitled, id);
     const entry = accountEntry('service_account_deleted', id, { before: snapshotOf(account), after: null });
-    return entitled.done(account, entry).withDelta({ subjects: [{ id, is_deleted: true }] });
+    return entitled.done(account, { subjects: [{ id, is_deleted: true }] }, entry);
   };

@@ -5,6 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import { overLimit } from '../../platform/http/plugins/rate-limits.ts';
 import { type Caller, sessionIdOf } from '../authz/caller.ts';
 import { change, type Done, type Entitled, type Entry, type Locking } from '../authz/change.ts';
+import { sameAccess } from '../authz/impact.ts';
 import { endLock } from '../lockout/service.ts';
 import { endAllSessions, listSessions, revokeSession, type SessionList } from '../sessions/service.ts';
 import type { UserAdminDeps } from './administration.ts';
@@ -33,7 +34,7 @@ export const endSessionsOf = (deps: UserAdminDeps, caller: Caller, id: string): 
     await endPendingLinks(entitled, [id]);
     const ended = await endAllSessions(locking.tx, id, 'revoked');
     // Recorded even if no session was live, because the mailed links have ended.
-    return entitled.done(ended.count, endedEntry(id, ended));
+    return entitled.done(ended.count, sameAccess, endedEntry(id, ended));
   });
 
 /** Returns the audit entry of sessions of a user that an administrator ended. */
@@ -59,7 +60,7 @@ export async function endSession(locking: Locking, id: string, sessionId: string
   const { entitled } = await requireMayActOn(locking, id);
   const revoked = await revokeSession(locking.tx, id, sessionId);
   await endPendingLinks(entitled, [id]);
-  return entitled.done(undefined, revoked);
+  return entitled.done(undefined, sameAccess, revoked);
 }
 
 /**
@@ -75,14 +76,11 @@ export async function unlockUser(
     const { entitled, user } = await requireMayActOn(locking, id);
     if (!(await endLock(locking.tx, user.email))) return entitled.unchanged({ user, wasLocked: false });
     await endPendingLinks(entitled, [id]);
-    return entitled.done(
-      { user, wasLocked: true },
-      {
-        action: 'account_unlocked',
-        resourceId: id,
-        details: { email: user.email, reason: 'administrator' },
-      },
-    );
+    return entitled.done({ user, wasLocked: true }, sameAccess, {
+      action: 'account_unlocked',
+      resourceId: id,
+      details: { email: user.email, reason: 'administrator' },
+    });
   });
   return { user: (await present(deps, user)).record, wasLocked };
 }
@@ -102,7 +100,7 @@ export async function resendVerification(deps: UserAdminDeps, caller: Caller, id
   await change(deps, caller, async (locking) => {
     const { entitled, user } = await requireRecipient(locking, id);
     await deps.accountMail.enqueue(locking.tx, 'verification', { email: user.email });
-    return entitled.done(undefined, {
+    return entitled.done(undefined, sameAccess, {
       action: 'verification_email_sent',
       resourceId: id,
       details: { email: user.email, outcome: 'queued' },

@@ -11,7 +11,7 @@ import { newId } from '../../platform/ids.ts';
 import type { RateLimitResult } from '../../platform/limits/rate-limit.ts';
 import { requireEmail } from '../../platform/security/email.ts';
 import type { Tx } from '../../schema/database.ts';
-import { lockWantedRoles, planRoles, writeRoles } from '../assignments/service.ts';
+import { lockWantedRoles, planRoles, rolesDelta, writeRoles } from '../assignments/service.ts';
 import { actorOf, type Caller } from '../authz/caller.ts';
 import { change, type Locking, type Run, rehearseChange } from '../authz/change.ts';
 import { requireMayGrantRoles } from '../authz/delegation.ts';
@@ -29,7 +29,7 @@ import {
 } from '../passwords/service.ts';
 import { cleanChange, readBulkChanges } from './change-input.ts';
 import { planChanges, type UserChange } from './change-plans.ts';
-import { carryOut, write } from './changes.ts';
+import { carryOut, deltaOf, write } from './changes.ts';
 import { cleanNames } from './names.ts';
 import type { VersionedUser } from './presentation.ts';
 import { present, readRecord, type UserDeps } from './service.ts';
@@ -97,8 +97,10 @@ export async function createUser(
       });
     await requireMayGrantRoles(entitled, roleIds);
     await insertUser(entitled, { id, email, ...names, password_hash: passwordHash, ...state });
-    await writeRoles(entitled, [planRoles(wanted)]);
-    return entitled.done(await present(deps, await readRecord(tx, id)), {
+    const planned = [planRoles(wanted)];
+    await writeRoles(entitled, planned);
+    const delta = { ...rolesDelta(planned), subjects: [{ id, is_active, is_superuser }] };
+    return entitled.done(await present(deps, await readRecord(tx, id)), delta, {
       action: 'user_created',
       resourceType: 'user',
       resourceId: id,
@@ -206,7 +208,8 @@ async function updateWithPassword(
       // Last: sign-ins with this email wait for it.
       const wasLocked = await clearAttempts(locking.tx, email);
       const unlocked = wasLocked ? [unlockEvent(replacement)] : [];
-      return plan.entitled.done(users, replacementEvent(replacement, sessionsEnded), ...unlocked, ...entries);
+      const replaced = replacementEvent(replacement, sessionsEnded);
+      return plan.entitled.done(users, deltaOf(plan), replaced, ...unlocked, ...entries);
     });
   });
 }

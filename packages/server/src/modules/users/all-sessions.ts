@@ -15,6 +15,7 @@ import { readTime } from '../../platform/times.ts';
 import type { Db } from '../../schema/database.ts';
 import { type Caller, sessionIdOf } from '../authz/caller.ts';
 import { change, type Entry, isNonEmpty } from '../authz/change.ts';
+import { sameAccess } from '../authz/impact.ts';
 import { revokeLiveSessions, toSession } from '../sessions/service.ts';
 import { endedEntry, endSession } from './account-security.ts';
 import type { UserAdminDeps } from './administration.ts';
@@ -97,7 +98,7 @@ export async function endMatchingSessions(
     );
     const result = { sessions: ended.reduce((sum, { count }) => sum + count, 0), users: ended.length };
     const entries: readonly Entry[] = ended.map((one) => endedEntry(one.user_id, one));
-    return isNonEmpty(entries) ? entitled.done(result, ...entries) : entitled.unchanged(result);
+    return isNonEmpty(entries) ? entitled.done(result, sameAccess, ...entries) : entitled.unchanged(result);
   });
 }
 

@@ -16,12 +16,13 @@ import { findUsersByIds } from './store.ts';
 /** Carries out a plan and ends its change. Returns the changed users in the order of the request. Throws 409. */
 export async function carryOut(plan: Plan): Promise<Done<VersionedUser[]>> {
   const { users, entries } = await write(plan);
-  const done = isNonEmpty(entries) ? plan.entitled.done(users, ...entries) : plan.entitled.unchanged(users);
-  return done.withDelta(deltaOf(plan));
+  return isNonEmpty(entries)
+    ? plan.entitled.done(users, deltaOf(plan), ...entries)
+    : plan.entitled.unchanged(users);
 }
 
 /** Returns what a plan does to access. */
-const deltaOf = (plan: Plan): AccessDelta => ({
+export const deltaOf = (plan: Plan): AccessDelta => ({
   ...rolesDelta(plannedRolesOf(plan)),
   subjects: plan.changes.flatMap(({ before, fields: { is_active, is_superuser } }) =>
     is_active === undefined && is_superuser === undefined

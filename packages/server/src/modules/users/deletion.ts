@@ -54,7 +54,12 @@ const deleting =
     await deleteUserRow(entitled, id);
     await requireSuperuserWithout(tx, user);
     const { user_id, role_ids, authz_stamp, version, created_at, updated_at, ...before } = user;
-    return entitled
-      .done(user, { action: 'user_deleted', resourceType: 'user', resourceId: id, before, after: null })
-      .withDelta({ subjects: [{ id, is_deleted: true }] });
+    const entry = {
+      action: 'user_deleted',
+      resourceType: 'user',
+      resourceId: id,
+      before,
+      after: null,
+    } as const;
+    return entitled.done(user, { subjects: [{ id, is_deleted: true }] }, entry);
   };

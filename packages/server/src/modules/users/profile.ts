@@ -5,6 +5,7 @@ import { allHandled } from '../../platform/fields.ts';
 import { requireVersion, type Versioned } from '../../platform/http/record-version.ts';
 import type { UserCaller } from '../authz/caller.ts';
 import { change } from '../authz/change.ts';
+import { sameAccess } from '../authz/impact.ts';
 import { cleanNames } from './names.ts';
 import { toUser } from './presentation.ts';
 import { present, readRecord, type UserDeps } from './service.ts';
@@ -42,7 +43,7 @@ export async function updateMe(
     if (after.first_name === before.first_name && after.last_name === before.last_name)
       return entitled.unchanged(found);
     await updateNames(entitled, id, names);
-    return entitled.done(await readRecord(tx, id), {
+    return entitled.done(await readRecord(tx, id), sameAccess, {
       action: 'user_profile_updated',
       resourceType: 'user',
       resourceId: id,
