@@ -28,6 +28,7 @@ export const modules: Modules = {
       'impact.ts',
       'preview.ts',
       'requirement.ts',
+      'scope.ts',
       'subjects.ts',
       'graph.ts',
       'authentication.ts',

@@ -32,6 +32,7 @@ import {
 import { requireMayTake } from '../authz/delegation.ts';
 import { mayDo } from '../authz/effective.ts';
 import { type PreviewDeps, preview } from '../authz/preview.ts';
+import { everywhere } from '../authz/scope.ts';
 import { type DeletedRole, deleteRoles, lockGroupTree, requireDeletable } from '../roles/deletion.ts';
 import {
   carryOut,
@@ -99,7 +100,7 @@ export async function previewAccess(
 }
 
 function requireItemPermissions({ graph, principal }: Caller, items: readonly Item[]): void {
-  const missing = permissionsFor(items).find((one) => !mayDo(graph, principal.subject, one));
+  const missing = permissionsFor(items).find((one) => !mayDo(graph, everywhere(principal.subject), one));
   if (missing === undefined) return;
   throw new AppError('permission_denied', {
     detail: `These changes require the permission ${missing}, which you do not have.`,

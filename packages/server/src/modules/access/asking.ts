@@ -5,6 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Caller } from '../authz/caller.ts';
 import { mayDo } from '../authz/effective.ts';
 import type { Graph } from '../authz/graph.ts';
+import { everywhere } from '../authz/scope.ts';
 import { isOneself, type LoadedSubjects } from '../authz/subjects.ts';
 
 /**
@@ -22,7 +23,7 @@ export function requireMayAsk(
 
 /** Requires the permission to ask about others. Throws `permission_denied`. */
 export function requireMayAskAboutOthers({ principal }: Caller, graph: Graph, permission: Permission): void {
-  if (mayDo(graph, principal.subject, permission)) return;
+  if (mayDo(graph, everywhere(principal.subject), permission)) return;
   throw new AppError('permission_denied', {
     detail: `You may only ask about yourself. Asking about others requires the permission ${permission}.`,
     requiredPermission: permission,

@@ -6,6 +6,7 @@ import type { Db } from '../../schema/database.ts';
 import type { Caller, Principal } from '../authz/caller.ts';
 import { allSourcesOf } from '../authz/effective.ts';
 import type { RoleNode } from '../authz/graph.ts';
+import { everywhere } from '../authz/scope.ts';
 import { asAskedBy, type KnownSubject, type SubjectSource } from '../authz/subjects.ts';
 import { presenterOf } from './sources.ts';
 import { findPermissionDetails, type PermissionDetails } from './sources-store.ts';
@@ -31,7 +32,7 @@ export async function effectivePermissionsOf(
     is_superuser: subject.is_superuser,
     blocked: subject.is_active ? null : 'inactive',
     notices: details.notices,
-    permissions: await present(deps.db, subject, allSourcesOf(graph, subject)),
+    permissions: await present(deps.db, subject, allSourcesOf(graph, everywhere(subject))),
   };
 }
 

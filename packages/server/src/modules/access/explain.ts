@@ -6,6 +6,7 @@ import type { Caller } from '../authz/caller.ts';
 import { decide } from '../authz/decision.ts';
 import { allSourcesOf, mayDo, type Subject, sourcesOf } from '../authz/effective.ts';
 import type { Graph } from '../authz/graph.ts';
+import { everywhere } from '../authz/scope.ts';
 import { asAskedBy, type SubjectSource } from '../authz/subjects.ts';
 import { requireMayAsk } from './asking.ts';
 import { findNearestRoles } from './nearest-roles.ts';
@@ -33,13 +34,14 @@ export async function explain(
   const subject = found && asAskedBy(principal, found);
   const verdict = decide(graph, subject, permission);
   const permissionId = graph.permissions.idOf(permission);
-  const roles = subject && permissionId !== undefined ? sourcesOf(graph, subject, permissionId) : [];
+  const roles =
+    subject && permissionId !== undefined ? sourcesOf(graph, everywhere(subject), permissionId) : [];
   const details = subject && (await subjectSource.detailsOf(subject));
   const sourceOf = await presenterOf(
     db,
     roles.map(({ id }) => id),
   );
-  const mayExplain = mayDo(graph, principal.subject, 'access.explain');
+  const mayExplain = mayDo(graph, everywhere(principal.subject), 'access.explain');
   const isWanting = !verdict.decision && permissionId !== undefined && mayExplain;
   return {
     ...verdict,
@@ -58,7 +60,7 @@ async function nearestRoles(
   subject: Subject | undefined,
   permissionId: string,
 ): Promise<NearestRole[]> {
-  const held = new Set(subject ? allSourcesOf(graph, subject).keys() : []);
+  const held = new Set(subject ? allSourcesOf(graph, everywhere(subject)).keys() : []);
   const nearest = await findNearestRoles(graph, permissionId, held);
   const holders = await countHoldersOf(
     db,

@@ -13,6 +13,7 @@ import { actorOf, type Caller } from './caller.ts';
 import { standingOf } from './holding.ts';
 import { type AccessDelta, sameAccess } from './impact.ts';
 import { requirementOf } from './requirement.ts';
+import { everywhere } from './scope.ts';
 
 /** An audit event whose actor is the caller. */
 export type Entry = Omit<AuditEvent, 'actorId' | 'actorType' | 'actorName' | 'actorKeyId'>;
@@ -43,7 +44,7 @@ class LockingChange {
   async entitle(also: readonly Permission[] = []): Promise<Entitled> {
     const { principal, access } = this.caller;
     const required = [access, ...also];
-    const { rows } = await standingOf(principal, required).execute(this.#tx);
+    const { rows } = await standingOf(everywhere(principal), required).execute(this.#tx);
     const [now] = rows;
     if (!now) throw new AppError(principal.type === 'user' ? 'token_revoked' : 'api_key_revoked');
     const first = requirementOf(principal, now);

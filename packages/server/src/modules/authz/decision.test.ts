@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { emptyGraph, RoleNode } from './compiled-graph.ts';
 import { type Candidate, decide } from './decision.ts';
 import { mayDo, permissionsOf } from './effective.ts';
+import { everywhere } from './scope.ts';
 
 const names = ['Orders.Read', 'orders.write'];
 const table = emptyGraph.permissions.next(
@@ -72,9 +73,9 @@ describe('decide', () => {
       const decided = decide(graph, subject, permission);
       assert.equal(decided.decision, decision);
       assert.equal(decided.reason, reason);
-      if (subject?.is_active) assert.equal(mayDo(graph, subject, permission), decision);
+      if (subject?.is_active) assert.equal(mayDo(graph, everywhere(subject), permission), decision);
       if (subject?.is_active && permission === 'orders.read' && !subject.is_superuser)
-        assert.equal(permissionsOf(graph, subject).includes('Orders.Read'), decision);
+        assert.equal(permissionsOf(graph, everywhere(subject)).includes('Orders.Read'), decision);
     });
 
   test('tells the name as it stands in the catalogue, and an unknown one as asked', () => {

@@ -3,6 +3,7 @@
 import type { DecisionReason } from '@castellan/contract/decisions';
 import { grantOf, type Subject } from './effective.ts';
 import type { Graph } from './graph.ts';
+import { everywhere } from './scope.ts';
 
 /** A subject whose state counts. */
 export type Candidate = Subject & { is_active: boolean };
@@ -36,5 +37,5 @@ function reasonOf(
   if (!subject) return 'unknown_subject';
   if (permissionId === undefined) return 'unknown_permission';
   if (!subject.is_active) return 'inactive';
-  return grantOf(graph, subject, permissionId) ?? 'not_granted';
+  return grantOf(graph, everywhere(subject), permissionId) ?? 'not_granted';
 }

@@ -8,6 +8,7 @@ import type { Caller } from './caller.ts';
 import type { Entitled } from './change.ts';
 import { permissionsOf } from './effective.ts';
 import { isHeldBy } from './holding.ts';
+import { everywhere } from './scope.ts';
 
 // A longer list would not help the caller.
 const MAX_NAMED = 20;
@@ -34,7 +35,7 @@ export async function findGrantable({ tx, caller }: Entitled, roleIds: readonly 
     select p.id from permissions p
     where exists (
         select from role_permissions through where through.permission_id = p.id and through.role_id = any(${roleIds}::uuid[]))
-      and ${isHeldBy(caller.principal)}`.execute(tx);
+      and ${isHeldBy(everywhere(caller.principal))}`.execute(tx);
   return rows.map(({ id }) => id);
 }
 
@@ -51,7 +52,9 @@ export async function requireMayAssign(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { graph, principal } = entitled.caller;
-    const held = new Set(permissionsOf(graph, { ...principal.subject, is_superuser: entitled.isSuperuser }));
+    const held = new Set(
+      permissionsOf(graph, everywhere({ ...principal.subject, is_superuser: entitled.isSuperuser })),
+    );
     const isTooMuch = (id: string): boolean =>
       graph.roles.get(id)?.permissions.some((permission) => !held.has(permission)) ?? true;
     const errors = assigned
@@ -282,7 +285,7 @@ export async function requireNotBeyond(entitled: Entitled, targets: readonly Tar
 }
 
 // Reads the caller's permissions again, because the caller may have lost some while the transaction waited for locks.
-const isLacking = ({ principal }: Caller) => sql`not ${isHeldBy(principal)}`;
+const isLacking = ({ principal }: Caller) => sql`not ${isHeldBy(everywhere(principal))}`;
 
 function refuseWhatIsLacking(rows: readonly { name: string }[], more: { errors?: FieldError[] } = {}): void {
   if (rows.length === 0) return;

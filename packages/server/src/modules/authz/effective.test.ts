@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { emptyGraph, RoleNode } from './compiled-graph.ts';
-import { mayDo, permissionsOf, rolesOf } from './effective.ts';
+import { mayDo, permissionsOf, rolesOf, type Subject } from './effective.ts';
+import { everywhere } from './scope.ts';
 
 const names = ['b.read', 'a.write', 'a.read', 'c.unassigned'];
 const table = emptyGraph.permissions.next(
@@ -30,7 +31,7 @@ const narrowed = (role: string, ...narrowed_to: string[]) => ({ ...by(role), nar
 const superuser = { is_superuser: true, role_ids: [] };
 
 describe('mayDo', () => {
-  const cases: [string, Parameters<typeof mayDo>[1], string, boolean][] = [
+  const cases: [string, Subject, string, boolean][] = [
     ['refuses a user without roles', by(), 'a.read', false],
     ['allows a permission of the role', by('1'), 'a.write', true],
     ['refuses a permission that the role lacks', by('2'), 'a.write', false],
@@ -56,30 +57,35 @@ describe('mayDo', () => {
     ['refuses everything to a key that is narrowed to nothing', narrowed('1'), 'a.read', false],
   ];
   for (const [name, subject, permission, expected] of cases)
-    test(name, () => assert.equal(mayDo(graph, subject, permission), expected));
+    test(name, () => assert.equal(mayDo(graph, everywhere(subject), permission), expected));
 });
 
 describe('permissionsOf', () => {
   test('is sorted and contains each name once', () => {
-    assert.deepEqual(permissionsOf(graph, by('2', '1', '2')), ['a.read', 'a.write', 'b.read']);
-    assert.deepEqual(permissionsOf(graph, by('1', '2')), permissionsOf(graph, by('2', '1')));
+    assert.deepEqual(permissionsOf(graph, everywhere(by('2', '1', '2'))), ['a.read', 'a.write', 'b.read']);
+    assert.deepEqual(
+      permissionsOf(graph, everywhere(by('1', '2'))),
+      permissionsOf(graph, everywhere(by('2', '1'))),
+    );
   });
   test('is empty without roles, with empty roles and with unknown roles', () => {
-    for (const subject of [by(), by('3'), by('9')]) assert.deepEqual(permissionsOf(graph, subject), []);
+    for (const subject of [by(), by('3'), by('9')])
+      assert.deepEqual(permissionsOf(graph, everywhere(subject)), []);
   });
   test('contains every permission for a superuser, including those in no role', () => {
-    assert.deepEqual(permissionsOf(graph, superuser), graph.allPermissions);
+    assert.deepEqual(permissionsOf(graph, everywhere(superuser)), graph.allPermissions);
   });
   test('agrees with mayDo for every permission and set of roles', () => {
     for (const ids of [[], ['1'], ['2'], ['3'], ['1', '2'], ['9', '2']]) {
-      const held = new Set(permissionsOf(graph, by(...ids)));
-      for (const name of graph.allPermissions) assert.equal(mayDo(graph, by(...ids), name), held.has(name));
+      const held = new Set(permissionsOf(graph, everywhere(by(...ids))));
+      for (const name of graph.allPermissions)
+        assert.equal(mayDo(graph, everywhere(by(...ids)), name), held.has(name));
     }
   });
   test('does not change the graph', () => {
     const shown = () => [...graph.roles.values()].map(({ name, permissions }) => [name, ...permissions]);
     const before = shown();
-    permissionsOf(graph, by('2', '1'));
+    permissionsOf(graph, everywhere(by('2', '1')));
     rolesOf(graph, by('2', '1'));
     assert.deepEqual(shown(), before);
   });

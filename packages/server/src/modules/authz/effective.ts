@@ -1,5 +1,6 @@
 // Computes the permissions of a user or a service account from their roles. It has no side effects.
 import type { Graph, RoleNode } from './graph.ts';
+import type { Scoped } from './scope.ts';
 
 /** Who asks for access: the roles, and for a narrowed API key the ids of the only permissions that it may use. */
 export type Subject = {
@@ -9,9 +10,9 @@ export type Subject = {
 };
 
 /** Returns whether the subject holds the permission. Names are compared ignoring case; an unknown one is held by nobody. */
-export function mayDo(graph: Graph, subject: Subject, permission: string): boolean {
+export function mayDo(graph: Graph, who: Scoped<Subject>, permission: string): boolean {
   const id = graph.permissions.idOf(permission);
-  return id !== undefined && grantOf(graph, subject, id) !== null;
+  return id !== undefined && grantOf(graph, who, id) !== null;
 }
 
 /**
@@ -20,7 +21,7 @@ export function mayDo(graph: Graph, subject: Subject, permission: string): boole
  */
 export function grantOf(
   graph: Graph,
-  subject: Subject,
+  { subject }: Scoped<Subject>,
   permissionId: string,
 ): 'superuser' | 'granted' | null {
   if (!mayUse(subject, permissionId)) return null;
@@ -37,13 +38,13 @@ const mayUse = ({ narrowed_to }: Subject, permissionId: string): boolean =>
  * Returns the roles through which the subject holds the permission with this id, sorted by name. A superuser may have
  * none. For everybody else the list is empty exactly if `grantOf` returns null.
  */
-export const sourcesOf = (graph: Graph, subject: Subject, permissionId: string): RoleNode[] =>
+export const sourcesOf = (graph: Graph, { subject }: Scoped<Subject>, permissionId: string): RoleNode[] =>
   mayUse(subject, permissionId) ? rolesOf(graph, subject).filter((role) => role.holdsId(permissionId)) : [];
 
 /**
  * Returns the ids of all permissions for which `grantOf` does not return null, each with what `sourcesOf` returns.
  */
-export function allSourcesOf(graph: Graph, subject: Subject): Map<string, RoleNode[]> {
+export function allSourcesOf(graph: Graph, { subject }: Scoped<Subject>): Map<string, RoleNode[]> {
   const roles = rolesOf(graph, subject);
   const ids = subject.is_superuser ? graph.permissions.ids : roles.flatMap((role) => [...role.permissionIds]);
   const narrowed = subject.narrowed_to ? new Set(subject.narrowed_to) : null;
@@ -54,7 +55,7 @@ export function allSourcesOf(graph: Graph, subject: Subject): Map<string, RoleNo
 }
 
 /** Returns the names of the subject's permissions, sorted and unique; all permissions for a superuser. */
-export function permissionsOf(graph: Graph, subject: Subject): readonly string[] {
+export function permissionsOf(graph: Graph, { subject }: Scoped<Subject>): readonly string[] {
   if (subject.is_superuser) return graph.allPermissions;
   const names = new Set(subject.role_ids.flatMap((id) => graph.roles.get(id)?.permissions ?? []));
   const { narrowed_to = null } = subject;

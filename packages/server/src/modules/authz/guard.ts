@@ -16,6 +16,7 @@ import { type Caller, createCaller } from './caller.ts';
 import { mayDo } from './effective.ts';
 import { type GraphSource, withGraph } from './graph.ts';
 import { requirementOf } from './requirement.ts';
+import { everywhere } from './scope.ts';
 import type { UserLimit } from './user-limit.ts';
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -125,6 +126,6 @@ const isPersonal = (access: Caller['access']): boolean => access === 'user' || a
 function requireAccess({ access, principal, graph }: Caller): void {
   if (isPersonal(access) && principal.type !== 'user') throw new AppError('user_required');
   if (access === 'authenticated' || access === 'user' || access === 'public') return;
-  if (!mayDo(graph, principal.subject, access))
+  if (!mayDo(graph, everywhere(principal.subject), access))
     throw new AppError('permission_denied', { requiredPermission: access });
 }

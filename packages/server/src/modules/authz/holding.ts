@@ -3,6 +3,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Principal } from './caller.ts';
 import type { Obliged } from './requirement.ts';
+import type { Scoped } from './scope.ts';
 
 /**
  * SQL condition on a service account `a` and its API key `k`: both are live. By the time of the statement, because
@@ -17,7 +18,7 @@ const isInKey = sql`
     select from api_key_permissions n where n.api_key_id = k.id and n.permission_id = p.id))`;
 
 /** SQL condition on a permission `p`: the principal is active and holds it. */
-export const isHeldBy = (principal: Principal): RawBuilder<unknown> =>
+export const isHeldBy = ({ subject: principal }: Scoped<Principal>): RawBuilder<unknown> =>
   principal.type === 'user'
     ? sql`
       exists (select from users u where u.id = ${principal.id} and u.is_active and (u.is_superuser or exists (
@@ -33,16 +34,18 @@ export const isHeldBy = (principal: Principal): RawBuilder<unknown> =>
  * SQL that selects one row if the principal is active: whether it is a superuser, whether it must change its password
  * first, and which of these permissions, in lower case, it holds.
  */
-export const standingOf = (principal: Principal, permissions: readonly string[]): RawBuilder<Standing> =>
-  principal.type === 'user'
+export const standingOf = (who: Scoped<Principal>, permissions: readonly string[]): RawBuilder<Standing> => {
+  const { subject: principal } = who;
+  return principal.type === 'user'
     ? sql<Standing>`
       select u.is_superuser, u.must_change_password, array(
-        select lower(p.name) from permissions p where lower(p.name) = any(${permissions}::text[]) and ${isHeldBy(principal)}) as held
+        select lower(p.name) from permissions p where lower(p.name) = any(${permissions}::text[]) and ${isHeldBy(who)}) as held
       from users u where u.id = ${principal.id} and u.is_active`
     : sql<Standing>`
       select false as is_superuser, false as must_change_password, array(
-        select lower(p.name) from permissions p where lower(p.name) = any(${permissions}::text[]) and ${isHeldBy(principal)}) as held
+        select lower(p.name) from permissions p where lower(p.name) = any(${permissions}::text[]) and ${isHeldBy(who)}) as held
       from service_accounts a join api_keys k on k.id = ${principal.keyId} and k.service_account_id = a.id
       where a.id = ${principal.id} and ${isLiveKey}`;
+};
 
 export type Standing = Obliged & { is_superuser: boolean; held: string[] };

@@ -14,6 +14,7 @@ import { actorOf, type Caller } from './caller.ts';
 import { type ChangeDeps, type Entry, type Run, rehearseChange } from './change.ts';
 import { mayDo } from './effective.ts';
 import { type AccessDelta, findImpact } from './impact.ts';
+import { everywhere } from './scope.ts';
 
 /** `previewGate` limits the impacts that are computed at once in this process: with 100,000 holders one takes a second. */
 export type PreviewDeps = ChangeDeps & { previewGate: Gate };
@@ -55,8 +56,9 @@ export async function preview(
  * be previewed with less. More names than a preview has by default are a list of holders, which requires `access.explain`.
  */
 function namedTo({ graph, principal, namedSubjects }: Caller): number {
-  if (mayDo(graph, principal.subject, 'access.explain')) return namedSubjects;
-  return mayDo(graph, principal.subject, 'users.read') ? Math.min(namedSubjects, NAMED_SUBJECTS) : 0;
+  const who = everywhere(principal.subject);
+  if (mayDo(graph, who, 'access.explain')) return namedSubjects;
+  return mayDo(graph, who, 'users.read') ? Math.min(namedSubjects, NAMED_SUBJECTS) : 0;
 }
 
 type Rehearsed =

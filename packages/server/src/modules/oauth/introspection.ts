@@ -10,6 +10,7 @@ import { type Caller, servicePrincipal, userPrincipal } from '../authz/caller.ts
 import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
 import type { GraphSource } from '../authz/graph.ts';
 import { requirementOf } from '../authz/requirement.ts';
+import { everywhere } from '../authz/scope.ts';
 import type { TokenLookup } from '../sessions/token-lookup.ts';
 import { accessAudience } from '../sessions/tokens.ts';
 
@@ -48,7 +49,7 @@ async function permissionsIn({ graphSource }: IntrospectionDeps, { subject, auth
   const graph = await graphSource.at(authz_stamp);
   return {
     roles: rolesOf(graph, subject).map(({ name }) => name),
-    permissions: [...permissionsOf(graph, subject)],
+    permissions: [...permissionsOf(graph, everywhere(subject))],
   };
 }
 

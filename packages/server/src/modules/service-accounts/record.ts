@@ -8,6 +8,7 @@ import { findSubjectsBeyond } from '../authz/delegation.ts';
 import { permissionsOf, rolesOf } from '../authz/effective.ts';
 import type { Graph, GraphSource } from '../authz/graph.ts';
 import type { PreviewDeps } from '../authz/preview.ts';
+import { everywhere } from '../authz/scope.ts';
 import { type AccountRow, findAccount } from './store.ts';
 
 export type ServiceAccountDeps = PreviewDeps & { graphSource: GraphSource };
@@ -21,7 +22,7 @@ export function toServiceAccount(row: AccountRow, graph: Graph): ServiceAccount 
     description: row.description,
     is_active: row.is_active,
     roles: rolesOf(graph, subjectOf(row)).map(({ id, name }) => ({ id, name })),
-    permissions: [...permissionsOf(graph, subjectOf(row))],
+    permissions: [...permissionsOf(graph, everywhere(subjectOf(row)))],
     last_used_at: row.last_used_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

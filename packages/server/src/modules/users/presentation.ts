@@ -6,6 +6,7 @@ import { shownEmail } from '../../platform/security/email.ts';
 import { type UserRow, userFieldNames } from '../../schema/user-record.ts';
 import { permissionsOf, rolesOf } from '../authz/effective.ts';
 import type { Graph } from '../authz/graph.ts';
+import { everywhere } from '../authz/scope.ts';
 
 export type UserRecord = Readonly<Omit<UserRow, 'version' | 'authz_stamp'>>;
 
@@ -61,7 +62,7 @@ export function userText(
 const builtIn: ReadonlySet<string> = new Set(allPermissions);
 
 export function toUser(record: UserRecord, graph: Graph, view: PermissionView = 'all'): User {
-  const permissions = permissionsOf(graph, record);
+  const permissions = permissionsOf(graph, everywhere(record));
   const fields: Record<string, unknown> = {};
   for (const name of userFieldNames) {
     const value = record[name];
