@@ -89,7 +89,7 @@ export async function removeSessionRows({ db }: Deps): Promise<void> {
 }
 
 /**
- * Keeps pages in the middle of many users, and the lists of locked users and of users without roles, fast. A separate job,
+ * Keeps pages in the middle of many users, the list of locked users and the numbers of holders of roles fast. A separate job,
  * because it follows every bulk import.
  */
 export async function renewPositions({ db }: Deps): Promise<void> {

@@ -65,16 +65,9 @@ const violations: Readonly<Record<string, string>> = {
       union all select role_id, -count(*) from user_roles group by 1
       union all select null, -count(distinct user_id) from user_roles) numbers
     group by role_id having sum(change) <> 0`,
-  'a user who is wrongly listed, or not listed, as without roles': `
-    select coalesce(w.id, u.id) from (
-      select id, created_at, email, lower(last_name) as last_name from users
-      where id not in (select user_id from user_roles)) u
-    full join users_without_roles w on w.id = u.id
-    where (w.id, w.created_at, w.email, w.last_name) is distinct from (u.id, u.created_at, u.email, u.last_name)
-      and not (w.id is null and exists (select from without_roles_listing))`,
-  'a kept number of users without roles that is not theirs': `
-    select 'end' from without_roles_marks where "order" = 'end' and before
-      + (select coalesce(sum(change), 0) from without_roles_changes) <> (select count(*) from users_without_roles)`,
+  'a user who is wrongly marked, or not marked, as without roles': `
+    select id from users where without_roles <> (id not in (select user_id from user_roles))
+      and not exists (select from role_holder_changes where change is null)`,
   'a user who is wrongly listed, or not listed, as locked': `
     select coalesce(k.email, u.email) from (
       select u.email, u.id, u.created_at, lower(u.last_name) as last_name, u.verified, a.locked_until

@@ -10,8 +10,8 @@ export const isRemovedAfter = (hours: number): RawBuilder<unknown> => sql`
 /** Whether a row of `users u` has no role. */
 export const isWithoutRoles = sql`not exists (select from held_user_roles held where held.user_id = u.id)`;
 
-/** The same, once all users without roles are listed (migration 0035): the planner can begin with the list. */
-export const isListedWithoutRoles = sql`exists (select from users_without_roles w where w.id = u.id)`;
+/** The same by the mark of migration 0047, which is right once the holders are counted (`areHoldersCounted`). */
+export const isMarkedWithoutRoles = sql`u.without_roles`;
 
 /**
  * Whether a row of `roles r` is held by nobody. Asking for the first holder makes the planner use the index for each role:

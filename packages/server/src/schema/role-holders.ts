@@ -5,6 +5,9 @@ import { isWithoutHolders } from './attention.ts';
 // Kept by migration 0031. Until the kept numbers are right again, a count.
 const isWrong = sql`exists (select from role_holder_changes where change is null)`;
 
+/** Whether the kept numbers, and the marks of users without roles (migration 0047), are right. */
+export const areHoldersCounted = sql<boolean>`not ${isWrong}`;
+
 /** The number of users with at least one role. */
 export const roleHolderCount = sql<string>`
   (case when ${isWrong} then (select count(*) from (select from held_user_roles group by user_id) holders)

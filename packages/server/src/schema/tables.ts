@@ -352,30 +352,6 @@ export type Tables = {
     link_epoch: Defaulted<number>;
     must_change_password: Defaulted<boolean>;
     language: string | null;
-  };
-  users_without_roles: {
-    id: string;
-    created_at: Timestamp;
-    email: string;
-    last_name: string;
-  };
-  without_roles_changes: {
-    id: string;
-    created_at: Timestamp;
-    email: string;
-    last_name: string;
-    change: number;
-  };
-  without_roles_listing: {
-    only_row: Defaulted<boolean>;
-    listed_to: string | null;
-  };
-  without_roles_marks: {
-    order: string;
-    id: string;
-    created_at: Timestamp | null;
-    email: string | null;
-    last_name: string | null;
-    before: Int8;
+    without_roles: Defaulted<boolean>;
   };
 };

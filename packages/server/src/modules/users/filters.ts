@@ -1,7 +1,7 @@
 // What the filters of the list of users mean, as conditions. It must not contain a whole statement.
 import type { UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
-import { isListedWithoutRoles, isRemovedAfter, isWithoutRoles } from '../../schema/attention.ts';
+import { isMarkedWithoutRoles, isRemovedAfter, isWithoutRoles } from '../../schema/attention.ts';
 import { hasStatus } from '../../schema/user-status.ts';
 import { searchCondition } from './search.ts';
 
@@ -24,8 +24,8 @@ export type UserFilter = {
 export type Knowledge = {
   /** Few users have all short words of the search. */
   areShortRare?: boolean;
-  /** The users without roles are listed. */
-  areListed?: boolean;
+  /** The users without roles are marked. */
+  areMarked?: boolean;
   way?: Way;
 };
 
@@ -44,7 +44,7 @@ export const hasRoleOfEach = (roleId: string): RawBuilder<unknown> =>
 /** Returns the condition on `users u`. */
 export function conditionOf(
   filter: UserFilter,
-  { areShortRare = false, areListed = false, way = 'role' }: Knowledge = {},
+  { areShortRare = false, areMarked = false, way = 'role' }: Knowledge = {},
 ): RawBuilder<unknown> {
   const conditions: RawBuilder<unknown>[] = [sql`true`];
   if (filter.withoutRoles && filter.roleId !== undefined) return sql`false`;
@@ -52,7 +52,7 @@ export function conditionOf(
   else if (filter.email !== undefined) conditions.push(sql`u.email = ${filter.email}`);
   if (filter.search !== undefined) conditions.push(searchCondition(filter.search, { areShortRare }));
   if (filter.status !== undefined) conditions.push(hasStatus[filter.status]);
-  if (filter.withoutRoles) conditions.push(areListed ? isListedWithoutRoles : isWithoutRoles);
+  if (filter.withoutRoles) conditions.push(areMarked ? isMarkedWithoutRoles : isWithoutRoles);
   if (filter.removedAfterHours !== undefined) conditions.push(isRemovedAfter(filter.removedAfterHours));
   if (filter.roleId !== undefined)
     conditions.push(way === 'role' ? hasRole(filter.roleId) : hasRoleOfEach(filter.roleId));

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import type { Db } from '../../schema/database.ts';
-import { holdersOfRole } from '../../schema/role-holders.ts';
+import { areHoldersCounted, holdersOfRole, roleHolderCount } from '../../schema/role-holders.ts';
 import { countOf, isOfKind, type Kind, keptCount, lockedOf } from './kinds.ts';
 import { changeKeys, lockedKeys, markKeys, type UserOrder } from './user-orders.ts';
 
@@ -10,6 +10,21 @@ import { changeKeys, lockedKeys, markKeys, type UserOrder } from './user-orders.
 export async function countKind(db: Db, kind: Kind): Promise<number> {
   const result = await sql<{ total: string }>`
     select ${keptCount(kind)} as total from user_marks m where m."order" = 'end'`.execute(db);
+  return Number(onlyRow(result).total);
+}
+
+/** Returns whether every user without roles is marked (migration 0047); false until the job has been through all users. */
+export async function areWithoutRolesMarked(db: Db): Promise<boolean> {
+  const result = await sql<{ marked: boolean }>`select ${areHoldersCounted} as marked`.execute(db);
+  return onlyRow(result).marked;
+}
+
+/** Returns how many users have no role. */
+export async function countWithoutRoles(db: Db): Promise<number> {
+  const result = await sql<{ total: string }>`
+    select ${keptCount({})} - ${roleHolderCount} as total from user_marks m where m."order" = 'end'`.execute(
+    db,
+  );
   return Number(onlyRow(result).total);
 }
 

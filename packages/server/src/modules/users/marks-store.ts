@@ -55,9 +55,9 @@ export async function addChanges(tx: Tx, limit: number): Promise<void> {
 }
 
 /** Deletes the marks whose users were deleted, or have another email, name or time since. Their numbers are in no other mark. */
-export async function deleteOldMarks(tx: Tx, table: 'user_marks' | 'without_roles_marks'): Promise<void> {
+export async function deleteOldMarks(tx: Tx): Promise<void> {
   await sql`
-    delete from ${sql.table(table)} m where m."order" <> 'end' and not exists (
+    delete from user_marks m where m."order" <> 'end' and not exists (
       select from users u where u.id = m.id
         and (u.created_at, u.email, lower(u.last_name)) = (m.created_at, m.email, m.last_name))`.execute(tx);
 }
@@ -69,10 +69,7 @@ const MAX_BYTES = 1_048_576;
  * Gives back the space of many changes that marks include now. Every page reads the table, and PostgreSQL vacuums one with
  * few rows for no other reason. Without effect while an older transaction runs; the next call tries again.
  */
-export async function shrinkChanges(
-  db: Db,
-  table: 'user_changes' | 'lock_changes' | 'without_roles_changes',
-): Promise<void> {
+export async function shrinkChanges(db: Db, table: 'user_changes' | 'lock_changes'): Promise<void> {
   const { rows } = await sql<{ is_large: boolean | null }>`
     select pg_relation_size(${table}::regclass) > ${MAX_BYTES} as is_large`.execute(db);
   if (rows[0]?.is_large) await sql`vacuum ${sql.table(table)}`.execute(db);

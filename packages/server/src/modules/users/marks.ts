@@ -1,4 +1,4 @@
-// Renews the marks by which pages of users are found, and the lists of locked users and of users without roles.
+// Renews the marks by which pages of users are found, and the list of locked users.
 // A periodic job; lists are right without it, and slower.
 import { inSnapshot } from '../../platform/db/transaction.ts';
 import type { Db, Tx } from '../../schema/database.ts';
@@ -13,8 +13,6 @@ import {
   splitWidestGap,
 } from './marks-store.ts';
 import { userOrders } from './user-orders.ts';
-import { renewWithoutRoles } from './without-roles.ts';
-import { lockWithoutRolesMarks } from './without-roles-marks-store.ts';
 
 // Users between two marks. A page skips at most twice as many, which takes about a millisecond.
 const STEP = 2_000;
@@ -24,8 +22,8 @@ const limits = { step: STEP, stretch: 50_000 };
 const MIN_CHANGES = 200;
 
 /**
- * Works for at most `budgetMs`, or without a limit; the next call continues. Returns whether nothing is left. The first half
- * is for the list of users without roles. Leaves fewer than `minChanges` of each log.
+ * Works for at most `budgetMs`, or without a limit; the next call continues. Returns whether nothing is left. Leaves fewer than
+ * `minChanges` of each log.
  */
 export async function renewUserMarks(
   db: Db,
@@ -33,11 +31,10 @@ export async function renewUserMarks(
   minChanges = MIN_CHANGES,
 ): Promise<boolean> {
   const deadline = performance.now() + budgetMs;
-  const areListed = await renewWithoutRoles(db, budgetMs / 2, minChanges);
   while (performance.now() < deadline)
     if (!(await inSnapshot(db, (tx) => renewSome(tx, minChanges)))) {
       for (const table of ['user_changes', 'lock_changes'] as const) await shrinkChanges(db, table);
-      return areListed;
+      return true;
     }
   return false;
 }
@@ -48,10 +45,7 @@ export async function renewUserMarks(
  */
 export async function forgetFormerUsers(db: Db, budgetMs: number): Promise<void> {
   await inSnapshot(db, async (tx) => {
-    if (await lockMarks(tx)) await deleteOldMarks(tx, 'user_marks');
-  });
-  await inSnapshot(db, async (tx) => {
-    if (await lockWithoutRolesMarks(tx)) await deleteOldMarks(tx, 'without_roles_marks');
+    if (await lockMarks(tx)) await deleteOldMarks(tx);
   });
   await renewUserMarks(db, budgetMs, 1);
 }

@@ -7,13 +7,12 @@ import { offsetOf } from '../../platform/pages.ts';
 import type { Db } from '../../schema/database.ts';
 import { conditionOf, type Knowledge, type UserFilter } from './filters.ts';
 import { isNotLocked, type Kind, kindOf } from './kinds.ts';
-import { countKind, findStart } from './kinds-store.ts';
+import { areWithoutRolesMarked, countKind, countWithoutRoles, findStart } from './kinds-store.ts';
 import { countAndRead, hasRareShortWords, MAX_COUNTED, readPageOf, readUsers } from './list-store.ts';
 import { countLocked, findLocked } from './locked-store.ts';
 import type { VersionedUser } from './presentation.ts';
 import { readSort, type Sort, type UserOrder } from './user-orders.ts';
 import { findWay } from './ways.ts';
-import { areWithoutRolesListed, countWithoutRoles, findWithoutRoles } from './without-roles-store.ts';
 
 export type UserPage = { total: number; isEstimate: boolean; users: VersionedUser[] };
 
@@ -31,21 +30,23 @@ export function findUserPage(
   const kind = kindOf(filter);
   const { order, isDescending } = readSort(sort);
   return inSnapshot(db, async (tx) => {
-    const areListed = filter.withoutRoles === true && (await areWithoutRolesListed(tx));
-    if (areListed && Object.keys(filter).length === 1)
+    const areMarked = filter.withoutRoles === true && (await areWithoutRolesMarked(tx));
+    if (areMarked && Object.keys(filter).length === 1)
       return findPageWithoutRoles(tx, { order, isDescending }, query);
     if (filter.status === 'locked' && Object.keys(filter).length === 1)
       return findPageOfLocked(tx, { order, isDescending }, query);
     if (order !== 'id' && kind) return findPageOfKind(tx, kind, { order, isDescending }, query);
-    return findMatchingPage(tx, filter, { order, isDescending }, query, areListed);
+    return findMatchingPage(tx, filter, { order, isDescending }, query, areMarked);
   });
 }
 
 async function findPageWithoutRoles(db: Db, sort: Sort, query: PageQuery): Promise<UserPage> {
   const total = await countWithoutRoles(db);
-  const place = placeOf(total, sort.isDescending, query);
-  const ids = place.size === 0 ? [] : await findWithoutRoles(db, sort.order, place);
-  return { total, isEstimate: false, users: await readPageOf(db, ids, sort) };
+  const condition = conditionOf({ withoutRoles: true }, { areMarked: true });
+  const offset = offsetOf(query);
+  const users =
+    offset >= total ? [] : await readUsers(db, condition, sort, { size: query.size, offset, start: null });
+  return { total, isEstimate: false, users };
 }
 
 async function findPageOfLocked(db: Db, sort: Sort, query: PageQuery): Promise<UserPage> {
@@ -92,11 +93,11 @@ async function findMatchingPage(
   filter: UserFilter,
   sort: Sort,
   query: PageQuery,
-  areListed: boolean,
+  areMarked: boolean,
 ): Promise<UserPage> {
   const areShortRare = filter.search !== undefined && (await hasRareShortWords(db, filter.search));
   const { way, atLeast } = await findWay(db, filter);
-  const knowledge = { areShortRare, areListed, way };
+  const knowledge = { areShortRare, areMarked, way };
   if (atLeast > MAX_COUNTED) return readFirstOfMany(db, filter, knowledge, sort, query, MAX_COUNTED);
   const { read, total, users } = await countAndRead(db, filter, knowledge, sort, query);
   if (read <= MAX_COUNTED) return { total, isEstimate: false, users };

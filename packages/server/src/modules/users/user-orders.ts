@@ -25,21 +25,14 @@ export const userKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
   last_name: sql`lower(u.last_name)`,
   id: sql`u.id`,
 };
-/** The same in `users_without_roles w`. */
-export const withoutRolesKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
-  created_at: sql`w.created_at`,
-  email: sql`w.email`,
-  last_name: sql`w.last_name`,
-  id: sql`w.id`,
-};
-/** The same in `user_marks m`, and in `without_roles_marks m`. */
+/** The same in `user_marks m`. */
 export const markKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
   created_at: sql`m.created_at`,
   email: sql`m.email`,
   last_name: sql`m.last_name`,
   id: sql`m.id`,
 };
-/** The same in `user_changes c`, and in `without_roles_changes c`. */
+/** The same in `user_changes c`. */
 export const changeKeys: Readonly<Record<UserSortKey, RawBuilder<unknown>>> = {
   created_at: sql`c.created_at`,
   email: sql`c.email`,
