@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createAccounts, signIn } from './accounts.ts';
 import { openLoop } from './open-loop.ts';
@@ -351,21 +350,12 @@ function rowsOf(measured: readonly Measured[], users: number): Row[] {
   ];
 }
 
-// The service's job leaves fewer changes than this to the readers.
-const NEVER_LISTED = 200;
-
-/** The locks of the demo end while a large database is filled, and in a kept one. Waits until the service has listed them. */
+/** The locks of the demo end while a large database is filled, and in a kept one. */
 async function lockAgain(place: Place): Promise<void> {
-  const connection = await place.connection();
   await query(
-    connection,
+    await place.connection(),
     "update login_attempts set locked_until = now() + interval '1 hour' where locked_until is not null",
   );
-  const areListed = async (): Promise<boolean> => {
-    const [changes] = await query(connection, 'select count(*)::integer as count from lock_changes');
-    return Number(changes?.count) < NEVER_LISTED;
-  };
-  while (!(await areListed())) await pause(1_000);
 }
 
 /** Measures one size. With `keep`, the filled database stays in that folder and is filled only once. */

@@ -89,8 +89,8 @@ export async function removeSessionRows({ db }: Deps): Promise<void> {
 }
 
 /**
- * Keeps pages in the middle of many users, the list of locked users and the numbers of holders of roles fast. A separate job,
- * because it follows every bulk import.
+ * Keeps pages in the middle of many users and the numbers of holders of roles fast. A separate job, because it follows every
+ * bulk import.
  */
 export async function renewPositions({ db }: Deps): Promise<void> {
   await renewRoleHolders(db);

@@ -68,14 +68,6 @@ const violations: Readonly<Record<string, string>> = {
   'a user who is wrongly marked, or not marked, as without roles': `
     select id from users where without_roles <> (id not in (select user_id from user_roles))
       and not exists (select from role_holder_changes where change is null)`,
-  'a user who is wrongly listed, or not listed, as locked': `
-    select coalesce(k.email, u.email) from (
-      select u.email, u.id, u.created_at, lower(u.last_name) as last_name, u.verified, a.locked_until
-      from users u join login_attempts a on a.email = u.email where u.is_active and a.locked_until is not null) u
-    full join locked_users k on k.email = u.email
-    where (k.email, k.id, k.created_at, k.last_name, k.verified, k.locked_until)
-        is distinct from (u.email, u.id, u.created_at, u.last_name, u.verified, u.locked_until)
-      and coalesce(k.email, u.email) not in (select email from lock_changes union select email from user_changes)`,
   'no active superuser': `
     select 'none' where not exists (select from users where is_superuser and is_active)`,
 };

@@ -119,17 +119,6 @@ export type Tables = {
     user_id: string | null;
     epoch: number | null;
   };
-  lock_changes: {
-    email: string;
-  };
-  locked_users: {
-    email: string;
-    id: string;
-    created_at: Timestamp;
-    last_name: string;
-    verified: boolean;
-    locked_until: Timestamp;
-  };
   login_attempts: {
     email: string;
     failures: Defaulted<number>;

@@ -92,5 +92,5 @@ export async function insertUsers(tx: Tx, users: readonly InsertedUser[]): Promi
 
 /** Collects the statistics that the planner needs after so many rows. */
 export async function analyzeUsers(db: Db): Promise<void> {
-  await sql`analyze users, user_roles, user_marks, locked_users`.execute(db);
+  await sql`analyze users, user_roles, user_marks`.execute(db);
 }

@@ -33,7 +33,7 @@ export function kindOf({ status, isActive, verified, ...others }: UserFilter): K
 export const lockedOf = ({ isUnlocked, verified }: Kind): RawBuilder<unknown> =>
   isUnlocked
     ? sql`(select l.* from ${lockedUsers} where ${verified ?? null}::boolean is null or l.verified = ${verified ?? null}) l`
-    : sql`(select * from locked_users where false) l`;
+    : sql`(select null::uuid as id, null::timestamptz as created_at, null as email, null as last_name where false) l`;
 
 /**
  * The condition on `users u` that they are not locked. For each user, so that the planner reads the users in the order of an
@@ -57,7 +57,6 @@ export const isOfKind = ({ isActive, verified }: Kind): RawBuilder<unknown> => s
   (${isActive ?? null}::boolean is null or c.is_active = ${isActive ?? null})
   and (${verified ?? null}::boolean is null or c.verified = ${verified ?? null})`;
 
-/** The number of users of the kind, from the mark `user_marks m` at the end. */
+/** The number of users of the kind, locked or not, from the mark `user_marks m` at the end. */
 export const keptCount = (kind: Kind): RawBuilder<unknown> => sql`
-  (${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)})
-    - (select count(*) from ${lockedOf(kind)}))`;
+  (${countOf(kind)} + (select coalesce(sum(c.change), 0) from user_changes c where ${isOfKind(kind)}))`;

@@ -15,16 +15,13 @@ import { markKeys, type Sort, userKeys } from './user-orders.ts';
 /** Up to this many matches are counted exactly, collected and sorted. A search shows no more. */
 export const MAX_COUNTED = 10_000;
 
-/** Returns the page of these users, in their order; `isDescending`: from the last one. */
-export async function readPageOf(
-  db: Db,
-  ids: readonly string[],
-  { isDescending }: Sort,
-): Promise<VersionedUser[]> {
+/** Returns these users, in their order. */
+export async function readPageOf(db: Db, ids: readonly string[]): Promise<VersionedUser[]> {
+  if (ids.length === 0) return [];
   const { rows } = await sql<VersionedUser>`
     select ${sql.raw(userColumns)} from unnest(${ids}::uuid[]) with ordinality as p (id, place) join users u on u.id = p.id
     order by p.place`.execute(db);
-  return isDescending ? rows.reverse() : rows;
+  return rows;
 }
 
 /** What reading up to one more than `MAX_COUNTED` users found: the page, if they are no more, and how many of them match. */

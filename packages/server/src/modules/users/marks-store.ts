@@ -69,10 +69,10 @@ const MAX_BYTES = 1_048_576;
  * Gives back the space of many changes that marks include now. Every page reads the table, and PostgreSQL vacuums one with
  * few rows for no other reason. Without effect while an older transaction runs; the next call tries again.
  */
-export async function shrinkChanges(db: Db, table: 'user_changes' | 'lock_changes'): Promise<void> {
+export async function shrinkChanges(db: Db): Promise<void> {
   const { rows } = await sql<{ is_large: boolean | null }>`
-    select pg_relation_size(${table}::regclass) > ${MAX_BYTES} as is_large`.execute(db);
-  if (rows[0]?.is_large) await sql`vacuum ${sql.table(table)}`.execute(db);
+    select pg_relation_size('user_changes'::regclass) > ${MAX_BYTES} as is_large`.execute(db);
+  if (rows[0]?.is_large) await sql`vacuum user_changes`.execute(db);
 }
 
 const NIL = sql`'00000000-0000-0000-0000-000000000000'::uuid`;

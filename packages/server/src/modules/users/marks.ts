@@ -1,8 +1,7 @@
-// Renews the marks by which pages of users are found, and the list of locked users.
+// Renews the marks by which pages of users are found.
 // A periodic job; lists are right without it, and slower.
 import { inSnapshot } from '../../platform/db/transaction.ts';
 import type { Db, Tx } from '../../schema/database.ts';
-import { addLockChanges, countLockChanges } from './locked-store.ts';
 import {
   addChanges,
   countChanges,
@@ -23,7 +22,7 @@ const MIN_CHANGES = 200;
 
 /**
  * Works for at most `budgetMs`, or without a limit; the next call continues. Returns whether nothing is left. Leaves fewer than
- * `minChanges` of each log.
+ * `minChanges`.
  */
 export async function renewUserMarks(
   db: Db,
@@ -33,14 +32,14 @@ export async function renewUserMarks(
   const deadline = performance.now() + budgetMs;
   while (performance.now() < deadline)
     if (!(await inSnapshot(db, (tx) => renewSome(tx, minChanges)))) {
-      for (const table of ['user_changes', 'lock_changes'] as const) await shrinkChanges(db, table);
+      await shrinkChanges(db);
       return true;
     }
   return false;
 }
 
 /**
- * Removes what the marks and the logs of changes keep of deleted users, former emails and former names. New marks take the place
+ * Removes what the marks and the log of changes keep of deleted users, former emails and former names. New marks take the place
  * of those that are missed. Works for at most `budgetMs`; the next call continues.
  */
 export async function forgetFormerUsers(db: Db, budgetMs: number): Promise<void> {
@@ -59,10 +58,6 @@ async function isAnyGapWide(tx: Tx): Promise<boolean> {
 /** Returns whether something is left. */
 async function renewSome(tx: Tx, minChanges: number): Promise<boolean> {
   if (!(await lockMarks(tx))) return false;
-  if ((await countLockChanges(tx)) >= minChanges) {
-    await addLockChanges(tx, limits.stretch);
-    return true;
-  }
   const changes = await countChanges(tx);
   if (changes > 0) {
     if (changes < minChanges && !(await isAnyGapWide(tx))) return false;

@@ -7,9 +7,9 @@ import { offsetOf } from '../../platform/pages.ts';
 import type { Db } from '../../schema/database.ts';
 import { conditionOf, type Knowledge, type UserFilter } from './filters.ts';
 import { isNotLocked, type Kind, kindOf } from './kinds.ts';
-import { areWithoutRolesMarked, countKind, countWithoutRoles, findStart } from './kinds-store.ts';
+import { areWithoutRolesMarked, countWithoutRoles, findPlace } from './kinds-store.ts';
 import { countAndRead, hasRareShortWords, MAX_COUNTED, readPageOf, readUsers } from './list-store.ts';
-import { countLocked, findLocked } from './locked-store.ts';
+import { findLocked } from './locked-store.ts';
 import type { VersionedUser } from './presentation.ts';
 import { readSort, type Sort, type UserOrder } from './user-orders.ts';
 import { findWay } from './ways.ts';
@@ -50,17 +50,8 @@ async function findPageWithoutRoles(db: Db, sort: Sort, query: PageQuery): Promi
 }
 
 async function findPageOfLocked(db: Db, sort: Sort, query: PageQuery): Promise<UserPage> {
-  const total = await countLocked(db);
-  const ids = offsetOf(query) >= total ? [] : await findLocked(db, sort, query);
-  const users = await readPageOf(db, ids, { ...sort, isDescending: false });
-  return { total, isEstimate: false, users };
-}
-
-/** Returns where a page is in the ascending order, and how many users it has. */
-function placeOf(total: number, isDescending: boolean, query: PageQuery): { position: number; size: number } {
-  const offset = offsetOf(query);
-  const size = Math.max(0, Math.min(query.size, total - offset));
-  return { position: isDescending ? total - offset - size : offset, size };
+  const { total, ids } = await findLocked(db, sort, query);
+  return { total, isEstimate: false, users: await readPageOf(db, ids) };
 }
 
 /** Begins at a mark near the page, always in ascending order. */
@@ -71,19 +62,13 @@ async function findPageOfKind(
   query: PageQuery,
 ): Promise<UserPage> {
   const { isUnlocked, ...ofKind } = kind;
-  const total = await countKind(db, kind);
-  const { position, size } = placeOf(total, isDescending, query);
+  const { total, start, skip, size } = await findPlace(db, kind, { order, isDescending }, query);
   if (size === 0) return { total, isEstimate: false, users: [] };
-  const start = await findStart(db, kind, order, position);
   const users = await readUsers(
     db,
     sql`${conditionOf(ofKind)} and ${isUnlocked ? isNotLocked : sql`true`}`,
     { order, isDescending: false },
-    {
-      size,
-      offset: start ? start.skip : position,
-      start: start?.id ?? null,
-    },
+    { size, offset: skip, start },
   );
   return { total, isEstimate: false, users: isDescending ? users.reverse() : users };
 }
