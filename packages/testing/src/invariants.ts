@@ -68,6 +68,9 @@ const violations: Readonly<Record<string, string>> = {
   'a user who is wrongly marked, or not marked, as without roles': `
     select id from users where without_roles <> (id not in (select user_id from user_roles))
       and not exists (select from role_holder_changes where change is null)`,
+  'a kept number of users that is not theirs': `
+    select total, active from user_counts
+    where (total, active) <> (select count(*), count(*) filter (where is_active) from users)`,
   'no active superuser': `
     select 'none' where not exists (select from users where is_superuser and is_active)`,
 };

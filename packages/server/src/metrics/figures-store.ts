@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { onlyRow } from '../platform/db/sql.ts';
 import type { Db } from '../schema/database.ts';
 import { cheapLiveSessionCount } from '../schema/live-sessions.ts';
+import { activeUserCount, userCount } from '../schema/user-counts.ts';
 
 export type DatabaseFigures = {
   users: number;
@@ -26,7 +27,7 @@ const MOST_COUNTED = 10_000;
 export async function readFigures(db: Db): Promise<DatabaseFigures> {
   const row = onlyRow(
     await sql<Record<keyof DatabaseFigures, number | null>>`
-    select counted.users::float8 as users, counted.active::float8 as "activeUsers",
+    select ${userCount}::float8 as users, ${activeUserCount}::float8 as "activeUsers",
       ${cheapLiveSessionCount}::float8 as "liveSessions", mails.waiting::float8 as "waitingMails",
       coalesce(greatest(0, extract(epoch from now() - mails.oldest)), 0)::float8 as "oldestMailSeconds",
       (case when exists (select from audit_sink) then (
@@ -34,8 +35,7 @@ export async function readFigures(db: Db): Promise<DatabaseFigures> {
       coalesce((
         select greatest(0, extract(epoch from now() - e."timestamp"))
         from audit_outbox o join audit_logs e on e.id = o.entry_id order by o.position limit 1), 0)::float8 as "oldestEntrySeconds"
-    from (select sum(total) as users, sum(active) as active from user_counts) counted,
-      (select count(*) as waiting, min(created_at) as oldest from (
+    from (select count(*) as waiting, min(created_at) as oldest from (
         select created_at from outbox where sent_at is null and failed_at is null order by run_at limit ${sql.lit(MOST_COUNTED)}) due) mails`.execute(
       db,
     ),

@@ -301,11 +301,6 @@ export type Tables = {
     verified: boolean;
     change: number;
   };
-  user_counts: {
-    slot: number;
-    total: Defaulted<Int8>;
-    active: Defaulted<Int8>;
-  };
   user_marks: {
     order: string;
     id: string;

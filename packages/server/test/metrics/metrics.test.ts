@@ -27,9 +27,9 @@ const service = await startTestService(
 const scrape = async (): Promise<Scrape> => parseMetrics((await askSocket(socket)).text);
 
 test('without the database, metrics of the process are served, and castellan_database_up is 0', async () => {
-  await service.sql('alter table user_counts rename to hidden');
+  await service.sql('alter table user_marks rename to hidden');
   const without = await scrape();
-  await service.sql('alter table hidden rename to user_counts');
+  await service.sql('alter table hidden rename to user_marks');
   assert.equal(sampleOf(without, 'castellan_database_up'), 0);
   assert.equal(sampleOf(without, 'castellan_sessions_live'), undefined);
   assert.equal(sampleOf(without, 'castellan_ready'), 1);

@@ -8,19 +8,17 @@ import type { Db } from '../../schema/database.ts';
 import { liveSessionCount } from '../../schema/live-sessions.ts';
 import { lockedUsers } from '../../schema/locked-users.ts';
 import { roleHolderCount, unheldRoleCount } from '../../schema/role-holders.ts';
+import { activeUserCount, userCount } from '../../schema/user-counts.ts';
 import { userStatus } from '../../schema/user-status.ts';
 
 export async function countAllUsers(db: Db): Promise<number> {
-  const { rows } = await sql<{ total: number }>`select sum(total)::integer as total from user_counts`.execute(
-    db,
-  );
-  return rows[0]?.total ?? 0;
+  return onlyRow(await sql<{ total: number }>`select ${userCount}::integer as total`.execute(db)).total;
 }
 
 export async function readStats(db: Db): Promise<Required<Dashboard['stats']>> {
   const { rows } = await sql<Required<Dashboard['stats']>>`
-    select (select sum(total)::integer from user_counts) as total_users,
-           (select sum(active)::integer from user_counts) as active_users,
+    select ${userCount}::integer as total_users,
+           ${activeUserCount}::integer as active_users,
            (select count(*)::integer from roles) as total_roles,
            (select count(*)::integer from permissions) as total_permissions,
            ${liveSessionCount}::integer as active_sessions`.execute(db);
@@ -61,7 +59,7 @@ export async function countAttention(
   const result = await sql<Record<Exclude<AttentionCode, UnusedCount>, number> & { stamp: string }>`
     select (select count(*)::integer from ${lockedUsers}) as locked_users,
       (select count(*)::integer from users u where ${isRemovedAfter(removedAfterHours)}) as unverified_users_near_removal,
-      ((select sum(total) from user_counts) - ${roleHolderCount})::integer as users_without_roles,
+      (${userCount} - ${roleHolderCount})::integer as users_without_roles,
       ${unheldRoleCount}::integer as roles_without_holders,
       ${accessStamp} as stamp`.execute(db);
   const { stamp, ...counts } = onlyRow(result);
