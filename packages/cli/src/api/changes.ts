@@ -36,24 +36,33 @@ type ChangeOptions = {
 };
 
 /** The client, for an operation that only the caller of a generic function knows. */
-const untyped = ({ client }: Api) => client.request as (operation: string, input: Input) => Promise<Answer>;
+export const untyped = ({ client }: Api) =>
+  client.request as (operation: string, input: Input) => Promise<Answer>;
 
 /**
  * Sends the change and returns the answer. With --dry-run, shows the change and returns null; rejects with a Failure if
  * the service would refuse it.
  */
-export async function change<O extends Operation>(
+export const change = <O extends Operation>(
   api: Api,
   operation: O,
   input: InputOf<O>,
+  options?: ChangeOptions,
+) => changeUntyped(api, operation, input, options) as Promise<Answer<ResultOf<O>> | null>;
+
+/** Like `change`, for an operation that only the caller of a generic function knows. */
+export async function changeUntyped(
+  api: Api,
+  operation: string,
+  input: Input,
   { preview = false, consequences = [] }: ChangeOptions = {},
-): Promise<Answer<ResultOf<O>> | null> {
+): Promise<Answer | null> {
   if (isDryRun(api)) {
     await showChange(api, operation, input, { preview, consequences });
     return null;
   }
   if (consequences.length > 0) await confirm(api.call, consequences.map(printable));
-  return untyped(api)(operation, input) as Promise<Answer<ResultOf<O>>>;
+  return untyped(api)(operation, input);
 }
 
 export const isDryRun = ({ call }: Pick<Api, 'call'>): boolean => call.values['dry-run'] === true;

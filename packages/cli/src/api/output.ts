@@ -1,7 +1,7 @@
 // Prints lists and records: tables for people, the bodies of the API for programs.
-import type { Page } from '@castellan/sdk';
+import type { InputOf, ListPath, Operation, Page, ResultOf } from '@castellan/sdk';
 import { type Option, UsageError } from '../command.ts';
-import type { Api } from './connection.ts';
+import { type Api, overApi } from './connection.ts';
 import { aligned, jsonText, shown, widthsOf } from './text.ts';
 
 /** A heading and what stands below it. */
@@ -13,9 +13,41 @@ export const listOptions: readonly Option[] = [
 ];
 
 /** How to read a list: one page with its body, or page after page. */
-export type Source<T> = {
+type Source<T> = {
   body: (query: { size: number }) => Promise<unknown>;
   pages: (query: { size: number }) => AsyncIterable<Page<T>>;
+};
+
+type ListOperation<P extends ListPath> = Extract<Operation, `GET ${P}`>;
+type ItemOf<P extends ListPath> =
+  ResultOf<ListOperation<P>> extends { data: { items: (infer T)[] } | (infer T)[] } ? T : never;
+
+/** A list of the API: its path, what it is asked for besides the size, and its columns. */
+type List<P extends ListPath> = {
+  path: P;
+  input?: (api: Api) => Promise<InputOf<ListOperation<P>>>;
+  columns: readonly Column<ItemOf<P>>[];
+};
+
+/** Returns the `run` of a command that prints a list of the API. */
+export const listing = <P extends ListPath>({ path, input, columns }: List<P>) =>
+  overApi(async (api) => {
+    const given = await (input as InputReader | undefined)?.(api);
+    const sized = (size: { size: number }) => ({ ...given, query: { ...given?.query, ...size } });
+    const { get, pages } = api.client as unknown as ListReader<ItemOf<P>>;
+    const source = {
+      body: (size: { size: number }) => get(path, sized(size)),
+      pages: (size: { size: number }) => pages(path, sized(size)),
+    };
+    await printList(api, source, columns);
+  });
+
+type InputReader = (api: Api) => Promise<{ path?: object; query?: object }>;
+
+/** The client, for a list that only the caller of a generic function knows. */
+type ListReader<T> = {
+  get: (path: string, input: object) => Promise<unknown>;
+  pages: (path: string, input: object) => AsyncIterable<Page<T>>;
 };
 
 const DEFAULT_SIZE = 50;
@@ -71,12 +103,11 @@ export function tableOf<T>({ call }: Pick<Api, 'call'>, columns: readonly Column
   };
 }
 
+/** A name and what stands beside it. */
+export type Fact = readonly [name: string, value: unknown];
+
 /** Prints one record: the body, or a line for each of its facts. */
-export function printRecord(
-  { call }: Api,
-  body: unknown,
-  facts: readonly (readonly [name: string, value: unknown])[],
-): void {
+export function printRecord({ call }: Api, body: unknown, facts: readonly Fact[]): void {
   call.print(
     call.values.json === true
       ? jsonText(body, 2)

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { AuditLogEntry, InputOf } from '@castellan/sdk';
 import { type Api, apiOptions, overApi } from '../api/connection.ts';
 import { userId } from '../api/names.ts';
-import { type Column, listOptions, printList, tableOf } from '../api/output.ts';
+import { type Column, listing, listOptions, tableOf } from '../api/output.ts';
 import { jsonText, printableChunks } from '../api/text.ts';
 import { type CommandGroup, given, listOf, type Option, optionOf, UsageError } from '../command.ts';
 
@@ -121,16 +121,10 @@ export const declaration: CommandGroup = {
     list: {
       summary: 'List audit entries, newest first.',
       options: [...filterOptions, ...periodOptions, ...listOptions, ...apiOptions],
-      run: overApi(async (api) => {
-        const { client } = api;
-        const filter = await filterOf(api);
-        const source = {
-          body: (query: { size: number }) =>
-            client.get('/api/v1/audit-logs', { query: { ...filter, ...query } }),
-          pages: (query: { size: number }) =>
-            client.pages('/api/v1/audit-logs', { query: { ...filter, ...query } }),
-        };
-        await printList(api, source, columns);
+      run: listing({
+        path: '/api/v1/audit-logs',
+        input: async (api) => ({ query: await filterOf(api) }),
+        columns,
       }),
     },
     tail: {

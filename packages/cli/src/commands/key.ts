@@ -5,7 +5,7 @@ import { type Api, apiOptions, overApi } from '../api/connection.ts';
 import { serviceAccountId } from '../api/names.ts';
 import { fileOption, handOver } from '../api/new-key.ts';
 import { type Column, tableOf } from '../api/output.ts';
-import { nameArgument } from '../api/standard.ts';
+import { nameArgument } from '../api/records.ts';
 import { jsonText } from '../api/text.ts';
 import {
   argumentOf,

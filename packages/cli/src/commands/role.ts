@@ -1,32 +1,21 @@
 // `castellan role …`: roles and their permissions.
 import type { Role } from '@castellan/sdk';
-import {
-  change,
-  changeOptions,
-  idempotency,
-  ifVersion,
-  report,
-  retryOption,
-  versionOf,
-  versionOption,
-} from '../api/changes.ts';
-import { type Api, apiOptions, overApi } from '../api/connection.ts';
+import { type Api, apiOptions } from '../api/connection.ts';
 import { permissionIds, roleGroupId, roleId } from '../api/names.ts';
-import { type Column, listOptions, printList, printRecord } from '../api/output.ts';
-import { cannotBeUndone, deleteOptions, describing, nameArgument } from '../api/standard.ts';
-import {
-  argumentOf,
-  type CommandGroup,
-  given,
-  listOf,
-  type Option,
-  optionOf,
-  UsageError,
-} from '../command.ts';
+import { type Column, listing, listOptions } from '../api/output.ts';
+import { commandsOf, descriptionOption, nameArgument, nameOption } from '../api/records.ts';
+import { argumentOf, type CommandGroup, given, listOf, type Option, optionOf } from '../command.ts';
 import { permissionsOfRoles } from './role/permissions.ts';
 
 const role = nameArgument('role');
-const roleOf = (api: Api) => roleId(api, argumentOf(api.call, 'role'));
+const roles = commandsOf({
+  noun: 'role',
+  argument: role,
+  all: '/api/v1/roles',
+  one: '/api/v1/roles/{role_id}',
+  find: roleId,
+  hasPreviews: true,
+});
 
 const columns: readonly Column<Role>[] = [
   ['NAME', ({ name }) => name],
@@ -55,113 +44,62 @@ export const declaration: CommandGroup = {
         ...listOptions,
         ...apiOptions,
       ],
-      run: overApi(async (api) => {
-        const { client, call } = api;
-        const filter = given({ name_pattern: optionOf(call, 'pattern') });
-        const source = {
-          body: (query: { size: number }) => client.get('/api/v1/roles', { query: { ...filter, ...query } }),
-          pages: (query: { size: number }) =>
-            client.pages('/api/v1/roles', { query: { ...filter, ...query } }),
-        };
-        await printList(api, source, columns);
+      run: listing({
+        path: '/api/v1/roles',
+        input: async ({ call }) => ({ query: given({ name_pattern: optionOf(call, 'pattern') }) }),
+        columns,
       }),
     },
-    get: {
+    get: roles.get({
       summary: 'Show a role with its permissions.',
-      arguments: [role],
-      options: apiOptions,
-      run: overApi(async (api) => {
-        const answer = await api.client.request('GET /api/v1/roles/{role_id}', {
-          path: { role_id: await roleOf(api) },
-        });
-        const { data } = answer.result;
-        printRecord(api, answer.result, [
-          ['name', data.name],
-          ['description', data.description],
-          ['id', data.id],
-          ['system role', data.is_system],
-          ['permissions', data.permissions.map(({ name }) => name)],
-          ['created', data.created_at],
-          ['version', versionOf(answer)],
-        ]);
-      }),
-    },
-    create: {
+      facts: (data) => [
+        ['name', data.name],
+        ['description', data.description],
+        ['id', data.id],
+        ['system role', data.is_system],
+        ['permissions', data.permissions.map(({ name }) => name)],
+        ['created', data.created_at],
+      ],
+    }),
+    create: roles.create({
       summary: 'Create a role.',
-      arguments: [{ name: '<name>', help: 'The name of the new role.' }],
       options: [
-        { flags: '--description <text>', help: 'What it is for.' },
+        descriptionOption,
         { flags: '--permission <permission>', help: 'A permission, by name or id. Repeatable.', list: true },
         groupOption,
-        retryOption,
-        ...changeOptions,
-        ...apiOptions,
       ],
-      run: overApi(async (api) => {
-        const { call } = api;
-        const body = {
-          name: argumentOf(call, 'name'),
-          permission_ids: await permissionIds(api, listOf(call, 'permission')),
-          ...given({ description: optionOf(call, 'description'), role_group_id: await groupIn(api) }),
-        };
-        const input = { body, ...idempotency(call) };
-        report(
-          api,
-          await change(api, 'POST /api/v1/roles', input, { preview: true }),
-          `Role ${body.name} created.`,
-        );
+      hasPreview: true,
+      body: async (api) => ({
+        name: argumentOf(api.call, 'name'),
+        permission_ids: await permissionIds(api, listOf(api.call, 'permission')),
+        ...given({ description: optionOf(api.call, 'description'), role_group_id: await groupIn(api) }),
       }),
-    },
-    update: {
+    }),
+    update: roles.update({
       summary: 'Rename or describe a role, or move it to another role group.',
-      arguments: [role],
-      options: [...describing, groupOption, versionOption, ...changeOptions, ...apiOptions],
-      run: overApi(async (api) => {
-        const { call } = api;
-        const body = given({
-          name: optionOf(call, 'name'),
-          description: optionOf(call, 'description'),
+      options: [nameOption, descriptionOption, groupOption],
+      body: async (api) =>
+        given({
+          name: optionOf(api.call, 'name'),
+          description: optionOf(api.call, 'description'),
           role_group_id: await groupIn(api),
-        });
-        if (Object.keys(body).length === 0)
-          throw new UsageError('no change is given. See `castellan help role update`.');
-        const input = { path: { role_id: await roleOf(api) }, body, ...ifVersion(call) };
-        report(
-          api,
-          await change(api, 'PUT /api/v1/roles/{role_id}', input, { preview: true }),
-          'Role changed.',
-        );
-      }),
-    },
-    delete: {
-      summary: 'Delete a role that has no permissions and no holders.',
-      arguments: [role],
-      options: deleteOptions,
-      run: overApi(async (api) => {
-        const input = { path: { role_id: await roleOf(api) }, ...ifVersion(api.call) };
-        const options = { preview: true, consequences: cannotBeUndone(api, 'role', 'role') };
-        report(api, await change(api, 'DELETE /api/v1/roles/{role_id}', input, options), 'Role deleted.');
-      }),
-    },
+        }),
+    }),
+    delete: roles.delete({ summary: 'Delete a role that has no permissions and no holders.' }),
     holders: {
       summary: 'List who has a role.',
       arguments: [role],
       options: [...listOptions, ...apiOptions],
-      run: overApi(async (api) => {
-        const { client } = api;
-        const path = { role_id: await roleOf(api) };
-        const source = {
-          body: (query: { size: number }) => client.get('/api/v1/roles/{role_id}/holders', { path, query }),
-          pages: (query: { size: number }) =>
-            client.pages('/api/v1/roles/{role_id}/holders', { path, query }),
-        };
-        await printList(api, source, [
+      run: listing({
+        path: '/api/v1/roles/{role_id}/holders',
+        input: async (api) => ({ path: { role_id: await roles.idIn(api) } }),
+        columns: [
           ['TYPE', ({ type }) => type],
           ['NAME', ({ name }) => name],
           ['EMAIL', ({ email }) => email],
           ['ACTIVE', ({ is_active }) => is_active],
           ['ID', ({ id }) => id],
-        ]);
+        ],
       }),
     },
     ...permissionsOfRoles,

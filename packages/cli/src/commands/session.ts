@@ -3,7 +3,7 @@ import type { Session, UserSession } from '@castellan/sdk';
 import { change, destructiveOptions, report } from '../api/changes.ts';
 import { type Api, apiOptions, overApi } from '../api/connection.ts';
 import { userId } from '../api/names.ts';
-import { type Column, listOptions, printList } from '../api/output.ts';
+import { type Column, listing, listOptions } from '../api/output.ts';
 import { argumentOf, type CommandGroup, given, type Option, optionOf, UsageError } from '../command.ts';
 
 export const sessionColumns: readonly Column<Session>[] = [
@@ -43,16 +43,10 @@ export const declaration: CommandGroup = {
     list: {
       summary: 'List live sessions.',
       options: [...filterOptions, ...listOptions, ...apiOptions],
-      run: overApi(async (api) => {
-        const { client } = api;
-        const filter = await filterOf(api);
-        const source = {
-          body: (query: { size: number }) =>
-            client.get('/api/v1/sessions', { query: { ...filter, ...query } }),
-          pages: (query: { size: number }) =>
-            client.pages('/api/v1/sessions', { query: { ...filter, ...query } }),
-        };
-        await printList(api, source, columns);
+      run: listing({
+        path: '/api/v1/sessions',
+        input: async (api) => ({ query: await filterOf(api) }),
+        columns,
       }),
     },
     end: {

@@ -4,9 +4,9 @@ import { change, changeOptions, destructiveOptions, isDryRun, report } from '../
 import { type Api, apiOptions, overApi } from '../../api/connection.ts';
 import { permissionIds, roleId } from '../../api/names.ts';
 import { tableOf } from '../../api/output.ts';
+import { nameArgument } from '../../api/records.ts';
 import { eachRow, fromOption, openRows, textIn, textsIn } from '../../api/rows.ts';
 import { lossOf, replaceSet } from '../../api/sets.ts';
-import { nameArgument } from '../../api/standard.ts';
 import { jsonText } from '../../api/text.ts';
 import { argumentOf, type Command, Failure, listOf, optionOf, UsageError } from '../../command.ts';
 import { confirm } from '../../confirmation.ts';

@@ -1,22 +1,23 @@
 // `castellan user …`: reading, changing and deleting users.
 import type { User } from '@castellan/sdk';
-import {
-  change,
-  changeOptions,
-  destructiveOptions,
-  ifVersion,
-  isDryRun,
-  report,
-  versionOf,
-  versionOption,
-} from '../../api/changes.ts';
+import { change, changeOptions, destructiveOptions, isDryRun, report } from '../../api/changes.ts';
 import { apiOptions, overApi } from '../../api/connection.ts';
-import { roleId } from '../../api/names.ts';
-import { type Column, listOptions, printList, printRecord } from '../../api/output.ts';
+import { roleId, userId } from '../../api/names.ts';
+import { type Column, listOptions, printList } from '../../api/output.ts';
+import { commandsOf } from '../../api/records.ts';
 import { jsonText } from '../../api/text.ts';
 import { emailOf, pagesById, sendPasswordLink, type UserQuery, yesOrNo } from '../../api/users.ts';
-import { argumentOf, type Command, given, optionOf, UsageError } from '../../command.ts';
+import { type Command, given, optionOf } from '../../command.ts';
 import { nameOptions, user, userOf } from './arguments.ts';
+
+const users = commandsOf({
+  noun: 'user',
+  argument: user,
+  all: '/api/v1/users',
+  one: '/api/v1/users/{user_id}',
+  find: userId,
+  hasPreviews: true,
+});
 
 const yesNo = ['yes', 'no'];
 
@@ -72,32 +73,22 @@ export const records: Readonly<Record<string, Command>> = {
       await printList(api, source, columns);
     }),
   },
-  get: {
+  get: users.get({
     summary: 'Show a user.',
-    arguments: [user],
-    options: apiOptions,
-    run: overApi(async (api) => {
-      const answer = await api.client.request('GET /api/v1/users/{user_id}', {
-        path: { user_id: await userOf(api) },
-      });
-      const { data } = answer.result;
-      printRecord(api, answer.result, [
-        ['email', data.email],
-        ['name', `${data.first_name} ${data.last_name}`.trim()],
-        ['id', data.id],
-        ['active', data.is_active],
-        ['verified', data.verified],
-        ['superuser', data.is_superuser],
-        ['must change password', data.must_change_password],
-        ['roles', data.roles.map(({ name }) => name)],
-        ['created', data.created_at],
-        ['version', versionOf(answer)],
-      ]);
-    }),
-  },
-  update: {
+    facts: (data) => [
+      ['email', data.email],
+      ['name', `${data.first_name} ${data.last_name}`.trim()],
+      ['id', data.id],
+      ['active', data.is_active],
+      ['verified', data.verified],
+      ['superuser', data.is_superuser],
+      ['must change password', data.must_change_password],
+      ['roles', data.roles.map(({ name }) => name)],
+      ['created', data.created_at],
+    ],
+  }),
+  update: users.update({
     summary: 'Change the names, the email or the state of a user.',
-    arguments: [user],
     options: [
       ...nameOptions,
       { flags: '--verified <yes|no>', help: 'Whether the email is verified.', choices: yesNo },
@@ -111,30 +102,17 @@ export const records: Readonly<Record<string, Command>> = {
         help: 'Whether the user must choose a new password.',
         choices: yesNo,
       },
-      versionOption,
-      ...changeOptions,
-      ...apiOptions,
     ],
-    run: overApi(async (api) => {
-      const { call } = api;
-      const body = given({
+    body: async ({ call }) =>
+      given({
         email: optionOf(call, 'email'),
         first_name: optionOf(call, 'first-name'),
         last_name: optionOf(call, 'last-name'),
         verified: yesOrNo(call, 'verified'),
         is_superuser: yesOrNo(call, 'superuser'),
         must_change_password: yesOrNo(call, 'must-change-password'),
-      });
-      if (Object.keys(body).length === 0)
-        throw new UsageError('no change is given. See `castellan help user update`.');
-      const input = { path: { user_id: await userOf(api) }, body, ...ifVersion(call) };
-      report(
-        api,
-        await change(api, 'PUT /api/v1/users/{user_id}', input, { preview: true }),
-        'User changed.',
-      );
-    }),
-  },
+      }),
+  }),
   deactivate: {
     summary: 'Deactivate a user. Ends the sessions and refuses sign-ins.',
     arguments: [user],
@@ -189,20 +167,8 @@ export const records: Readonly<Record<string, Command>> = {
       );
     }),
   },
-  delete: {
+  delete: users.delete({
     summary: 'Delete a user without roles.',
-    arguments: [user],
-    options: [versionOption, ...destructiveOptions, ...apiOptions],
-    run: overApi(async (api) => {
-      const input = { path: { user_id: await userOf(api) }, ...ifVersion(api.call) };
-      const consequences = [
-        `The user ${argumentOf(api.call, 'user')} is deleted with all sessions. This cannot be undone.`,
-      ];
-      report(
-        api,
-        await change(api, 'DELETE /api/v1/users/{user_id}', input, { preview: true, consequences }),
-        'User deleted.',
-      );
-    }),
-  },
+    consequence: (name) => `The user ${name} is deleted with all sessions. This cannot be undone.`,
+  }),
 };

@@ -1,0 +1,156 @@
+// The commands that every kind of record has: get, create, update, delete. What only one kind does is in its own file.
+import type { InputOf, Operation, ResultOf } from '@castellan/sdk';
+import { argumentOf, type Command, type Option, UsageError } from '../command.ts';
+import {
+  changeOptions,
+  changeUntyped,
+  destructiveOptions,
+  idempotency,
+  ifVersion,
+  report,
+  retryOption,
+  untyped,
+  versionOf,
+  versionOption,
+} from './changes.ts';
+import { type Api, apiOptions, overApi } from './connection.ts';
+import { type Fact, printRecord } from './output.ts';
+
+export const nameArgument = (kind: string, name = kind.replace(' ', '-')) => ({
+  name: `<${name}>`,
+  help: `The name or the id of the ${kind}.`,
+});
+
+export const nameOption: Option = { flags: '--name <name>', help: 'The name.' };
+export const descriptionOption: Option = { flags: '--description <text>', help: 'What it is for.' };
+
+/** A kind of records: what commands call it, and the paths of all its records and of one. */
+export type Kind<All extends string, One extends string> = {
+  /** As sentences have it: `role group`. With a hyphen, the name of its commands. */
+  noun: string;
+  argument: { name: string; help: string };
+  all: All;
+  one: One;
+  /** Returns the id of a record by its name or its id. */
+  find: (api: Api, text: string) => Promise<string>;
+  /** Its updates and deletions have previews. */
+  hasPreviews?: true;
+  /** Its records have no ETag, so that no change can ask for a version. */
+  isUnversioned?: true;
+};
+
+type OperationOf<M extends string, P extends string> = Extract<Operation, `${M} ${P}`>;
+type BodyOf<O extends Operation> = InputOf<O> extends { body: infer B } ? B : never;
+type DataOf<O extends Operation> = ResultOf<O> extends { data: infer D } ? D : never;
+
+type Get<D> = { summary: string; facts: (data: D) => Fact[] };
+type Create<B, D> = {
+  summary: string;
+  argument?: { name: string; help: string };
+  /** They come before the options of every creation. */
+  options: readonly Option[];
+  hasPreview?: boolean;
+  body: (api: Api) => Promise<B>;
+  /** Returns what is printed. */
+  done?: (body: B, data: D) => string;
+};
+type Update<B> = {
+  summary: string;
+  options: readonly Option[];
+  body: (api: Api) => Promise<B>;
+  /** Reads what the change takes away, and the header for the version that has it. The command then asks. */
+  loss?: (api: Api, id: string, body: B) => Promise<Loss>;
+};
+type Loss = { headers?: Record<string, string>; consequences: string[] };
+type Delete = { summary: string; consequence?: (name: string) => string };
+
+/** Returns the makers of the commands of a kind. */
+export function commandsOf<All extends string, One extends string>(kind: Kind<All, One>) {
+  const { noun, argument, find, hasPreviews: preview = false } = kind;
+  const subject = noun.charAt(0).toUpperCase() + noun.slice(1);
+  const versionOptions = kind.isUnversioned ? [] : [versionOption];
+  const parameter = /\{(\w+)\}/.exec(kind.one)?.[1] ?? '';
+  const named = (api: Api): string => argumentOf(api.call, argument.name.slice(1, -1));
+  const pathIn = async (api: Api) => ({ [parameter]: await find(api, named(api)) });
+
+  const get = ({ summary, facts }: Get<DataOf<OperationOf<'GET', One>>>): Command => ({
+    summary,
+    arguments: [argument],
+    options: apiOptions,
+    run: overApi(async (api) => {
+      const answer = await untyped(api)(`GET ${kind.one}`, { path: await pathIn(api) });
+      const { data } = answer.result as { data: DataOf<OperationOf<'GET', One>> };
+      const version: Fact[] = kind.isUnversioned ? [] : [['version', versionOf(answer)]];
+      printRecord(api, answer.result, [...facts(data), ...version]);
+    }),
+  });
+
+  const create = <B extends BodyOf<OperationOf<'POST', All>> & { name: string }>({
+    summary,
+    argument: created = { name: '<name>', help: `The name of the new ${noun}.` },
+    options,
+    hasPreview = false,
+    body: bodyIn,
+    done = ({ name }) => `${subject} ${name} created.`,
+  }: Create<B, DataOf<OperationOf<'POST', All>>>): Command => ({
+    summary,
+    arguments: [created],
+    options: [...options, retryOption, ...changeOptions, ...apiOptions],
+    run: overApi(async (api) => {
+      const body = await bodyIn(api);
+      const input = { body, ...idempotency(api.call) };
+      const answer = await changeUntyped(api, `POST ${kind.all}`, input, { preview: hasPreview });
+      if (!answer) return;
+      const { data } = answer.result as { data: DataOf<OperationOf<'POST', All>> };
+      report(api, answer, done(body, data));
+    }),
+  });
+
+  const update = <B extends BodyOf<OperationOf<'PUT', One>> & object>({
+    summary,
+    options,
+    body: bodyIn,
+    loss,
+  }: Update<B>): Command => ({
+    summary,
+    arguments: [argument],
+    options: [...options, versionOption, ...(loss ? destructiveOptions : changeOptions), ...apiOptions],
+    run: overApi(async (api) => {
+      const body = await bodyIn(api);
+      if (Object.keys(body).length === 0)
+        throw new UsageError(`no change is given. See \`castellan help ${noun.replace(' ', '-')} update\`.`);
+      const path = await pathIn(api);
+      const { headers, consequences } = (await loss?.(api, String(path[parameter]), body)) ?? {};
+      const answer = await changeUntyped(
+        api,
+        `PUT ${kind.one}`,
+        { path, body, headers, ...ifVersion(api.call) },
+        { preview, ...(consequences && { consequences }) },
+      );
+      report(api, answer, `${subject} changed.`);
+    }),
+  });
+
+  const deletion = ({
+    summary,
+    consequence = (name) => `The ${noun} ${name} is deleted. This cannot be undone.`,
+  }: Delete): Command => ({
+    summary,
+    arguments: [argument],
+    options: [...versionOptions, ...destructiveOptions, ...apiOptions],
+    run: overApi(async (api) => {
+      const input = { path: await pathIn(api), ...(kind.isUnversioned ? {} : ifVersion(api.call)) };
+      const options = { preview, consequences: [consequence(named(api))] };
+      report(api, await changeUntyped(api, `DELETE ${kind.one}`, input, options), `${subject} deleted.`);
+    }),
+  });
+
+  return {
+    get,
+    create,
+    update,
+    delete: deletion,
+    /** Reads the id of the record that the call names. */
+    idIn: (api: Api): Promise<string> => find(api, named(api)),
+  };
+}
