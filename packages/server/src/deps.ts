@@ -32,7 +32,7 @@ import { createOutboxWorker, type OutboxWorker } from './platform/mail/outbox.ts
 import type { MailTransport } from './platform/mail/transport.ts';
 import { type Csrf, createCsrf } from './platform/security/csrf.ts';
 import type { PasswordHasher } from './platform/security/password-hasher.ts';
-import { deriveKey } from './platform/security/signing-keys.ts';
+import { deriveKey } from './platform/security/sealing.ts';
 import type { Tracing } from './platform/tracing/tracing.ts';
 import type { Db } from './schema/database.ts';
 import type { Tables } from './schema/tables.ts';

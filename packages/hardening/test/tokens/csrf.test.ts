@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after } from 'node:test';
-import { deriveKey } from '@castellan/server/platform/security/signing-keys';
+import { deriveKey } from '@castellan/server/platform/security/sealing';
 import { ADMIN, signIn, TEST_SECRET_KEY } from '@castellan/testing/harness';
 import { isUnsafe, routesOf } from '@castellan/testing/http/fixture';
 import { rounds, scenariosOf, type Tally } from '@castellan/testing/scenario';

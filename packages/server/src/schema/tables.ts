@@ -291,6 +291,8 @@ export type Tables = {
     private_key_sealed: Buffer;
     created_at: Defaulted<Timestamp>;
     signs_from: Defaulted<Timestamp>;
+    purpose: Defaulted<string>;
+    alg: Defaulted<string>;
   };
   user_changes: {
     id: string;

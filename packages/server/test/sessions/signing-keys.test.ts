@@ -5,6 +5,7 @@ import { signIn, startTestService, TEST_SECRET_KEY, type TestService } from '@ca
 import { addUser, isAccepted } from '@castellan/testing/sessions/accounts';
 import { isSignedBy, type PublishedKey, readToken } from '@castellan/testing/sessions/own-tokens';
 import { cleanUp } from '../../src/cleanup.ts';
+import { listSigningKeys } from '../../src/modules/sessions/key-revocation.ts';
 import { addSigningKey } from '../../src/modules/sessions/key-ring.ts';
 import { rotateSigningKey } from '../../src/modules/sessions/key-rotation.ts';
 
@@ -207,6 +208,36 @@ test('a revoked token of a former key is distinguished from a forged one', async
   const later = await own.another();
   await client.post('/api/v1/auth/logout');
   assert.equal((await client.at(later.url).get('/api/v1/users/me')).body.code, 'token_revoked');
+});
+
+test('a key of another purpose or algorithm is not published, signs nothing and is not retired', async (t) => {
+  const own = await startTestService(t, { ACCESS_TOKEN_EXPIRE_MINUTES: '15', REFRESH_TOKEN_EXPIRE_DAYS: '1' });
+  const [ours] = (await published(own)).map(({ kid }) => kid);
+  await own.sql(
+    `insert into signing_keys (key_id, public_jwk, private_key_sealed, signs_from, purpose, alg)
+     values ('other', '{"kty":"RSA"}', '\\x00', now() - interval '1 year', 'application', 'RS256')`,
+  );
+  await pass(60, own);
+  const user = await addUser(own);
+  assert.equal(kidOf((await signIn(own, user)).accessToken), ours);
+  assert.deepEqual(
+    (await published(own)).map(({ kid }) => kid),
+    [ours],
+  );
+  await addKey(own, 0);
+  await pass(60 * 24 * 30, own);
+  await cleanUp(own.service.deps);
+  const rows = await own.sql<{ key_id: string }>(
+    `select key_id from signing_keys where purpose <> 'session'`,
+  );
+  assert.deepEqual(rows, [{ key_id: 'other' }]);
+});
+
+test('commands read the keys of a database that the release before migrated', async (t) => {
+  const own = await startTestService(t);
+  const [ours] = await listSigningKeys(own.service.deps.db);
+  await own.sql('alter table signing_keys drop column purpose, drop column alg');
+  assert.deepEqual(await listSigningKeys(own.service.deps.db), [ours]);
 });
 
 test('private keys are stored encrypted: no readable form of one is in the database', async () => {

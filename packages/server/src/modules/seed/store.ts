@@ -108,7 +108,7 @@ export async function addPermissions(tx: Tx, roleId: string, names: readonly str
 }
 
 export async function hasAnySigningKey(tx: Tx): Promise<boolean> {
-  const { rows } = await sql`select from signing_keys limit 1`.execute(tx);
+  const { rows } = await sql`select from signing_keys where purpose = 'session' limit 1`.execute(tx);
   return rows.length > 0;
 }
 

@@ -8,6 +8,7 @@ import { addSigningKey, KEY_SPREAD_SECONDS } from './key-ring.ts';
 import type { KeyDeps } from './key-rotation.ts';
 import {
   endSessionsOfKeys,
+  findKeyIds,
   findRevokedAt,
   findSigningKeys,
   findUnsweptKeys,
@@ -59,11 +60,11 @@ export function revokeSigningKey(deps: KeyDeps, keyId: string): Promise<Revocati
   });
 }
 
-/** Revokes every key without decrypting any, and creates a key encrypted under the current SECRET_KEY. */
+/** Revokes every key, of every purpose, without decrypting any, and creates a key encrypted under the current SECRET_KEY. */
 export function resetSigningKeys(deps: KeyDeps): Promise<{ keyId: string; revoked: string[] }> {
   return inTransaction(deps.db, async (tx) => {
     await lockSigningKeys(tx);
-    const revoked = (await findSigningKeys(tx)).map((key) => key.key_id);
+    const revoked = await findKeyIds(tx);
     await revokeKeys(tx, revoked);
     const keyId = await addSigningKey(tx, deps.secretKey, 0);
     await recordChange(tx, deps.log, null, {

@@ -12,17 +12,31 @@ export type StoredKey = Pick<Row<'signing_keys'>, 'key_id' | 'private_key_sealed
   waits_ms: number;
 };
 
-/** Returns the keys, newest first. It names the columns, because a newer instance may have added some. */
+/**
+ * Excludes keys of other purposes. A database that the release before migrated has no such column yet, and commands read its
+ * keys too, such as a backup before the upgrade.
+ */
+const isOfSessions = sql<boolean>`coalesce(to_jsonb(signing_keys) ->> 'purpose', 'session') = 'session'`;
+
+/** Returns the keys of sessions, newest first. It names the columns, because a newer instance may have added some. */
 export const findSigningKeys = (db: Db): Promise<StoredKey[]> =>
   db
     .selectFrom('signing_keys')
     .select(['key_id', 'public_jwk', 'private_key_sealed', 'signs_from'])
     .select(sql<number>`(extract(epoch from signs_from - clock_timestamp()) * 1000)::float8`.as('waits_ms'))
+    .where(isOfSessions)
     .orderBy('signs_from', 'desc')
     .orderBy('key_id')
     .$narrowType<{ public_jwk: PublicJwk }>()
     .execute();
 
+/** Returns the ids of all keys, whatever their purpose. */
+export const findKeyIds = async (db: Db): Promise<string[]> =>
+  (await db.selectFrom('signing_keys').select('key_id').orderBy('key_id').execute()).map(
+    ({ key_id }) => key_id,
+  );
+
+/** Adds a key of sessions. The defaults of the columns are its purpose and its algorithm. */
 export async function insertSigningKey(
   tx: Tx,
   key: Pick<Row<'signing_keys'>, 'key_id' | 'private_key_sealed'> & {
@@ -36,13 +50,13 @@ export async function insertSigningKey(
             clock_timestamp() + make_interval(secs => ${key.delaySeconds}))`.execute(tx);
 }
 
-/** Deletes keys whose successor has been signing for this long. Returns their ids. */
+/** Deletes keys of sessions whose successor has been signing for this long. Returns their ids. */
 export async function deleteRetiredKeys(db: Db, retentionSeconds: number): Promise<string[]> {
   const { rows } = await sql<{ key_id: string }>`
     delete from signing_keys old
-    where exists (
+    where old.purpose = 'session' and exists (
       select from signing_keys successor
-      where successor.signs_from > old.signs_from
+      where successor.purpose = old.purpose and successor.signs_from > old.signs_from
         and successor.signs_from < now() - make_interval(secs => ${retentionSeconds}))
     returning key_id`.execute(db);
   return rows.map((row) => row.key_id);
@@ -57,14 +71,14 @@ export async function lockSigningKeys(tx: Tx): Promise<void> {
 export async function settleSigningKey(tx: Tx): Promise<void> {
   await sql`
     update signing_keys set signs_from = clock_timestamp()
-    where key_id = (select key_id from signing_keys order by signs_from, key_id desc limit 1)
+    where key_id = (select key_id from signing_keys where ${isOfSessions} order by signs_from, key_id desc limit 1)
       and signs_from > clock_timestamp()`.execute(tx);
 }
 
 /** Deletes the keys that would start to sign after this one and replace it. Returns their ids. */
 export async function deleteKeysAfter(tx: Tx, keyId: string): Promise<string[]> {
   const { rows } = await sql<{ key_id: string }>`
-    delete from signing_keys where key_id <> ${keyId}
+    delete from signing_keys where key_id <> ${keyId} and ${isOfSessions}
       and signs_from >= (select signs_from from signing_keys where key_id = ${keyId})
     returning key_id`.execute(tx);
   return rows.map((row) => row.key_id);

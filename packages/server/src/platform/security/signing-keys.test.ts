@@ -10,7 +10,6 @@ import {
 } from 'node:crypto';
 import { describe, test } from 'node:test';
 import {
-  deriveKey,
   generateSigningKey,
   importPublicJwk,
   openPrivateKey,
@@ -57,12 +56,6 @@ describe('sealing', () => {
     assert.deepEqual(publicJwkOf(createPublicKey(privateKey)), publicJwk);
   });
 
-  test('the sealed form differs each time and contains nothing readable of the key', () => {
-    const sealed = Array.from({ length: 100 }, () => sealPrivateKey(secret, kid, privateDer));
-    assert.equal(new Set(sealed.map((each) => each.subarray(1, 13).toString('hex'))).size, 100);
-    for (const each of sealed) assert.equal(each.includes(privateDer.subarray(-32)), false);
-  });
-
   test('another secret fails with an error that says what to do and contains no secret', () => {
     const sealed = sealPrivateKey(secret, kid, privateDer);
     assert.throws(
@@ -77,42 +70,20 @@ describe('sealing', () => {
     );
   });
 
-  test('under another kid it does not open', () => {
+  test('under another kid, or damaged, it fails with the same error', () => {
     const sealed = sealPrivateKey(secret, kid, privateDer);
     assert.throws(() => openPrivateKey(secret, generateSigningKey().kid, sealed), SealedKeyError);
+    assert.throws(() => openPrivateKey(secret, kid, sealed.subarray(1)), SealedKeyError);
   });
 
-  test('with any byte changed, cut off or added it does not open', () => {
-    const sealed = sealPrivateKey(secret, kid, privateDer);
-    for (let index = 0; index < sealed.length; index++) {
-      const damaged = Buffer.from(sealed);
-      damaged[index] = damaged[index]! ^ 1;
-      assert.throws(() => openPrivateKey(secret, kid, damaged), SealedKeyError, `byte ${index}`);
-      assert.throws(
-        () => openPrivateKey(secret, kid, sealed.subarray(0, index)),
-        SealedKeyError,
-        `cut at ${index}`,
-      );
-    }
-    assert.throws(() => openPrivateKey(secret, kid, Buffer.concat([sealed, Buffer.of(0)])), SealedKeyError);
-  });
-});
-
-describe('derived keys', () => {
-  test('the same purpose gives the same 32 bytes, another purpose or secret others', () => {
-    const key = deriveKey(secret, 'csrf');
-    assert.equal(key.length, 32);
-    assert.deepEqual(deriveKey(secret, 'csrf'), key);
-    assert.notDeepEqual(deriveKey(secret, 'csrf2'), key);
-    assert.notDeepEqual(deriveKey(randomBytes(64), 'csrf'), key);
-  });
-
-  test('the derivation is the same in every release, so that stored keys can be decrypted', () => {
-    const fixed = deriveKey(Buffer.alloc(32, 'k'), 'seal signing keys');
-    assert.equal(fixed.toString('hex'), '0fcc9792039dcccc47cf9f476a54fc57dbe15178509481e0181d57dbdc8031af');
-  });
-
-  test('a short secret is refused', () => {
-    assert.throws(() => deriveKey(randomBytes(31), 'csrf'), RangeError);
+  test('a key that an earlier release sealed opens', () => {
+    const stored = {
+      kid: 'ABMldUCP-3kaZmcAxBzLopHkmWLU3Z-fr_3bre-t0pQ',
+      x: '2LJytYQavFetS3Uv5i8SgwIGQii5Izisky7vvD3pYeg',
+      sealed:
+        'AaG2O7Auf0icEiTei5bkO5bkbVJCEuzcJ9zEnvurGn51H7u2ahW8VJKS4Ghz938nk4CzcUQSKEN3LRQYzRbbAsQLsiKUGtIhNprwMeY=',
+    };
+    const opened = openPrivateKey(Buffer.alloc(32, 'k'), stored.kid, Buffer.from(stored.sealed, 'base64'));
+    assert.equal(publicJwkOf(createPublicKey(opened)).x, stored.x);
   });
 });

@@ -1,16 +1,13 @@
-// Creates the Ed25519 keys that sign tokens, and encrypts their private parts for the database.
+// Creates the Ed25519 keys that sign tokens, and seals their private parts for the database.
 // It must not store, choose or rotate keys. A readable private key leaves it only to be encrypted.
 import {
-  createCipheriv,
-  createDecipheriv,
   createHash,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
-  hkdfSync,
   type KeyObject,
-  randomBytes,
 } from 'node:crypto';
+import { seal, UnsealError, unseal } from './sealing.ts';
 
 /** A member of the JWKS (RFC 7517, RFC 8037). */
 export type PublicJwk = {
@@ -34,24 +31,6 @@ export class SealedKeyError extends Error {
     );
     this.name = 'SealedKeyError';
   }
-}
-
-const KEY_BYTES = 32; // AES-256
-const NONCE_BYTES = 12; // NIST SP 800-38D, 5.2.1.1
-const TAG_BYTES = 16; // the full length
-const VERSION = 1; // identifies the algorithm and the layout: version, nonce, ciphertext, tag
-const sealPurpose = 'seal signing keys';
-const MIN_SECRET_BYTES = 32; // HKDF cannot add entropy to a short secret
-
-/**
- * Derives 32 bytes for one purpose from SECRET_KEY, by HKDF-SHA-256 (RFC 5869). Different purposes give independent
- * keys. The same purpose gives the same key on every instance and after every restart. Throws RangeError for a short
- * secret.
- */
-export function deriveKey(secret: Buffer, purpose: string): Buffer {
-  if (secret.length < MIN_SECRET_BYTES)
-    throw new RangeError(`the secret needs ${MIN_SECRET_BYTES} bytes or more`);
-  return Buffer.from(hkdfSync('sha256', secret, '', `castellan ${purpose}`, KEY_BYTES));
 }
 
 /** Returns the JWK of an Ed25519 key; `kid` is its RFC 7638 thumbprint. Throws TypeError for any other kind of key. */
@@ -83,32 +62,16 @@ export function generateSigningKey(): { kid: string; publicJwk: PublicJwk; priva
   };
 }
 
-const associatedData = (kid: string): Buffer => Buffer.from(`castellan signing key v${VERSION}\0${kid}`);
-
-/** Encrypts a private key with AES-256-GCM, bound to its `kid`: it cannot be decrypted under another one. */
-export function sealPrivateKey(secret: Buffer, kid: string, privateDer: Buffer): Buffer {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', deriveKey(secret, sealPurpose), nonce, {
-    authTagLength: TAG_BYTES,
-  });
-  cipher.setAAD(associatedData(kid));
-  const sealed = Buffer.concat([cipher.update(privateDer), cipher.final()]);
-  return Buffer.concat([Buffer.of(VERSION), nonce, sealed, cipher.getAuthTag()]);
-}
+/** Encrypts a private key, bound to its `kid`: it cannot be decrypted under another one. */
+export const sealPrivateKey = (secret: Buffer, kid: string, privateDer: Buffer): Buffer =>
+  seal(secret, { kind: 'signing key', id: kid }, privateDer);
 
 /** Decrypts the private key of this `kid`. Throws SealedKeyError, whose message says what to do. */
 export function openPrivateKey(secret: Buffer, kid: string, sealed: Buffer): KeyObject {
-  if (sealed.length <= 1 + NONCE_BYTES + TAG_BYTES || sealed[0] !== VERSION) throw new SealedKeyError(kid);
-  const key = deriveKey(secret, sealPurpose);
   try {
-    const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
-    const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
-    decipher.setAAD(associatedData(kid));
-    decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
-    const body = sealed.subarray(1 + NONCE_BYTES, -TAG_BYTES);
-    const der = Buffer.concat([decipher.update(body), decipher.final()]);
+    const der = unseal(secret, { kind: 'signing key', id: kid }, sealed);
     return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   } catch (cause) {
-    throw new SealedKeyError(kid, cause);
+    throw cause instanceof UnsealError ? new SealedKeyError(kid, cause) : cause;
   }
 }
