@@ -22,13 +22,14 @@ import { createTokenLookup, type TokenLookup } from './modules/sessions/token-lo
 import { type Clock, systemClock } from './platform/clock.ts';
 import { type AgedReads, createAgedReads, readsOnPrimary } from './platform/db/aged-reads.ts';
 import { createKysely } from './platform/db/pool.ts';
+import type { DeliveryWorker } from './platform/delivery/worker.ts';
 import type { Exports } from './platform/http/answers/export.ts';
 import { createFairGate } from './platform/limits/fair-gate.ts';
 import { createGate, type Gate } from './platform/limits/gate.ts';
 import { createLocalLimit, type LocalLimit } from './platform/limits/local-limit.ts';
 import { createRateLimiter, type RateLimiter, type RateLimitResult } from './platform/limits/rate-limit.ts';
 import type { Logger } from './platform/logging/log.ts';
-import { createOutboxWorker, type OutboxWorker } from './platform/mail/outbox.ts';
+import { createOutboxWorker } from './platform/mail/outbox.ts';
 import type { MailTransport } from './platform/mail/transport.ts';
 import { type Csrf, createCsrf } from './platform/security/csrf.ts';
 import type { PasswordHasher } from './platform/security/password-hasher.ts';
@@ -101,7 +102,7 @@ export type Deps = {
     /** Counts one verification mail to this email. Null if the limit is off. */
     count(email: string): Promise<RateLimitResult | null>;
   };
-  outbox: OutboxWorker;
+  outbox: DeliveryWorker;
   transport: MailTransport;
 
   /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */

@@ -87,8 +87,8 @@ export const workMetrics: readonly Definition[] = [
     'Attempts of this instance to send a mail, by their end.',
     'result',
     ({ deps }) => {
-      const { sent, retried, givenUp } = deps.outbox.stats();
-      return { sent, retried, given_up: givenUp };
+      const { sent, retried, dead } = deps.outbox.stats();
+      return { sent, retried, given_up: dead };
     },
   ),
   {

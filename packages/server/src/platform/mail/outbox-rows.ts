@@ -4,10 +4,8 @@
 export type Statement = { name: string; text: string; values: unknown[] };
 export type OutboxRow = { id: string; kind: string; payload: unknown; attempts: number };
 
-// Backoff: 5 s, doubled up to 15 min, each shortened by up to a fifth so that a backlog spreads out.
-// Without the shortening, n > 9 attempts span 1,275 s + (n - 9) x 900 s.
-const FIRST_DELAY_SECONDS = 5;
-const maxDelaySeconds = 15 * 60;
+/** The longest wait for the next attempt. */
+export const maxDelaySeconds = 15 * 60;
 
 // The lease hides a row from other workers until it ends. A lease that ends too far in the future was given while the
 // clock was ahead, and is ignored. The number of the attempt identifies the lease.
@@ -44,18 +42,18 @@ export const outcome = {
     text: `delete from outbox where ${ownLease}`,
     values: [id, attempts],
   }),
-  retry: ({ id, attempts }: OutboxRow, reason: string) => ({
+  retry: ({ id, attempts }: OutboxRow, reason: string, afterSeconds: number) => ({
     name: 'outbox_retry',
     text: `update outbox set locked_until = null, last_error = $3,
-      run_at = now() + $4::float8 * (0.8 + 0.2 * random()) * interval '1 second' where ${ownLease}`,
-    values: [id, attempts, reason, Math.min(FIRST_DELAY_SECONDS * 2 ** (attempts - 1), maxDelaySeconds)],
+      run_at = now() + $4::float8 * interval '1 second' where ${ownLease}`,
+    values: [id, attempts, reason, afterSeconds],
   }),
   failed: ({ id, attempts }: OutboxRow, reason: string) => ({
     name: 'outbox_failed',
     text: `update outbox set failed_at = now(), locked_until = null, last_error = $3 where ${ownLease}`,
     values: [id, attempts, reason],
   }),
-} satisfies Record<string, (row: OutboxRow, reason: string) => Statement>;
+} satisfies Record<string, (row: OutboxRow, reason: string, afterSeconds: number) => Statement>;
 
 const deleteSql = `
 delete from outbox where id = any(array(

@@ -7,7 +7,8 @@ import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { type SmtpSink, smtpRefusal, startSmtpSink } from '@castellan/testing/smtp-sink';
 import pg from 'pg';
 import type { SMTPServerOptions } from 'smtp-server';
-import { createOutboxWorker, deleteOldOutbox, describeFailure, type OutboxWorker } from './outbox.ts';
+import type { DeliveryWorker } from '../delivery/worker.ts';
+import { createOutboxWorker, deleteOldOutbox, describeFailure } from './outbox.ts';
 import { createMailTransport, MailRefusedError, type MailTransport } from './transport.ts';
 
 type WorkerOptions = Omit<Parameters<typeof createOutboxWorker>[0], 'pool' | 'transport' | 'log'>;
@@ -77,7 +78,11 @@ const transportThat = (send: MailTransport['send']): MailTransport => ({
   description: 'a transport under the control of a test',
 });
 
-function newWorker(transport: MailTransport, options: Partial<WorkerOptions> = {}, on = pool): OutboxWorker {
+function newWorker(
+  transport: MailTransport,
+  options: Partial<WorkerOptions> = {},
+  on = pool,
+): DeliveryWorker {
   const worker = createOutboxWorker({ pool: on, transport, log, compose, pollMs: 3_600_000, ...options });
   cleanups.push(() => worker.stop());
   return worker;
@@ -400,7 +405,7 @@ test('one stuck mail does not delay the others', async () => {
 });
 
 /** A worker that is sending the first of two mails, and continues when `release` is called. */
-async function workerAmidMail(): Promise<{ worker: OutboxWorker; release: () => void }> {
+async function workerAmidMail(): Promise<{ worker: DeliveryWorker; release: () => void }> {
   const sending = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const transport = transportThat(async () => {
