@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { importRulesPath, renderImportRules } from './gen-import-rules.ts';
+import { idlePatterns, importRulesPath, renderImportRules } from './gen-import-rules.ts';
 import { modules, platform } from './import-rules.ts';
 
 const source = fileURLToPath(new URL('../packages/server/src', import.meta.url));
@@ -43,5 +43,17 @@ test('a module that uses a module below it is refused', () => {
   assert.throws(
     () => renderImportRules({ low: { uses: ['high'] }, high: { uses: [] } }),
     /low uses high, which is not above it in the list/,
+  );
+});
+
+test('every rule matches a file, and every folder that it refuses exists', () => {
+  assert.deepEqual(idlePatterns(), []);
+});
+
+test('a rule for files or of folders that do not exist is found', () => {
+  const files = ['packages/console/src/**', 'packages/console/src/features/**'];
+  assert.deepEqual(
+    idlePatterns([{ files, refused: ['**/shell/**', '**/widgets/**', '../**'], message: '' }]),
+    ['packages/console/src/features/**', 'packages/**/widgets/**'],
   );
 });

@@ -1,8 +1,18 @@
 // Writes biome.imports.json, the linter's form of scripts/import-rules.ts. With --check it only reports a stale file.
 // It must not define rules, except for the layers inside a module: routes, services, stores.
+import { globSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { posix } from 'node:path';
-import { aboveServer, contractOfPlatform, type Modules, modules, others, platform } from './import-rules.ts';
+import { matchesGlob, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  aboveServer,
+  contractOfPlatform,
+  type Modules,
+  modules,
+  others,
+  platform,
+  type Row,
+} from './import-rules.ts';
 
 type Pattern = { group: string[]; message: string };
 
@@ -145,7 +155,21 @@ export function renderImportRules(table: Modules = modules): string {
   return `{"overrides":[\n${overrides.map((one) => JSON.stringify(one)).join(',\n')}\n]}\n`;
 }
 
+/**
+ * Returns the globs of rules that match no source file, and the folders that rules refuse although none has the name: such
+ * rules refuse nothing.
+ */
+export function idlePatterns(rows: readonly Row[] = others): string[] {
+  const files = globSync('packages/*/src/**/*.*', { cwd: fileURLToPath(new URL('..', import.meta.url)) });
+  const folders = (refused: readonly string[]) => refused.filter((one) => /^\*\*\/.+\/\*\*$/.test(one));
+  return rows
+    .flatMap((row) => [...row.files, ...folders(row.refused).map((one) => `packages/${one}`)])
+    .filter((glob) => !files.some((file) => matchesGlob(file, glob)));
+}
+
 if (import.meta.main) {
+  const idle = idlePatterns();
+  if (idle.length > 0) throw new Error(`scripts/import-rules.ts: nothing matches ${idle.join(', ')}`);
   const text = renderImportRules();
   if (!process.argv.includes('--check')) await writeFile(importRulesPath, text);
   else if ((await readFile(importRulesPath, 'utf8').catch(() => '')) !== text) {

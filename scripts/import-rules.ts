@@ -144,8 +144,24 @@ const forTests = ['@castellan/testing/**', '@castellan/hardening/**', '@castella
 /** What no file of the server may import. */
 export const aboveServer = [...forTests, '@castellan/cli/**'];
 
-/** All other rules: files, what they must not import, and why. A later row replaces an earlier one. */
-export const others: { files: string[]; refused: string[]; message: string }[] = [
+/** `files`: globs of the files; `refused`: what they must not import; `message`: why. */
+export type Row = { files: string[]; refused: string[]; message: string };
+
+/** What no client of the service may import. */
+const ofServer = ['@castellan/server/**', '@castellan/cli/**', '**/server/**', '**/cli/**', ...forTests];
+
+/** The parts of the console, from the bottom up. Each row also refuses what every client is refused. */
+const consoleRows = (rows: readonly Row[]): Row[] =>
+  rows.map(({ files, refused, message }) => ({
+    files,
+    refused: [...refused, ...ofServer],
+    message: `${message} A client of the service imports only its contract.`,
+  }));
+const ofPages =
+  'A page imports no other page and no part of the shell: what two pages need is in components/ or data/.';
+
+/** All other rules. A later row replaces an earlier one. */
+export const others: Row[] = [
   {
     files: ['packages/contract/src/**'],
     refused: ['@castellan/**', '../../**', 'node:*'],
@@ -173,26 +189,42 @@ export const others: { files: string[]; refused: string[]; message: string }[] =
   },
   {
     files: ['packages/sdk/src/**', 'packages/console/src/**'],
-    refused: ['@castellan/server/**', '@castellan/cli/**', '**/server/**', '**/cli/**', ...forTests],
+    refused: ofServer,
     message: 'A client of the service imports only its contract.',
   },
-  {
-    files: ['packages/console/src/features/**'],
-    refused: [
-      '../*/**',
-      '!../../**',
-      '**/features/**',
-      '@castellan/server/**',
-      '@castellan/cli/**',
-      ...forTests,
-    ],
-    message: 'A feature imports no other feature, and neither the server nor the command line.',
-  },
-  {
-    files: ['packages/console/src/ui/**', 'packages/console/src/lib/**'],
-    refused: ['**/features/**', '**/app/**', '@castellan/server/**', '@castellan/cli/**', ...forTests],
-    message: 'ui/ and lib/ import no feature, and neither the server nor the command line.',
-  },
+  ...consoleRows([
+    {
+      files: ['packages/console/src/common/**'],
+      refused: ['**/app/**', '**/auth/**'],
+      message: 'common/ is used by both parts of the console: it imports neither.',
+    },
+    {
+      files: ['packages/console/src/auth/**'],
+      refused: ['**/app/**'],
+      message: 'The pages of people who are not signed in import nothing of the app.',
+    },
+    {
+      files: ['packages/console/src/app/{data,messages}/**'],
+      refused: ['**/{components,pages,shell}/**'],
+      message:
+        'data/ and messages/ render nothing: they import no component, no page and no part of the shell.',
+    },
+    {
+      files: ['packages/console/src/app/components/**'],
+      refused: ['**/{pages,shell}/**'],
+      message: 'Components are used by every page: they import no page and no part of the shell.',
+    },
+    {
+      files: ['packages/console/src/app/shell/**'],
+      refused: ['**/pages/**'],
+      message: 'The shell is the frame of every page: it imports none.',
+    },
+    {
+      files: ['packages/console/src/app/pages/*/*'],
+      refused: ['../*/**', '!../../**', '**/{pages,shell}/**'],
+      message: ofPages,
+    },
+  ]),
   {
     files: ['packages/cli/src/**'],
     refused: forTests,

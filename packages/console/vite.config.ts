@@ -13,7 +13,7 @@ import { authPaths } from './src/common/paths.ts';
 const list = new RegExp(
   [
     'console/src/app/components/(DataTable|FilterFold|Pager|debounce|time|filter-chips|table/)',
-    'console/src/app/shell/page-actions',
+    'console/src/app/components/page/page-actions',
     'console/src/app/pages/users/(columns|data|rules|ActionButton|BulkBar)',
     '@mantine/core/esm/components/(ActionIcon|CloseButton|NativeSelect|TextInput|Tooltip)/',
     'Icon(UserOff|UserCheck|UserEdit|Users|Search|Columns3|X|Shield|Trash|LockOpen|DeviceLaptop|ChevronDown|Plus).mjs',

@@ -2,6 +2,7 @@
 // The modules and the folders of platform/ come from the table; the other files are named here.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -21,16 +22,15 @@ const violations: [string, string, string, string?][] = [
   ['the SDK does not know the server', 'packages/sdk/src/x.ts', imports('@castellan/server/service')],
   ['the console does not know the server', 'packages/console/src/x.ts', imports('@castellan/server/service')],
   [
-    'a feature of the console does not know the server',
-    'packages/console/src/features/a/x.ts',
-    imports('@castellan/server/service'),
+    'common/ of the console does not know the app',
+    'packages/console/src/common/x.ts',
+    imports('../app/data/api.ts'),
   ],
   [
-    'a feature imports no other feature',
-    'packages/console/src/features/a/y.tsx',
-    imports('../users/list.ts'),
+    'the pages of signed-out people do not know the app',
+    'packages/console/src/auth/pages/x.tsx',
+    imports('../../app/text.ts'),
   ],
-  ['ui/ imports no feature', 'packages/console/src/ui/x.tsx', imports('../features/users/list.ts')],
   [
     'the main file of the command line does not load the server',
     'packages/cli/src/main.ts',
@@ -70,7 +70,7 @@ const violations: [string, string, string, string?][] = [
     imports('@castellan/embedded-postgres/testing'),
   ],
   ['the command line imports no test', 'packages/cli/src/x.ts', imports('@castellan/testing/harness')],
-  ['the console imports no test', 'packages/console/src/ui/y.tsx', imports('@castellan/testing/client')],
+  ['the console imports no test', 'packages/console/src/app/x.ts', imports('@castellan/testing/client')],
   ['the harness imports no test', 'packages/testing/src/x.ts', imports('@castellan/hardening/fixture')],
   [
     'the embedded PostgreSQL does not import the server',
@@ -190,7 +190,59 @@ const folders = Object.keys(platform).flatMap((from) =>
 for (const { path, text } of folders.filter(({ mayImport }) => !mayImport))
   violations.push(['the table does not say so', path, text]);
 
+// The folders of the console, as they are: what each may import, and everything else of the app that it may not.
+const app = 'packages/console/src/app';
+const foldersIn = (path: string): string[] =>
+  readdirSync(join(root, path), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+const pages = foldersIn(`${app}/pages`);
+const usesOfConsole: Record<string, string[]> = {
+  data: ['data', 'messages'],
+  messages: ['data', 'messages'],
+  components: ['components', 'data', 'messages'],
+  shell: ['components', 'data', 'messages', 'shell'],
+  pages: ['components', 'data', 'messages'],
+};
+const inConsole = pages.flatMap((page) => {
+  const own = [page, ...foldersIn(`${app}/pages/${page}`).map((folder) => `${page}/${folder}`)];
+  return own.map((folder) => `pages/${folder}`);
+});
+const consoleImports = [
+  ...Object.keys(usesOfConsole).filter((from) => from !== 'pages'),
+  ...foldersIn(`${app}/components`).map((folder) => `components/${folder}`),
+  ...inConsole,
+].flatMap((from) => {
+  const [part = '', page] = from.split('/');
+  const to = (target: string) => `${relative(from, target)}/x.ts`.replace(/^(?!\.)/, './');
+  const file = (name: string) => `${app}/${from}/to-${name.replace('/', '-')}.ts`;
+  const parts = foldersIn(app).map((other) => ({
+    path: file(other),
+    text: imports(to(other === 'pages' ? 'pages/x' : other)),
+    mayImport: (usesOfConsole[part] ?? []).includes(other),
+  }));
+  const others = part === 'pages' ? pages.filter((other) => other !== page) : [];
+  return [
+    ...parts,
+    ...others.map((other) => ({
+      path: file(`page-${other}`),
+      text: imports(to(`pages/${other}`)),
+      mayImport: false,
+    })),
+    { path: file('server'), text: imports('@castellan/server/service'), mayImport: false },
+  ];
+});
+for (const { path, text } of consoleImports.filter(({ mayImport }) => !mayImport))
+  violations.push(['the console has layers', path, text]);
+
 const allowed: [string, string][] = [
+  ...consoleImports
+    .filter(({ mayImport }) => mayImport)
+    .map(({ path, text }): [string, string] => [path, text]),
+  ...foldersIn(`${app}/pages/users`).map((folder): [string, string] => [
+    `${app}/pages/users/${folder}/own.ts`,
+    imports('../x.ts', '../x/y.ts'),
+  ]),
   ...[...pairs, ...folders]
     .filter(({ mayImport }) => mayImport)
     .map(({ path, text }): [string, string] => [path, text]),

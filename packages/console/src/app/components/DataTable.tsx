@@ -11,7 +11,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { type KeyPress, useKeys } from '../shell/keys.ts';
+import { type KeyPress, useKeys } from './keyboard/keys.ts';
 import { Card } from './table/Card.tsx';
 import { useDrawnOnce } from './table/drawn-once.tsx';
 import { Head } from './table/Head.tsx';

@@ -7,8 +7,8 @@ import { IconAlertTriangle, IconKeyOff, IconSearch, IconShieldCheck } from '@tab
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, type ReactNode, useState } from 'react';
 import { formatNumber } from '../../common/format.ts';
-import { type EffectiveSubject, pathsOf, useEffectivePermissions } from '../data/effective.ts';
 import { useMe } from '../data/me.tsx';
+import { type EffectiveSubject, pathsOf, useEffectivePermissions } from '../data/permissions/effective.ts';
 import { t } from '../text.ts';
 import { searchFor } from '../text-search.ts';
 import { Tag } from './badges.tsx';

@@ -3,7 +3,7 @@ import { Button, CopyButton } from '@mantine/core';
 import type { ReactElement } from 'react';
 import { addressOf, pageSettings } from '../../common/page-settings.ts';
 import { nameOf, useMe } from '../data/me.tsx';
-import { type RolesWith, useRolesWith } from '../data/roles-with.ts';
+import { type RolesWith, useRolesWith } from '../data/permissions/roles-with.ts';
 import { t } from '../text.ts';
 
 const wayOut = ({ mayKnow, names }: RolesWith): string => {

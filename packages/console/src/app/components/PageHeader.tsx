@@ -4,7 +4,7 @@ import { useRouterState } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
 import { useEffect, useRef } from 'react';
 import { addressOf, pageSettings } from '../../common/page-settings.ts';
-import { docsOf } from '../shell/page-docs.ts';
+import { docsOf } from '../page-docs.ts';
 import { t } from '../text.ts';
 
 type Props = {

@@ -7,15 +7,15 @@ import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactElement, type ReactNode, useId, useState } from 'react';
 import { recentRequests, type SentRequest } from '../../common/recent-requests.ts';
 import { useTypedText } from '../components/debounce.ts';
+import { pageActions } from '../components/page/page-actions.ts';
 import { keepingRows, reading } from '../data/api.ts';
 import { allPermissions, allRoleNames } from '../data/catalogue.ts';
 import { nameOf, useMe } from '../data/me.tsx';
+import { tagOf } from '../page-docs.ts';
 import { later, t } from '../text.ts';
 import { CurlDialog } from './curl/CurlDialog.tsx';
 import { chooseRequests } from './curl/choose.ts';
 import { mayOpen, navPages } from './nav.ts';
-import { pageActions } from './page-actions.ts';
-import { tagOf } from './page-docs.ts';
 
 type Entry = {
   key: string;

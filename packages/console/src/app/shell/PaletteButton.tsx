@@ -3,8 +3,8 @@ import { Kbd, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { lazy, type ReactElement, Suspense } from 'react';
+import { isApple, useGlobalKeys } from '../components/keyboard/keys.ts';
 import { t, withLaterTexts } from '../text.ts';
-import { isApple, useGlobalKeys } from './keys.ts';
 
 const Palette = lazy(() =>
   withLaterTexts(import('./Palette.tsx')).then(({ Palette: Loaded }) => ({ default: Loaded })),

@@ -1,8 +1,14 @@
 // The list of keyboard shortcuts: those of the page, then those of every page, and the switch that turns single keys off.
 import { Kbd, Modal, Switch } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
+import {
+  type Binding,
+  isApple,
+  listKeys,
+  singleKeysAreOn,
+  turnSingleKeys,
+} from '../components/keyboard/keys.ts';
 import { later, t } from '../text.ts';
-import { type Binding, isApple, listKeys, singleKeysAreOn, turnSingleKeys } from './keys.ts';
 
 const signs: Readonly<Record<string, string>> = {
   ArrowUp: '↑',

@@ -1,7 +1,7 @@
 // Keys that work on every page: `?` lists them, `/` goes to the search box, `g` and a letter opens a page.
 import { useNavigate } from '@tanstack/react-router';
+import { useGlobalKeys, useSingleKeys } from '../components/keyboard/keys.ts';
 import { useMe } from '../data/me.tsx';
-import { useGlobalKeys, useSingleKeys } from './keys.ts';
 import { mayOpen, navPages } from './nav.ts';
 
 const searchBox = () => document.querySelector<HTMLInputElement>('main input[type="search"]');

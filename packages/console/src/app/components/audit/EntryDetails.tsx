@@ -2,9 +2,16 @@
 import type { AuditLogEntry } from '@castellan/sdk';
 import { CopyButton } from '@mantine/core';
 import type { ReactElement } from 'react';
+import {
+  actorNameOf,
+  type Change,
+  changesOf,
+  factsOf,
+  rawOf,
+  targetNameOf,
+} from '../../data/audit/entries.ts';
 import { t } from '../../text.ts';
 import { Moment } from '../time.tsx';
-import { actorNameOf, type Change, changesOf, factsOf, rawOf, targetNameOf } from './entries.ts';
 import { type OnPick, Pick } from './Pick.tsx';
 
 type Props = { entry: AuditLogEntry; onPick?: OnPick | undefined; headingLevel: 3 | 4 };

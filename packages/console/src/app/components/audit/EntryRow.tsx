@@ -11,8 +11,16 @@ import {
 } from '@tabler/icons-react';
 import { lazy, type ReactElement, type ReactNode, Suspense, useId, useState } from 'react';
 import { formatClock, formatMoment } from '../../../common/format.ts';
+import {
+  actorNameOf,
+  addressOf,
+  partsOf,
+  reasonOf,
+  type Tone,
+  targetNameOf,
+  toneOf,
+} from '../../data/audit/entries.ts';
 import { t } from '../../text.ts';
-import { actorNameOf, addressOf, partsOf, reasonOf, type Tone, targetNameOf, toneOf } from './entries.ts';
 import { type OnPick, Pick } from './Pick.tsx';
 
 // Loaded when an entry opens.

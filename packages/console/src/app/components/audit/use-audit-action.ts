@@ -1,8 +1,8 @@
 // Offers the audit log of the record on screen in the command palette.
 import { useNavigate } from '@tanstack/react-router';
 import { useCan } from '../../data/me.tsx';
-import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
+import { usePageActions } from '../page/page-actions.ts';
 
 /** Offers it only to those who may read the audit log. */
 export function useAuditAction(record: { id: string; name: string } | undefined): void {

@@ -1,6 +1,6 @@
 // Whether routine entries show: refreshes of sessions and sign-ins of service accounts. The address keeps it.
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import type { AuditFilter } from '../../data/audit.ts';
+import type { AuditFilter } from '../../data/audit/audit.ts';
 
 type Routine = {
   /** What to ask the service for. */

@@ -10,8 +10,8 @@ import {
   useState,
 } from 'react';
 import { formatNumber } from '../../../common/format.ts';
-import { CHARACTER, type KeyPress, useKeys } from '../../shell/keys.ts';
 import { t } from '../../text.ts';
+import { CHARACTER, type KeyPress, useKeys } from '../keyboard/keys.ts';
 import { subtreeOf, type TreeNode, type TreeRow } from './tree.ts';
 import './groups.css';
 

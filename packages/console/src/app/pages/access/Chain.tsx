@@ -4,8 +4,8 @@ import type { PermissionSource } from '@castellan/sdk';
 import { IconCrown, IconFolders, IconKey, IconShield, IconUser } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
-import { pathsOf } from '../../data/effective.ts';
 import { useCan } from '../../data/me.tsx';
+import { pathsOf } from '../../data/permissions/effective.ts';
 import { t } from '../../text.ts';
 
 type Props = {

@@ -6,7 +6,7 @@ import { type ReactElement, useState } from 'react';
 import { formatNumber } from '../../../common/format.ts';
 import { PersonPicker } from '../../components/PersonPicker.tsx';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
-import { useEffectivePermissions } from '../../data/effective.ts';
+import { useEffectivePermissions } from '../../data/permissions/effective.ts';
 import { t } from '../../text.ts';
 import { type Compared, differenceOf } from './difference.ts';
 

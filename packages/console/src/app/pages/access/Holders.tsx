@@ -13,7 +13,7 @@ import { ExportMenu } from '../../components/ExportMenu.tsx';
 import { Empty, ErrorAlert } from '../../components/states.tsx';
 import { call } from '../../data/api.ts';
 import { withMark } from '../../data/download.ts';
-import { usePermissionNames } from '../../data/permission-names.ts';
+import { usePermissionNames } from '../../data/permissions/permission-names.ts';
 import { t } from '../../text.ts';
 import { PermissionPicker } from './PermissionPicker.tsx';
 

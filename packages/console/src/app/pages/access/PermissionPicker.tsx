@@ -2,7 +2,7 @@
 import { Autocomplete } from '@mantine/core';
 import { type ReactElement, useEffect, useState } from 'react';
 import { ReadErrors } from '../../components/states.tsx';
-import { usePermissionNames } from '../../data/permission-names.ts';
+import { usePermissionNames } from '../../data/permissions/permission-names.ts';
 import { t } from '../../text.ts';
 
 type Props = { value: string | undefined; onChange: (name: string | undefined) => void };

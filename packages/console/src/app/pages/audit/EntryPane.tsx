@@ -9,7 +9,7 @@ import { SidePane } from '../../components/SidePane.tsx';
 import { ReadErrors } from '../../components/states.tsx';
 import { Moment } from '../../components/time.tsx';
 import { reading } from '../../data/api.ts';
-import { type AuditFilter, useAuditLog } from '../../data/audit.ts';
+import { type AuditFilter, useAuditLog } from '../../data/audit/audit.ts';
 import { t } from '../../text.ts';
 import { periodAround } from './entry-time.ts';
 

@@ -1,5 +1,5 @@
 // The actions that the audit log can hold. The catalogue of texts has one sentence for each.
-import type { AuditAction } from '../../components/audit/entries.ts';
+import type { AuditAction } from '../../data/audit/entries.ts';
 import { t } from '../../text.ts';
 
 const isAction = (text: string): text is AuditAction => Object.hasOwn(t.audit.sentences, text);

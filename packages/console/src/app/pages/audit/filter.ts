@@ -1,6 +1,7 @@
 // The filters of the audit log between the address, where all are texts, and the service.
-import type { AuditAction } from '../../components/audit/entries.ts';
-import type { AuditFilter } from '../../data/audit.ts';
+
+import type { AuditFilter } from '../../data/audit/audit.ts';
+import type { AuditAction } from '../../data/audit/entries.ts';
 
 /** The filters as they are in the address. `from` and `to` are days, such as 2026-11-03, both inclusive. */
 export type AuditSearch = {

@@ -5,8 +5,8 @@ import { getRouteApi } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { useTypedText } from '../../components/debounce.ts';
 import { FilterFold } from '../../components/FilterFold.tsx';
+import type { Section } from '../../data/permissions/permission-sections.ts';
 import { t } from '../../text.ts';
-import type { Section } from './groups.ts';
 
 const route = getRouteApi('/matrix');
 

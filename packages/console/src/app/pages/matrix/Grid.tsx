@@ -1,10 +1,10 @@
 // The table of roles and permissions. Clicks and keys are handled once for all cells. It must not know what saves the changes.
 import { type MouseEvent, type ReactElement, useEffect, useRef } from 'react';
+import { type KeyPress, useKeys } from '../../components/keyboard/keys.ts';
 import type { Cell, Held, Pending } from '../../components/role-changes/pending.ts';
 import type { CountedRole } from '../../data/catalogue.ts';
-import { type KeyPress, useKeys } from '../../shell/keys.ts';
+import type { Section } from '../../data/permissions/permission-sections.ts';
 import { t } from '../../text.ts';
-import type { Section } from './groups.ts';
 import { ensureTabStop, makeTabStop, moveFocus } from './keys.ts';
 import { RoleHead } from './RoleHead.tsx';
 import { SectionRows } from './SectionRows.tsx';

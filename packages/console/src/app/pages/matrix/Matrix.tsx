@@ -27,10 +27,12 @@ const noPermissions: readonly Permission[] = [];
 
 // Loaded when they are first opened.
 const RoleDialog = lazy(() =>
-  import('../roles/RoleDialog.tsx').then((module) => ({ default: module.RoleDialog })),
+  import('../../components/roles/RoleDialog.tsx').then((module) => ({ default: module.RoleDialog })),
 );
 const PermissionDialog = lazy(() =>
-  import('../permissions/PermissionDialog.tsx').then((module) => ({ default: module.PermissionDialog })),
+  import('../../components/permissions/PermissionDialog.tsx').then((module) => ({
+    default: module.PermissionDialog,
+  })),
 );
 
 /** Permissions that the person may not list are known from the roles. */

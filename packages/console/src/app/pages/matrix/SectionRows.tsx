@@ -6,8 +6,8 @@ import { memo, type ReactElement } from 'react';
 import { formatNumber } from '../../../common/format.ts';
 import { type Held, noMarks, type Pending, type RowMarks } from '../../components/role-changes/pending.ts';
 import type { CountedRole } from '../../data/catalogue.ts';
+import type { Section } from '../../data/permissions/permission-sections.ts';
 import { t } from '../../text.ts';
-import type { Section } from './groups.ts';
 
 type Props = {
   section: Section;

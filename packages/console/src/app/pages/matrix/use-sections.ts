@@ -1,7 +1,15 @@
 // Which permission groups of the matrix show, and which of them are open.
 import type { Permission } from '@castellan/sdk';
 import { startTransition, useDeferredValue, useMemo, useState } from 'react';
-import { beginClosed, filtered, type Section, sectionsOf } from './groups.ts';
+import { filtered, type Section, sectionsOf } from '../../data/permissions/permission-sections.ts';
+
+/** With more cells, groups begin closed: drawing all of them would take seconds on a slow machine. */
+const MOST_OPEN_CELLS = 2_000;
+/** A person who filters wants to see the cells. */
+const MOST_FILTERED_CELLS = 5_000;
+
+const beginClosed = (permissions: number, roles: number, isFiltered: boolean): boolean =>
+  permissions * roles > (isFiltered ? MOST_FILTERED_CELLS : MOST_OPEN_CELLS);
 
 type Filter = { f?: string | undefined; group?: string | undefined };
 

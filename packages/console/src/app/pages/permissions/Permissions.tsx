@@ -4,11 +4,11 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { usePageActions } from '../../components/page/page-actions.ts';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { ErrorAlert } from '../../components/states.tsx';
 import { allPermissionGroups } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
-import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { GroupTree } from './GroupTree.tsx';
 import { PermissionFilters } from './PermissionFilters.tsx';
@@ -18,7 +18,9 @@ import './permissions.css';
 
 const route = getRouteApi('/permissions');
 const PermissionDialog = lazy(() =>
-  import('./PermissionDialog.tsx').then((module) => ({ default: module.PermissionDialog })),
+  import('../../components/permissions/PermissionDialog.tsx').then((module) => ({
+    default: module.PermissionDialog,
+  })),
 );
 const PermissionPane = lazy(() =>
   import('./PermissionPane.tsx').then((module) => ({ default: module.PermissionPane })),

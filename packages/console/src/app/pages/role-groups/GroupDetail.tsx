@@ -14,10 +14,10 @@ import { lazy, type ReactElement, Suspense, useEffect, useRef, useState } from '
 import { useAuditAction } from '../../components/audit/use-audit-action.ts';
 import type { GroupAct } from '../../components/groups/GroupDialogs.tsx';
 import { GroupMenu } from '../../components/groups/GroupMenu.tsx';
+import { usePageActions } from '../../components/page/page-actions.ts';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { Empty } from '../../components/states.tsx';
 import { useMe } from '../../data/me.tsx';
-import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { CloneDialog } from './CloneDialog.tsx';
 import { GroupRoles } from './GroupRoles.tsx';

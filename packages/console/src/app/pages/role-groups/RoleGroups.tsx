@@ -11,12 +11,12 @@ import { Tree } from '../../components/groups/Tree.tsx';
 import { allIds, pathTo, rowsOf, type TreeNode } from '../../components/groups/tree.ts';
 import { useOpenGroups } from '../../components/groups/use-open-groups.ts';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { usePageActions } from '../../components/page/page-actions.ts';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { allRoleGroups } from '../../data/catalogue.ts';
 import { roleGroupKind } from '../../data/groups.ts';
 import { useMe } from '../../data/me.tsx';
-import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { GroupDetail } from './GroupDetail.tsx';
 

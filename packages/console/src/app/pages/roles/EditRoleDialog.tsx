@@ -5,13 +5,13 @@ import { type ReactElement, useState } from 'react';
 import { FieldConflict } from '../../components/FieldConflict.tsx';
 import { Form, fieldError } from '../../components/forms.tsx';
 import { notifyDone } from '../../components/notify.tsx';
+import { GroupSelect } from '../../components/roles/RoleDialog.tsx';
 import { ReadErrors } from '../../components/states.tsx';
 import { call, callVersioned, useWrite } from '../../data/api.ts';
 import { type CountedRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
 import type { RoleField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
-import { GroupSelect } from './RoleDialog.tsx';
 
 type Fields = Pick<CountedRole, Exclude<RoleField, 'role_group_id'>> & { group: string };
 

@@ -12,8 +12,8 @@ import { useRoleChanges } from '../../components/role-changes/use-role-changes.t
 import { Empty, ErrorAlert, NoMatch } from '../../components/states.tsx';
 import { allPermissions, type FullRole } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
+import { filtered, sectionsOf } from '../../data/permissions/permission-sections.ts';
 import { t } from '../../text.ts';
-import { filtered, sectionsOf } from '../matrix/groups.ts';
 
 const route = getRouteApi('/roles/$id');
 

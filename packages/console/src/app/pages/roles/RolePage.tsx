@@ -8,16 +8,16 @@ import { lazy, type ReactElement, type ReactNode, Suspense, useState } from 'rea
 import { useAuditAction } from '../../components/audit/use-audit-action.ts';
 import { Tag } from '../../components/badges.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { usePageActions } from '../../components/page/page-actions.ts';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
+import { RoleDialog } from '../../components/roles/RoleDialog.tsx';
 import { Empty, ReadErrors } from '../../components/states.tsx';
 import { Day } from '../../components/time.tsx';
 import type { ReadState } from '../../data/api.ts';
 import { type FullRole, type RoleGroupPaths, useFullRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
-import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { PermissionsTab } from './PermissionsTab.tsx';
-import { RoleDialog } from './RoleDialog.tsx';
 import './roles.css';
 
 const route = getRouteApi('/roles/$id');

@@ -3,12 +3,12 @@ import { IconPlus } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { usePageActions } from '../../components/page/page-actions.ts';
 import { ReasonButton } from '../../components/ReasonButton.tsx';
+import { RoleDialog } from '../../components/roles/RoleDialog.tsx';
 import { useMe } from '../../data/me.tsx';
-import { usePageActions } from '../../shell/page-actions.ts';
 import { t } from '../../text.ts';
 import { Compare } from './Compare.tsx';
-import { RoleDialog } from './RoleDialog.tsx';
 import { RoleList, type RoleListDialog } from './RoleList.tsx';
 import './roles.css';
 

@@ -1,8 +1,8 @@
 // Reads the audit log page by page, newest first.
 import type { AuditLogEntry, InputOf } from '@castellan/sdk';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { call, reading } from './api.ts';
-import { useCan } from './me.tsx';
+import { call, reading } from '../api.ts';
+import { useCan } from '../me.tsx';
 
 /** The filters of the service. */
 export type AuditFilter = Omit<NonNullable<InputOf<'GET /api/v1/audit-logs'>['query']>, 'size' | 'cursor'>;

@@ -3,8 +3,8 @@
 import type { PermissionSource } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { type ReadState, reading } from './api.ts';
-import { useMe } from './me.tsx';
+import { type ReadState, reading } from '../api.ts';
+import { useMe } from '../me.tsx';
 
 export type EffectiveSubject = { type: 'user' | 'service_account' | 'me'; id: string };
 

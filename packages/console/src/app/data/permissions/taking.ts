@@ -1,6 +1,6 @@
 // Whether the person may take permissions away: only those that they hold, as the service judges it.
 import type { EffectivePermission } from '@castellan/sdk';
-import type { Messages } from '../messages/en/index.ts';
+import type { Messages } from '../../messages/en/index.ts';
 
 const NAMED = 3;
 

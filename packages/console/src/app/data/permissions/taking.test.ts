@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EffectivePermission } from '@castellan/sdk';
-import { en } from '../messages/en/index.ts';
+import { en } from '../../messages/en/index.ts';
 import { lostWith, reasonNotToTake } from './taking.ts';
 
 const permission = (name: string, roleIds: readonly string[], superuser = false): EffectivePermission => ({

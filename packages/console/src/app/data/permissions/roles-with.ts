@@ -1,8 +1,8 @@
 // Which roles hold a permission that the person lacks, as far as they may know it.
 import { useQuery } from '@tanstack/react-query';
-import { call } from './api.ts';
-import { allPermissions, allRoles, fullRoles } from './catalogue.ts';
-import { useMe } from './me.tsx';
+import { call } from '../api.ts';
+import { allPermissions, allRoles, fullRoles } from '../catalogue.ts';
+import { useMe } from '../me.tsx';
 
 /**
  * `names` is undefined until the roles are read. The service tells nobody without `role.read` or `access.explain`, and what cannot

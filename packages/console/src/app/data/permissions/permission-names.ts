@@ -1,7 +1,7 @@
 // The names of all permissions, to choose from.
 import { useQuery } from '@tanstack/react-query';
-import { allPermissions } from './catalogue.ts';
-import { useCan } from './me.tsx';
+import { allPermissions } from '../catalogue.ts';
+import { useCan } from '../me.tsx';
 
 /** Returns the permissions; none for people who may not read them. */
 export function usePermissionNames() {

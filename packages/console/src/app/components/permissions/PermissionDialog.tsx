@@ -4,14 +4,14 @@ import type { Permission, PermissionGroup } from '@castellan/sdk';
 import { Modal, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
-import { Form, fieldError } from '../../components/forms.tsx';
-import { notifyDone } from '../../components/notify.tsx';
-import { ErrorAlert } from '../../components/states.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { allPermissionGroups } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
+import { Form, fieldError } from '../forms.tsx';
+import { notifyDone } from '../notify.tsx';
+import { ErrorAlert } from '../states.tsx';
 
 type Props = {
   groupId?: string | undefined;

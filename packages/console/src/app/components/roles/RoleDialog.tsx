@@ -3,14 +3,14 @@
 import type { Role } from '@castellan/sdk';
 import { Modal, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { Form, fieldError } from '../../components/forms.tsx';
-import { notifyDone } from '../../components/notify.tsx';
-import { ReadErrors } from '../../components/states.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { type CountedRole, type RoleGroupPaths, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
 import type { RoleField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
+import { Form, fieldError } from '../forms.tsx';
+import { notifyDone } from '../notify.tsx';
+import { ReadErrors } from '../states.tsx';
 
 type Props = {
   /** The role to copy. */

@@ -1,5 +1,4 @@
-// The permissions of the matrix by group, and which groups are open.
-
+// Permissions by group, as the matrix and the page of a role show them.
 import type { Permission } from '@castellan/sdk';
 import { searchFor } from '../../text-search.ts';
 
@@ -15,14 +14,6 @@ export function sectionsOf(permissions: readonly Permission[]): Section[] {
   }
   return [...groups.values()].toSorted((a, b) => a.name.localeCompare(b.name));
 }
-
-/** With more cells, groups begin closed: drawing all of them would take seconds on a slow machine. */
-const MOST_OPEN_CELLS = 2_000;
-/** Whoever filters wants to see the cells. */
-const MOST_FILTERED_CELLS = 5_000;
-
-export const beginClosed = (permissions: number, roles: number, isFiltered: boolean): boolean =>
-  permissions * roles > (isFiltered ? MOST_FILTERED_CELLS : MOST_OPEN_CELLS);
 
 /** Returns the sections with the permissions whose names contain the words of the text. */
 export function filtered(sections: readonly Section[], text: string, groupId: string | undefined): Section[] {
