@@ -163,7 +163,7 @@ export default defineConfig(({ command }) => ({
             // With `common`, all that runs before the app has loaded.
             {
               name: 'start',
-              test: /src\/(common\/(first-reads|client|own-writes|recent-requests)|app\/(first-list|page-size|own-record|page-files|text))\.ts$/,
+              test: /src\/(common\/(first-reads|client|own-writes|recent-requests)|app\/(first-list|page-size|own-record|pages|search|text))\.ts$/,
             },
             { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// },
             { name: 'ui', test: library, tags: ['$initial'] },

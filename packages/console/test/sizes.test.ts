@@ -81,7 +81,7 @@ test('the pages of signed-out people load no React, the app no Preact', () => {
 
 /** The pages that the router opens. */
 const pages = [
-  ...readFileSync(new URL('../src/app/page-files.ts', import.meta.url), 'utf8').matchAll(
+  ...readFileSync(new URL('../src/app/pages.ts', import.meta.url), 'utf8').matchAll(
     /import\('\.(\/pages\/[^']+)'\)/g,
   ),
 ].map(([, path = '']) => chunkOf(`app${path}`));

@@ -7,7 +7,7 @@ import { pageSettings } from '../common/page-settings.ts';
 import { rememberFor } from '../common/preferences.ts';
 import { firstList, knownListPath, type ListPath, readableListPath } from './first-list.ts';
 import { ownRecord } from './own-record.ts';
-import { loadPage } from './page-files.ts';
+import { pageAt } from './pages.ts';
 import { loadTexts } from './text.ts';
 
 const path = location.pathname.slice(pageSettings.basePath.length);
@@ -41,7 +41,7 @@ async function begin(): Promise<void> {
   });
   const state = await client.auth.restore().finally(stop);
   // After the requests, because a browser has few connections, and the files would keep them waiting.
-  if (state === 'authenticated') await loadPage(path);
+  if (state === 'authenticated') await pageAt(path)?.load();
 }
 
 // The app asks for all of it again, and shows a failure.

@@ -12,8 +12,7 @@ export const authPaths: readonly string[] = [
   '/reset',
 ];
 
-/** Pages of the app. A segment that begins with a colon stands for any text. */
-export const appPaths: readonly string[] = [
+const paths = [
   '/overview',
   '/account',
   '/users',
@@ -29,4 +28,8 @@ export const appPaths: readonly string[] = [
   '/service-accounts',
   '/settings',
   '/reference',
-];
+] as const;
+
+/** Pages of the app. A segment that begins with a colon stands for any text. `src/app/pages.ts` declares what each is. */
+export const appPaths: readonly string[] = paths;
+export type AppPath = (typeof paths)[number];

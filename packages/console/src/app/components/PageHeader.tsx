@@ -4,7 +4,6 @@ import { useRouterState } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
 import { useEffect, useRef } from 'react';
 import { addressOf, pageSettings } from '../../common/page-settings.ts';
-import { docsOf } from '../page-docs.ts';
 import { t } from '../text.ts';
 
 type Props = {
@@ -16,7 +15,7 @@ type Props = {
 
 /** Takes the focus when the page opens, so that screen readers read where one is, and names the browser's tab. */
 export function PageHeader({ title, note, actions }: Props): ReactElement {
-  const docs = useRouterState({ select: ({ location }) => docsOf(location.pathname) });
+  const tag = useRouterState({ select: ({ matches }) => matches.at(-1)?.staticData.tag });
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · ${pageSettings.serviceName}`;
@@ -29,10 +28,10 @@ export function PageHeader({ title, note, actions }: Props): ReactElement {
         <h1 ref={heading} tabIndex={-1}>
           {title}
         </h1>
-        {docs && (
+        {tag && (
           <a
             className="page-docs"
-            href={addressOf(docs)}
+            href={addressOf(`/docs#tag/${tag}`)}
             target="_blank"
             rel="noreferrer"
             title={t.common.header.docs}

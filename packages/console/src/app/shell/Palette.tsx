@@ -11,11 +11,11 @@ import { pageActions } from '../components/page/page-actions.ts';
 import { keepingRows, reading } from '../data/api.ts';
 import { allPermissions, allRoleNames } from '../data/catalogue.ts';
 import { nameOf, useMe } from '../data/me.tsx';
-import { tagOf } from '../page-docs.ts';
+import { pageOf } from '../pages.ts';
 import { later, t } from '../text.ts';
 import { CurlDialog } from './curl/CurlDialog.tsx';
 import { chooseRequests } from './curl/choose.ts';
-import { mayOpen, navPages } from './nav.ts';
+import { menuOf } from './nav.ts';
 
 type Entry = {
   key: string;
@@ -121,7 +121,9 @@ function useEntries(
   const navigate = useNavigate();
   const path = useRouterState({ select: ({ location }) => location.pathname });
   // Before the palette itself reads anything.
-  const [requests] = useState(() => chooseRequests(recentRequests(), location.pathname, tagOf(path)));
+  const [requests] = useState(() =>
+    chooseRequests(recentRequests(), location.pathname, pageOf(path)?.tag ?? null),
+  );
   const isSearching = stored.trim().length > 0;
   const found = { query: { search: stored.trim(), size: MOST } };
   const people = useQuery({
@@ -137,11 +139,11 @@ function useEntries(
     ...allPermissions(),
     enabled: isSearching && me.can('permission.read'),
   });
-  const pages = navPages
-    .filter((page) => mayOpen(page, me) && matches(t.common.nav[page.name], typed))
-    .map(({ name, path, icon: Icon }) => ({
+  const pages = menuOf(me)
+    .filter(({ title }) => matches(title(), typed))
+    .map(({ title, path, icon: Icon }) => ({
       key: path,
-      label: t.common.nav[name],
+      label: title(),
       icon: <Icon size={16} aria-hidden />,
       run: () => void navigate({ to: path }),
     }));

@@ -12,7 +12,7 @@ import { t, withLaterTexts } from '../text.ts';
 import { AccountMenu } from './AccountMenu.tsx';
 import { Brand } from './Brand.tsx';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
-import { leadFrom, mayOpen, navPages, refusalOf } from './nav.ts';
+import { leadFrom, menuOf, refusalOf } from './nav.ts';
 import { PaletteButton } from './PaletteButton.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { TimeTooltip } from './TimeTooltip.tsx';
@@ -65,14 +65,12 @@ export function Shell(): ReactElement {
       </header>
       {(!isPhone || isMenuOpen) && (
         <nav className="shell-nav" aria-label={t.common.nav.label}>
-          {navPages
-            .filter((page) => mayOpen(page, me))
-            .map(({ name, path: to, icon: Icon }) => (
-              <Link key={name} to={to} className="nav-link" activeProps={{ 'aria-current': 'page' }}>
-                <Icon size={18} aria-hidden />
-                {t.common.nav[name]}
-              </Link>
-            ))}
+          {menuOf(me).map(({ title, path: to, icon: Icon }) => (
+            <Link key={to} to={to} className="nav-link" activeProps={{ 'aria-current': 'page' }}>
+              <Icon size={18} aria-hidden />
+              {title()}
+            </Link>
+          ))}
           {pageSettings.appUrl && (
             <a className="nav-link nav-back" href={pageSettings.appUrl}>
               {t.common.header.backTo(new URL(pageSettings.appUrl).hostname)}

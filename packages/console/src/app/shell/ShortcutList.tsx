@@ -32,7 +32,7 @@ const keysOf = (binding: string): string[] =>
         .map((key, _at, all) => (all[0] === 'Mod' && key.length === 1 ? key.toUpperCase() : key));
 
 const textOf = ({ does }: Binding): string =>
-  typeof does === 'string' ? later.shortcuts.does[does] : later.shortcuts.goTo(t.common.nav[does.goTo]);
+  typeof does === 'string' ? later.shortcuts.does[does] : later.shortcuts.goTo(does.goTo());
 
 export function ShortcutList({ onClose }: { onClose: () => void }): ReactElement {
   const [isOn, setOn] = useState(singleKeysAreOn);

@@ -1,4 +1,4 @@
-// The pages of the console, in the order of the menu, and who may see them.
+// The menu, and who may open which page.
 import {
   IconActivity,
   IconBook2,
@@ -15,57 +15,41 @@ import {
   IconUsers,
 } from '@tabler/icons-react';
 import type { Me } from '../data/me.tsx';
-import { t } from '../text.ts';
+import { type MenuPath, menuPages, type Page, pageOf } from '../pages.ts';
 
-type PageName = keyof Omit<(typeof t)['common']['nav'], 'label' | 'open' | 'close' | 'skip'>;
-
-export type NavPage = {
-  name: PageName;
-  path: string;
-  icon: typeof IconUsers;
-  /** One of these permissions opens the page. Empty: everybody may. */
-  anyOf: readonly string[];
-  /** The second key after `g`; see the list of shortcuts. */
-  key: string;
+const icons: Readonly<Record<MenuPath, typeof IconUsers>> = {
+  '/overview': IconLayoutDashboard,
+  '/users': IconUsers,
+  '/roles': IconShield,
+  '/matrix': IconGridDots,
+  '/role-groups': IconFolders,
+  '/permissions': IconKey,
+  '/access': IconRoute,
+  '/sessions': IconDeviceLaptop,
+  '/audit': IconActivity,
+  '/service-accounts': IconPlugConnected,
+  '/settings': IconSettings,
+  '/reference': IconBook2,
+  '/account': IconUserCircle,
 };
 
-/** `role.read` shows role groups with their roles; what needs more is disabled on the page, with the reason. */
-export const navPages: readonly NavPage[] = [
-  { name: 'overview', path: '/overview', icon: IconLayoutDashboard, anyOf: [], key: 'o' },
-  { name: 'users', path: '/users', icon: IconUsers, anyOf: ['user.read', 'users.read'], key: 'u' },
-  { name: 'roles', path: '/roles', icon: IconShield, anyOf: ['role.read'], key: 'r' },
-  { name: 'matrix', path: '/matrix', icon: IconGridDots, anyOf: ['role.read'], key: 'm' },
-  { name: 'roleGroups', path: '/role-groups', icon: IconFolders, anyOf: ['role_group.read'], key: 'g' },
-  { name: 'permissions', path: '/permissions', icon: IconKey, anyOf: ['permission.read'], key: 'p' },
-  { name: 'access', path: '/access', icon: IconRoute, anyOf: [], key: 'x' },
-  { name: 'sessions', path: '/sessions', icon: IconDeviceLaptop, anyOf: ['session.read'], key: 's' },
-  { name: 'audit', path: '/audit', icon: IconActivity, anyOf: ['audit_log.read'], key: 'a' },
-  {
-    name: 'serviceAccounts',
-    path: '/service-accounts',
-    icon: IconPlugConnected,
-    anyOf: ['service_account.read'],
-    key: 'v',
-  },
-  { name: 'settings', path: '/settings', icon: IconSettings, anyOf: ['settings.read'], key: 't' },
-  { name: 'reference', path: '/reference', icon: IconBook2, anyOf: [], key: 'd' },
-  { name: 'account', path: '/account', icon: IconUserCircle, anyOf: [], key: 'i' },
-];
+type MenuPage = Page & { icon: typeof IconUsers; menuKey: string };
 
-/** Pages below one of the menu that another permission opens. */
-const innerPages: readonly { path: string; permission: string; title: () => string }[] = [
-  { path: '/users/new', permission: 'users.create', title: () => t.users.new.title },
-];
+/** The pages of the menu, with their icons: they need the library that draws them, which `pages.ts` must not load. */
+const menu: readonly MenuPage[] = menuPages.map((page) => ({ ...page, icon: icons[page.path] }));
+
+/** Returns the pages of the menu that the person may open. */
+export const menuOf = (me: Me): MenuPage[] => menu.filter((page) => mayOpen(page, me));
 
 /** Until a password is changed that must be, the service refuses everything but the own account. */
-export const mayOpen = (page: NavPage, me: Me): boolean => {
-  if (me.user.must_change_password) return page.name === 'account';
-  if (page.name === 'overview') return hasConsole(me);
+const mayOpen = (page: Page, me: Me): boolean => {
+  if (me.user.must_change_password) return page.path === '/account';
+  if (page.path === '/overview') return hasConsole(me);
   return page.anyOf.length === 0 || page.anyOf.some((permission) => me.can(permission));
 };
 
 /** Whether the person has any page of the console; others are led to their account. */
-const hasConsole = (me: Me): boolean => navPages.some((page) => page.anyOf.length > 0 && mayOpen(page, me));
+const hasConsole = (me: Me): boolean => menu.some((page) => page.anyOf.length > 0 && mayOpen(page, me));
 
 /** Returns where the person is led instead of this page; null if the page is for them. */
 export function leadFrom(path: string, me: Me): '/account' | null {
@@ -75,10 +59,8 @@ export function leadFrom(path: string, me: Me): '/account' | null {
 
 /** Returns the title of the page at this path and the permission that would open it; null if the person may open it. */
 export function refusalOf(path: string, me: Me): { page: string; permission: string } | null {
-  const inner = innerPages.find((page) => page.path === path);
-  if (inner) return me.can(inner.permission) ? null : { page: inner.title(), permission: inner.permission };
-  const current = navPages.find((page) => path === page.path || path.startsWith(`${page.path}/`));
-  const [permission] = current?.anyOf ?? [];
-  if (!current || permission === undefined || mayOpen(current, me)) return null;
-  return { page: t.common.nav[current.name], permission };
+  const page = pageOf(path);
+  const [permission] = page?.anyOf ?? [];
+  if (!page || permission === undefined || mayOpen(page, me)) return null;
+  return { page: page.title(), permission };
 }

@@ -2,7 +2,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useGlobalKeys, useSingleKeys } from '../components/keyboard/keys.ts';
 import { useMe } from '../data/me.tsx';
-import { mayOpen, navPages } from './nav.ts';
+import { menuOf } from './nav.ts';
 
 const searchBox = () => document.querySelector<HTMLInputElement>('main input[type="search"]');
 
@@ -13,13 +13,11 @@ export function useShortcuts(showHelp: () => void): void {
     [
       { keys: ['/'], does: 'search', isOn: () => searchBox() !== null, run: () => searchBox()?.focus() },
       { keys: ['?'], does: 'help', run: showHelp },
-      ...navPages
-        .filter((page) => mayOpen(page, me))
-        .map(({ key, name, path }) => ({
-          keys: [`g ${key}`],
-          does: { goTo: name },
-          run: () => void navigate({ to: path }),
-        })),
+      ...menuOf(me).map(({ menuKey, title, path }) => ({
+        keys: [`g ${menuKey}`],
+        does: { goTo: title },
+        run: () => void navigate({ to: path }),
+      })),
     ],
     { isFrame: true },
   );

@@ -40,7 +40,7 @@ test('the first binding that takes a key gets it, and the browser does not', () 
     { keys: ['x'], does: 'flip', isOn: () => false, run: () => taken.push('off') },
     { keys: [CHARACTER], does: 'findGroup', run: ({ key }) => void taken.push(key) },
     { keys: ['Enter'], does: 'openRow' },
-    { keys: ['g u'], does: { goTo: 'users' }, run: () => void taken.push('users') },
+    { keys: ['g u'], does: { goTo: () => 'Users' }, run: () => void taken.push('users') },
   ];
   const took = (key: string, modifiers?: Modifiers, before?: string): boolean => {
     const event = press(key, modifiers);

@@ -2,7 +2,6 @@
 // It must not know a page: whoever binds keys says what they do.
 import { useEffect, useEffectEvent, useRef } from 'react';
 import { readPreference, writePreference } from '../../../common/preferences.ts';
-import type { Messages } from '../../messages/en/index.ts';
 import type { LaterMessages } from '../../messages/en/later.ts';
 
 /** An event of the browser or of React. */
@@ -14,7 +13,7 @@ export type KeyPress = Pick<
 export type Binding = {
   /** Each as `nameOf` returns it; two that follow each other with a space between them. */
   keys: readonly string[];
-  does: keyof LaterMessages['shortcuts']['does'] | { goTo: keyof Messages['common']['nav'] };
+  does: keyof LaterMessages['shortcuts']['does'] | { goTo: () => string };
   /** Takes the key, unless it returns false; then the next binding is asked. Without, the browser takes it. */
   run?: (event: KeyPress) => unknown;
   /** Whether the keys do anything now. Default: while they are bound. */
