@@ -2,10 +2,10 @@
 // It must not know where the program comes from.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { removeSystemHome } from '@castellan/embedded-postgres/testing';
+import { freePort } from '@castellan/testing/ports';
 
 // A first start takes 1 to 2 s on an idle machine, a stop takes less.
 const START_MS = 60_000;
@@ -19,15 +19,6 @@ type Started = { child: ChildProcess; pid: number; url: string; printed: () => s
 export const say = (text: string): void => {
   process.stdout.write(`smoke: ${text}\n`);
 };
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('the server listened on no TCP port');
-  return address.port;
-}
 
 async function start(folder: string, [program, ...args]: Command, port: number): Promise<Started> {
   // In a process group of its own, so that the signal reaches npm and the service, as Ctrl-C does.

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { clusterOf, isStopped, killAll, removeSystemHome, until } from '@castellan/embedded-postgres/testing';
 import { openBrowser } from '@castellan/testing/e2e/browser';
+import { freePort } from '@castellan/testing/ports';
 import type { Page } from 'playwright-core';
 import { type BrowserClient, createClient } from '../../src/index.ts';
 import { cookieFetch } from '../cookie-fetch.ts';
@@ -18,25 +18,17 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const USER = { email: 'ada@example.com', password: 'Vexing#Quartz82Lime' };
 const APIS = ['Fastify', 'Express'] as const;
 
-/** Returns different ports that are free now. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  const ports: number[] = [];
-  for (const server of servers) {
-    if (!server.listening) await new Promise((resolve) => server.once('listening', resolve));
-    const address = server.address();
-    ports.push(address instanceof Object ? address.port : 0);
-  }
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
-
 /** Starts the command as the leader of a process group, as a terminal does. */
 async function startExample() {
   const folder = mkdtempSync(join(tmpdir(), 'castellan-example-'));
   const [dataDir, temporary] = [join(folder, 'data'), join(folder, 'tmp')];
   mkdirSync(temporary);
-  const [castellan, fastify, express, app] = await freePorts(4);
+  const [castellan, fastify, express, app] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn('npm', ['run', 'example'], {
     cwd: root,
