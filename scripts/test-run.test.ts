@@ -38,8 +38,8 @@ async function startRun(
   return { run, ...JSON.parse(told() ?? assert.fail(text)) };
 }
 
-const leftFolders = (): string[] =>
-  readdirSync(folder).filter((name) => !name.startsWith('castellan-tests-'));
+/** What a run and its test make. The kept cluster and the folder of its socket belong to no run; other programs may add theirs. */
+const leftFolders = (): string[] => readdirSync(folder).filter((name) => /^(castellan-run|left)-/.test(name));
 
 async function assertNothingLeft(): Promise<void> {
   await until('its processes are gone', () => processesOf(folder).length === 0, 60_000);
