@@ -1,3 +1,5 @@
+import { fileOf } from './test-batches.ts';
+
 /** One failed test of a run. `file` is relative to the root; `reason` is the first line of its error. */
 export type FailedTest = { file: string; place: string; name: string; reason: string };
 
@@ -7,12 +9,11 @@ const BLOCK = /^test at (.+):(\d+):\d+\n✖ (.+?)(?: \([\d.]+ms\))?\n(?: *\n)*( 
 export function failedTests(out: string): FailedTest[] {
   const [, ...parts] = out.split('✖ failing tests:');
   return parts.flatMap((part) =>
-    [...part.matchAll(BLOCK)].map(([, file = '', line = '', name = '', reason = '']) => ({
-      file,
-      place: `${file}:${line}`,
-      name,
-      reason: reason.trim(),
-    })),
+    [...part.matchAll(BLOCK)].map(([, path = '', line = '', name = '', reason = '']) => {
+      // node:test knows a file that fails outside of its tests by the link that it ran.
+      const file = fileOf(path);
+      return { file, place: `${file}:${line}`, name: fileOf(name), reason: reason.trim() };
+    }),
   );
 }
 

@@ -1,6 +1,6 @@
 // Groups test files that can share a process, because loading and warming up the modules takes longer than most tests.
 // It must not group files that start programs, damage their process or measure it.
-import { writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -37,11 +37,12 @@ const FILES_OF_A_BROWSER = 5;
 const FILES_OF_A_BATCH = 10;
 // With few files, each is shown by itself.
 const FEW = 12;
+const NUMBER_WIDTH = 3;
 
 /**
- * Returns the programs that run all these files: first modules in `folder` that share a browser, then the files
- * that need a process of their own, in order, then further modules. A module runs several files, each as a test with the
- * file's tests below it.
+ * Returns the programs that run all these files: first modules that share a browser, then links to the files that need a process of
+ * their own, in order, then further modules. A module runs several files, each as a test with the file's tests below it. The
+ * programs are created in `folder`; their names begin with numbers, because node:test sorts them.
  */
 export function programsOf(files: readonly string[], folder: string): string[] {
   const matches = (file: string, globs: readonly string[]) => globs.some((glob) => matchesGlob(file, glob));
@@ -49,17 +50,37 @@ export function programsOf(files: readonly string[], folder: string): string[] {
   const shared = files.filter((file) => matches(file, sharing));
   if (driven.length + shared.length <= FEW) return [...files];
   const alone = files.filter((file) => !driven.includes(file) && !shared.includes(file));
-  const write = (name: string, code: string): string => {
-    const program = join(folder, `${name}.mjs`);
+  const creations: ((number: string) => string)[] = [
+    ...dealtOut(driven, FILES_OF_A_BROWSER).map((some) => writing(folder, 'pages', pagesModuleOf(some))),
+    ...alone.map((file) => linking(folder, file)),
+    ...dealtOut(shared, FILES_OF_A_BATCH).map((some) => writing(folder, 'batch', moduleOf(some))),
+  ];
+  return creations.map((create, index) => create(String(index + 1).padStart(NUMBER_WIDTH, '0')));
+}
+
+const writing =
+  (folder: string, kind: string, code: string) =>
+  (number: string): string => {
+    const program = join(folder, `${number}-${kind}.mjs`);
     writeFileSync(program, code);
     return program;
   };
-  return [
-    ...dealtOut(driven, FILES_OF_A_BROWSER).map((some, n) => write(`pages-${n + 1}`, pagesModuleOf(some))),
-    ...alone,
-    ...dealtOut(shared, FILES_OF_A_BATCH).map((some, n) => write(`batch-${n + 1}`, moduleOf(some))),
-  ];
-}
+
+const linking =
+  (folder: string, file: string) =>
+  (number: string): string => {
+    const program = join(folder, `${number}+${file.replaceAll('/', '+')}`);
+    symlinkSync(join(root, file), program);
+    return program;
+  };
+
+const LINK = /^.*\/\d+\+([^/]+)$/;
+
+/** Returns the test file, relative to the project, that such a link runs; every other path as it is. */
+export const fileOf = (program: string): string => {
+  const [, name] = LINK.exec(program) ?? [];
+  return name?.replaceAll('+', '/') ?? program;
+};
 
 /** Neighbouring files take about as long; dealing them out balances the batches. */
 function dealtOut(files: readonly string[], size: number): string[][] {
@@ -82,8 +103,9 @@ const moduleOf = (files: readonly string[]): string =>
     "import { test } from 'node:test';",
     `import { watchNextFile } from ${JSON.stringify(secretWatch)};`,
     ...files.map((file) => {
+      const name = JSON.stringify(file);
       const url = JSON.stringify(pathToFileURL(join(root, file)).href);
-      return `test(${JSON.stringify(file)}, () => { watchNextFile(); return import(${url}); });`;
+      return `test(${name}, () => { watchNextFile(); return import(${url}); });`;
     }),
     '',
   ].join('\n');
