@@ -28,7 +28,7 @@ test('a whole run runs every file once, many of them together', () => {
   assert.ok(programs.length < 0.7 * all.length, `${programs.length} programs for ${all.length} files`);
 });
 
-test('files that start programs or stop databases run by themselves, and first', () => {
+test('files that start programs or stop databases run by themselves, before the batches and between the pages', () => {
   const programs = programsOf(all, newFolder());
   const links = programs.filter((program) => !program.endsWith('.mjs'));
   for (const link of links) assert.equal(realpathSync(link), join(root, fileOf(link)));
@@ -38,7 +38,12 @@ test('files that start programs or stop databases run by themselves, and first',
     'server/test/e2e/reference.test.ts',
   ])
     assert.ok(links.map(fileOf).includes(`packages/${file}`), file);
-  assert.match(programs[0] ?? '', /pages\.mjs$/);
+  const pages = programs.flatMap((program, index) => (program.endsWith('pages.mjs') ? [index] : []));
+  assert.equal(pages[0], 0);
+  assert.ok(
+    pages.every((place, index) => index === 0 || place - (pages[index - 1] ?? 0) > 5),
+    `${pages}`,
+  );
   assert.match(programs.at(-1) ?? '', /batch\.mjs$/);
 });
 

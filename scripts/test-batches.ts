@@ -40,8 +40,8 @@ const FEW = 12;
 const NUMBER_WIDTH = 3;
 
 /**
- * Returns the programs that run all these files: first modules that share a browser, then links to the files that need a process of
- * their own, in order, then further modules. A module runs several files, each as a test with the file's tests below it. The
+ * Returns the programs that run all these files: links to the files that need a process of their own, in order, with modules that
+ * share a browser between them, then further modules. A module runs several files, each as a test with the file's tests below it. The
  * programs are created in `folder`; their names begin with numbers, because node:test sorts them.
  */
 export function programsOf(files: readonly string[], folder: string): string[] {
@@ -50,25 +50,45 @@ export function programsOf(files: readonly string[], folder: string): string[] {
   const shared = files.filter((file) => matches(file, sharing));
   if (driven.length + shared.length <= FEW) return [...files];
   const alone = files.filter((file) => !driven.includes(file) && !shared.includes(file));
-  const creations: ((number: string) => string)[] = [
-    ...dealtOut(driven, FILES_OF_A_BROWSER).map((some) => writing(folder, 'pages', pagesModuleOf(some))),
-    ...alone.map((file) => linking(folder, file)),
+  const pages = dealtOut(driven, FILES_OF_A_BROWSER).map((some) =>
+    writing(folder, 'pages', pagesModuleOf(some)),
+  );
+  const creations = [
+    ...spreadOver(
+      alone.map((file) => linking(folder, file)),
+      pages,
+    ),
     ...dealtOut(shared, FILES_OF_A_BATCH).map((some) => writing(folder, 'batch', moduleOf(some))),
   ];
   return creations.map((create, index) => create(String(index + 1).padStart(NUMBER_WIDTH, '0')));
 }
 
+type Creation = (number: string) => string;
+
+/**
+ * Puts the pages between the first half of the others. Pages keep the cores busy and the others mostly wait, so that few of the one
+ * run together with many of the other, and six browsers at once do not exceed the time limits of a page.
+ */
+function spreadOver(others: readonly Creation[], pages: readonly Creation[]): Creation[] {
+  const distance = Math.ceil(others.length / 2 / Math.max(pages.length, 1));
+  const mixed = pages.flatMap((page, index) => [
+    page,
+    ...others.slice(index * distance, (index + 1) * distance),
+  ]);
+  return [...mixed, ...others.slice(pages.length * distance)];
+}
+
 const writing =
-  (folder: string, kind: string, code: string) =>
-  (number: string): string => {
+  (folder: string, kind: string, code: string): Creation =>
+  (number) => {
     const program = join(folder, `${number}-${kind}.mjs`);
     writeFileSync(program, code);
     return program;
   };
 
 const linking =
-  (folder: string, file: string) =>
-  (number: string): string => {
+  (folder: string, file: string): Creation =>
+  (number) => {
     const program = join(folder, `${number}+${file.replaceAll('/', '+')}`);
     symlinkSync(join(root, file), program);
     return program;
