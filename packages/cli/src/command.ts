@@ -51,7 +51,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** A failure with an exit code of its own; other errors exit with 1. */
+/** A failure with its own exit code; other errors exit with 1. */
 export class Failure extends Error {
   override name = 'Failure';
   readonly exitCode: number;

@@ -70,7 +70,7 @@ async function revokeKey(call: Call, { deps, secretKey }: Foundation, keyId: str
   await endSessions(call, deps);
 }
 
-/** Ends the sessions of revoked keys. Waits first until no instance signs with such a key any more. */
+/** Ends the sessions of revoked keys. Waits first until no instance signs with such a key. */
 export async function endSessions(call: Call, { db }: Foundation['deps']): Promise<void> {
   const first = await endSessionsOfRevokedKeys(db);
   let { ended, done } = first;

@@ -122,7 +122,7 @@ describe('users', () => {
         });
   });
 
-  test('roles are added and removed one by one, also when somebody else changes the user meanwhile', async () => {
+  test('roles are added and removed one by one, even when somebody else changes the user in between', async () => {
     const email = await invite();
     const roles = async () =>
       (await json('user', 'get', email)).data.roles.map(({ name }: { name: string }) => name).sort();

@@ -139,7 +139,7 @@ test('6,000 people, in two batches, are sound and counted', async (t) => {
   assert.equal((await admin.get('/api/v1/users?search=m%C3%BCller&size=10')).body.data.items.length, 10);
 });
 
-test('a seed makes the same people again, also beside a superuser with the address of one of them', async (t) => {
+test('a seed makes the same people again, even if a superuser has the address of one of them', async (t) => {
   const people = (service: TestService) =>
     service.sql<{ email: string }>(
       `select u.id, email, first_name, last_name, is_active, verified, r.name as role

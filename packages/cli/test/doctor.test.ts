@@ -117,7 +117,7 @@ test('another SECRET_KEY, no mail server, another Castellan at PUBLIC_URL: each 
   has('bad', /leads to a Castellan with another database/);
 });
 
-test('a service below a path is found at PUBLIC_URL, and one that the proxy does not lead to is bad', async () => {
+test('a service below a path is found at PUBLIC_URL, and one that the proxy does not route to is bad', async () => {
   const mounted = await service.another({ PUBLIC_URL: 'http://castellan.test/accounts' });
   const { port } = new URL(mounted.url);
   const found = await doctor({ PORT: port, PUBLIC_URL: `${mounted.url}/accounts` });

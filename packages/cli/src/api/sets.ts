@@ -5,7 +5,7 @@ const MAX_ATTEMPTS = 5;
 type Member = { id: string; name: string };
 
 /**
- * Reads a set, and replaces it by what `wanted` returns, unless somebody else has changed the record meanwhile: then it
+ * Reads a set, and replaces it by what `wanted` returns, unless somebody else changes the record in between: then it
  * reads again. `write` gets the names of the members that are removed. Returns null if there is nothing to change.
  */
 export async function replaceSet<T>(

@@ -10,7 +10,7 @@ import { readSecretLine } from '../secret-file.ts';
 /** Who can read the file. */
 export type Encryption = 'none' | 'passphrase' | 'recipients';
 
-// Whoever has the file can try passphrases without end; scrypt makes each try cost about a second.
+// Anyone who has the file can try passphrases without end; scrypt makes each try cost about a second.
 const MIN_PASSPHRASE_LENGTH = 12;
 const MAX_IDENTITY_BYTES = 65_536;
 const opening = 'age-encryption.org/v1\n';

@@ -42,7 +42,7 @@ export async function writeWhole(
   }
 }
 
-/** A hard link never replaces a file that somebody else has made meanwhile; a rename would. */
+/** A hard link never replaces a file that somebody else has just created; a rename would. */
 async function publish(partial: string, path: string, overwrite: boolean): Promise<void> {
   if (overwrite) await rename(partial, path);
   else

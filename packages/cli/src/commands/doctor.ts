@@ -7,8 +7,8 @@ export const declaration: Declaration = {
   ],
   details: [
     'Looks at settings, disk, console, database, keys, mail server and PUBLIC_URL. Run it as the user of the service, with its',
-    'settings, while the service runs or is stopped. It changes nothing; an embedded database that is stopped is started',
-    'meanwhile. The exit code is 1 if something is bad.',
+    'settings, while the service runs or is stopped. It changes nothing. If an embedded database is stopped, it runs for',
+    'as long as the checks take. The exit code is 1 if something is bad.',
   ],
   run: async (call) => (await import('../doctor.ts')).doctor(call),
 };

@@ -1,4 +1,4 @@
-// Runs work that may take longer than a request on a connection of its own, without a statement timeout.
+// Runs work that may take longer than a request on a separate connection, without a statement timeout.
 import { createKysely, createPool } from '@castellan/server/platform/db/pool';
 import type { Tables } from '@castellan/server/schema/tables';
 import type { Foundation } from '@castellan/server/start/foundation';

@@ -20,7 +20,7 @@ export function parsed(row: number, text: string): SourceRow {
   return isObject(value) ? { row, value } : fault(row, 'is not a JSON object');
 }
 
-/** Returns what a path of names separated by dots leads to; undefined if it leads nowhere. A name may contain dots. */
+/** Returns the value at a path, whose names are separated by dots; undefined if there is none. A name may contain dots. */
 export function valueAt(value: unknown, path: string): unknown {
   if (!isObject(value)) return undefined;
   if (Object.hasOwn(value, path)) return value[path];
