@@ -129,7 +129,7 @@ export type AccessChange = Type.Static<typeof AccessChange>;
 
 export const ChangeAccessBody = Type.Object(
   { changes: Type.Array(AccessChange, { minItems: 1, maxItems: MAX_CHANGES }) },
-  { title: 'ChangeAccess', description: 'Each record stands in one item only.' },
+  { title: 'ChangeAccess', description: 'Each record is in one item only.' },
 );
 export type ChangeAccessBody = Type.Static<typeof ChangeAccessBody>;
 
@@ -140,7 +140,7 @@ export const ChangedAccess = Type.Object(
   {
     change_id: Type.String({
       format: 'uuid',
-      description: 'Stands in `details.change_id` of every audit entry of the request.',
+      description: 'Every audit entry of the request has it as `details.change_id`.',
     }),
     items: Type.Array(
       Type.Object(

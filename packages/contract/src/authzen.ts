@@ -90,7 +90,7 @@ const evaluationsOf = (item: TSchema) =>
 
 /** As documented. A request with a faulty item is answered: see `EvaluationsInput`. */
 export const EvaluationsBody = evaluationsOf(Type.Partial(Evaluation, { title: 'EvaluationItem' }));
-/** As validated: items may be anything, because each faulty one gets a decision of its own. */
+/** As validated: items may be anything, because each faulty one gets its own decision. */
 export const EvaluationsInput = evaluationsOf(Type.Unknown());
 export type EvaluationsInput = {
   [Entity in 'subject' | 'action' | 'resource' | 'context']?: unknown;

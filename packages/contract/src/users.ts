@@ -34,7 +34,7 @@ export const userFields = {
   verified: Type.Boolean(),
   must_change_password: Type.Boolean({
     description:
-      'Until the password is changed, only the own record, `change_password` and sign-out are open.',
+      "Until the password is changed, only the user's own record, `change_password` and sign-out are open.",
   }),
   created_at: Timestamp,
   updated_at: Timestamp,

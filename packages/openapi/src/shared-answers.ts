@@ -34,7 +34,7 @@ export function shareAnswers(operations: readonly Operation[]): Record<string, A
 }
 
 /**
- * Returns a name from the codes, the headers of a rate limit and the type of a body of its own: error responses differ in
+ * Returns a name from the codes, the headers of a rate limit and the type of its own body: error responses differ in
  * nothing else.
  */
 const nameOf = (answer: Answer): string =>

@@ -267,7 +267,7 @@ export type BulkUpdateUsers = {
   }[];
 };
 
-/** Each record stands in one item only. */
+/** Each record is in one item only. */
 export type ChangeAccess = {
   changes: AccessChange[];
 };
@@ -280,7 +280,7 @@ export type ChangePassword = {
 };
 
 export type ChangedAccess = {
-  /** Stands in `details.change_id` of every audit entry of the request. */
+  /** Every audit entry of the request has it as `details.change_id`. */
   change_id: string;
   /** In the order of the request. */
   items: ChangedRecord[];
@@ -677,7 +677,7 @@ export type ListedUser = {
   is_active: boolean;
   is_superuser: boolean;
   verified: boolean;
-  /** Until the password is changed, only the own record, `change_password` and sign-out are open. */
+  /** Until the password is changed, only the user's own record, `change_password` and sign-out are open. */
   must_change_password: boolean;
   roles: RoleSummary[];
   /** Sorted, unique names of the permissions granted by all roles; every permission for a superuser. */
@@ -1265,7 +1265,7 @@ export type User = {
   is_active: boolean;
   is_superuser: boolean;
   verified: boolean;
-  /** Until the password is changed, only the own record, `change_password` and sign-out are open. */
+  /** Until the password is changed, only the user's own record, `change_password` and sign-out are open. */
   must_change_password: boolean;
   roles: RoleSummary[];
   /** Sorted, unique names of the permissions granted by all roles; every permission for a superuser. */

@@ -36,7 +36,7 @@ export type Auth = {
   resetPassword(reset: PasswordResetConfirm, options?: CallOptions): Promise<void>;
   passwordPolicy(options?: CallOptions): Promise<PasswordPolicy>;
   /**
-   * Calls a service of yours with the access token. It is like the global `fetch`, and replaces a token that has expired. Only
+   * Calls one of your services with the access token. It is like the global `fetch`, and replaces a token that has expired. Only
    * the origin of the page and those of the option `services` get the token; a redirect is an error.
    */
   fetch: ServiceFetch;

@@ -1,5 +1,5 @@
 // The session of a browser: its access token, in memory only, and one refresh at a time for all requests and tabs.
-// It must not send a request of its own: it is given the exchange of the refresh cookie.
+// It must not send requests itself: it is given the exchange of the refresh cookie.
 import { type Environment, randomId, type Store } from './environment.ts';
 import { CastellanError } from './errors.ts';
 import { type EndReason, type Held, Tabs } from './tabs.ts';
@@ -129,7 +129,7 @@ export class Session {
   async restore(): Promise<SessionState> {
     if (this.#state === 'authenticated') return this.#state;
     const isOver = !this.isPossible || (await this.refresh(new Set())) === 'ended';
-    // A sign-in may have finished meanwhile.
+    // A sign-in may have finished by now.
     if (isOver && !this.#held) this.#drop(null, 'anonymous');
     return this.#state;
   }

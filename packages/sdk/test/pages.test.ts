@@ -66,7 +66,7 @@ test('an empty list is one page without items', async () => {
   assert.equal(service.requests.length, 1);
 });
 
-test('a list that shrinks meanwhile ends with its first empty page', async () => {
+test('a list that shrinks while it is read ends with its first empty page', async () => {
   const { client, service } = numbered(2, (items) => ({ data: { items, total: 99, pages: 50 } }));
   assert.deepEqual(await collect(client.items('/api/v1/users')), [0, 1]);
   assert.equal(service.requests.length, 2);

@@ -464,7 +464,7 @@ test('a full storage of the tab remembers nobody, rather than a former user', as
   assert.equal((await loadAnew(service, kept))[0]?.type, 'authenticated');
 });
 
-test('a request is not repeated as another user who signs in meanwhile', async () => {
+test('a request is not repeated as another user who signs in before it', async () => {
   const service = createService();
   const tab = await signedInTab(service);
   const events = eventsOf(tab);

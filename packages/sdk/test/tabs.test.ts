@@ -124,7 +124,7 @@ test('a tab that gets an expired token of another tab refreshes within the same 
   assert.equal(service.count(REFRESH), 1);
 });
 
-test('a sign-out reaches all tabs, as an event of its own', async (t) => {
+test('a sign-out reaches all tabs, as a separate event', async (t) => {
   const service = createService();
   const [first, second] = await signedInTabs(openBrowser(t, service), 2);
   const events: string[] = [];

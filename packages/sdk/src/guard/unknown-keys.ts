@@ -1,7 +1,7 @@
 import { createCache, momentNow } from './cache.ts';
 import { GuardError } from './errors.ts';
 
-/** How long an unknown key is refused without another question. A key that was made meanwhile is accepted after it. */
+/** How long an unknown key is refused without another question. A key that is made during this time is accepted after it. */
 const FORGET_MS = 3_000;
 /** Unknown API keys that one network may present in a minute, as at Castellan itself. */
 const MOST_WRONG = 30;

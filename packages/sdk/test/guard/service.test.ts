@@ -11,7 +11,7 @@ const product = await addServiceAccount(service, { permissions: ['token.introspe
 const bearing = (token: string | null | undefined) =>
   new Request('http://product.test/', { headers: { authorization: `Bearer ${token}` } });
 
-test('whoever must change their password first is answered 401 until they have done so', async () => {
+test('a user who must change their password first is answered 401 until they have done so', async () => {
   const guard = createGuard({ baseUrl: service.url, apiKey: product.key });
   const role = await addRole(service, 'role.read');
   const person = await addPerson(service, { roles: [role] });

@@ -105,7 +105,7 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
       tags: ['OAuth'],
       summary: 'End a token',
       description:
-        'RFC 7009. Whoever holds a token may end it. An access token ends alone, a refresh token ends its session. The ' +
+        'RFC 7009. Anyone who holds a token may end it. An access token ends alone, a refresh token ends its session. The ' +
         'response is always the same, also for unknown tokens. An API key does not end. ' +
         STATUS,
       body: RevocationRequest,
