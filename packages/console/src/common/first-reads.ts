@@ -1,4 +1,4 @@
-// Reads that begin before the app has loaded. Whoever asks first for the same gets the answer that is under way.
+// Reads that begin before the app has loaded. The first caller that asks for the same gets the answer that is under way.
 // It must not keep anything: an answer is taken once, soon, and by the person who was signed in when it was asked for.
 import type { Answer, BrowserClient, InputOf, Operation, ResultOf } from '@castellan/sdk';
 import { client } from './client.ts';
@@ -20,7 +20,7 @@ export function readFirst<O extends ReadOperation>(
   input: InputOf<O> & Input,
 ): Promise<Answer<ResultOf<O>>> {
   const answer = client.request<O>(operation, input);
-  // Whoever takes it sees the failure.
+  // The caller that takes it sees the failure.
   answer.catch(() => {});
   begun.set(keyOf(operation, input), { answer, at: performance.now() });
   return answer;

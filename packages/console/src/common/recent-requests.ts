@@ -47,7 +47,7 @@ export function remembering(
   return (input, init) => {
     const { method = 'GET', headers, body } = init ?? {};
     const url = String(input instanceof Request ? input.url : input);
-    // Sign-ins, refreshes and passwords are nothing to repeat; of the own sessions, nothing is secret.
+    // Sign-ins, refreshes and passwords are nothing to repeat. Nothing about the person's own sessions is secret.
     if (!/\/api\/v1\/(auth\/(?!sessions)|oauth\/)/.test(url) && !SECRET_TEXT.test(url)) {
       const value = typeof body === 'string' && body.startsWith('{') ? JSON.parse(body) : undefined;
       const ifMatch = new Headers(headers).get('if-match');

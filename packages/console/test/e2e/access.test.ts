@@ -61,7 +61,7 @@ test('the answer is yes, with the role and its role group', async (t) => {
   await page.waitForURL(`**/roles/${reader}`);
 });
 
-test('a person and a permission are found by typing, and stand in the address', async (t) => {
+test('a person and a permission are found by typing, and are in the address', async (t) => {
   const { page } = await openAs(t, site, '/access');
   await page.getByRole('combobox', { name: 'Person' }).fill('Bob De');
   await page.getByRole('option', { name: /Bob Desk/ }).click();

@@ -31,13 +31,13 @@ test('names can be changed, email and roles say who can change them', async (t) 
   await page.getByRole('button', { name: /^Account of Grace/ }).waitFor();
 });
 
-test('names that somebody else changed meanwhile are shown beside what was typed', async (t) => {
+test('names that somebody else has changed are shown beside what was typed', async (t) => {
   const as = await newPerson();
   const { page } = await openAs(t, site, '/account', { as, expected: ['412'] });
   await page.getByLabel('First name').fill('Mine');
   await service.sql("update users set first_name = 'Theirs', last_name = 'Untouched' where id = $1", [as.id]);
   await page.getByRole('button', { name: 'Save' }).click();
-  const dialog = page.getByRole('dialog', { name: 'This has changed meanwhile' });
+  const dialog = page.getByRole('dialog', { name: 'This has changed' });
   await dialog.getByLabel('Stored now: Theirs').waitFor();
   assert.equal(await dialog.getByLabel('Yours: Mine').isChecked(), true);
   await dialog.getByRole('button', { name: 'Save this choice' }).click();

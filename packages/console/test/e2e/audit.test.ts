@@ -154,7 +154,7 @@ test('a person without the permission learns which one is missing', async (t) =>
   assert.equal(await entries(page).count(), 0);
 });
 
-test('a name with signs of a template stands in the sentence as it is', async (t) => {
+test('a name that looks like a template is shown in the sentence as it is', async (t) => {
   await writeEntry('user_updated', {}, 2, "$& $' {actor}");
   const [entry] = await site.service.sql<{ id: string }>(
     "select id from audit_logs where resource_name like '$&%'",

@@ -52,7 +52,7 @@ for (const permission of ['role.read', 'access.explain'])
     await copyButton(page).waitFor();
   });
 
-test('a permission that is taken away meanwhile is named where it is refused', async (t) => {
+test('a permission that is taken away on an open page is named where it is refused', async (t) => {
   const role = await addRole(service, 'user.read', 'users.create');
   const person = await addPerson(service, { roles: [role] });
   const { page } = await openAs(t, site, '/users/new', { as: person, expected: ['403'] });
@@ -98,7 +98,7 @@ const anyRole = await addRole(service, 'role.read');
 for (const [path, permission] of Object.entries(permissionOf)) {
   if (permission === null) continue;
   const address = path.replace(':id', anyRole);
-  test(`${path} names ${permission}, and opens for whoever has nothing else`, async (t) => {
+  test(`${path} names ${permission}, and opens for a person who has nothing else`, async (t) => {
     const { page } = await openAs(t, site, address, { as: nobody });
     await page.getByText(`It needs the permission ${permission}, which none of your roles has.`).waitFor();
     assert.equal(await heading(page).count(), 1);

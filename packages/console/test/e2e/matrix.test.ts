@@ -109,7 +109,7 @@ test('the review names removals first, and says that nobody is affected now by a
   await bar(page).getByRole('button', { name: 'Review and save…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Review and save' });
   await dialog
-    .getByText('Nobody gains or loses a permission now. Whoever gets one of these roles later')
+    .getByText('Nobody gains or loses a permission now. People who get one of these roles later')
     .waitFor();
   const names = await dialog.getByRole('listitem').getByRole('strong').allTextContents();
   assert.deepEqual(names, [second?.name, first?.name]);
@@ -147,7 +147,7 @@ test('after a change by somebody else, the person chooses cell by cell', async (
   // Meanwhile somebody else takes `read` away and gives `export`.
   await admin.post(`/api/v1/roles/${role.id}/permissions`, { permission_ids: [other.id] });
   await page.getByRole('button', { name: 'Save changes' }).click();
-  const conflict = page.getByRole('dialog', { name: 'This has changed meanwhile' });
+  const conflict = page.getByRole('dialog', { name: 'This has changed' });
   const choiceOf = (action: string) =>
     conflict.getByRole('radiogroup', { name: `${role.name}: ${group.name}.${action}` });
   await choiceOf('read').waitFor();

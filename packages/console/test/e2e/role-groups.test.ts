@@ -142,7 +142,7 @@ test('roles are added with the number of their holders in view, and removed agai
   await page.getByRole('link', { name: role.name }).waitFor();
 });
 
-test('an Undo keeps what somebody else has changed meanwhile, and says so in the language of the person', async (t) => {
+test('an Undo keeps what somebody else has changed since, and says so in the language of the person', async (t) => {
   const { admin, leaf, role } = await seed();
   const { page } = await openAs(t, site, `/role-groups?g=${leaf.id}`, {
     expected: ['412'],

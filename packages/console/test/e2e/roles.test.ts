@@ -65,7 +65,7 @@ test('a rename that meets another change asks field by field', async (t) => {
   await dialog.getByLabel('Name').fill(`${role.name} mine`);
   await admin.put(`/api/v1/roles/${role.id}`, { name: `${role.name} theirs`, description: 'Theirs' });
   await dialog.getByRole('button', { name: 'Save' }).click();
-  const conflict = page.getByRole('dialog', { name: 'This has changed meanwhile' });
+  const conflict = page.getByRole('dialog', { name: 'This has changed' });
   await conflict.getByLabel(`Stored now: ${role.name} theirs`).waitFor();
   assert.equal(await conflict.getByLabel('Stored now: Theirs').isChecked(), true, 'what was not typed');
   await conflict.getByRole('button', { name: 'Save this choice' }).click();
@@ -134,7 +134,7 @@ test('a deletion shows what stands in its way and removes it in one step', async
   assert.equal((await site.service.sql('select from roles where id = $1', [role.id])).length, 0);
 });
 
-test('a role that somebody else gives to another person meanwhile is taken from nobody', async (t) => {
+test('a role that somebody else gives to another person first is taken from nobody', async (t) => {
   const { role, user } = await seed();
   const { page } = await openAs(t, site, `/roles/${role.id}`, { expected: ['409'] });
   await page.getByRole('button', { name: 'Delete' }).click();

@@ -150,7 +150,7 @@ test('activation shows who gains what', async (t) => {
   await pane.getByText('Active', { exact: true }).waitFor();
 });
 
-test('roles that somebody else has changed meanwhile are shown, and both changes stand', async (t) => {
+test('roles that somebody else has changed are shown, and both changes stand', async (t) => {
   const account = await newAccount();
   const rolesNow = async (): Promise<string[]> =>
     (await admin.get(`/api/v1/service-accounts/${account.id}`)).body.data.roles

@@ -96,7 +96,7 @@ test('a change by somebody else shows both values, and the person chooses', asyn
   await form.getByLabel('Last name').fill('Mine');
   await service.sql(`update users set first_name = 'Their', version = version + 1 where id = $1`, [grace.id]);
   await form.getByRole('button', { name: 'Save' }).click();
-  const conflict = page.getByRole('dialog', { name: 'This has changed meanwhile' });
+  const conflict = page.getByRole('dialog', { name: 'This has changed' });
   assert.equal(await conflict.getByLabel('Stored now: Their').isChecked(), true);
   assert.equal(await conflict.getByLabel('Yours: Mine').isChecked(), true);
   assert.equal((await find(grace.email))[0]?.last_name, 'Hopper');
@@ -117,7 +117,7 @@ test('an act on a user whom somebody else has changed shows what is stored now, 
   await dialog(page).getByText('permission', { exact: false }).first().waitFor();
   await service.sql(`update users set first_name = 'Their', version = version + 1 where id = $1`, [grace.id]);
   await confirm.click();
-  const changed = dialog(page).getByRole('alert', { name: 'This record has changed meanwhile' });
+  const changed = dialog(page).getByRole('alert', { name: 'This record has changed' });
   await changed.getByText('Stored now: Their').waitFor();
   await changed.getByText('You saw: Grace').waitFor();
   assert.equal((await find(grace.email))[0]?.is_active, true);
@@ -131,7 +131,7 @@ test('an act on a user whom somebody else has changed shows what is stored now, 
   await service.sql(`update users set is_active = true, version = version + 1 where id = $1`, [grace.id]);
 });
 
-test('a password for a user who has changed meanwhile is refused in the language of the person', async (t) => {
+test('a password for a user who has changed since is refused in the language of the person', async (t) => {
   const { page } = await openAs(t, site, `/users?user=${grace.id}`, {
     expected: ['412'],
     context: { locale: 'de-DE' },
@@ -219,7 +219,7 @@ test('deactivating shows the impact and can be undone', async (t) => {
   assert.equal((await find(grace.email))[0]?.is_active, true);
 });
 
-test('undoing a removal keeps a role that somebody else has given meanwhile', async (t) => {
+test('undoing a removal keeps a role that somebody else has given since', async (t) => {
   const [own, other] = [await addRole(service, 'role.read'), await addRole(service, 'role.read')];
   await service.sql("update roles set name = 'Borrower' where id = $1", [own]);
   const rita = await addPerson(service, { firstName: 'Rita', lastName: 'Roles', roles: [own] });

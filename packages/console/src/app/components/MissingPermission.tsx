@@ -12,7 +12,7 @@ const wayOut = ({ mayKnow, names }: RolesWith): string => {
   return names.length > 0 ? t.common.forbidden.roles(names.join(', ')) : t.common.forbidden.noRole;
 };
 
-/** Where whoever reads the request sees why the person lacks the permission, and can grant it. */
+/** Where the person who reads the request sees why the person lacks the permission, and can grant it. */
 const answerAddress = (user: string, permission: string): string =>
   `${location.origin}${addressOf('/access')}?${new URLSearchParams({ user, permission })}`;
 

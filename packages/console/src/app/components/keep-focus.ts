@@ -50,7 +50,7 @@ export function keepFocus(): void {
   const observer = new MutationObserver(() => {
     if (isDue || !last || !hasFallen()) return;
     isDue = true;
-    // Whoever else wants to move the focus does so first, such as the heading of another page.
+    // Everything else that moves the focus does so first, such as the heading of another page.
     requestAnimationFrame(() => setTimeout(restore));
   });
   observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ['disabled'] });

@@ -17,7 +17,7 @@ export const MissingPermission = (props: { permission: string; page?: string }):
   </Suspense>
 );
 
-/** Whether the change was refused because somebody else has changed the record meanwhile. */
+/** Whether the change was refused because somebody else has changed the record since it was read. */
 export const isStale = ({ code }: { code: string }): boolean => code === 'precondition_failed';
 
 /** Reads everything on screen again. */

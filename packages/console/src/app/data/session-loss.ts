@@ -35,7 +35,7 @@ const isSessionLoss = (error: unknown): boolean =>
   error.status === 401 &&
   /^(token_|refresh_token_invalid)/.test(error.code);
 
-/** Runs the request. If the session has ended meanwhile, waits until the person has signed in again and repeats it. */
+/** Runs the request. If the session has ended, waits until the person has signed in again and repeats it. */
 export async function acrossSessions<T>(request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await request();

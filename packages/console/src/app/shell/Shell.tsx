@@ -21,7 +21,7 @@ const Shortcuts = lazy(() =>
   withLaterTexts(import('./ShortcutList.tsx')).then(({ ShortcutList }) => ({ default: ShortcutList })),
 );
 
-/** The viewer of the reference brings a main landmark of its own, and a page has one. */
+/** The viewer of the reference brings its own main landmark, and a page has one. */
 const OWN_MAIN = '/reference';
 
 const PHONE = '(max-width: 48em)';

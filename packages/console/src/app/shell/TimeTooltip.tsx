@@ -32,7 +32,7 @@ export function TimeTooltip(): ReactElement {
       time.setAttribute('aria-describedby', ID);
       setShown({ text: time.dataset.moment, top: bottom + GAP, left });
     };
-    // A layer of its own: the same Escape closes nothing below it. Moving the page moves the time away from it.
+    // A separate layer: the same Escape closes nothing below it. Moving the page moves the time away from it.
     const onKey = ({ key }: KeyboardEvent): void => {
       if (key === 'Escape') hide();
     };

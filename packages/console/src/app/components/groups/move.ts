@@ -7,7 +7,7 @@ import { childrenOf, pathTo, type TreeNode } from './tree.ts';
 
 export type Move = { id: string; parentId: string | null };
 
-/** Moves the version that the group has now, and back only that one: a change by somebody else meanwhile is kept. */
+/** Moves the version that the group has now, and back only that one: a change that somebody else makes in between is kept. */
 export async function moveGroup(kind: GroupKind, nodes: readonly TreeNode[], move: Move): Promise<void> {
   const { id, parentId } = move;
   const before = pathTo(nodes, id, childrenOf);

@@ -1,5 +1,5 @@
 // What keys do, as data: the definitions that bind keys are those that `?` lists, so the list cannot be wrong.
-// It must not know a page: whoever binds keys says what they do.
+// It must not know a page: the code that binds keys says what they do.
 import { useEffect, useEffectEvent, useRef } from 'react';
 import { readPreference, writePreference } from '../../../common/preferences.ts';
 import type { LaterMessages } from '../../messages/en/later.ts';

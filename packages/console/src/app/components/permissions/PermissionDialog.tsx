@@ -1,5 +1,5 @@
 // Creates a permission, and its group where there is none yet. The name of the permission begins with the name of its
-// group, which stands in front of the field.
+// group, which is shown in front of the field.
 import type { Permission, PermissionGroup } from '@castellan/sdk';
 import { Modal, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';

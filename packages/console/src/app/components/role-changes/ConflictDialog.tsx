@@ -1,4 +1,4 @@
-// After a conflict: what somebody else changed meanwhile, cell by cell, and what of it stands.
+// After a conflict: what somebody else changed, cell by cell, and what of it stays.
 import { Modal, SegmentedControl } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { t } from '../../text.ts';

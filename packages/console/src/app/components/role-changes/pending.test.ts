@@ -1,4 +1,4 @@
-// Unsaved changes of roles: marks, what still applies, what somebody else changed meanwhile.
+// Unsaved changes of roles: marks, what still applies, what somebody else has changed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

@@ -27,7 +27,7 @@ const EndGroupDialog = lazy(() =>
 type Props<S extends ListedSession> = {
   sessions: readonly S[];
   onEnd: (session: S) => void;
-  /** Ends one of a group, after the question. One that has ended meanwhile may be refused as not found. */
+  /** Ends one of a group, after the question. One that has ended by itself may be refused as not found. */
   endById: (id: string) => Promise<unknown>;
   /** What ending a group means. */
   groupText: string;

@@ -23,7 +23,7 @@ export function useSessionPages(key: string, read: Read, enabled = true) {
   });
   const pages = query.data?.pages;
   return {
-    // A session that has begun meanwhile moves another one to the next page, where it comes again.
+    // A session that has begun since moves another one to the next page, where it comes again.
     sessions: pages && [...new Map(pages.flatMap(({ data }) => data).map((one) => [one.id, one])).values()],
     total: pages?.at(-1)?.pagination.total ?? 0,
     query,

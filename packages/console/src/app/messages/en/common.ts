@@ -146,7 +146,7 @@ export const common = {
     leave: 'Leave',
   },
   changed: {
-    title: 'This record has changed meanwhile',
+    title: 'This record has changed',
     refused: 'Somebody else has changed this record. Nothing of yours was saved.',
     text: 'Check what is stored now, then confirm again.',
     sameFields: 'None of the fields shown here differ. Confirm again.',
@@ -155,7 +155,7 @@ export const common = {
     undo: 'Somebody else has changed this since. Nothing was undone.',
   },
   conflict: {
-    title: 'This has changed meanwhile',
+    title: 'This has changed',
     text: 'Somebody else saved it after you opened it. Choose for each field what to keep.',
     same: 'What you typed is what is stored now.',
     theirs: (value: string) => `Stored now: ${value}`,

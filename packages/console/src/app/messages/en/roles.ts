@@ -40,7 +40,7 @@ export const roles = {
     counts: (different: string, alike: string) => `${different} different, ${alike} alike`,
     onlyDifferent: 'Differences',
     everything: 'All permissions',
-    missing: 'One of these roles does not exist any more.',
+    missing: 'One of these roles no longer exists.',
   },
   page: {
     breadcrumb: 'All roles',
@@ -89,7 +89,7 @@ export const roles = {
   },
   review: {
     nothingNow:
-      'Nobody gains or loses a permission now. Whoever gets one of these roles later gets it as changed here.',
+      'Nobody gains or loses a permission now. People who get one of these roles later get it as changed here.',
     title: 'Review and save',
     open: 'Review and save…',
     save: 'Save changes',

@@ -35,7 +35,7 @@ export const serviceAccounts = {
   deleteTitle: (name: string) => `Delete ${name}?`,
   deleteText: 'Its API keys and tokens end at once and its roles are removed. This cannot be undone.',
   deleted: (name: string) => `${name} is deleted.`,
-  notFound: 'This service account does not exist any more.',
+  notFound: 'This service account no longer exists.',
   changeRoles: 'Change roles',
   rolesTitle: (name: string) => `Roles of ${name}`,
   rolesSaved: 'The roles are saved.',

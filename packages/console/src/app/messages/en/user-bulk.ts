@@ -24,7 +24,7 @@ export const userBulk = {
     endSessions: (count: number) =>
       plural(count, { one: 'The sessions of # user ended.', other: 'The sessions of # users ended.' }),
   },
-  endSessions: 'They are signed out everywhere at once. Each user is a request of their own.',
+  endSessions: 'They are signed out everywhere at once. Each user takes a separate request.',
   freezing: 'Finding everybody who matches now. Who is created later is not meant.',
   stopped: 'You stopped it.',
   unknown: (count: number) =>

@@ -24,7 +24,7 @@ export const userImport = {
   rowProblems: {
     email: (text: string) => `“${text}” is not an email address.`,
     name: (_text: string) => 'A new user needs a first name.',
-    duplicate: (line: string) => `The email stands in line ${line}, too.`,
+    duplicate: (line: string) => `The email is also in line ${line}.`,
     cells: (_text: string) =>
       'This row has more cells than the first one: a separator or a quotation mark is wrong.',
     role: (text: string) => `Unknown role: ${text}.`,

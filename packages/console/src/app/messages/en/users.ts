@@ -162,7 +162,7 @@ export const users = {
     created: (name: string) => `${name} was created`,
     passOn: 'No mail is sent: tell them how to sign in.',
     signInAt: 'Address',
-    mustChange: 'They must choose a password of their own when they first sign in.',
+    mustChange: 'They must choose their own password when they first sign in.',
     mayKeep: 'They can keep this password.',
     open: 'Open the user',
     another: 'Create another',

@@ -11,7 +11,7 @@ const permission = (name: string): EffectivePermission => ({
   sources: [],
 });
 
-test('each permission stands in one of the three lists', () => {
+test('each permission is in one of the three lists', () => {
   const difference = differenceOf(
     [permission('b'), permission('a'), permission('c')],
     [permission('c'), permission('d')],

@@ -14,7 +14,7 @@ import { t } from '../../text.ts';
 
 const MOST_PER_PAGE = 100;
 
-/** A session that has ended by itself meanwhile is as good as ended. */
+/** A session that has ended by itself is as good as ended. */
 async function endSession(id: string): Promise<void> {
   try {
     await call('DELETE /api/v1/auth/sessions/{session_id}', { path: { session_id: id } });

@@ -134,7 +134,7 @@ function DeleteFree({ role, fields, etag, onDeleted, onClose }: SharedProps): Re
   );
 }
 
-/** Everything in one request: if somebody else gives the role to another person meanwhile, nothing changes. */
+/** Everything in one request: if somebody else gives the role to another person first, nothing changes. */
 function DeleteUsed({
   role,
   fields,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { neededToDelete } from './needed-to-delete.ts';
 
-test('deleting a role takes the permissions to change whoever has it', () => {
+test('deleting a role takes the permissions to change everyone who has it', () => {
   const role = { permission_ids: [] };
   const [user, account] = [{ type: 'user' as const }, { type: 'service_account' as const }];
   assert.deepEqual(neededToDelete(role, []), ['access.change', 'role.delete']);

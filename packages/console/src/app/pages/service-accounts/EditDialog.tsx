@@ -1,4 +1,4 @@
-// Changes the name and the description of a service account. If somebody else changed it meanwhile, the person chooses for
+// Changes the name and the description of a service account. If somebody else has changed it, the person chooses for
 // each field what to keep.
 import type { ServiceAccount } from '@castellan/sdk';
 import { Modal, Textarea, TextInput } from '@mantine/core';

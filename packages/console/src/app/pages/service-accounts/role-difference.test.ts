@@ -1,4 +1,4 @@
-// A change of roles applies to whatever roles somebody else has stored meanwhile.
+// A change of roles applies to the roles that somebody else has stored by then.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { differenceOf, withDifference } from './role-difference.ts';

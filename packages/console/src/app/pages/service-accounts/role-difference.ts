@@ -1,4 +1,4 @@
-// What a person adds to a set of roles and takes from it, apart from what others change in it meanwhile.
+// What a person adds to a set of roles and takes from it, apart from what others change in it.
 
 /** Ids of roles. */
 export type RoleDifference = { added: readonly string[]; removed: readonly string[] };

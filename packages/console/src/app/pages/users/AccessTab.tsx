@@ -170,7 +170,7 @@ function RemoveDialog({
     previewRemoval(user.id, [role.id], { signal, query }),
   );
   const write = useWrite(
-    // Without a version: to take one role away overwrites nothing that somebody else has changed meanwhile.
+    // Without a version: to take one role away overwrites nothing that somebody else has changed.
     () => removeRoles(user.id, [role.id]),
     ({ result: { data } }) => {
       onClose();

@@ -82,7 +82,7 @@ type EditProps = Pick<Props, 'user' | 'etag' | 'rules'>;
 function EditForm({ user, etag, rules }: EditProps): ReactElement {
   const reason = rules.edit;
   const switchReason = { verified: rules.unverify, must_change_password: reason };
-  // What the form began with: others may change the record meanwhile, which must not change what is typed.
+  // What the form began with: others may change the record while the person types, which must not change what is typed.
   const [base, setBase] = useState({ values: editableOf(user), etag });
   const [values, setValues] = useState(base.values);
   const [sent, setSent] = useState<string | null>(null);

@@ -1,6 +1,6 @@
 // The requests of an act on many users, of its preview and of its undo.
 // None names a version: each adds or removes roles, or sets one switch that the user did not have so when the dialog opened.
-// Whatever somebody else changes meanwhile stays.
+// Whatever somebody else changes stays.
 import type { AccessPreview, ListedUser } from '@castellan/sdk';
 import { client } from '../../../common/client.ts';
 import type { PreviewQuery } from '../../components/impact.tsx';
@@ -8,7 +8,7 @@ import { call } from '../../data/api.ts';
 import { type BulkAct, chunksOf, joinPreviews, type ReversibleAct } from './bulk.ts';
 import { endSessionsOf } from './data.ts';
 
-/** Sessions have no operation for many users, so each is a request of its own. */
+/** Sessions have no operation for many users, so each takes a separate request. */
 export const chunksFor = (act: BulkAct, users: readonly ListedUser[]): ListedUser[][] =>
   chunksOf(users, act === 'endSessions' ? 1 : undefined);
 

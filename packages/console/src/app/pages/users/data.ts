@@ -30,7 +30,7 @@ export type UserFilter = {
 
 type UserSort = 'id' | 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name';
 
-/** Two operations return the list; each has a permission of its own. */
+/** Two operations return the list; each has its own permission. */
 export const useListPath = () => listPathOf(useMe().can);
 
 export type ListQuery = UserFilter & { page: number; size: number; sort: UserSort };

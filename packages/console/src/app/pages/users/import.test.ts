@@ -14,7 +14,7 @@ test('a file in UTF-16, as spreadsheets save "Unicode text", is read', () => {
   assert.equal(textOf(Uint8Array.from([0xfe, 0xff, 0, 0x61, 0, 0xfc]).buffer), 'aü');
 });
 
-test('columns may stand in any order, and an export can be imported', () => {
+test('columns may be in any order, and an export can be imported', () => {
   assert.deepEqual(readRows("roles,First_Name,id,EMAIL\nEditor; Auditor,'=Ada,7, Ada@Example.com "), [
     {
       line: 2,

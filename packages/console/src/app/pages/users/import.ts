@@ -41,7 +41,7 @@ export type FileProblem =
   | { problem: 'empty' | 'columns' | 'rows' | 'size' }
   | { problem: CsvFault; line: number };
 
-/** Returns the rows, or what is wrong with the file. Columns may stand in any order; others are ignored. */
+/** Returns the rows, or what is wrong with the file. Columns may be in any order; others are ignored. */
 export function readRows(text: string): ImportRow[] | FileProblem {
   let rows: CsvRow[];
   try {

@@ -18,7 +18,7 @@ type Options = {
 
 /**
  * Returns all users that match, in the order of their ids, which is about that of their creation. Each page begins after the
- * last id of the one before: users who are created, deleted or changed meanwhile neither repeat nor skip another one.
+ * last id of the one before: users who are created, deleted or changed while it reads neither repeat nor skip another one.
  */
 export async function readUsers({ path, filter, signal, onProgress }: Options): Promise<ListedUser[]> {
   const found: ListedUser[] = [];

@@ -1,5 +1,5 @@
 // Writes a request as a curl command for a POSIX shell.
-// It must not contain a secret or anything that a shell would run: values stand in single quotes, secrets are variables.
+// It must not contain a secret or anything that a shell would run: values are in single quotes, secrets are variables.
 import { Secret, type SentRequest } from '../../../common/recent-requests.ts';
 
 /** Text, or the name of a shell variable. */
