@@ -1,4 +1,4 @@
-// The basis of every black-box test: a database of its own, the real service on it, and a browser-like client.
+// The basis of every black-box test: a separate database, the real service on it, and a browser-like client.
 // It must not read the service's internal state: tests use HTTP and SQL.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -88,7 +88,7 @@ type ForeignKey = {
   parent_column: string;
 };
 
-/** Throws for the first rule that does not hold; returns the number of rules. No request may be running meanwhile. */
+/** Throws for the first rule that does not hold; returns the number of rules. No request may be running. */
 export async function assertSound(service: Pick<TestService, 'sql'>): Promise<number> {
   for (const [what, query] of Object.entries(violations))
     assert.deepEqual(await service.sql(query), [], what);

@@ -89,7 +89,7 @@ async function sentBy({ service }: TestService, request: () => Promise<{ status:
     assert.equal((await request()).status, 200);
   } finally {
     pool.off('acquire', watch);
-    // Without a property of its own, a client has the method that others may wrap for all clients.
+    // Without its own property, a client has the method that others may wrap for all clients.
     for (const [client, before] of watched)
       if (before) Object.defineProperty(client, 'query', before);
       else Reflect.deleteProperty(client, 'query');

@@ -214,7 +214,7 @@ scenario(
 );
 
 scenario(
-  'a change that is rolled back leaves no audit entry, also if the audit log was locked meanwhile',
+  'a change that is rolled back leaves no audit entry, even if the audit log was locked',
   async (tally, t) => {
     const { pair, role } = await openFixture(t);
     const { service, admin } = pair;

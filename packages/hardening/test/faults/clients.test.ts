@@ -153,7 +153,7 @@ suite('clients', { concurrency: 4 }, () => {
   );
 
   scenario(
-    'silent connections and slow headers or bodies time out, and others are answered meanwhile',
+    'silent connections and slow headers or bodies time out, and other clients are answered',
     async (tally, t) => {
       const process = await openProcess(t);
       const quiet = await startQuietInstance(process);

@@ -71,7 +71,7 @@ const gone: Loss['refusal'] = [401, 'token_revoked'];
 const denied: Loss['refusal'] = [403, 'permission_denied'];
 
 const losses: Record<string, Loss> = {
-  'is no superuser any more': {
+  'is no longer a superuser': {
     isSuperuser: true,
     apply: ({ id }) => put(`users/${id}`, { is_superuser: false }),
     refusal: denied,
@@ -244,7 +244,7 @@ async function assertRefused(answers: readonly Answer[], [status, code]: Loss['r
 }
 
 for (const [loss, { isSuperuser, apply, refusal }] of Object.entries(losses))
-  scenario(`no write that waited is done for an administrator who meanwhile ${loss}`, async (tally) => {
+  scenario(`no write that waited is done for an administrator who by then ${loss}`, async (tally) => {
     for (const [what, prepare, permissions, from] of shares)
       for (let round = 0; round < rounds(1, 4); round += 1) {
         const holder = await addHolder('last', isSuperuser ? null : permissions);
@@ -310,7 +310,7 @@ scenario(
 scenario(
   'a caller keeps their permissions until a running change of a user is done, and loses them afterwards',
   async (tally) => {
-    for (const loss of ['is no superuser any more', 'is deactivated', 'has lost all roles'] as const)
+    for (const loss of ['is no longer a superuser', 'is deactivated', 'has lost all roles'] as const)
       for (let round = 0; round < rounds(1, 10); round += 1) {
         const { isSuperuser, apply } = losses[loss] as Loss;
         const holder = await addHolder('first', isSuperuser ? null : ['users.update']);

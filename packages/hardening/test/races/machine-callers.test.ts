@@ -387,20 +387,20 @@ const ending = (end: keyof typeof ends): Loss => ({
   refusal: 'api_key_revoked',
 });
 const losses: Record<string, Loss> = {
-  'whose key meanwhile is revoked': ending('revokes a key'),
-  'whose key meanwhile is rotated without overlap': ending('rotates a key without overlap'),
-  'whose key meanwhile expires': {
+  'whose key by then is revoked': ending('revokes a key'),
+  'whose key by then is rotated without overlap': ending('rotates a key without overlap'),
+  'whose key by then has expired': {
     apply: ({ keyId }) =>
       service.sql('update api_keys set expires_at = clock_timestamp() where id = $1', [keyId]),
     refusal: 'api_key_revoked',
   },
-  'who meanwhile is deactivated': ending('deactivates the account'),
-  'who meanwhile is deleted': ending('deletes the account'),
-  'who meanwhile has lost all roles': {
+  'who by then is deactivated': ending('deactivates the account'),
+  'who by then is deleted': ending('deletes the account'),
+  'who by then has lost all roles': {
     apply: ({ id }) => send({ method: 'PUT', path: `${accounts}/${id}`, json: { role_ids: [] } }),
     refusal: 'permission_denied',
   },
-  'who meanwhile has lost a permission of their role': {
+  'who by then has lost a permission of their role': {
     apply: async (_account, role_id) =>
       send({
         path: '/api/v1/access/changes',
@@ -557,7 +557,7 @@ for (const [what, { take, giveBack }] of Object.entries(narrowings))
   );
 
 scenario(
-  'a bulk end of sessions ends each one that was there before, and those of sign-ins meanwhile are live or ended as a whole',
+  'a bulk end of sessions ends each one that was there before, and those of concurrent sign-ins are live or ended as a whole',
   async (tally) => {
     for (let round = 0; round < rounds(2, 15); round += 1) {
       const crowd = newName('crowd');

@@ -76,7 +76,7 @@ test('a role is deleted together with what stands in the way, and its preview sa
   assert.equal(new Set(events.map(({ details }) => details.change_id)).size, 1);
 });
 
-test('a role that somebody else has given meanwhile is not deleted, and nobody loses it', async () => {
+test('a role that somebody else has given since is not deleted, and nobody loses it', async () => {
   const role = await addRole(service, 'shop.refund');
   const person = await addPerson(service, { roles: [role] });
   await addPerson(service, { roles: [role] });

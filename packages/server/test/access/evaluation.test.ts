@@ -80,7 +80,7 @@ test('each subject gets the decision and the reason of the rule, with nothing el
   }
 });
 
-test('the context names the permission as it stands in the catalogue', async () => {
+test('the context names the permission as it is in the catalogue', async () => {
   const { body } = await ask('evaluation', question('user', alice.id, 'RECORD.ARCHIVE.restore'));
   assert.deepEqual(body.context, { reason: 'granted', permission: 'record.archive.Restore' });
   const { body: unknown } = await ask('evaluation', question('user', alice.id, 'Record.Print'));

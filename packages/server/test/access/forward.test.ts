@@ -135,7 +135,7 @@ test('anything but one permission is refused, so that no misspelt parameter lets
   assertRefused(await ask(admin.accessToken, `${path}/orders`), 404, 'route_not_found');
 });
 
-test('401 with the challenge for whoever is not signed in', async () => {
+test('401 with the challenge for a caller who is not signed in', async () => {
   const { client } = await signedInWith(service, 'role.read');
   const { accessToken } = client;
   await client.post('/api/v1/auth/logout', {});

@@ -13,7 +13,7 @@ const newUser = async () => {
   return { user, client: await signIn(service, user) };
 };
 
-test('a user reads the own account, with roles and permissions, and no internal attribute', async () => {
+test('a user reads their own account, with roles and permissions, and no internal attribute', async () => {
   const { user, client } = await newUser();
   const answer = await client.get(paths.me);
   const data = assertAnswered(answer);
@@ -41,7 +41,7 @@ test('a superuser sees every permission, sorted and once each', async () => {
   assert.deepEqual(permissions, all.map((one) => one.name).sort());
 });
 
-test('a user changes the own names, one or both; a name that is not sent stays', async () => {
+test('a user changes their own names, one or both; a name that is not sent stays', async () => {
   const { user, client } = await newUser();
   const before = assertAnswered(await client.get(paths.me));
   const first = assertAnswered(await client.put(paths.me, { first_name: 'Augusta' }));

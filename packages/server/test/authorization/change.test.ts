@@ -101,7 +101,7 @@ test('a caller who must change their password before the check changes nothing',
   assert.deepEqual([await countRoles(role.id), await countEntries(role.id)], [0, 0]);
 });
 
-test('a permission counts in whatever letter case it stands in the catalogue', async () => {
+test('a permission counts in whatever letter case it has in the catalogue', async () => {
   const { client } = await signedInWith(service, 'role.create');
   const caller = await callerWith(client, 'role.create');
   await service.sql("update permissions set name = 'Role.CREATE' where name = 'role.create'");

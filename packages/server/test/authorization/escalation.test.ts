@@ -119,7 +119,7 @@ test('the ETag of a group changes with its members', async () => {
   assert.equal(stale.status, 412, stale.text);
 });
 
-test('the own account has an ETag, and If-Match works there too', async () => {
+test("the caller's own account has an ETag, and If-Match works there too", async () => {
   const user = await addUser(service);
   const [role] = [await roleNamed('User')];
   await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [user.id, role.id]);

@@ -226,7 +226,7 @@ describe('an operation on an account', () => {
     assert.equal(rows.length, 0);
   });
 
-  test('the own account requires only the permission of the operation', async () => {
+  test("the caller's own account requires only the permission of the operation", async () => {
     const self = { id: deskPerson.id, role: empty };
     for (const act of [put(() => ({ first_name: 'Self' })), bulk(() => ({ last_name: 'Same' }))])
       assert.equal((await act(desk, self)).status, 200);
@@ -298,7 +298,7 @@ describe("a change of a role's permissions", async () => {
     assert.equal((await desk.post(`/api/v1/roles/${role}/permissions`, [])).status, 200);
   });
 
-  test('an administrator may reduce the own role', async () => {
+  test('an administrator may reduce their own role', async () => {
     const { client, person } = await signedInWith(service, 'role.update', 'role.delete');
     const [role] = await service.sql<{ role_id: string }>(
       'select role_id from user_roles where user_id = $1',

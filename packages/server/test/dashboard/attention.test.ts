@@ -128,7 +128,7 @@ test('users without roles are counted exactly through creation, assignment and d
   await assertListed('users_without_roles', [withRole.id], among);
 });
 
-test('the kept number of users with roles stays exact, whoever writes', async () => {
+test('the kept number of users with roles stays exact, whatever writes', async () => {
   const { db } = service.service.deps;
   const [one, other] = [await addRole(service), await addRole(service)];
   const people = [

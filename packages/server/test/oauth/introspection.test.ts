@@ -91,7 +91,7 @@ test('the access token of a service account: its claims and the name', async () 
   assert.deepEqual([body.sub, body.client_id, body.sid], [account.id, account.id, undefined]);
 });
 
-test('a token says that it ends with its key if the key was rotated meanwhile', async () => {
+test('a token says that it ends with its key if the key has been rotated since', async () => {
   const account = await addServiceAccount(service);
   const token = await clientToken(service, account);
   const [row] = await service.sql<{ expires_at: Date }>(

@@ -55,7 +55,7 @@ const put = async (path: string, json: object) => {
   assert.equal(status, 200, text);
 };
 
-test('HEAD answers with the ETag of GET, and 304 to whoever has it, however a proxy has altered it', async () => {
+test('HEAD answers with the ETag of GET, and 304 to a client that has it, however a proxy has altered it', async () => {
   for (const path of [...ALL, '/api/v1/users/me', `${ROLES}/${(await makeRole(admin)).id}`]) {
     const etag = etagOf(await read(path));
     const head = await admin.request('HEAD', path);
@@ -70,7 +70,7 @@ test('HEAD answers with the ETag of GET, and 304 to whoever has it, however a pr
   }
 });
 
-test('a list is 304 to whoever has it, and never to anybody with another ETag', async () => {
+test('a list is 304 to a client that has it, and never to anybody with another ETag', async () => {
   assert.deepEqual(await changedBy(async () => {}), []);
   const etag = etagOf(await read(SUMMARIES));
   assert.match(etag, /^W\/"h[\w-]{22}"$/);
@@ -80,7 +80,7 @@ test('a list is 304 to whoever has it, and never to anybody with another ETag', 
     assert.equal((await read(SUMMARIES, other)).status, 200);
 });
 
-test('whoever may not read a list gets no 304 of it', async () => {
+test('a caller who may not read a list gets no 304 of it', async () => {
   const etag = etagOf(await read(SUMMARIES));
   const person = await addUser(service);
   const client = await signIn(service, person);
@@ -229,7 +229,7 @@ test('a summary has the counts of the role, and the ids of its permissions on re
   assert.deepEqual(await names(`${ROLES}/summaries?size=100`), await names(`${ROLES}/list`));
 });
 
-test('the own record is 304 until it or a permission changes, and can leave out the permissions of products', async () => {
+test("the caller's own record is 304 until it or a permission changes, and can leave out the permissions of products", async () => {
   const permission = await makePermission(admin);
   const role = await makeRole(admin, { permission_ids: [permission.id] });
   const person = await addUser(service);

@@ -53,7 +53,7 @@ test('a sign-in whose user is deleted while it verifies the password is refused 
   assert.equal(answer.body.code, 'invalid_credentials');
 });
 
-test('a sign-in that verified a password which was replaced meanwhile gets no session', async () => {
+test('a sign-in that verified a password that has been replaced since gets no session', async () => {
   const user = await addUser(service);
   const answer = await changeUserWhileWaiting(
     service,

@@ -88,7 +88,7 @@ test('a wrong current password is counted and recorded in one commit', async () 
   assert.equal((await eventsOf(service, 'password_refused', user)).length, 1);
 });
 
-test('every sign-in of a minute is recorded, those of the own share in its commit and the others after it', async () => {
+test('every sign-in of a minute is recorded: the first ten in their own commit, the others after it', async () => {
   const user = await addUser(service);
   const costs = [];
   for (let count = 0; count < 12; count += 1) costs.push((await costOfLogin(user.email)).transactions);

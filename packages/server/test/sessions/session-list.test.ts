@@ -125,7 +125,7 @@ test('ended and expired sessions, and those of others, are not listed', async ()
   );
 });
 
-test('ending one of the own sessions ends its tokens and leaves the others', async () => {
+test("ending one of the caller's own sessions ends its tokens and leaves the others", async () => {
   const user = await addUser(service);
   const [client, other] = [await signIn(service, user), await signIn(service, user)];
   const answer = await end(client, idOf(other));

@@ -157,7 +157,7 @@ suite('an instance of two workers', { concurrency: 2, skip: !isLinux }, () => {
     assert.equal(child.err(), '');
   });
 
-  test('replaces a worker that is stopped, and one whose event loop is blocked; the other one answers meanwhile', async (t) => {
+  test('replaces a worker that is stopped, and one whose event loop is blocked, while the other one answers', async (t) => {
     const block = "process.on('SIGUSR2',()=>{for(;;);})";
     const { child, url } = await openInstance(
       t,

@@ -112,7 +112,7 @@ test('a stranger chooses neither the trace nor whether it is kept; a trusted pee
   );
 });
 
-test('a run of a job is a trace of its own, with its statements; a failure has a code and no message', async () => {
+test('a run of a job is a separate trace, with its statements; a failure has a code and no message', async () => {
   const spans = await spansOf('always_on', 1, (tracing) => {
     const end = (error?: Error) => async () => {
       tracing.watch('delete sessions')(error);

@@ -65,7 +65,7 @@ test('the last superuser cannot be changed together with a password, whatever th
   }
 });
 
-test('a superuser cannot set the own password here: 400, other own fields can be changed', async () => {
+test('a superuser cannot set their own password here: 400, other own fields can be changed', async () => {
   const person = await addPerson(service, { superuser: true });
   const client = await signIn(service, person);
   const answer = await client.put(pathOf(person.id.toUpperCase()), { password: NEW, first_name: 'X' });

@@ -41,7 +41,7 @@ const open = [
   'POST /api/v1/auth/logout/all',
 ];
 
-test('until the password is changed, exactly the own record, change_password and sign-out are open', async () => {
+test("until the password is changed, exactly the user's own record, change_password and sign-out are open", async () => {
   // Operations with another shape of errors refuse too, with a code of that shape.
   const routes = (await routesOf(service)).filter(
     ({ url, config }) => url.startsWith('/api/') && config.errorShape === undefined,

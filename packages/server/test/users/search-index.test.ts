@@ -47,7 +47,7 @@ test('a database user who may not create extensions gets every table, without th
   }
 });
 
-test('an extension in a schema of its own is used from there', async () => {
+test('an extension in a separate schema is used from there', async () => {
   const database = await createScratchDatabase();
   const client = await emptied(database.url);
   try {

@@ -98,7 +98,7 @@ async function startKept(): Promise<KeptBrowser> {
   };
 }
 
-/** Opens a window of its own for a new visitor, who has no cookies. */
+/** Opens a separate window for a new visitor, who has no cookies. */
 export async function newVisit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
   const page = await openWindow(browser, options);
   return { ...watched(page), leave: () => page.context().close() };

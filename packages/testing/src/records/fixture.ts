@@ -34,7 +34,7 @@ export const makeRoleGroup = (client: TestClient, fields: object = {}): Promise<
 export const makePermissionGroup = (client: TestClient, fields: object = {}): Promise<Body> =>
   make(client, 'permission-groups', { name: newName('permission-group'), ...fields });
 
-/** Creates a permission, in a group of its own unless `group_id` is given. */
+/** Creates a permission, in a new group unless `group_id` is given. */
 export async function makePermission(
   client: TestClient,
   fields: { group_id?: string; name?: string; description?: string } = {},
@@ -43,7 +43,7 @@ export async function makePermission(
   return make(client, 'permissions', { name: newName('action'), ...fields, group_id: groupId });
 }
 
-/** Creates a user who holds exactly these permissions through a role of their own, and signs in as them. */
+/** Creates a user who holds exactly these permissions through a new role, and signs in as them. */
 export async function signInWith(
   service: TestService,
   permissions: readonly string[],

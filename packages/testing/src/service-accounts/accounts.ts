@@ -30,7 +30,7 @@ type KeyState = {
 type AccountState = KeyState & {
   name?: string;
   active?: boolean;
-  /** Names of permissions, which the account holds by a role of its own. */
+  /** Names of permissions, which the account holds through a new role. */
   permissions?: readonly string[];
   /** Ids of further roles. */
   roles?: readonly string[];

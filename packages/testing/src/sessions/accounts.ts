@@ -8,7 +8,7 @@ import { hashOnce } from '../hashing.ts';
 
 export type Account = { id: string; email: string; password: string };
 
-/** For services in a process of their own, whose hasher cannot be reached. */
+/** For services in a separate process, whose hasher cannot be reached. */
 const fullCost = createPasswordHasher();
 
 /** Inserts a user with the password PASSWORD; verified and active unless `state` says otherwise. */

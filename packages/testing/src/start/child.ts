@@ -1,4 +1,4 @@
-// Runs the service as operators do: in a process of its own that is started, signalled and killed.
+// Runs the service as operators do: in a separate process that is started, signalled and killed.
 // It must leave no process behind. It reads only the process's output, its exit code and HTTP.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -1,5 +1,5 @@
-// What tests of process failures share: the service as a process with a database of its own, process statistics, and
-// requests on connections of their own. It must not judge answers.
+// What tests of process failures share: the service as a process with its own database, process statistics, and
+// requests on separate connections. It must not judge answers.
 import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import type { TestContext } from 'node:test';
@@ -81,7 +81,7 @@ export type Sent = {
   connection(): string | undefined;
 };
 
-/** Sends a request on a connection of its own, so that only the service decides when the connection ends. */
+/** Sends a request on a separate connection, so that only the service decides when the connection ends. */
 export function send(method: string, url: string, headers: Record<string, string> = {}, body = ''): Sent {
   const sent = Promise.withResolvers<void>();
   const { message, ...answer } = dispatch(method, url, headers, body);
@@ -114,7 +114,7 @@ function dispatch(method: string, url: string, headers: Record<string, string>, 
 /** `sent` resolves when the service has read the headers and requests the body; `finish` sends its last byte. */
 export type Held = Sent & { finish(): void };
 
-/** Sends a request that stays unfinished until `finish` is called. Meanwhile it holds no lock and no timeout runs. */
+/** Sends a request that stays unfinished until `finish` is called. Until then, it holds no lock and no timeout runs. */
 export function sendHeld(method: string, url: string, headers: Record<string, string>, body: string): Held {
   const asked = Promise.withResolvers<void>();
   const held = dispatch(method, url, { ...headers, expect: '100-continue' }, body);
