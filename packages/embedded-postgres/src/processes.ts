@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const hasProc = process.platform === 'linux';
 
-/** Whether the process is alive. A zombie counts as dead: it has no files, locks or memory any more. */
+/** Whether the process is alive. A zombie counts as dead: it no longer has files, locks or memory. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

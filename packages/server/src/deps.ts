@@ -41,7 +41,7 @@ import type { Settings } from './settings.ts';
 import { traceHashes, traceMails } from './traced.ts';
 
 /**
- * Every long-lived component of an instance. A module declares the few that it uses as a type of its own (`UserDeps`,
+ * Every long-lived component of an instance. A module declares the few that it uses as its own type (`UserDeps`,
  * `SessionDeps`, …), and is given this whole object.
  */
 export type Deps = {

@@ -34,7 +34,7 @@ export function createFigureSource(db: Db, log: Logger): FigureSource {
 
   return async () => {
     if (performance.now() < keptUntil) return kept;
-    // A statement that was given up here goes on until its own timeout; no second one is sent meanwhile.
+    // A statement that was given up here goes on until its own timeout; no second one is sent until then.
     reading ??= read().finally(() => {
       reading = undefined;
     });

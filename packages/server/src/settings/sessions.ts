@@ -23,7 +23,7 @@ export const sessionsSettings = {
   keyAnnounceMinutes: setting(
     'KEY_ANNOUNCE_MINUTES',
     integer(1, 10_080),
-    'How long a new signing key stands in the key set before it signs, and the former one at least that long after, in minutes. `castellan rotate-keys` reads it. Set it longer than your gateways and meshes keep a copy of the key set.',
+    'How long a new signing key is in the key set before it signs, and the former one at least that long after, in minutes. `castellan rotate-keys` reads it. Set it longer than your gateways and meshes keep a copy of the key set.',
     { default: '30' },
   ),
   concurrentSessionLimit: setting(

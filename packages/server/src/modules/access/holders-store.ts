@@ -20,13 +20,13 @@ export type HolderRow = Omit<Holder, 'email'> & { email: string | null };
 /** The last holder of a page. */
 export type HolderKey = Pick<Holder, 'type' | 'id'>;
 
-/** SQL that selects the ids of the roles that lead to what is held. */
+/** SQL that selects the ids of the roles that grant what is held. */
 const rolesTo = ({ kind, id }: Held): RawBuilder<unknown> =>
   kind === 'permission'
     ? sql`select role_id from role_permissions where permission_id = ${id}`
     : sql`select ${id}::uuid as role_id`;
 
-/** SQL condition on a row `h` with a role: the role leads to what is held. */
+/** SQL condition on a row `h` with a role: the role grants what is held. */
 const leadsTo = ({ kind, id }: Held): RawBuilder<unknown> =>
   kind === 'permission'
     ? sql`exists (select from role_permissions g where g.role_id = h.role_id and g.permission_id = ${id})`
@@ -60,7 +60,7 @@ export async function countHolders(db: Db, held: Held): Promise<number | undefin
   return is_known ? Number(total) : undefined;
 }
 
-// Reading the first holders of each role costs most where thousands of roles lead to one permission, as with a role for
+// Reading the first holders of each role costs most where thousands of roles grant one permission, as with a role for
 // each tenant. Then nearly everybody holds it, and the next rows of held_user_roles contain a page. From so many roles on,
 // these rows are read first.
 const MANY_ROLES = sql.lit(16);

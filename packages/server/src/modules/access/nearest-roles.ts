@@ -4,7 +4,7 @@ import type { Graph, RoleNode } from '../authz/graph.ts';
 
 type Candidate = {
   role: RoleNode;
-  /** Names of the permissions beside the wanted one that the subject does not have yet, sorted. */
+  /** Names of the permissions, besides the wanted one, that the subject does not have yet, sorted. */
   adds: string[];
 };
 

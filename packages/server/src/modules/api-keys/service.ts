@@ -54,7 +54,7 @@ export function createApiKeys(deps: { reservedPool: Pool; pool: Pool; db: Db; lo
     await recordBounded(deps, client, {
       action: 'api_key_refused',
       actorId: null,
-      // Whoever presents an ended key has, or had, the key itself. A wrong one names none.
+      // A caller with an ended key has, or had, the key itself, so the entry names it. A wrong key names none.
       ...(found ? { actorKeyId: found.key_id } : {}),
       details: { reason: over ? 'rate_limited' : code },
     });
@@ -114,7 +114,7 @@ function createUseNotes({ pool, log }: { pool: Pool; log: Logger }): (keyId: str
       log.warn({ err: error }, 'the use of an API key could not be noted');
     } finally {
       isWriting = false;
-      // Uses that were noted meanwhile.
+      // Uses that were noted during the write.
       if (used.size > 0) setImmediate(() => void write());
     }
   };

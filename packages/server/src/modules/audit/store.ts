@@ -1,6 +1,6 @@
 // SQL that writes and removes rows of audit_logs. reading-store.ts reads them.
 // `resource_name` is stored with the entry, as `actor_email` is, not read at each list: an auditor needs the name at that
-// time, and deleted or renamed records no longer have it. Roles, groups and permissions are named by whoever records the
+// time, and deleted or renamed records no longer have it. Roles, groups and permissions are named by the caller that records the
 // event, so that this statement, which also writes failed sign-ins, depends on no other table than users.
 import { sql } from 'kysely';
 import type { Db, Row } from '../../schema/database.ts';

@@ -51,7 +51,7 @@ export async function changePassword(
   });
   const { tokens, record, sessionsEnded } = await inTransaction(deps.db, async (tx) => {
     await lockEpoch(tx, holder.user_id);
-    // If the session ended or the user was deactivated meanwhile, the caller must not get a new session.
+    // If the session ended or the user was deactivated during the hashing, the caller must not get a new session.
     if (!(await lockLiveSession(tx, holder.user_id, principal.session.id)))
       throw new AppError('token_revoked');
     const { sessionsEnded, now } = await replacePassword(tx, deps, replacement);

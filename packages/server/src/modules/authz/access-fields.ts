@@ -30,7 +30,7 @@ export type StatedOf = {
    * Throws 404. It runs only if there is something to compare.
    */
   present?: (request: FastifyRequest) => Promise<(path: Path) => readonly Present[]>;
-  /** Fields that the operation refuses with a code of its own. */
+  /** Fields that the operation refuses with a separate code. */
   refusedByItself?: readonly AccessField[];
 };
 

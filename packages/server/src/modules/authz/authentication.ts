@@ -44,7 +44,7 @@ function credentialOf(request: FastifyRequest): Credential {
 export const presentsServiceCredential = (request: FastifyRequest): boolean =>
   credentialOf(request).kind !== 'user';
 
-/** Returns the principal. Throws 401 with a code of its own for each reason, or 429 after too many wrong API keys. */
+/** Returns the principal. Throws 401 with a separate code for each reason, or 429 after too many wrong API keys. */
 export async function findPrincipal(
   deps: AuthenticationDeps,
   request: FastifyRequest,

@@ -78,7 +78,7 @@ describe('decide', () => {
         assert.equal(permissionsOf(graph, everywhere(subject)).includes('Orders.Read'), decision);
     });
 
-  test('tells the name as it stands in the catalogue, and an unknown one as asked', () => {
+  test('tells the name as it is in the catalogue, and an unknown one as asked', () => {
     assert.equal(decide(graph, holder, 'ORDERS.read').permission, 'Orders.Read');
     assert.equal(decide(graph, undefined, 'ORDERS.read').permission, 'Orders.Read');
     assert.equal(decide(graph, holder, 'ORDERS.print').permission, 'ORDERS.print');

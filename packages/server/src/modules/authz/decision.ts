@@ -11,7 +11,7 @@ export type Candidate = Subject & { is_active: boolean };
 export type Decision = {
   decision: boolean;
   reason: DecisionReason;
-  /** As it stands in the catalogue; as asked if there is no such permission. */
+  /** As in the catalogue; as asked if there is no such permission. */
   permission: string;
 };
 

@@ -52,7 +52,7 @@ export async function preview(
 }
 
 /**
- * How many subjects the preview names. Whoever may neither explain access nor read users gets numbers only: a change may
+ * How many subjects the preview names. Callers who may neither explain access nor read users get numbers only: a change may
  * be previewed with less. More names than a preview has by default are a list of holders, which requires `access.explain`.
  */
 function namedTo({ graph, principal, namedSubjects }: Caller): number {

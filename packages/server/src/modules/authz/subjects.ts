@@ -42,7 +42,7 @@ export type SubjectSource = {
   detailsOf(subject: Pick<KnownSubject, 'type' | 'id'>): Promise<SubjectDetails | undefined>;
 };
 
-// Longer lists have a statement of their own on the connections for requests, so that they do not delay the lookups of
+// Longer lists use a separate statement on the connections for requests, so that they do not delay the lookups of
 // tokens. 256 lists of 4 are as much work as one evaluation of a thousand subjects.
 const SHARED_LIST = 4;
 

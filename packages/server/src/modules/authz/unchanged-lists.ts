@@ -96,7 +96,7 @@ async function sendParts(
       return void (await sendSerialized(reply, Readable.from(joined(start, parts), { highWaterMark: 1 })));
     }
     const text = Buffer.concat(start);
-    // A change meanwhile may be in the list. After a failover without that change, the stamps would be these again.
+    // A change during the read may be in the list. After a failover without that change, the stamps would be these again.
     const isCurrent = isDeepStrictEqual(await findStamps(db), stamps);
     if (isCurrent) kept.set(etag, text);
     made.resolve(isCurrent ? text : null);

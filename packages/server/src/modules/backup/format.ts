@@ -1,4 +1,4 @@
-// The format of a backup: one line of text, then one frame of zstd (RFC 8878), which has a sequence of frames of our own. Such a
+// The format of a backup: one line of text, then one frame of zstd (RFC 8878), which contains our own frames in sequence. Such a
 // frame is its kind (1 byte), the length of its content (4 bytes, big endian), and the content. It must not know a table.
 //
 //   H header        who made it, when, and from which schema                                    (JSON)

@@ -31,8 +31,8 @@ export type Progress = { table: string; done: number; total: number };
 export type BackupResult = { header: Header; tables: number; rows: number };
 
 /**
- * Returns the frames of a backup, for `packed`, and its result after the last one. `client`: a connection of its own,
- * without statement timeouts, which the caller closes. Other transactions read and write meanwhile; only a migration waits.
+ * Returns the frames of a backup, for `packed`, and its result after the last one. `client`: a dedicated connection,
+ * without statement timeouts, which the caller closes. Other transactions keep reading and writing; only a migration waits.
  * Throws an Error for the operator if the database has no schema, or if a migration ran in between.
  */
 export async function* backupFrames(

@@ -13,7 +13,7 @@ function* partsOfFrame(): Generator<number, void, Buffer> {
   if ((yield 4).readUInt32LE() !== MAGIC) throw damaged('it cannot be decompressed');
   const descriptor = (yield 1).readUInt8();
   const isSingleSegment = (descriptor & SINGLE_SEGMENT) !== 0;
-  // One byte: the window descriptor, or the content size that stands in its place.
+  // One byte: the window descriptor, or the content size that replaces it.
   const contentSize = contentSizeBytes[descriptor >>> 6] || (isSingleSegment ? 1 : 0);
   yield (isSingleSegment ? 0 : 1) + (dictionaryIdBytes[descriptor & 3] ?? 0) + contentSize;
   for (let isLast = false; !isLast; ) {

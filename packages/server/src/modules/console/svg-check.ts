@@ -1,6 +1,6 @@
 // Judges whether an SVG file is a still picture: no element but those of SVG, no script, no event handler, no reference to
 // anything outside the file.
-// It must not repair a file: whoever made it exports it again.
+// It must not repair a file: its author exports it again.
 
 /** Elements that run code, embed other documents or change attributes later. Names without prefix, in lower case. */
 const refusedElements: Readonly<Record<string, string>> = {

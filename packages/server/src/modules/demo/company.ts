@@ -403,7 +403,7 @@ export type ServiceAccount = Pick<
   Exclude<ServiceAccountColumn, 'last_used_at' | Later>
 > & { roles: readonly string[] };
 
-/** Without keys: whoever wants one creates it. */
+/** Without keys: a person who wants one creates it. */
 export const serviceAccounts: readonly ServiceAccount[] = [
   {
     name: 'orders-api',

@@ -119,7 +119,7 @@ const prepared = cultures.map(({ first, last, ...culture }) => ({
 
 export type Named = { first_name: string; last_name: string; email: string; language: string | null };
 
-/** Returns a function that makes one person after the other, each with an address of their own and none of `reserved`. */
+/** Returns a function that makes one person after the other, each with their own address and none of `reserved`. */
 export function createNames(random: Random, reserved: ReadonlySet<string>): () => Named {
   const taken = new Map<string, number>();
   return () => {

@@ -1,5 +1,5 @@
 // A generator of numbers that look random and are the same for the same seed.
-// It must never make a secret: whoever knows the seed knows every number.
+// It must never make a secret: anyone who knows the seed knows every number.
 import { createHash } from 'node:crypto';
 
 export type Random = {

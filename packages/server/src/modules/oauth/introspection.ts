@@ -36,7 +36,7 @@ export async function introspect(
 ): Promise<Introspection> {
   const live = await findLive(deps, token);
   if (!live) return { active: false };
-  // Whoever sends a service made-up tokens must not use up what it may ask.
+  // Someone who sends a service made-up tokens must not use up what it may ask.
   await deps.accessLimit?.count(client, principal);
   return {
     active: true,
@@ -91,7 +91,7 @@ async function findClientToken(
   const { name, subject } = servicePrincipal(row);
   const { exp, ...claims } = claimsIn(token);
   return {
-    // A key that was rotated meanwhile may end before the token says.
+    // A key that has been rotated since may end before the token says.
     facts: { ...claims, username: name, token_type: 'Bearer', exp: Math.min(exp, endOf(row) ?? exp) },
     subject,
     authz_stamp: row.authz_stamp,

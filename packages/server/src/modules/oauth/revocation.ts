@@ -1,4 +1,4 @@
-// Ends a token at the request of whoever holds it (RFC 7009).
+// Ends a token at the request of its holder (RFC 7009).
 // It must not tell the holder whether anything ended, nor end an API key.
 import type { Client } from '../../platform/http/client.ts';
 import { looksLikeApiKey } from '../../platform/security/api-key.ts';

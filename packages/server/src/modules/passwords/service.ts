@@ -107,7 +107,7 @@ export async function prepareReplacement(
 /**
  * Locks the user's row, replaces the password and ends every session of the user. A password that the user chose also
  * ends `must_change_password`. Returns how many sessions ended, and
- * the transaction's time. Throws `conflict` if the password was changed meanwhile.
+ * the transaction's time. Throws `conflict` if the password has been changed by then.
  */
 export async function replacePassword(
   tx: Tx,

@@ -54,7 +54,7 @@ export async function lockEpoch(tx: Tx, userId: string): Promise<LockedHolder | 
 
 /**
  * Moves the current hash into the history, which keeps `historyCount` hashes, and raises the password epoch. `byUser`:
- * the user chose the new password, so they need not change it any more.
+ * the user chose the new password, so they no longer need to change it.
  */
 export async function replaceHash(
   tx: Tx,

@@ -324,7 +324,7 @@ const revocationEntry = ({ id, name, prefix, service_account_id }: Descendant, r
 
 /**
  * Locks the accounts of a key and of the keys made with it, until no further one appears: an account whose key makes
- * another one is locked meanwhile.
+ * another one in between is locked too.
  */
 async function lockDescendants(locking: Locking, accountId: string, keyId: string): Promise<void> {
   let locked = 0;

@@ -37,7 +37,7 @@ export type KeyRing = {
 };
 
 /**
- * How long a response with the key set may be cached, in seconds. Verifiers with an interval of their own keep their copy longer.
+ * How long a response with the key set may be cached, in seconds. Verifiers with their own interval keep their copy longer.
  */
 export const KEY_SET_MAX_AGE_SECONDS = 60;
 /** How often an instance reloads the keys, in seconds. */

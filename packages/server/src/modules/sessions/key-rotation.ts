@@ -10,7 +10,7 @@ import { refreshLifetimeSeconds, type TokenSettings } from './tokens.ts';
 export type KeyDeps = { db: Db; log: Logger; secretKey: Buffer };
 
 /**
- * Creates a key that signs after `announceMinutes`; until then it only stands in the key set. The time is stored with the key, so
+ * Creates a key that signs after `announceMinutes`; until then it is only in the key set. The time is stored with the key, so
  * that every instance begins to sign at once, also after a restart. With `atOnce` it signs after KEY_SPREAD_SECONDS, when every
  * instance has it; keys of earlier rotations that would sign later are then deleted and their ids returned in `dropped`.
  */
@@ -43,7 +43,7 @@ export function rotateSigningKey(
 }
 
 /**
- * Returns for how long a key stands in the key set after its successor has begun to sign, in seconds: as long as a token that it
+ * Returns for how long a key is in the key set after its successor has begun to sign, in seconds: as long as a token that it
  * signed may be valid, and as long as a new key is announced.
  */
 export const keyRetentionSeconds = (settings: TokenSettings & { keyAnnounceMinutes: number }): number =>

@@ -103,7 +103,7 @@ export async function findRevokedAt(db: Db, keyId: string): Promise<Date | undef
 }
 
 /**
- * Returns revoked keys that may have live sessions. `settled` is true if no instance can sign with the key any more.
+ * Returns revoked keys that may have live sessions. `settled` is true if no instance can still sign with the key.
  */
 export async function findUnsweptKeys(
   db: Db,

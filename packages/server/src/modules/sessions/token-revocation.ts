@@ -1,4 +1,4 @@
-// Ends a user's token at the request of whoever holds it (RFC 7009).
+// Ends a user's token at the request of its holder (RFC 7009).
 // It must not tell the holder whether anything ended.
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Client } from '../../platform/http/client.ts';
@@ -19,7 +19,7 @@ type Presented = { userId: string; hash: Buffer; sessionId: string };
 
 /**
  * Ends a live access token alone, and with a refresh token its whole session. That includes a refresh token that was
- * exchanged: whoever revokes it wants the sign-in to end, and its use anywhere else would end the session as well. Does
+ * exchanged: its holder wants the sign-in to end, and its use anywhere else would end the session as well. Does
  * nothing for any other text. Throws GateFullError if too many revocations of one session wait.
  */
 export async function revokeUserToken(

@@ -1,4 +1,4 @@
-// Imports role groups and roles, each record in a transaction of its own: a wrong row stops no other.
+// Imports role groups and roles, each record in a separate transaction: a wrong row stops no other.
 // It must not change a record that exists.
 import { brokenConstraint } from '../../platform/db/failures.ts';
 import { inTransaction, rehearse } from '../../platform/db/transaction.ts';

@@ -79,7 +79,7 @@ const written = {
 } satisfies Record<Exclude<keyof InsertedUser, 'created_at' | 'updated_at'>, true>;
 const columns = Object.keys(written).join(', ');
 
-/** Inserts users, leaves out those whose email was taken meanwhile, and returns the ids of the others. */
+/** Inserts users, leaves out those whose email is already taken, and returns the ids of the others. */
 export async function insertUsers(tx: Tx, users: readonly InsertedUser[]): Promise<Set<string>> {
   const { rows } = await sql<{ id: string }>`
     insert into users (${sql.raw(columns)}, created_at, updated_at)

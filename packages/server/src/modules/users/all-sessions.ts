@@ -85,7 +85,7 @@ export async function endMatchingSessions(
   if (Object.keys(filter).length === 0) throw filterMissing();
   return change(deps, caller, async (locking) => {
     const { tx } = locking;
-    // Before any lock: sessions that begin later are not ended, and those that end meanwhile are left out below.
+    // Before any lock: sessions that begin later are not ended, and those that end before the lock are left out below.
     const found = await findMatchingSessions(tx, filter, MAX_SESSIONS_ENDED + 1);
     const users = [...new Set(found.map((session) => session.user_id))];
     requireFewEnough(found.length, users.length);

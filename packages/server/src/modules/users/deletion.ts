@@ -35,7 +35,7 @@ const deleting =
   async (locking) => {
     const { caller } = locking;
     const { tx } = locking;
-    // Read before any lock. A record that the user creates meanwhile causes at worst a deadlock, and the retry sees it.
+    // Read before any lock. A record that the user creates in between causes at worst a deadlock, and the retry sees it.
     const isAuthor = await hasCreatedRecords(tx, id);
     if (isAuthor) {
       await lockGroupTree(tx);

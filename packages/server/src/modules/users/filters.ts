@@ -20,7 +20,7 @@ export type UserFilter = {
   verified?: boolean;
 };
 
-/** What a condition depends on beside the filter. */
+/** What a condition depends on besides the filter. */
 export type Knowledge = {
   /** Few users have all short words of the search. */
   areShortRare?: boolean;

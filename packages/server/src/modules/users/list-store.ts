@@ -90,8 +90,8 @@ export async function isInMany(db: Db, text: string): Promise<boolean> {
 }
 
 /**
- * Returns whether the text has short words that few users have, all of them. Their index finds these users also beside a
- * long word that nearly all have, such as the domain of their emails.
+ * Returns whether the text has short words and few users have all of them. The index of short words then finds these users
+ * even if the text has a long word that nearly all users have, such as the domain of their emails.
  */
 export async function hasRareShortWords(db: Db, text: string): Promise<boolean> {
   const shortWords = shortWordsOf(text);

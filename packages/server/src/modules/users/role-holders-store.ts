@@ -72,7 +72,7 @@ const recount = (tx: Tx): Promise<unknown> =>
     union all
     select null, count(*) from (select from held_user_roles group by user_id) holders`.execute(tx);
 
-/** The numbers stay wrong if a row without one has come in meanwhile. */
+/** The numbers stay wrong if a row without a number has been inserted since. */
 const addUp = (tx: Tx): Promise<unknown> =>
   sql`
     with gone as (delete from role_holder_changes returning role_id, change)

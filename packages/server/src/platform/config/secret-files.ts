@@ -21,7 +21,7 @@ export type SecretFiles = {
 /** Far beyond any key or URL: a larger file is another one. */
 const MAX_BYTES = 65_536;
 const OTHERS_MAY_READ = 0o004;
-/** The group, or every user: whoever may write the file chooses the secret. */
+/** The group, or every user: anyone who may write the file chooses the secret. */
 const OTHERS_MAY_WRITE = 0o022;
 
 /** Returns the variable with the path of a secret setting's file. */

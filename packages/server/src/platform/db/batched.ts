@@ -10,7 +10,7 @@ type Waiting<K, V> = {
 };
 
 // Maximum lookups in one statement, and maximum statements in progress: enough to keep the server busy, and few enough
-// that the lookups of the next ticks are batched meanwhile (measured: bench/README.md).
+// that the lookups of the next ticks are batched while those run (measured: bench/README.md).
 const MAX_BATCH = 256;
 const MAX_IN_FLIGHT = 3;
 // A statement begins with this many, if it may, before the tick ends: PostgreSQL works while the process reads the other

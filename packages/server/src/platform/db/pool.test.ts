@@ -1,4 +1,4 @@
-// On a cluster of its own: the setting that makes commits wait for a standby holds for a whole server.
+// On a separate cluster: the setting that makes commits wait for a standby holds for a whole server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startEmbeddedPostgres } from '@castellan/embedded-postgres';

@@ -114,7 +114,7 @@ const clientOf = (connection: () => Connection | undefined) =>
     }
   };
 
-/** Otherwise, the pool calls back in the context of whoever released the connection. */
+/** Otherwise, the pool calls back in the context of the code that released the connection. */
 function keepContext(pool: pg.Pool): void {
   const connect = pool.connect.bind(pool) as (callback?: (...given: unknown[]) => void) => unknown;
   const bound = (callback?: (...given: unknown[]) => void): unknown =>
@@ -127,8 +127,8 @@ function keepContext(pool: pg.Pool): void {
 const isSilent = (error: unknown): error is Error =>
   error instanceof Error && error.message === 'Query read timeout';
 
-// SQLSTATE read_only_sql_transaction: after a failover, an old connection may lead to a server that accepts no writes
-// any more. A new connection leads to the right server.
+// SQLSTATE read_only_sql_transaction: after a failover, an old connection may still be to a server that no longer
+// accepts writes. A new connection reaches the right server.
 const isReadOnly = (error: unknown): boolean => errorCode(error) === '25006';
 
 // The pool notices a lost connection slightly later than the statement that failed. A retry in between would get the

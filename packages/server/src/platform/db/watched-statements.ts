@@ -10,7 +10,7 @@ export type StatementWatch = (label: string) => (error?: unknown) => void;
 
 type Send = (...given: unknown[]) => unknown;
 
-/** Watches every later statement of the connection, sent by the pool or by whoever has taken the connection. */
+/** Watches every later statement of the connection, sent by the pool or by the code that has taken the connection. */
 export function watchStatements(client: PoolClient, watch: StatementWatch): void {
   const send = client.query.bind(client) as Send;
   const watched: Send = (...given) => {

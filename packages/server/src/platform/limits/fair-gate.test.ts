@@ -21,7 +21,7 @@ function enter(gate: FairGate, key: string, begun: string[], gone = new AbortCon
 }
 
 describe('fair gate', () => {
-  test('a free turn goes to whoever has none, before an earlier task of one who has one', async () => {
+  test('a free turn goes to a user who has none, before an earlier task of a user who has one', async () => {
     const gate = createFairGate({ running: 2, runningOfKey: 2, waiting: 10 });
     const begun: string[] = [];
     const [first, second] = [enter(gate, 'a', begun), enter(gate, 'b', begun)];

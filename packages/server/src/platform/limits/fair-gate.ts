@@ -1,4 +1,4 @@
-// Limits concurrent work in this process, and how much of it is one user's. Whoever has no turn goes before those who have one.
+// Limits concurrent work in this process, and how much of it is one user's. A user without a turn goes before those who have one.
 // It must not query the database, nor keep anything about an idle key.
 import { GateFullError, type Leave } from './gate.ts';
 

@@ -30,7 +30,7 @@ export type LogOutput = {
 
 /** Opens the output on a file descriptor. */
 export function openOutput(fd = 1): LogOutput {
-  // Whole lines, each text of at most one write. A longer line is a text of its own.
+  // Whole lines, each text of at most one write. A longer line is a separate text.
   let texts: string[] = [];
   let lastBytes = 0;
   let unwritten = 0;

@@ -28,7 +28,7 @@ type WorkerDeps = {
   log: Log;
   /**
    * Composes the mail of one row, at each attempt anew, so that one-time tokens are created here and never stored.
-   * Null: nothing is to be sent any more, and the row is deleted. A rejection counts as a failed attempt.
+   * Null: there is nothing left to send, and the row is deleted. A rejection counts as a failed attempt.
    */
   compose: (kind: string, payload: unknown) => Promise<Mail | null>;
   pollMs?: number;

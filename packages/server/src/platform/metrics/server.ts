@@ -1,4 +1,4 @@
-// Serves /metrics on an address of its own. Whoever reaches the address by one of its names may read: there is no other
+// Serves /metrics on a separate address. Every client that reaches it by one of its names may read: there is no other
 // protection.
 // It must not answer anything else, nor know a metric.
 import { chmod, lstat, unlink } from 'node:fs/promises';

@@ -37,7 +37,7 @@ export type RequestTrace = ActiveTrace & { end(status: number, code: string | nu
 export type Tracing = {
   /**
    * Begins the span of a request. A `traceparent` from a trusted peer is the parent of its span. That of a stranger is
-   * only linked, in a trace of our own: they choose neither the id of a trace nor whether it is kept.
+   * only linked, from a new trace: strangers choose neither the id of a trace nor whether it is kept.
    */
   beginRequest(route: {
     method: string;
@@ -128,7 +128,7 @@ export function createTracing(settings: TracingSettings, log: Logger): Tracing {
     watch(label) {
       // A trace that is not kept needs no spans. Every sampler decides by the trace, so none of them would be kept.
       const parent = currentTrace()?.traceId === undefined ? undefined : currentParent();
-      // Statements of timers would each be a trace of their own.
+      // Statements of timers would each be a separate trace.
       if (!parent) return () => {};
       const span = tracer.startSpan(
         label,

@@ -154,7 +154,7 @@ async function hasTable(db: Db, name: string): Promise<boolean> {
 }
 
 /**
- * Runs `work` on `db`, a single connection. Meanwhile checks on another connection which backend blocks it, and tells
+ * Runs `work` on `db`, a single connection. While it runs, checks on another connection which backend blocks it, and tells
  * once.
  */
 async function reportingBlockers<T>(

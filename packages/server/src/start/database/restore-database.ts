@@ -1,5 +1,5 @@
 // Restores a backup into an empty database, in one transaction: the database is restored completely, or stays empty. A start
-// that comes meanwhile waits for the start lock, and then finds the restored database.
+// during the restore waits for the start lock, and then finds the restored database.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import {

@@ -40,7 +40,7 @@ function dryRunIn(value: unknown): string | undefined {
 
 /**
  * Refuses `dry_run` at every write that would not see it: at an operation without a preview, in another spelling, in the body.
- * Other unknown names are ignored, but whoever sends this one relies on it that nothing changes.
+ * Other unknown names are ignored, but a client that sends this one relies on it: nothing may change.
  */
 export function refuseUnknownDryRun(app: App): void {
   app.addHook(

@@ -50,7 +50,7 @@ declare module 'fastify' {
      * is authorized a second time only if the body took more than a second.
      */
     readOnly?: true;
-    /** Ends sessions of the caller: it has a limit of its own, so that a stolen token cannot use up the owner's. */
+    /** Ends sessions of the caller: it has its own limit, so that a stolen token cannot use up the owner's. */
     endsAccess?: boolean;
     /** Stays open to users who must do this first. Everything else is refused to them. */
     openTo?: readonly Requirement[];

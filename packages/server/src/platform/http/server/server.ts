@@ -209,7 +209,7 @@ const forwardingOf = ({ headers }: FastifyRequest) => ({
   'x-real-ip': headers['x-real-ip'],
 });
 
-/** The client of a request. A class, because an object with a getter of its own costs a microsecond. */
+/** The client of a request. A class, because an object with its own getter costs a microsecond. */
 class HttpClient implements Client {
   readonly requestId: string;
   readonly address: string;

@@ -1,5 +1,5 @@
 // phpass, the portable hashes of WordPress before 6.8 ($P$) and phpBB 3 ($H$): iterated MD5.
-// A verification computes in a worker thread of its own, because no asynchronous function of Node iterates MD5. Each
+// A verification computes in a separate worker thread, because no asynchronous function of Node iterates MD5. Each
 // user needs one, so the 70 ms of its start do not matter.
 import { Worker } from 'node:worker_threads';
 import { isEqual, malformed, type Scheme, tooCostly } from './scheme.ts';

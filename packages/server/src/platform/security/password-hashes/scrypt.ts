@@ -3,7 +3,7 @@
 //   $scrypt-nfkc$…                                         the same of a password in NFKC, as better-auth hashes it
 //   $fbscrypt$v=1,n=<log2 N>,r=<r>,p=<p>,ss=<separator>,sk=<signer key>$<salt>$<output>
 // The last is what Firebase makes of scrypt, in the spelling of Supabase: the derived key encrypts the project's signer
-// key. The signer key stands in each hash: docs/decisions/0015-imported-passwords.md.
+// key. The signer key is part of each hash: docs/decisions/0015-imported-passwords.md.
 import { createCipheriv, scrypt as derive, type ScryptOptions } from 'node:crypto';
 import {
   fromBase64,
