@@ -17,6 +17,36 @@ test('examples, inline code and link targets of a page are ignored', () => {
   assert.deepEqual(found('docs/a.md', '```\nhis\n```\nhis'), ['4 his']);
 });
 
+test('a phrase is found where it is wrong, and not where it is right', () => {
+  const wrong = {
+    'The key stands in the set.': 'stands in',
+    'Columns may stand in any order.': 'stand in',
+    'A DNS name that leads to the proxy.': 'name that leads to',
+    'The roles that lead to a permission.': 'roles that lead to',
+    'Permissions beside the built-in ones.': 'Permissions beside',
+    'The key meanwhile expires.': 'meanwhile',
+    'Meanwhile checks the lock.': 'Meanwhile',
+    'The row does not exist any more.': 'any more',
+    'Only the own record is open.': 'the own',
+    'Send it on a connection of its own.': 'a connection of its own',
+    'Whoever has the file is trusted.': 'Whoever',
+    'Protect a service of yours.': 'a service of yours',
+  };
+  for (const [text, phrase] of Object.entries(wrong))
+    assert.deepEqual(found('docs/a.md', text), [`1 ${phrase}`]);
+  const right = [
+    'A role stands in the way of the deletion, a class stands in for the client, and a label stands in front of it.',
+    'The stand-in for tests. A link leads to the list, and a wrong host leads to an error.',
+    'A pane beside the list. Other panes beside each other.',
+    'Meanwhile, other instances answer.',
+    'It reads no more than that, nor any more rows. Are there any more than ten?',
+    'Users read their own record. It ends of its own accord.',
+    'A path of its own origin. Your own service.',
+    'One of yours is renamed.',
+  ];
+  for (const text of right) assert.deepEqual(found('docs/a.md', text), [], text);
+});
+
 test('in source code, comments and messages are checked, names are not', () => {
   const path = 'packages/server/src/a.ts';
   assert.deepEqual(found(path, "const he = row['his'];"), []);
@@ -38,6 +68,7 @@ test('in test files only the test names are checked, including those on a line o
 test('generated data and migrations are not checked', () => {
   assert.ok(isChecked('packages/server/src/app.ts'));
   assert.ok(isChecked('docs/decisions/0001-embedded-postgresql.md'));
+  assert.ok(isChecked('packages/console/src/app/shell/Shell.tsx'));
   assert.ok(!isChecked('docs/openapi.json'));
   const mail = 'packages/server/src/modules/auth/mail-templates/verification';
   assert.ok(isChecked(`${mail}.en.html`));

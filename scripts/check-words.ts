@@ -19,14 +19,35 @@ const words: readonly [pattern: RegExp, better: string][] = [
   [/\bback-ups?\b/i, 'backup'],
   [/\btime-outs?\b/i, 'timeout'],
   [/\bpresent state\b/i, 'current state'],
+  [/\bst(?:ands?|anding|ood) in\b(?! (?:for|front|(?:its|the|their) way)\b)/i, 'is in'],
+  // Errors, links and pages lead somewhere; names and addresses do not.
+  [
+    /\b(?:address(?:es)?|connections?|hosts?|names?|proxy|roles?|URLs?)(?: (?!an?\b|the\b)\w+){0,3} leads? to\b(?! (?:an? )?(?:errors?|failures?|retry)\b)/i,
+    'points to, resolves to or grants',
+  ],
+  // What is in addition to something. What is next to something is beside it.
+  [/\b(?:also|alone|anything|depends on|else|everything|nothing|others?|permissions?) beside\b/i, 'besides'],
+  // "Meanwhile, …" begins a sentence.
+  [/\bmeanwhile\b|\bMeanwhile\b(?!,)/, 'in the meantime, by then or while …'],
+  [/\bany more\b(?! than\b| [a-z]+s\b)/i, 'no longer'],
+  [/\bthe own\b/i, "your own, their own or the caller's"],
+  [
+    /\ban? (?:[\w`/-]+ ){1,3}of (?:its|my|our|their|your) own\b(?! accord\b| origin\b)/i,
+    'its own, their own, a separate or a dedicated …',
+  ],
+  [/\bwho(?:so)?ever\b/i, 'anyone who, or the noun'],
+  [/\ban? (?:[\w-]+ ){1,2}of (?:ours|yours)\b/i, 'your …, our … or one of your …'],
 ];
 
 /** Where a word is allowed: a file, and the text around the word. */
 const exceptions: readonly [file: string, text: string][] = [
   // Names the word that it replaces.
   ['docs/glossary.md', 'never "e-mail"'],
-  // In the hands of another change.
-  ['packages/server/src/modules/users/store.ts', 'taking his rights'],
+  // Stored in databases at their creation.
+  ['packages/server/src/modules/seed/service.ts', "self: 'The own account'"],
+  ['packages/server/src/modules/seed/service.ts', "description: 'Takes care of the own account'"],
+  // Error texts that operators may search for.
+  ['packages/server/src/modules/backup/write.ts', 'The schema was migrated meanwhile.'],
 ];
 
 /** Files that are checked in full; in code only comments, messages and test names are. */
@@ -36,7 +57,7 @@ const checked = [
   /^(?:docs|bench)\/.*\.md$/,
   /^packages\/[^/]+\/README\.md$/,
   // German texts of the console follow German spelling.
-  /^packages\/[^/]+\/src\/(?!.*\/messages\/de\/).*\.(ts|js|html|txt)$/,
+  /^packages\/[^/]+\/src\/(?!.*\/messages\/de\/).*\.(tsx?|js|html|txt)$/,
   /^packages\/[^/]+\/test\/.*\.test\.ts$/,
 ];
 /** Files in which only the test names are checked. */
