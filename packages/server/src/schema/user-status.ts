@@ -19,7 +19,7 @@ export const userStatus = sql`
        when not u.verified then 'unverified' else 'active' end`;
 
 /**
- * Whether a row of `users u` has the status: `userStatus` taken apart into conditions, so that the planner can begin
+ * Whether a row of `users u` has the status. The conditions of `userStatus` are separate here, so that the planner can begin
  * with the locked users, or join the locked emails once for all users.
  */
 export const hasStatus: Readonly<Record<UserStatus, RawBuilder<unknown>>> = {

@@ -9,7 +9,7 @@ import { everywhere } from '../authz/scope.ts';
 import { isOneself, type LoadedSubjects } from '../authz/subjects.ts';
 
 /**
- * Requires the permission unless every subject is the caller. A subject that nobody is counts as another one. Throws
+ * Requires the permission unless every subject is the caller. An unknown subject counts as another one. Throws
  * `permission_denied`.
  */
 export function requireMayAsk(

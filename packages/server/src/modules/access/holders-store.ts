@@ -11,7 +11,7 @@ export type Held = {
   kind: 'permission' | 'role';
   /** UUID, lower case. */
   id: string;
-  /** Whether superusers count as holders without a role, too. */
+  /** Whether superusers also count as holders if they have no role that grants it. */
   withSuperusers: boolean;
 };
 
@@ -43,8 +43,8 @@ export async function exists(db: Db, held: Held): Promise<boolean> {
 }
 
 /**
- * Returns the number of holders; undefined if the permission or the role does not exist. Of one role that users hold, the kept
- * number counts. Several may have the same holders, so that all their assignments are read.
+ * Returns the number of holders; undefined if the permission or the role does not exist. For one role that users hold, it reads
+ * the stored number. Several roles may share holders, so all their assignments are read.
  */
 export async function countHolders(db: Db, held: Held): Promise<number | undefined> {
   const result = await sql<{ is_known: boolean; total: string }>`${plannedForValues}
@@ -64,14 +64,14 @@ export async function countHolders(db: Db, held: Held): Promise<number | undefin
 // each tenant. Then nearly everybody holds it, and the next rows of held_user_roles contain a page. From so many roles on,
 // these rows are read first.
 const MANY_ROLES = sql.lit(16);
-// An index-only scan of a few milliseconds. If these rows contain no page, few hold the permission, or they are far away.
+// An index-only scan of a few milliseconds. If these rows do not fill a page, the holders are few or far away.
 const NEAR_ROWS = sql.lit(5_000);
 
 const beforeAll = { id: '00000000-0000-0000-0000-000000000000', type: '' };
 
 /**
- * SQL of the common table expression `page`: type and id of at most `limit` holders after this one. Takes that many of
- * each source at most, so that the cost does not depend on the number of holders.
+ * SQL of the common table expression `page`: type and id of at most `limit` holders after this one. Takes at most `limit`
+ * rows of each source, so that the cost does not depend on the number of holders.
  */
 function pageOf(held: Held, { type, id }: { type: string; id: string }, limit: number): RawBuilder<unknown> {
   const isUserAfter = sql`user_id >= ${id} and (user_id > ${id} or 'user' > ${type})`;

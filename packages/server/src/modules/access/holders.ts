@@ -34,7 +34,7 @@ const notFound = ({ kind }: Held): AppError =>
 
 /**
  * Returns one page of holders. Only the first page counts them all; the cursor carries the total to the next ones.
- * Throws `permission_not_found` or `role_not_found`, and `validation_failed` for a cursor that is not of this list.
+ * Throws `permission_not_found` or `role_not_found`, and `validation_failed` for a cursor of another list.
  */
 export async function listHolders(
   { db }: HolderDeps,
@@ -96,7 +96,7 @@ type Cursor = HolderKey & { total: number };
 
 const CURSOR = /^(\w+)\|([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\|(0|[1-9]\d{0,14})\|/;
 
-/** The cursor names its list, because the total and the place mean nothing in another one. */
+/** The cursor names its list, because its total and its position are meaningless in another list. */
 const writeCursor = (held: Held, { type, id, total }: Cursor): string => {
   const list = [held.kind, held.id, held.withSuperusers ? 'superusers' : ''].join('|');
   return Buffer.from(`${type}|${id}|${total}|${list}`).toString('base64url');

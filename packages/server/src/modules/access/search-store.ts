@@ -16,7 +16,7 @@ export type HolderSearch = {
 };
 
 export type HolderPage = {
-  /** Fewer than `limit` are not the end: see `next`. */
+  /** May have fewer than `limit` before the end: see `next`. */
   ids: string[];
   /** Where the next page begins (`after`); null if there is none. */
   next: string | null;

@@ -17,7 +17,7 @@ export type EntryFilter = {
   actions: readonly string[] | null;
   /** None of these actions. */
   exceptActions: readonly string[] | null;
-  /** No routine actions. Not together with `actions`. */
+  /** Leaves out routine actions. Cannot be combined with `actions`. */
   withoutRoutine: true | null;
   address: string | null;
   from: string | null;

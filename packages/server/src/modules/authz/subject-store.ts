@@ -1,4 +1,4 @@
-// SQL that finds users, service accounts and roles by reference: what decides about them, and what presents one.
+// SQL that finds users, service accounts and roles by reference, with the fields for a decision or for a presentation.
 // It must not decide anything, nor read permissions: the graph holds those.
 import { type SubjectNotice, type SubjectType, subjectTypes } from '@castellan/contract/decisions';
 import type { Pool } from 'pg';
@@ -24,8 +24,8 @@ export type FoundSubjects = {
 };
 
 // Each key runs the branch of its type alone, by indexes: `limit` keeps the planner from joining whole tables, however
-// many keys it expects. The arrays are in subqueries as in token-lookup.ts. One text of all subjects costs a fraction of a row
-// for each.
+// many keys it expects. The arrays are in subqueries as in token-lookup.ts. One text with all subjects costs a fraction of
+// one row per subject.
 const statement = {
   name: 'subjects-by-reference',
   text: `
@@ -75,7 +75,7 @@ export async function findSubjects(pool: Pool, keys: readonly SubjectKey[]): Pro
   return { subjects, stamp };
 }
 
-/** What presents a subject. */
+/** The fields that present a subject. */
 export type SubjectDetails = {
   /** First and last name of a user, otherwise the name of the record. */
   name: string;
@@ -96,7 +96,7 @@ const details = {
     select r.name, array[]::text[] from roles r where $1::text = 'role' and r.id = $2::uuid`,
 };
 
-/** Returns what presents a subject; undefined if it was deleted since it was found. */
+/** Returns the fields that present a subject; undefined if it has been deleted since it was found. */
 export async function findDetails(
   pool: Pool,
   { type, id }: Pick<SubjectRow, 'type' | 'id'>,

@@ -38,7 +38,7 @@ export type SubjectSource = {
    * number of references. Short lists that arrive in one tick share statements.
    */
   load(references: readonly SubjectReference[]): Promise<LoadedSubjects>;
-  /** Returns what presents the subject; undefined if it was deleted since it was loaded. */
+  /** Returns the fields that present the subject; undefined if it has been deleted since it was loaded. */
   detailsOf(subject: Pick<KnownSubject, 'type' | 'id'>): Promise<SubjectDetails | undefined>;
 };
 
@@ -85,7 +85,7 @@ async function findLists(pool: Pool, lists: readonly (readonly SubjectKey[])[]):
   });
 }
 
-/** Returns the key of a reference. What looks like a UUID is an id, also if it would be a name. */
+/** Returns the key of a reference. A value that looks like a UUID is always an id, never a name. */
 function keyOf({ type, id }: SubjectReference): SubjectKey {
   if (UUID.test(id)) return { type, id, name: null };
   return { type, id: null, name: type === 'user' ? canonicalEmail(id) : id.trim().normalize('NFC') };

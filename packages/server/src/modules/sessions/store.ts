@@ -16,7 +16,7 @@ export type NewToken = Pick<
 /**
  * Inserts a session and both its tokens, and notes whether the user has sessions, live or ended, but none from this
  * network. With `isSignIn`, also records the time of the user's latest sign-in. Returns the user's record, and in `beyond`
- * the ids of live sessions beyond the newest `limit`, the new one included; none with a limit of 0.
+ * the ids of the live sessions beyond the newest `limit`, which includes the new one; none with a limit of 0.
  */
 export async function insertSession(
   tx: Tx,
@@ -31,7 +31,7 @@ export async function insertSession(
     (${session.user_id}::uuid, ${token_hash}::bytea, ${session.id}::uuid, ${kind}, ${jti}::uuid, ${key_id},
      ${issued_at}::timestamptz, ${expires_at}::timestamptz)`;
   // clock_timestamp(), because a sign-in that waited for the user's row lock must be newer than the one it waited for.
-  // The select does not see what the statement inserts: the new session counts as one of the limit.
+  // The select does not see the session that the statement inserts, so the limit for the others is one less.
   const answer = await sql<UserRow & { beyond: string[] }>`
     with begun as (
       insert into sessions (id, user_id, origin_address, last_address, origin_network, is_new_network, user_agent,
@@ -105,8 +105,8 @@ export async function revokeSessions(
 }
 
 /**
- * Ends those of these sessions that are live and, with `unusedSince`, were last used before that time. The rows of their
- * users must be locked. Returns what ended, by user.
+ * Ends the live ones among these sessions; with `unusedSince`, only those that were last used before that time. The rows of
+ * their users must be locked. Returns what ended, by user.
  */
 export async function revokeLiveSessions(
   tx: Tx,
@@ -114,7 +114,7 @@ export async function revokeLiveSessions(
   reason: string,
   unusedSince: string | null,
 ): Promise<EndedSessions[]> {
-  // A refresh that holds a session's row is waited for, and then `last_used_at` is compared again.
+  // If a refresh has locked a session's row, the statement waits, and then compares `last_used_at` again.
   const { rows } = await sql<EndedSessions>`
     with ended as (
       update sessions s set revoked_at = clock_timestamp(), revoked_reason = ${reason}
@@ -142,7 +142,7 @@ export type EndedSessions = {
 
 /** Maximum ids of ended sessions in one audit entry. */
 const MAX_LISTED = 100;
-/** Ends are not delayed by counting more sessions of one user. */
+/** Counting more sessions of one user would delay their end. */
 const MAX_COUNTED = 10_000;
 
 /**
@@ -154,8 +154,8 @@ export async function endEpochs(
   userIds: readonly string[],
   reason: string,
 ): Promise<EndedSessions[]> {
-  // The range and the order that begin with the user make the planner read an index and stop. For an equal id it expects
-  // either so few sessions that it would read and sort all of them, or so many that it would read the table.
+  // The range and the order begin with the user, so the planner reads an index and stops early. With an equality, it would
+  // expect so few sessions that it reads and sorts them all, or so many that it reads the whole table.
   const { rows } = await sql<EndedSessions>`
     with begun as (
       update users set session_epoch = session_epoch + 1 where id = any(${userIds}::uuid[])
@@ -243,7 +243,7 @@ export type LiveSession = Pick<
   | 'expires_at'
 >;
 
-/** The live sessions of a user. The first condition, part of the last one, is that of the index. */
+/** The live sessions of a user. The first condition repeats a part of the last one, because it is the index's. */
 const liveSessionsOf = (userId: string) => sql`
   sessions s join users u on u.id = s.user_id
   where s.revoked_at is null and s.user_id = ${userId}

@@ -1,5 +1,5 @@
 // Looks up a token on the allowlist, with its user and their roles: the one statement of the hot path.
-// Lookups of one tick share round trips. It caches no answer, so a revocation counts at the next request.
+// Lookups of one tick share round trips. It caches no answer, so a revocation takes effect at the next request.
 import type { Pool } from 'pg';
 import { createBatchedLookup } from '../../platform/db/batched.ts';
 import { createRowMemo } from '../../platform/db/row-memo.ts';
@@ -17,13 +17,13 @@ export type LiveToken = Readonly<UserRow> & {
 /** `tokenHash`: as `tokenHashText` writes it. The same object as before means that nothing in it has changed. */
 export type TokenLookup = (userId: string, tokenHash: string) => Promise<LiveToken | undefined>;
 
-// The arrays are in subqueries, so that PostgreSQL expects as many keys of a plan for these values as of one for any.
-// Otherwise it finds the former cheaper for one key, and plans at every execution, which costs several times as much as the
-// lookup (bench/README.md).
+// The arrays are in subqueries, so that PostgreSQL expects the same number of keys in a custom plan as in the generic one.
+// Otherwise the custom plan looks cheaper for one key, and PostgreSQL plans at every execution, which costs several times as
+// much as the lookup (bench/README.md).
 // The ordinal and the session come first: row-memo.ts finds rows by them.
-// `offset 0` makes PostgreSQL look up each token, then its session, then its user, each by its primary key. Left to
-// itself it plans once for all connections' lives, perhaps while the tables are nearly empty, and then reads every token
-// of a user or every session there is.
+// `offset 0` makes PostgreSQL look up each token, then its session, then its user, each by its primary key. Without it,
+// each connection may plan while the tables are nearly empty, keep that plan for its lifetime, and later read every token of
+// a user, or every session.
 const statement = {
   name: 'live-access-tokens',
   text: `

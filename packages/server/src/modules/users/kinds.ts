@@ -1,11 +1,11 @@
-// The kinds of users whose numbers are kept (migration 0022), as conditions and sums. It must not contain a whole statement.
+// The kinds of users that are counted in advance (migration 0022), as conditions and sums. It must not contain a whole statement.
 import type { UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
 import { lockedUsers } from '../../schema/locked-users.ts';
 import { isLockedOfEach } from '../../schema/user-status.ts';
 import type { UserFilter } from './filters.ts';
 
-/** The users whose numbers are kept. A missing condition is not applied. Locked users are counted apart. */
+/** A kind of users that is counted in advance. A missing condition is not applied. Locked users are counted separately. */
 export type Kind = { isActive?: boolean; verified?: boolean; isUnlocked?: boolean };
 
 const kindOfStatus: Readonly<Record<UserStatus, Kind | undefined>> = {
@@ -15,7 +15,7 @@ const kindOfStatus: Readonly<Record<UserStatus, Kind | undefined>> = {
   active: { isActive: true, verified: true, isUnlocked: true },
 };
 
-/** Returns the kind of exactly the users that the filter finds; undefined if their number is not kept. */
+/** Returns the kind that has exactly the users of the filter; undefined if they are not counted in advance. */
 export function kindOf({ status, isActive, verified, ...others }: UserFilter): Kind | undefined {
   if (Object.keys(others).length > 0) return undefined;
   if (status !== undefined)
@@ -36,8 +36,8 @@ export const lockedOf = ({ isUnlocked, verified }: Kind): RawBuilder<unknown> =>
     : sql`(select null::uuid as id, null::timestamptz as created_at, null as email, null as last_name where false) l`;
 
 /**
- * The condition on `users u` that they are not locked. For each user, so that the planner reads the users in the order of an
- * index. It expects that `is not true` holds for many.
+ * The condition on `users u` that they are not locked. It is evaluated for each user, so that the planner reads the users in
+ * the order of an index: it expects `is not true` to hold for many.
  */
 export const isNotLocked = sql`(${isLockedOfEach}) is not true`;
 

@@ -12,7 +12,7 @@ import type { VersionedUser } from './presentation.ts';
 import { searchCondition, shortWordsOf } from './search.ts';
 import { markKeys, type Sort, userKeys } from './user-orders.ts';
 
-/** Up to this many matches are counted exactly, collected and sorted. A search shows no more. */
+/** The most matches that are counted exactly, collected and sorted, and the most that a search shows. */
 export const MAX_COUNTED = 10_000;
 
 /** Returns these users, in their order. */
@@ -24,10 +24,10 @@ export async function readPageOf(db: Db, ids: readonly string[]): Promise<Versio
   return rows;
 }
 
-/** What reading up to one more than `MAX_COUNTED` users found: the page, if they are no more, and how many of them match. */
+/** `read`: at most `MAX_COUNTED` + 1. `total`: how many of them match. `users`: the page; empty if `read` is over `MAX_COUNTED`. */
 type Counted = { read: number; total: number; users: VersionedUser[] };
 
-/** Reads up to one more than `MAX_COUNTED` users and, if they are no more, returns the page of those who match. */
+/** Reads at most `MAX_COUNTED` + 1 users. Returns how many match and, if the read found at most `MAX_COUNTED`, their page. */
 export async function countAndRead(
   db: Db,
   filter: UserFilter,
@@ -55,7 +55,7 @@ export async function countAndRead(
   };
 }
 
-/** Up to one more than `MAX_COUNTED` users, some of whom match: (id, key, is_match). If they are fewer, all who match are there. */
+/** SQL of at most `MAX_COUNTED` + 1 users: (id, key, is_match). If there are fewer, they include every match. */
 function candidatesOf(
   filter: UserFilter,
   knowledge: Knowledge,
@@ -70,17 +70,17 @@ function candidatesOf(
     return sql`
       select u.id, u.key, ${hasRoleOfEach(roleId)} as is_match from (
         select u.id, ${key} as key from users u where ${conditionOf(rest, knowledge)} limit ${MAX_COUNTED + 1}) u`;
-  // An array, which the planner expects to be short, makes it use the index. It takes a fifth less than a look-up for each user.
+  // An array makes the planner use the index, because it expects few elements. This costs a fifth less than a lookup per user.
   return sql`
     select u.id, ${key} as key, ${conditionOf(rest, knowledge)} as is_match from users u where u.id = any(array(
       select user_id from held_user_roles where role_id = ${roleId} limit ${MAX_COUNTED + 1}))`;
 }
 
-// One in twenty of the newest users.
+// The text is frequent if one in twenty of the newest users has it.
 const SAMPLE = sql.lit(2_000);
 const FREQUENT = 100;
 
-/** Returns whether so many users contain the text that the first of them are soon found without an index. */
+/** Returns whether the text is so frequent that a scan finds the first matches quickly without an index. */
 export async function isInMany(db: Db, text: string): Promise<boolean> {
   const { rows } = await sql<{ hits: string }>`${plannedForValues}
     select count(*) as hits
@@ -98,7 +98,7 @@ export async function hasRareShortWords(db: Db, text: string): Promise<boolean> 
   return shortWords !== '' && !(await isInMany(db, shortWords));
 }
 
-/** Users from a place of an order on. */
+/** A range of users in an order. */
 type Stretch = {
   size: number;
   offset: number;
@@ -106,7 +106,7 @@ type Stretch = {
   start: string | null;
 };
 
-/** Returns the users who match the condition on `users u`, in this stretch of the order. */
+/** Returns the users in this range of the order who match the condition on `users u`. */
 export async function readUsers(
   db: Db,
   condition: RawBuilder<unknown>,

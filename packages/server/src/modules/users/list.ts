@@ -21,8 +21,8 @@ type UserPage = {
 };
 
 /**
- * Returns one page of users, by default sorted by creation, on request with their activity. A page beyond the end is
- * empty and has the same total.
+ * Returns one page of users, sorted by creation time by default, and with their activity on request. A page beyond the
+ * end is empty and has the same total.
  */
 export async function listUsers(deps: ListDeps, query: UserListQuery): Promise<UserPage> {
   const { page, size, sort = 'created_at', include } = query;
@@ -60,10 +60,10 @@ async function findActivities(
   );
 }
 
-// Of a user who was deleted between the two statements.
+// For a user who was deleted between the two statements.
 const noActivity: UserActivity = { status: 'inactive', live_sessions: 0, last_active_at: null };
 
-// An empty search finds everybody. Only an absent email is no filter: a caller that looks somebody up must get nobody else.
+// An empty search matches every user. An empty email matches none: a caller that looks up one user must not get others.
 function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
   const {
     email,

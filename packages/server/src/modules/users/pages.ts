@@ -1,4 +1,4 @@
-// Finds a page of the list of users in the way that suits its filters.
+// Finds a page of the list of users with the statement that suits its filters.
 import type { PageQuery } from '@castellan/contract/common';
 import type { UserSortOrder } from '@castellan/contract/users';
 import { sql } from 'kysely';
@@ -54,7 +54,7 @@ async function findPageOfLocked(db: Db, sort: Sort, query: PageQuery): Promise<U
   return { total, isEstimate: false, users: await readPageOf(db, ids) };
 }
 
-/** Begins at a mark near the page, always in ascending order. */
+/** Reads from a mark near the page, always in ascending order. */
 async function findPageOfKind(
   db: Db,
   kind: Kind,
@@ -89,7 +89,7 @@ async function findMatchingPage(
   return readFirstOfMany(db, filter, knowledge, sort, query, Math.min(total, MAX_COUNTED));
 }
 
-/** Reads a page of those of whom `known` or more match, in their order. */
+/** Reads a page in order. `known`: a lower bound of the matches. */
 async function readFirstOfMany(
   db: Db,
   filter: UserFilter,
@@ -100,10 +100,10 @@ async function readFirstOfMany(
 ): Promise<UserPage> {
   const offset = offsetOf(query);
   const end = offset + query.size;
-  // A search shows no more than the first ones.
+  // A search shows at most `MAX_COUNTED` matches.
   const most = filter.search === undefined ? Number.POSITIVE_INFINITY : MAX_COUNTED;
   if (offset >= most) return { total: known, isEstimate: true, users: [] };
-  // A lower bound must not end the list where it goes on: one user more shows whether it does.
+  // A lower bound must not end the list too early, so one more user is read to see whether the list goes on.
   const size = known <= end && end < most ? query.size + 1 : query.size;
   const found = await readUsers(db, conditionOf(filter, knowledge), sort, { size, offset, start: null });
   const reached = found.length === 0 ? 0 : offset + found.length;

@@ -1,4 +1,4 @@
-// Reads the users that a bulk update is about, as responses show them, for fields that the update does not take.
+// Reads the users of a bulk update as responses show them, to compare fields that the update does not take.
 import type { BulkUpdateUsersBody } from '@castellan/contract/users';
 import type { Present } from '../authz/access-fields.ts';
 import { toUser } from './presentation.ts';

@@ -26,7 +26,7 @@ export type UserText = { tag: string; text: () => string };
 
 // By row: the token lookup returns the same immutable object while nothing in the row has changed. Converting and
 // serializing the record again took 3 µs of each `GET /users/me`.
-// The stamp stands for the graph: texts of users who come rarely must not keep old graphs in memory.
+// The key is the stamp, not the graph: texts of users who rarely send requests must not keep old graphs in memory.
 const keptTexts: Record<
   PermissionView,
   WeakMap<object, { stamp: string; text: string | null; tag: string }>
@@ -34,7 +34,7 @@ const keptTexts: Record<
   all: new WeakMap(),
   builtin: new WeakMap(),
 };
-// Of larger ones, such as a superuser's with thousands of permissions, only the tag is kept: memory has a bound
+// For larger texts, such as that of a superuser with thousands of permissions, only the tag is kept, which bounds the memory
 // (row-memo.ts).
 const MAX_KEPT_LENGTH = 4_096;
 const TAG_LENGTH = 22;

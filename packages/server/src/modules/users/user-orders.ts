@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely';
 
 export const userOrders = ['created_at', 'email', 'last_name'] as const;
 export type UserOrder = (typeof userOrders)[number];
-/** By id, a list is read to its end while users come and go: none is left out or named twice. It has no marks. */
+/** The order by id repeats and skips nobody while users are added and deleted. It has no marks. */
 export type UserSortKey = UserOrder | 'id';
 
 export type Sort = { order: UserSortKey; isDescending: boolean };

@@ -13,19 +13,19 @@ type Waiting<K, V> = {
 // that the lookups of the next ticks are batched while those run (measured: bench/README.md).
 const MAX_BATCH = 256;
 const MAX_IN_FLIGHT = 3;
-// A statement begins with this many, if it may, before the tick ends: PostgreSQL works while the process reads the other
-// requests, and fewer requests wait at a time, which the garbage collector would copy (bench/README.md).
+// With this many lookups, a statement may begin before the tick ends. Then PostgreSQL works while the process reads the other
+// requests, and fewer requests wait at a time for the garbage collector to copy (bench/README.md).
 const EARLY_BATCH = 16;
 
 /**
- * Returns a lookup whose calls of one tick share calls of `run`: usually one, if there are at most 15. It rejects with what `run`
- * throws. `connections`: how many `run` may use.
+ * Returns a lookup whose calls in one tick share calls of `run`; up to 15 usually share one. It rejects with the error that
+ * `run` throws. `connections`: how many connections `run` may use.
  */
 export function createBatchedLookup<K, V>(
   connections: number,
   run: RunBatch<K, V>,
 ): (key: K) => Promise<V | undefined> {
-  // What waits for a connection cannot take in further lookups.
+  // A batch that waits for a connection cannot accept more lookups, so batches wait here.
   const mostInFlight = Math.min(MAX_IN_FLIGHT, connections);
   let waiting: Waiting<K, V>[] = [];
   let inFlight = 0;

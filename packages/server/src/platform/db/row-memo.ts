@@ -1,5 +1,5 @@
-// Keeps rows that a statement returned, parsed. Most rows come again unchanged: comparing their texts is cheaper than
-// parsing dates and arrays, and what was computed from the row can be kept with it.
+// Keeps the parsed rows of a statement. Most rows come back unchanged: comparing their texts is cheaper than parsing dates
+// and arrays, and values computed from a row can be kept with it.
 // It must not answer for the database: every row is read again, and one different character makes a new object.
 import pg from 'pg';
 import type { Column, TextRows, Texts } from './text-rows.ts';

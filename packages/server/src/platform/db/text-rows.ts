@@ -1,6 +1,6 @@
-// Runs prepared statements and returns the texts of their rows, for the lookups of every request. A query of node-postgres has
-// PostgreSQL describe the columns at each run, and makes an object of each row: a seventh of the processor time of a check with
-// one connection (bench/README.md).
+// Runs prepared statements and returns the texts of their rows, for the lookups of every request. For each query,
+// node-postgres asks PostgreSQL to describe the columns and makes an object of each row. Over one connection, that takes a
+// seventh of the processor time of a check (bench/README.md).
 // It must not parse a value.
 import type { Connection, Pool, Submittable } from 'pg';
 
@@ -12,20 +12,20 @@ export type TextRows<R> = { readonly columns: readonly Column<R>[]; readonly row
 /** `values`: each is an array of texts. */
 export type TextStatement = { name: string; text: string; values: readonly (readonly string[])[] };
 
-/** Returns what runs statements on the pool; the columns of their rows have the names of R. Rejects as `pool.query` does. */
+/** Returns a runner of statements on the pool. Their columns must have the names of R. It rejects as `pool.query` does. */
 export const textRowsOf = (pool: Pool) => ({
   query: async <R>({ name, text, values }: TextStatement): Promise<TextRows<R>> =>
     pool.query(new TextQuery<R>(name, text, values.map(arrayText))),
 });
 
-// Such a text needs no quotes. The test costs less than to escape it.
+// Such a text needs no quotes. Testing it costs less than escaping it.
 const HEX_OR_UUID = /^[\da-f-]+$/;
 
 /** Returns the array as PostgreSQL reads it (manual, 8.15.6). */
 export const arrayText = (values: readonly string[]): string =>
   `{${values.map((one) => (HEX_OR_UUID.test(one) ? one : `"${one.replaceAll(/["\\]/g, '\\$&')}"`)).join()}}`;
 
-/** What node-postgres uses of a connection for a query (pg/lib/query.js). Its types lack the prepared statements. */
+/** The part of a connection that a query of node-postgres uses (pg/lib/query.js). Its types lack the prepared statements. */
 type Wire = {
   readonly stream: { cork(): void; uncork(): void };
   /** Name → text of the statements that PostgreSQL has parsed, and of those sent to it. */
