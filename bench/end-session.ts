@@ -295,7 +295,7 @@ export async function measureEndedSessions({ rounds, sizes }: Run): Promise<Row[
       return service;
     };
     const one = await start();
-    // The second instance shares the database, so it must not have an embedded one of its own.
+    // The second instance shares the database, so it must not have its own embedded one.
     const other = process.env.DATABASE_URL ? await start() : one;
     pinApart(
       services.map(({ pid }) => pid),

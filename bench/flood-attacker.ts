@@ -1,4 +1,4 @@
-// The attacker of floods.ts, in a process of its own: closed loops on some connections for a given time.
+// The attacker of floods.ts, in a separate process: closed loops on some connections for a given time.
 // It must not measure the other users.
 import autocannon, { type Request } from 'autocannon';
 

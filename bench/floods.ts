@@ -239,7 +239,7 @@ const row = (name: string, felt: Felt, rate?: AttackRate): string[] => [
   rate ? format(rate.refused) : '',
 ];
 
-/** Runs each flood on a service of its own, so that it inherits no limits, queues or tokens from another. */
+/** Runs each flood on a separate service, so that it inherits no limits, queues or tokens from another. */
 async function measure(place: Place, flood: Flood | null): Promise<string[]> {
   const environment = { ...place.environment, REFRESH_REUSE_INTERVAL: '600' };
   const service = await startService(environment, option('server'));

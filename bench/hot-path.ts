@@ -40,7 +40,7 @@ type Target = {
 };
 type Measured = Target & { rates: number[]; cpu: number[] };
 
-/** Starts `bare-fastify.ts` in a process of its own. */
+/** Starts `bare-fastify.ts` in a separate process. */
 async function startBare(): Promise<{ pid: number; url: string; stop(): void }> {
   const child = spawn(process.execPath, [fileURLToPath(new URL('bare-fastify.ts', import.meta.url))], {
     stdio: ['ignore', 'pipe', 'inherit'],

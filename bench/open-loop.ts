@@ -1,5 +1,5 @@
 // Sends requests at a fixed rate, whether or not the earlier ones were answered, and times each from the moment at which it
-// was due: a server that stalls makes all requests late that were due meanwhile (no coordinated omission).
+// was due: a server that stalls makes all requests late that came due during the stall (no coordinated omission).
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Calls `send` `count` times, one call each `everyMs`. Returns the milliseconds from the due time to the answer. */

@@ -1,4 +1,4 @@
-// Gives a benchmark a folder and a database of its own, embedded or on the server of DATABASE_URL.
+// Gives a benchmark its own folder and database, embedded or on the server of DATABASE_URL.
 // It must leave nothing behind.
 import { readFileSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';

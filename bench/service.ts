@@ -1,4 +1,4 @@
-// Starts the service as `npm start` does, in a process of its own. Its log is discarded, at the default level.
+// Starts the service as `npm start` does, in a separate process. Its log is discarded, at the default level.
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -13,7 +13,7 @@ const quietSettings = { RATE_LIMIT_USER: 'off' };
 /**
  * Returns the statements for one request, by the number of connections. PostgreSQL may add up what a backend did only when
  * it ends, so each count covers a whole run of the service: start, load, stop. A statement outside a transaction counts as
- * one. The count of a run without requests is subtracted. Another service must run on the database meanwhile.
+ * one. The count of a run without requests is subtracted. Another service must run on the database.
  */
 export async function countStatements(
   place: Place,

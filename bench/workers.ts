@@ -16,7 +16,7 @@ const me = '/api/v1/users/me';
 const PERIOD_US = 20_000;
 const folders: string[] = [];
 
-/** Limits a process to `share` of a core, with a control group of its own (version 1 or 2). */
+/** Limits a process to `share` of a core, with a separate control group (version 1 or 2). */
 function limit(pid: number): void {
   const isFirst = existsSync('/sys/fs/cgroup/cpu');
   const folder = `/sys/fs/cgroup/${isFirst ? 'cpu/' : ''}castellan-bench-${pid}`;

@@ -76,7 +76,7 @@ async function seedServiceAccount(client: BrowserClient, roleIds: Map<string, st
   return data.key;
 }
 
-/** Node keeps no cookies, and signing in as a person needs them. A service of yours uses an API key instead. */
+/** Node keeps no cookies, and signing in as a person needs them. Your service uses an API key instead. */
 function fetchWithCookies(): typeof fetch {
   const jar = new Map<string, string>();
   return async (input, init) => {

@@ -99,7 +99,7 @@ export async function bundleProgram() {
     import('rolldown'),
     import('@jridgewell/sourcemap-codec'),
   ]);
-  // Taken before the files are read: one that is written meanwhile makes the bundle out of date.
+  // Taken before the files are read: one that is written later makes the bundle out of date.
   const stamps = { 'package-lock.json': stampOf('package-lock.json') };
   const places = {
     name: 'places',

@@ -2,7 +2,7 @@
 // a database of many users, and compares what it costs under such a lock with the cost of reading the table.
 //   node scripts/check-migration-locks.ts [--users=100000] [--since=0024-live-sessions] [--server]
 // Costs are processor time of PostgreSQL, which other programs on the machine change little. They grow with the rows, so a
-// share of a million users suffices. It creates a database of its own on the embedded PostgreSQL; --server: on that of
+// share of a million users suffices. It creates a separate database on the embedded PostgreSQL; --server: on that of
 // TEST_DATABASE_URL (default: 127.0.0.1:5432), whose user must be a superuser.
 import pg from 'pg';
 import { type MigrationFile, migrate, readMigrations } from '../packages/server/src/platform/db/migrate.ts';

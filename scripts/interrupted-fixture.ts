@@ -13,7 +13,7 @@ test('never ends', async () => {
   const disk = mkdtempSync(join(tmpdir(), 'left-disk-'));
   // Only root may.
   spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', disk]);
-  // Like a service that a test started: in a process group of its own, without the environment of the run.
+  // Like a service that a test started: in a separate process group, without the environment of the run.
   const child = spawn('sleep', ['600'], {
     cwd,
     env: { PATH: process.env.PATH },

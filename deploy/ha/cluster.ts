@@ -1,5 +1,5 @@
 // Runs three database nodes (PostgreSQL, Patroni, etcd) and HAProxy on one machine, from the files of this folder, each
-// node in a network namespace of its own, and does to them what machines and networks do.
+// node in a separate network namespace, and does to them what machines and networks do.
 // It must run in a private network and mount namespace: drill.ts makes one.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -83,7 +83,7 @@ export async function startCluster(folder: string): Promise<Cluster> {
 
   const startIn = (node: NodeName, name: string, program: string[], env: Record<string, string>): void => {
     const output = logFile(`${node}-${name}`);
-    // Every node has a folder of sockets of its own, as every machine has.
+    // Every node has its own folder of sockets, as every machine has.
     const ownSockets = `mount --bind "${join(folder, node, 'socket')}" /run/postgresql && exec "$@"`;
     const asPostgres = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...program];
     const child = spawn('ip', ['netns', 'exec', node, 'sh', '-c', ownSockets, 'sh', ...asPostgres], {

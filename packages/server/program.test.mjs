@@ -19,7 +19,7 @@ import { linesFile, POSITION, writeLines } from './stack-lines.mjs';
 
 const folder = import.meta.dirname;
 
-/** Runs code in a process of its own in this folder, and returns what it prints. */
+/** Runs code in a separate process in this folder, and returns what it prints. */
 const printedBy = (code) =>
   execFileSync(process.execPath, ['--input-type=module', '--eval', code], { cwd: folder, encoding: 'utf8' });
 
