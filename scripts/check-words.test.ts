@@ -69,6 +69,8 @@ test('generated data and migrations are not checked', () => {
   assert.ok(isChecked('packages/server/src/app.ts'));
   assert.ok(isChecked('docs/decisions/0001-embedded-postgresql.md'));
   assert.ok(isChecked('packages/console/src/app/shell/Shell.tsx'));
+  assert.ok(isChecked('deploy/drills/restore.ts'));
+  assert.ok(!isChecked('scripts/check-words.ts'));
   assert.ok(!isChecked('docs/openapi.json'));
   const mail = 'packages/server/src/modules/auth/mail-templates/verification';
   assert.ok(isChecked(`${mail}.en.html`));

@@ -59,6 +59,8 @@ const checked = [
   // German texts of the console follow German spelling.
   /^packages\/[^/]+\/src\/(?!.*\/messages\/de\/).*\.(tsx?|js|html|txt)$/,
   /^packages\/[^/]+\/test\/.*\.test\.ts$/,
+  // Scripts, except the list of words itself.
+  /^(?:bench|deploy|examples|scripts)\/(?!.*\.test\.|check-words\.).*\.(ts|mjs)$/,
 ];
 /** Files in which only the test names are checked. */
 const test = /^packages\/[^/]+\/test\//;
