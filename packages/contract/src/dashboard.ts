@@ -13,7 +13,9 @@ export const Dashboard = Type.Object(
         active_users: Type.Optional(Type.Integer()),
         total_roles: Type.Optional(Type.Integer()),
         total_permissions: Type.Optional(Type.Integer()),
-        active_sessions: Type.Optional(Type.Integer()),
+        active_sessions: Type.Optional(
+          Type.Integer({ description: 'Live sessions. Above 10,000, the number is up to 60 seconds old.' }),
+        ),
       },
       { title: 'DashboardStats' },
     ),

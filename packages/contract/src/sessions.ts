@@ -88,11 +88,11 @@ export const SessionPage = Type.Object(
     }),
     total: Type.Integer({
       description:
-        'How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000. By a `search` that many users match, only the newest 20,000 sessions are counted: see `total_is_estimate`.',
+        'How many sessions match, on whatever page. Exact up to 10,000. Without a filter, more are counted by a job: then the number is up to 60 seconds old. By a `search` that many users match, only the newest 20,000 sessions are counted: see `total_is_estimate`.',
     }),
     total_is_estimate: Type.Optional(
       Type.Boolean({
-        description: 'True if more sessions may match. `total` then says how many there are at least.',
+        description: 'True if `total` is not exact. With a filter, it then says how many match at least.',
       }),
     ),
     message: Type.String(),

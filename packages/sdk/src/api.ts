@@ -405,6 +405,7 @@ export type DashboardStats = {
   active_users?: number;
   total_roles?: number;
   total_permissions?: number;
+  /** Live sessions. Above 10,000, the number is up to 60 seconds old. */
   active_sessions?: number;
 };
 
@@ -1061,9 +1062,9 @@ export type SessionPage = {
   data: UserSession[];
   /** The start of the next page; null on the last one. A `search` that many users match reads up to 20,000 sessions at a time: then a page may be shorter than `size`, or empty, and not be the last. */
   next_cursor: string | null;
-  /** How many sessions match, on whatever page. Exact without a filter, otherwise up to 10,000. By a `search` that many users match, only the newest 20,000 sessions are counted: see `total_is_estimate`. */
+  /** How many sessions match, on whatever page. Exact up to 10,000. Without a filter, more are counted by a job: then the number is up to 60 seconds old. By a `search` that many users match, only the newest 20,000 sessions are counted: see `total_is_estimate`. */
   total: number;
-  /** True if more sessions may match. `total` then says how many there are at least. */
+  /** True if `total` is not exact. With a filter, it then says how many match at least. */
   total_is_estimate?: boolean;
   message: string;
 };

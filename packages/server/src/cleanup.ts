@@ -12,7 +12,6 @@ import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-row
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
 import { keyRetentionSeconds } from './modules/sessions/key-rotation.ts';
 import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
-import { checkLiveSessions, renewLiveSessions } from './modules/sessions/live-count-store.ts';
 import { forgetFormerUsers, renewUserMarks } from './modules/users/marks.ts';
 import { renewRoleHolders } from './modules/users/role-holders-store.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
@@ -40,7 +39,6 @@ export async function cleanUp(deps: Deps): Promise<void> {
   const parts: Record<string, () => Promise<unknown>> = {
     unverified_accounts: () => removeUnverifiedAccounts(deps, settings.unverifiedAccountHours),
     sessions: () => deleteOldSessions(db, ENDED_SESSION_DAYS),
-    live_sessions: () => checkLiveSessions(db),
     one_time_tokens: () => deleteExpiredOneTimeTokens(db),
     login_attempts: () => deleteIdleAttempts(db, IDLE_ATTEMPT_HOURS),
     former_users: () => forgetFormerUsers(db, USER_MARKS_BUDGET_MS),
@@ -85,7 +83,6 @@ export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number })
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
-  await renewLiveSessions(db);
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Deps } from './deps.ts';
 import { startMetrics } from './metrics/start.ts';
 import { isAssignableRole } from './modules/assignments/unattended.ts';
 import { reloadKeys } from './modules/sessions/key-reload.ts';
+import { countLiveSessions } from './modules/sessions/live-count-store.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
 import { createScheduler, type Scheduler } from './platform/jobs/scheduler.ts';
 import { errorCode } from './platform/unknown-values.ts';
@@ -92,6 +93,9 @@ function addressOf(server: Server): AddressInfo {
   return address;
 }
 
+/** The number of many live sessions is shown for a minute. */
+const LIVE_COUNT_MINUTES = 0.5;
+
 async function startOn(options: ServiceOptions): Promise<Service> {
   const { settings, log } = options;
   const foundation = await beginFoundation(options);
@@ -102,6 +106,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   every('clean-up', settings.cleanupIntervalMinutes, () => cleanUp(deps));
   every('session-rows', sessionRowsMinutes(settings), () => removeSessionRows(deps));
   every('user-marks', sessionRowsMinutes(settings), () => renewPositions(deps));
+  every('live-sessions', LIVE_COUNT_MINUTES, async () => void (await countLiveSessions(deps.db)));
   const app = await buildApp(deps).catch(async (error: unknown) => {
     await foundation.close();
     throw error;

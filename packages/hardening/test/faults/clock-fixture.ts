@@ -87,8 +87,7 @@ export const tooLate = `
   where expires_at > issued_at + case kind when 'access' then interval '30 minutes' else interval '30 days' end
   union all select 'the end of a lease' from outbox where locked_until > now() + interval '2 minutes'
   union all select 'the end of the lease of the audit sink' from audit_sink where locked_until > now() + interval '2 minutes'
-  union all select 'a mail to come' from outbox where run_at > created_at + interval '1 hour'
-  union all select 'the end of counted sessions' from live_session_changes where expires_in > now() + interval '7 days'`;
+  union all select 'a mail to come' from outbox where run_at > created_at + interval '1 hour'`;
 
 /**
  * Returns the id and time of a new transaction. Older rows are not the test's, such as those of the template database.

@@ -79,7 +79,7 @@ export const databaseMetrics: readonly Definition[] = [
   single(
     'gauge',
     'castellan_sessions_live',
-    'Live sessions of the database. Absent while the count is being corrected, for up to a minute.',
+    'Live sessions of the database. Above 10,000, the number is up to 60 seconds old; absent if nobody has counted since.',
     ({ figures }) => figures?.liveSessions,
   ),
   labelled('gauge', 'castellan_users', 'Users of the database.', 'state', ({ figures }) =>

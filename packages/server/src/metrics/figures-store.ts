@@ -9,7 +9,7 @@ import { activeUserCount, userCount } from '../schema/user-counts.ts';
 export type DatabaseFigures = {
   users: number;
   activeUsers: number;
-  /** Null while the kept numbers are being corrected. */
+  /** Null if there are more than 10,000 and the job has not counted them. */
   liveSessions: number | null;
   /** Mails that wait, at most 10,000. */
   waitingMails: number;

@@ -1,32 +1,36 @@
-// How many sessions are live, as an expression: the dashboard and the list of sessions share it.
-// It must not contain a whole statement.
-import { sql } from 'kysely';
+// How many sessions are live, as expressions: the dashboard, the list of sessions and the metrics share them.
+// They must not contain a whole statement.
+import { type RawBuilder, sql } from 'kysely';
 
-/** Whether the kept numbers are wrong until a job has counted all sessions. */
-export const isLiveCountWrong = sql`exists (select from live_session_recounts where user_id is null)`;
+/** Up to this many are counted when somebody asks. */
+export const MAX_LIVE_COUNTED = 10_000;
 
-// The sessions of a user that ended all at once are subtracted until the job has taken them off. The lateral count makes the
-// planner use the index of the user's sessions.
-const keptCount = sql`
-  (select coalesce(sum(change), 0) from live_session_changes where expires_in > now())
-    - (select coalesce(sum(ended.sessions), 0) from live_session_recounts r cross join lateral (
-         select count(*) as sessions from sessions s
-         where s.user_id = r.user_id and s.epoch = r.epoch and s.revoked_at is null
-           and s.expires_at >= ten_minutes(now()) + interval '10 minutes') ended)
-    + (select count(*) from sessions s join users u on u.id = s.user_id
-       where s.expires_at < ten_minutes(now()) + interval '10 minutes'
-         and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active))`;
+const most = sql.lit(MAX_LIVE_COUNTED);
 
-/**
- * The number of live sessions: the kept numbers of those that expire later (migrations 0024 and 0034), and a count of those
- * that expire within the present ten minutes. Until the kept numbers are right again, a count of all.
- */
+const live = sql`
+  sessions s join users u on u.id = s.user_id
+  where is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)`;
+
+/** What the job counted, at most 60 seconds ago (migration 0050); null if that is older, or few enough to count. */
+export const keptLiveSessionCount = sql<string | null>`
+  (select c.sessions from live_session_counts c
+    where c.sessions > ${most} and c.counted_at between now() - interval '60 seconds' and now())`;
+
+// The order makes the planner begin with the index of sessions that are not revoked, and the look-up of each user keeps it from
+// reading all users for a few sessions.
+const countUnless = (more: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  (select case when few.sessions <= ${most} then few.sessions else ${more} end from (
+    select count(*) as sessions from (
+      select from (select * from sessions s where s.revoked_at is null and s.expires_at > now()
+        order by s.expires_at offset 0) s
+      where (select is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+        from users u where u.id = s.user_id)
+      limit ${most} + 1) first) few)`;
+
+/** The number of live sessions: exact up to 10,000; beyond that what the job counted, or else a count of all. */
 export const liveSessionCount = sql<string>`
-  (case when ${isLiveCountWrong} then (
-     select count(*) from sessions s join users u on u.id = s.user_id
-     where is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active))
-   else ${keptCount} end)::bigint`;
+  coalesce(${keptLiveSessionCount}, ${countUnless(sql`(select count(*) from ${live})`)})::bigint`;
 
-/** The number of live sessions where it costs no count of all; null until the kept numbers are right again. */
+/** The same where it costs no count of all; null until the job has counted. */
 export const cheapLiveSessionCount = sql<string | null>`
-  (case when not ${isLiveCountWrong} then ${keptCount} end)::bigint`;
+  coalesce(${keptLiveSessionCount}, ${countUnless(sql`null`)})::bigint`;

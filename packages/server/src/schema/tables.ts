@@ -114,6 +114,11 @@ export type Tables = {
     expires_in: Timestamp;
     change: Int8;
   };
+  live_session_counts: {
+    only_row: Defaulted<boolean>;
+    sessions: Int8;
+    counted_at: Timestamp;
+  };
   live_session_recounts: {
     asked_at: Defaulted<Timestamp>;
     user_id: string | null;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startTestService } from '@castellan/testing/harness';
 import { renewPositions } from '../../src/cleanup.ts';
-import { recountLiveSessions } from '../../src/modules/sessions/live-count-store.ts';
+import { countLiveSessions } from '../../src/modules/sessions/live-count-store.ts';
 
 const service = await startTestService({ after });
 
@@ -20,6 +20,6 @@ test('the jobs that keep numbers delete rows although a publication includes all
   await service.sql('create publication everything for all tables');
   await service.sql('insert into role_holder_changes default values');
   await renewPositions(deps);
-  await recountLiveSessions(deps.db);
+  await countLiveSessions(deps.db);
   assert.deepEqual(await service.sql('select from role_holder_changes where change is null'), []);
 });

@@ -56,8 +56,7 @@ async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'm
   const { numAffectedRows: sessions } = await sql`
     update sessions set revoked_at = now(), revoked_reason = 'database_restored'
     where revoked_at is null and expires_at > now()`.execute(tx);
-  // Triggers keep the numbers of live sessions, except of those that were still to be taken off: the job counts again.
-  await sql`insert into live_session_recounts default values`.execute(tx);
+  await sql`delete from live_session_counts`.execute(tx);
   await sql`truncate session_tokens, client_tokens`.execute(tx);
   const { numAffectedRows: links } = await sql`
     delete from one_time_tokens where used_at is null and expires_at > now()`.execute(tx);

@@ -202,5 +202,5 @@ export async function insertLocks(
 /** Collects the statistics that the planner needs after so many rows. */
 export async function analyzeFilled(db: Db): Promise<void> {
   await sql`analyze users, user_roles, sessions, last_logins, login_attempts, user_marks,
-    live_session_changes, audit_logs`.execute(db);
+    audit_logs`.execute(db);
 }

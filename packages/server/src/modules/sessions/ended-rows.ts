@@ -5,7 +5,6 @@ import { type RawBuilder, sql } from 'kysely';
 import { isDatabaseUnavailable } from '../../platform/db/failures.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
-import { takeOffEndedSessions } from './live-count-store.ts';
 
 /** Maximum rows that one statement removes, so that it is short and holds few locks. */
 const BATCH = 2_000;
@@ -28,7 +27,6 @@ export async function removeEndedRows(
   const deadline = performance.now() + budgetMs;
   // Expired tokens first, because every refresh adds one. Half of the time is kept for the ended sessions.
   const expired_tokens = await removeExpiredTokens(db, performance.now() + budgetMs / 2);
-  await takeOffEndedSessions(db);
   return { ended_tokens: await processEnds(db, deadline), expired_tokens };
 }
 
@@ -84,14 +82,12 @@ async function processEnds(db: Db, deadline: number): Promise<number> {
 }
 
 /**
- * Returns ids of `session_ends`, one list for each transaction: up to 100 single sessions, or one end of another kind. Leaves
- * out users whose sessions are still to be taken off the number of live sessions: it needs their rows.
+ * Returns ids of `session_ends`, one list for each transaction: up to 100 single sessions, or one end of another kind.
  */
 async function findEnds(db: Db, except: readonly string[]): Promise<string[][]> {
   const { rows } = await sql<{ id: string; is_session: boolean }>`
-    select id, session_id is not null as is_session from session_ends e
+    select id, session_id is not null as is_session from session_ends
     where id <> all(${except}::bigint[])
-      and not exists (select from live_session_recounts r where r.user_id = e.user_id)
     order by id limit ${PASS}`.execute(db);
   const sessions = rows.filter((row) => row.is_session).map((row) => row.id);
   const batches = Array.from({ length: Math.ceil(sessions.length / ENDS_BATCH) }, (_, index) =>

@@ -4,7 +4,7 @@ import type { PageKey } from '../../platform/cursors.ts';
 import { keyTime, onlyRow } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
-import { liveSessionCount } from '../../schema/live-sessions.ts';
+import { keptLiveSessionCount, liveSessionCount } from '../../schema/live-sessions.ts';
 import { searchCondition } from './search.ts';
 
 /** A missing condition is not applied. */
@@ -84,7 +84,7 @@ const isReadInSteps = ({ search, isFrequent, userId, address }: SessionFilter): 
 
 /**
  * The first matches, as statements of a `with` that end with `collected` (id, created_at, at most one more than are counted)
- * and `counted` (found, are_all).
+ * and `counted` (found, are_all, is_kept).
  */
 function collecting(filter: SessionFilter): RawBuilder<unknown> {
   if (isReadInSteps(filter))
@@ -96,18 +96,21 @@ function collecting(filter: SessionFilter): RawBuilder<unknown> {
         select s.id, s.created_at from newest s
         where (select ${userCondition(filter)} from users u where u.id = s.user_id) limit ${MAX_COUNTED + 1}),
       counted as materialized (
-        select count(*) as found, count(*) <= ${MAX_COUNTED} and (select count(*) from newest) < ${MAX_READ} as are_all
+        select count(*) as found, count(*) <= ${MAX_COUNTED} and (select count(*) from newest) < ${MAX_READ} as are_all,
+          false as is_kept
         from collected)`;
   return sql`
     collected as materialized (
       select s.id, s.created_at from ${matching(filter)} limit ${MAX_COUNTED + 1}),
-    counted as materialized (select count(*) as found, count(*) <= ${MAX_COUNTED} as are_all from collected)`;
+    counted as materialized (
+      select count(*) as found, count(*) <= ${MAX_COUNTED} as are_all, false as is_kept from collected)`;
 }
 
-/** Without a filter, the number is kept. */
+/** Without a filter, the number of more than are counted may be a minute old. */
 const everySession = sql`
   collected as materialized (select s.id, s.created_at from sessions s limit 0),
-  counted as materialized (select ${liveSessionCount} as found, false as are_all)`;
+  counted as materialized (
+    select ${liveSessionCount} as found, false as are_all, ${keptLiveSessionCount} is not null as is_kept)`;
 
 type SessionOfUser = Pick<
   Row<'sessions'>,
@@ -127,8 +130,8 @@ export type FoundSession = SessionOfUser & { key: PageKey };
 
 /**
  * Returns up to `limit` matching sessions after the key, newest first, and how many match, from one snapshot. The number is
- * exact without a filter, and otherwise up to `MAX_COUNTED` matches; beyond, it is a lower bound, marked as an estimate. For a
- * search that many users match, it is one as soon as there are `MAX_READ` sessions. The page comes from the collected matches
+ * exact up to `MAX_COUNTED` matches; beyond, it is marked as an estimate: a lower bound, or without a filter what a job counted
+ * at most 60 seconds ago. For a search that many users match, it is one as soon as there are `MAX_READ` sessions. The page comes from the collected matches
  * if these are all, otherwise from a scan of the order's index. If the scan ended before the page was full, `next` is where to
  * continue.
  */
@@ -147,6 +150,7 @@ export async function findSessionPage(
     SessionOfUser & {
       found: string;
       are_all: boolean;
+      is_kept: boolean;
       key_time: string;
       next_time: string | null;
       next_id: string | null;
@@ -169,7 +173,7 @@ export async function findSessionPage(
       limit (select case when are_all or (select count(*) from page) >= ${size} or ${mostRead}::bigint is null then 0 else 1 end
         from counted)
       offset ${mostRead}::bigint - 1)
-    select c.found, c.are_all, ${keyTime('n.created_at')} as next_time, n.id as next_id, f.*
+    select c.found, c.are_all, c.is_kept, ${keyTime('n.created_at')} as next_time, n.id as next_id, f.*
     from counted c left join next n on true left join page p on true left join lateral (
       select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent,
         s.created_at, s.last_used_at, s.expires_at,
@@ -185,7 +189,7 @@ export async function findSessionPage(
   return {
     // A page may reach beyond the newest sessions, among which the matches of a frequent search are counted.
     total: isFiltered ? Math.max(Math.min(found, MAX_COUNTED), sessions.length) : found,
-    isEstimate: isFiltered && rows[0]?.are_all === false,
+    isEstimate: isFiltered ? rows[0]?.are_all === false : rows[0]?.is_kept === true,
     sessions,
     next,
   };
