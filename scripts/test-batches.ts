@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const secretWatch = import.meta.resolve('@castellan/testing/secret-watch');
 const browser = import.meta.resolve('@castellan/testing/e2e/browser');
+const testCpu = import.meta.resolve('./test-cpu.ts');
 
 const sharing = [
   'packages/server/test/{access,access-changes,accounts,audit,authorization,dashboard,oauth,permission-groups,permissions,records,role-groups,roles,service-accounts,sessions,users}/*.test.ts',
@@ -122,10 +123,11 @@ const moduleOf = (files: readonly string[]): string =>
   [
     "import { test } from 'node:test';",
     `import { watchNextFile } from ${JSON.stringify(secretWatch)};`,
+    `import { beginFile } from ${JSON.stringify(testCpu)};`,
     ...files.map((file) => {
       const name = JSON.stringify(file);
       const url = JSON.stringify(pathToFileURL(join(root, file)).href);
-      return `test(${name}, () => { watchNextFile(); return import(${url}); });`;
+      return `test(${name}, () => { beginFile(${name}); watchNextFile(); return import(${url}); });`;
     }),
     '',
   ].join('\n');

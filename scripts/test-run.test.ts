@@ -23,7 +23,7 @@ async function startRun(
   t: TestContext,
   environment: Record<string, string>,
 ): Promise<{ run: ChildProcess; url: string }> {
-  const { NODE_TEST_CONTEXT: _, TEST_DATABASE_URL: __, ...inherited } = process.env;
+  const { NODE_TEST_CONTEXT: _, TEST_DATABASE_URL: __, TEST_CPU_REPORT: ___, ...inherited } = process.env;
   const run = spawn(process.execPath, [runner, fixture], {
     env: { ...inherited, TMPDIR: folder, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startEmbeddedPostgres } from '@castellan/embedded-postgres';
 import pg from 'pg';
+import { serverSeconds } from './test-cpu.ts';
 
 /** The URL of a server, or the folder of an embedded cluster. */
 export type ServerChoice = { url: string } | { cluster: string };
@@ -93,6 +94,14 @@ async function onServer<T>(url: string, work: (client: pg.Client) => Promise<T>)
   } finally {
     await client.end();
   }
+}
+
+/** Returns the processor time of the server's processes in seconds; undefined for a server whose processes cannot be seen. */
+export function secondsOfServer(adminUrl: string): Promise<number | undefined> {
+  return onServer(adminUrl, async (client) => {
+    const { rows } = await client.query('select pg_backend_pid() as pid');
+    return serverSeconds(rows[0].pid);
+  });
 }
 
 export function dropDatabases(adminUrl: string, prefix: string): Promise<void> {

@@ -14,10 +14,12 @@ import { bundleDependencies } from './bundle-dependencies.mjs';
 import { bundleProgram } from './bundle-program.mjs';
 import { findBrowser } from './find-browser.ts';
 import { programsOf } from './test-batches.ts';
+import { BROWSERS, measureWorkload, SERVER } from './test-budgets.ts';
+import { measureBrowsers, reportCost } from './test-cpu.ts';
 import { testFiles } from './test-files.ts';
 import { memoryFolder } from './test-memory.ts';
 import { beginRun, endRun, guardRun } from './test-run.ts';
-import { chosenServer, holdServer, keptTemplate, makeTemplate } from './test-server.ts';
+import { chosenServer, holdServer, keptTemplate, makeTemplate, secondsOfServer } from './test-server.ts';
 import { startTwin } from './test-twin.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -125,10 +127,15 @@ try {
   const isEachAlone =
     process.env.HARDENING === 'full' ||
     options.some((one) => /^--test-(name-pattern|skip-pattern|only)/.test(one));
+  const isMeasured = process.env.TEST_CPU_REPORT !== undefined;
+  const serverBefore = isMeasured ? await secondsOfServer(adminUrl) : undefined;
+  const endWorkload = isMeasured ? measureWorkload() : () => {};
+  const browserSeconds = isMeasured ? measureBrowsers() : () => 0;
   const concurrency = String(FILES_PER_CORE * availableParallelism());
   code = await runNode(
     [
       `--import=${new URL('test-scope.ts', import.meta.url)}`,
+      `--import=${new URL('test-cpu.ts', import.meta.url)}`,
       `--import=${new URL('../packages/server/bundles.mjs', import.meta.url)}`,
       '--test',
       `--test-concurrency=${concurrency}`,
@@ -141,6 +148,12 @@ try {
     ],
     { ...environment, TEST_DATABASE_TEMPLATE: template },
   );
+  endWorkload();
+  const inBrowsers = browserSeconds();
+  if (inBrowsers > 0) reportCost({ file: BROWSERS, cpu: inBrowsers, wall: 0 });
+  const serverAfter = isMeasured ? await secondsOfServer(adminUrl) : undefined;
+  if (serverBefore !== undefined && serverAfter !== undefined)
+    reportCost({ file: SERVER, cpu: serverAfter - serverBefore, wall: 0 });
 } finally {
   await endRun(run, server.adminUrl);
   await server.release();

@@ -36,6 +36,9 @@ const USERS = 50_000;
 /** The folder for the counts of the scenarios on both servers. */
 const hardeningReport = mkdtempSync(join(tmpdir(), 'castellan-hardening-'));
 
+/** The folder for the processor time of the test files. */
+const cpuReport = mkdtempSync(join(tmpdir(), 'castellan-test-cpu-'));
+
 const checks: Step[] = [
   ['format, lint, import rules', ['node_modules/.bin/biome', 'check', '.']],
   ['types', ['node_modules/.bin/tsc', '--noEmit']],
@@ -63,6 +66,7 @@ const steps: Step[] = [
   ],
   ['locks of the migrations', [node, 'scripts/check-migration-locks.ts', '--server', `--users=${USERS}`]],
   ['rolling upgrade from the last release, and back', [node, 'scripts/rolling-upgrade.ts', '--server']],
+  ['processor time of the tests', [node, 'scripts/test-budgets.ts', `--check=${cpuReport}`]],
   ['generated: hardening', [node, 'scripts/hardening.ts', `--check=${hardeningReport}`]],
   ['CPU time against the last release', [node, 'scripts/check-cpu.ts']],
   ['clone, install, start, stop, start again', [node, 'scripts/smoke.ts']],
@@ -207,7 +211,12 @@ for (const [name, command] of isReady ? steps : []) {
   const started = performance.now();
   // Steps without --server use the embedded PostgreSQL, whatever the caller's environment says.
   const url = command.includes('--server') ? serverUrl : undefined;
-  const first = await run(command, { TEST_DATABASE_URL: url, HARDENING_REPORT: hardeningReport });
+  // On the embedded PostgreSQL every test runs once.
+  const reports = {
+    HARDENING_REPORT: hardeningReport,
+    ...(url === undefined ? { TEST_CPU_REPORT: cpuReport } : {}),
+  };
+  const first = await run(command, { TEST_DATABASE_URL: url, ...reports });
   const isExcused = first.code !== 0 && (await passesAgain(first, command, url));
   (isExcused ? repeated : failures).push(...first.failures.map(describe));
 
@@ -220,7 +229,7 @@ for (const [name, command] of isReady ? steps : []) {
   sum.failed += counts.failed;
   if (!isOk) broken.push(name);
 }
-rmSync(hardeningReport, { recursive: true });
+for (const folder of [hardeningReport, cpuReport]) rmSync(folder, { recursive: true });
 process.stdout.write(`\n${lines.join('\n')}\n`);
 for (const one of repeated) process.stdout.write(`passed at the second attempt: ${one}\n`);
 for (const one of failures) process.stdout.write(`failed: ${one}\n`);
