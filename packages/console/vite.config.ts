@@ -12,7 +12,7 @@ import { authPaths } from './src/common/paths.ts';
 /** What a list shows first. Its dialogs, panes and pickers load after it. */
 const list = new RegExp(
   [
-    'console/src/app/components/(DataTable|FilterFold|Pager|debounce|time|filter-chips|table/)',
+    'console/src/app/components/(table/|lists/(FilterFold|Pager|debounce|filter-chips)|text/time)',
     'console/src/app/components/page/page-actions',
     'console/src/app/pages/users/(columns|data|rules|ActionButton|BulkBar)',
     '@mantine/core/esm/components/(ActionIcon|CloseButton|NativeSelect|TextInput|Tooltip)/',

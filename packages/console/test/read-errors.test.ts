@@ -13,7 +13,7 @@ const files = globSync('**/*.{ts,tsx}', { cwd: root })
 
 /** Uses whose failure shows elsewhere, by file and hook. */
 const exceptions: Readonly<Record<string, string>> = {
-  'components/MissingPermission.tsx useRolesWith': 'It says whom to ask instead.',
+  'components/permissions/MissingPermission.tsx useRolesWith': 'It says whom to ask instead.',
   'pages/access/Holders.tsx usePermissionNames': 'The picker on the page shows it.',
   'pages/audit/Chips.tsx usePerson': 'The picker of the filter shows it.',
   'pages/matrix/Matrix.tsx useQuery': 'Both are `roles`, whose error shows.',

@@ -9,7 +9,7 @@ import { clientOfApp } from '../common/first-reads.ts';
 import { language, markDocument } from '../common/language.ts';
 import './mantine.css';
 import './app.css';
-import { keepFocus } from './components/keep-focus.ts';
+import { keepFocus } from './components/keyboard/keep-focus.ts';
 import { queryClient } from './data/api.ts';
 import { OWN_PERMISSIONS } from './own-record.ts';
 import { Boot } from './shell/Boot.tsx';

@@ -8,8 +8,8 @@ import {
 } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { pageSettings } from '../common/page-settings.ts';
-import { NotFound } from './components/NotFound.tsx';
-import { PageError } from './components/PageError.tsx';
+import { NotFound } from './components/page/NotFound.tsx';
+import { PageError } from './components/page/PageError.tsx';
 import { queryClient, reading } from './data/api.ts';
 import { allPermissions, allRoles, fullRoles } from './data/catalogue.ts';
 import { firstList, readableListPath } from './first-list.ts';

@@ -6,8 +6,8 @@ import { type ReactElement, useSyncExternalStore } from 'react';
 import { client } from '../../common/client.ts';
 import { currentZone, subscribeZone, switchZone } from '../../common/format.ts';
 import { language, languages, switchLanguage } from '../../common/language.ts';
-import { Initials } from '../components/badges.tsx';
-import { notifyFailure } from '../components/notify.tsx';
+import { notifyFailure } from '../components/page/notify.tsx';
+import { Initials } from '../components/text/badges.tsx';
 import { nameOf, useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
 

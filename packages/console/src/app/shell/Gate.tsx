@@ -14,7 +14,7 @@ import {
 } from 'react';
 import { client } from '../../common/client.ts';
 import { addressOf } from '../../common/page-settings.ts';
-import { ErrorAlert } from '../components/states.tsx';
+import { ErrorAlert } from '../components/page/states.tsx';
 import { queryClient, readAgain } from '../data/api.ts';
 import { type Me, MeProvider } from '../data/me.tsx';
 import { sessionLoss } from '../data/session-loss.ts';

@@ -6,7 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactElement, type ReactNode, useId, useState } from 'react';
 import { recentRequests, type SentRequest } from '../../common/recent-requests.ts';
-import { useTypedText } from '../components/debounce.ts';
+import { useTypedText } from '../components/lists/debounce.ts';
 import { pageActions } from '../components/page/page-actions.ts';
 import { keepingRows, reading } from '../data/api.ts';
 import { allPermissions, allRoleNames } from '../data/catalogue.ts';

@@ -3,8 +3,8 @@ import { Anchor, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../common/client.ts';
 import { addressOf } from '../../common/page-settings.ts';
-import { Form, fieldError } from '../components/forms.tsx';
-import { PasswordField } from '../components/PasswordField.tsx';
+import { Form, fieldError } from '../components/forms/forms.tsx';
+import { PasswordField } from '../components/forms/PasswordField.tsx';
 import { t } from '../text.ts';
 
 export function Relogin({ email }: { email: string }): ReactElement {

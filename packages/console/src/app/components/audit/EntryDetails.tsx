@@ -11,7 +11,7 @@ import {
   targetNameOf,
 } from '../../data/audit/entries.ts';
 import { t } from '../../text.ts';
-import { Moment } from '../time.tsx';
+import { Moment } from '../text/time.tsx';
 import { type OnPick, Pick } from './Pick.tsx';
 
 type Props = { entry: AuditLogEntry; onPick?: OnPick | undefined; headingLevel: 3 | 4 };

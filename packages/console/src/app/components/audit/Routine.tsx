@@ -4,7 +4,7 @@ import { Button } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
 import { t } from '../../text.ts';
-import { Empty } from '../states.tsx';
+import { Empty } from '../page/states.tsx';
 
 export type LeftOut = NonNullable<ResultOf<'GET /api/v1/audit-logs'>['routine_left_out']>;
 

@@ -1,5 +1,5 @@
 // Counts of live sessions by network.
-import { networkOf } from '../network.ts';
+import { networkOf } from '../text/network.ts';
 
 export type NetworkCount = { network: string; sessions: number };
 

@@ -5,8 +5,8 @@ import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import type { GroupFields, SavedGroup, SeenGroup } from '../../data/groups.ts';
 import { t } from '../../text.ts';
-import { FieldConflict } from '../FieldConflict.tsx';
-import { Form, fieldError } from '../forms.tsx';
+import { FieldConflict } from '../forms/FieldConflict.tsx';
+import { Form, fieldError } from '../forms/forms.tsx';
 
 type Props = {
   title: string;

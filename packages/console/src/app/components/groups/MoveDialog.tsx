@@ -5,7 +5,7 @@ import { IconSearch } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import { t } from '../../text.ts';
 import { searchFor } from '../../text-search.ts';
-import { Form } from '../forms.tsx';
+import { Form } from '../forms/forms.tsx';
 import { childrenOf, pathTo, placesFor, type TreeNode } from './tree.ts';
 
 type Props = {

@@ -2,7 +2,7 @@
 import { readAgain } from '../../data/api.ts';
 import type { GroupKind } from '../../data/groups.ts';
 import { t } from '../../text.ts';
-import { notifyUndo } from '../notify.tsx';
+import { notifyUndo } from '../page/notify.tsx';
 import { childrenOf, pathTo, type TreeNode } from './tree.ts';
 
 export type Move = { id: string; parentId: string | null };

@@ -9,9 +9,9 @@ import { allPermissionGroups } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import { Form, fieldError } from '../forms.tsx';
-import { notifyDone } from '../notify.tsx';
-import { ErrorAlert } from '../states.tsx';
+import { Form, fieldError } from '../forms/forms.tsx';
+import { notifyDone } from '../page/notify.tsx';
+import { ErrorAlert } from '../page/states.tsx';
 
 type Props = {
   groupId?: string | undefined;

@@ -2,7 +2,7 @@
 import { Modal, SegmentedControl } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { t } from '../../text.ts';
-import { Form } from '../forms.tsx';
+import { Form } from '../forms/forms.tsx';
 import {
   type Choices,
   countOf,

@@ -8,9 +8,9 @@ import { type CountedRole, type RoleGroupPaths, useRoleGroupPaths } from '../../
 import { isCode } from '../../data/errors.ts';
 import type { RoleField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
-import { Form, fieldError } from '../forms.tsx';
-import { notifyDone } from '../notify.tsx';
-import { ReadErrors } from '../states.tsx';
+import { Form, fieldError } from '../forms/forms.tsx';
+import { notifyDone } from '../page/notify.tsx';
+import { ReadErrors } from '../page/states.tsx';
 
 type Props = {
   /** The role to copy. */

@@ -3,8 +3,8 @@ import { type ReactElement, useState } from 'react';
 import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { later } from '../../text.ts';
-import { ConfirmDialog } from '../ConfirmDialog.tsx';
-import { notifyDone } from '../notify.tsx';
+import { ConfirmDialog } from '../dialogs/ConfirmDialog.tsx';
+import { notifyDone } from '../page/notify.tsx';
 import type { ListedSession } from './groups.ts';
 import { sessionName } from './names.ts';
 

@@ -3,7 +3,7 @@ import { ActionIcon, Menu } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
 import { t } from '../../text.ts';
-import { ReasonItem } from '../ReasonItem.tsx';
+import { ReasonItem } from '../forms/ReasonItem.tsx';
 import type { RowAction } from './types.ts';
 
 type MenuProps = { name: string; actions: RowAction[] | null; closeMenu: () => void };

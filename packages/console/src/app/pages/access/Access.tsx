@@ -2,7 +2,7 @@
 import { Tabs } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense } from 'react';
-import { PageHeader } from '../../components/PageHeader.tsx';
+import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import './access.css';

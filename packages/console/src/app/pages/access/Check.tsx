@@ -5,8 +5,8 @@ import { IconAlertTriangle, IconCircleCheck, IconCircleX, IconRoute } from '@tab
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactElement, type ReactNode, Suspense } from 'react';
-import { PersonPicker } from '../../components/PersonPicker.tsx';
-import { Empty, ErrorAlert } from '../../components/states.tsx';
+import { PersonPicker } from '../../components/forms/PersonPicker.tsx';
+import { Empty, ErrorAlert } from '../../components/page/states.tsx';
 import { call, keepingRows } from '../../data/api.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
@@ -15,7 +15,7 @@ import { Nearest } from './Nearest.tsx';
 import { PermissionPicker } from './PermissionPicker.tsx';
 
 const Everything = lazy(() =>
-  import('../../components/EffectivePermissionList.tsx').then(({ EffectivePermissionList }) => ({
+  import('../../components/permissions/EffectivePermissionList.tsx').then(({ EffectivePermissionList }) => ({
     default: EffectivePermissionList,
   })),
 );

@@ -2,7 +2,7 @@
 import type { Explanation } from '@castellan/sdk';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
-import { ReasonButton } from '../../components/ReasonButton.tsx';
+import { ReasonButton } from '../../components/forms/ReasonButton.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { Adds } from './Adds.tsx';

@@ -1,7 +1,7 @@
 // Chooses a permission by name. A name that the catalogue does not hold may be asked for, too: the answer says so.
 import { Autocomplete } from '@mantine/core';
 import { type ReactElement, useEffect, useState } from 'react';
-import { ReadErrors } from '../../components/states.tsx';
+import { ReadErrors } from '../../components/page/states.tsx';
 import { usePermissionNames } from '../../data/permissions/permission-names.ts';
 import { t } from '../../text.ts';
 

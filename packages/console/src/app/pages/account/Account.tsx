@@ -2,10 +2,10 @@
 import { Button, Group } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
-import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { EffectivePermissionList } from '../../components/EffectivePermissionList.tsx';
-import { notifyFailure } from '../../components/notify.tsx';
-import { PageHeader } from '../../components/PageHeader.tsx';
+import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
+import { notifyFailure } from '../../components/page/notify.tsx';
+import { PageHeader } from '../../components/page/PageHeader.tsx';
+import { EffectivePermissionList } from '../../components/permissions/EffectivePermissionList.tsx';
 import { useWrite } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';

@@ -2,9 +2,9 @@
 
 import { NativeSelect, Select, TextInput } from '@mantine/core';
 import { type ReactElement, useMemo } from 'react';
-import { useTypedText } from '../../components/debounce.ts';
-import { FilterFold } from '../../components/FilterFold.tsx';
-import { PersonPicker } from '../../components/PersonPicker.tsx';
+import { PersonPicker } from '../../components/forms/PersonPicker.tsx';
+import { useTypedText } from '../../components/lists/debounce.ts';
+import { FilterFold } from '../../components/lists/FilterFold.tsx';
 import { t } from '../../text.ts';
 import { searchFor } from '../../text-search.ts';
 import { knownActions, meaningOf } from './actions.ts';

@@ -2,7 +2,7 @@
 import { ActionIcon, Modal, TextInput } from '@mantine/core';
 import { IconTrash } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
-import { Form } from '../../components/forms.tsx';
+import { Form } from '../../components/forms/forms.tsx';
 import { t } from '../../text.ts';
 import { type AuditSearch, isFiltered } from './filter.ts';
 import { readSaved, type SavedFilter, writeSaved } from './saved.ts';

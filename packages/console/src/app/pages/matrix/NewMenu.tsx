@@ -2,7 +2,7 @@
 import { Button, Menu } from '@mantine/core';
 import { IconChevronDown, IconPlus } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
-import { ReasonItem } from '../../components/ReasonItem.tsx';
+import { ReasonItem } from '../../components/forms/ReasonItem.tsx';
 import { t } from '../../text.ts';
 
 type Props = {

@@ -1,6 +1,6 @@
 // The matrix as CSV: a line for each permission, a column for each role.
 import type { Permission } from '@castellan/sdk';
-import { toCsv } from '../../components/csv.ts';
+import { toCsv } from '../../components/lists/csv.ts';
 import type { CountedRole } from '../../data/catalogue.ts';
 
 export function csvOf(

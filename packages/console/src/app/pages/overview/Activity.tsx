@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { TrendChart } from '../../components/charts/TrendChart.tsx';
-import { ErrorAlert } from '../../components/states.tsx';
+import { ErrorAlert } from '../../components/page/states.tsx';
 import { reading } from '../../data/api.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';

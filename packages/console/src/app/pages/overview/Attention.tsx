@@ -13,7 +13,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { formatNumber } from '../../../common/format.ts';
-import { ErrorAlert } from '../../components/states.tsx';
+import { ErrorAlert } from '../../components/page/states.tsx';
 import { reading } from '../../data/api.ts';
 import { t } from '../../text.ts';
 import { targetOf } from './targets.ts';

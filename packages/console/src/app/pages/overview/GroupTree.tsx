@@ -3,7 +3,7 @@ import type { RoleGroup } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { ErrorAlert } from '../../components/states.tsx';
+import { ErrorAlert } from '../../components/page/states.tsx';
 import { reading } from '../../data/api.ts';
 import { t } from '../../text.ts';
 

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { NetworkBars } from '../../components/charts/NetworkBars.tsx';
 import { countNetworks } from '../../components/charts/networks.ts';
-import { ErrorAlert } from '../../components/states.tsx';
+import { ErrorAlert } from '../../components/page/states.tsx';
 import { reading } from '../../data/api.ts';
 import { t } from '../../text.ts';
 

@@ -2,7 +2,7 @@
 import type { RecentLogin } from '@castellan/sdk';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { PlainAgo } from '../../components/time.tsx';
+import { PlainAgo } from '../../components/text/time.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 

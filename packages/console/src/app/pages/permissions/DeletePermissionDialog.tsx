@@ -2,8 +2,8 @@
 import type { Permission } from '@castellan/sdk';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
-import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { notifyDone } from '../../components/notify.tsx';
+import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
+import { notifyDone } from '../../components/page/notify.tsx';
 import { call, readAgain } from '../../data/api.ts';
 import { t } from '../../text.ts';
 

@@ -15,7 +15,7 @@ import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 
 const AuditTimeline = lazy(() =>
-  import('../../components/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
+  import('../../components/audit/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
 );
 const route = getRouteApi('/permissions');
 const groupsOf = ({ groups }: PermissionGroup): readonly PermissionGroup[] => groups;

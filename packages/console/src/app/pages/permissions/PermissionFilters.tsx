@@ -3,8 +3,8 @@ import { NativeSelect, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { useTypedText } from '../../components/debounce.ts';
-import { FilterFold } from '../../components/FilterFold.tsx';
+import { useTypedText } from '../../components/lists/debounce.ts';
+import { FilterFold } from '../../components/lists/FilterFold.tsx';
 import { t } from '../../text.ts';
 
 const route = getRouteApi('/permissions');

@@ -4,10 +4,10 @@ import { IconRoute, IconTrash } from '@tabler/icons-react';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { useAuditAction } from '../../components/audit/use-audit-action.ts';
-import { Tag } from '../../components/badges.tsx';
+import { SidePane } from '../../components/dialogs/SidePane.tsx';
+import { ReasonButton } from '../../components/forms/ReasonButton.tsx';
 import { usePageActions } from '../../components/page/page-actions.ts';
-import { ReasonButton } from '../../components/ReasonButton.tsx';
-import { SidePane } from '../../components/SidePane.tsx';
+import { Tag } from '../../components/text/badges.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { DeletePermissionDialog } from './DeletePermissionDialog.tsx';
@@ -15,7 +15,7 @@ import { PermissionHolders } from './PermissionHolders.tsx';
 import type { ListedPermission } from './permission-list.ts';
 
 const AuditTimeline = lazy(() =>
-  import('../../components/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
+  import('../../components/audit/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
 );
 const route = getRouteApi('/permissions');
 

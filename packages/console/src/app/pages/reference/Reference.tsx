@@ -2,7 +2,7 @@
 import { Button, useComputedColorScheme } from '@mantine/core';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { addressOf } from '../../../common/page-settings.ts';
-import { PageHeader } from '../../components/PageHeader.tsx';
+import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { t } from '../../text.ts';
 import './reference.css';
 import { showReference } from './viewer.ts';

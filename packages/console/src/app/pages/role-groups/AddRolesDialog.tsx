@@ -2,9 +2,9 @@
 import type { RoleGroup } from '@castellan/sdk';
 import { Modal } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { Form } from '../../components/forms.tsx';
-import { notifyUndo } from '../../components/notify.tsx';
-import { RolePicker } from '../../components/RolePicker.tsx';
+import { Form } from '../../components/forms/forms.tsx';
+import { notifyUndo } from '../../components/page/notify.tsx';
+import { RolePicker } from '../../components/roles/RolePicker.tsx';
 import { useWrite } from '../../data/api.ts';
 import { addRoles } from '../../data/roles-of-group.ts';
 import { t } from '../../text.ts';

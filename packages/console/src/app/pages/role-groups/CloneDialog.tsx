@@ -2,7 +2,7 @@
 import type { RoleGroup } from '@castellan/sdk';
 import type { ReactElement } from 'react';
 import { GroupDialog } from '../../components/groups/GroupDialog.tsx';
-import { notifyDone } from '../../components/notify.tsx';
+import { notifyDone } from '../../components/page/notify.tsx';
 import { call } from '../../data/api.ts';
 import { t } from '../../text.ts';
 

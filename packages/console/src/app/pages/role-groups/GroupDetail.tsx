@@ -12,18 +12,18 @@ import {
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useEffect, useRef, useState } from 'react';
 import { useAuditAction } from '../../components/audit/use-audit-action.ts';
+import { ReasonButton } from '../../components/forms/ReasonButton.tsx';
 import type { GroupAct } from '../../components/groups/GroupDialogs.tsx';
 import { GroupMenu } from '../../components/groups/GroupMenu.tsx';
 import { usePageActions } from '../../components/page/page-actions.ts';
-import { ReasonButton } from '../../components/ReasonButton.tsx';
-import { Empty } from '../../components/states.tsx';
+import { Empty } from '../../components/page/states.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { CloneDialog } from './CloneDialog.tsx';
 import { GroupRoles } from './GroupRoles.tsx';
 
 const AuditTimeline = lazy(() =>
-  import('../../components/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
+  import('../../components/audit/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
 );
 const route = getRouteApi('/role-groups');
 

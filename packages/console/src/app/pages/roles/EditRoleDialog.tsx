@@ -2,11 +2,11 @@
 
 import { Modal, Textarea, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { FieldConflict } from '../../components/FieldConflict.tsx';
-import { Form, fieldError } from '../../components/forms.tsx';
-import { notifyDone } from '../../components/notify.tsx';
+import { FieldConflict } from '../../components/forms/FieldConflict.tsx';
+import { Form, fieldError } from '../../components/forms/forms.tsx';
+import { notifyDone } from '../../components/page/notify.tsx';
+import { ReadErrors } from '../../components/page/states.tsx';
 import { GroupSelect } from '../../components/roles/RoleDialog.tsx';
-import { ReadErrors } from '../../components/states.tsx';
 import { call, callVersioned, useWrite } from '../../data/api.ts';
 import { type CountedRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { isCode } from '../../data/errors.ts';

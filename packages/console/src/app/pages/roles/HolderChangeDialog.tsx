@@ -1,9 +1,9 @@
 // Gives the role to somebody or takes it from them, after showing what that changes, and offers to undo it.
 import type { ReactElement } from 'react';
 import { client } from '../../../common/client.ts';
-import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { usePreview } from '../../components/impact.tsx';
-import { notifyUndo } from '../../components/notify.tsx';
+import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
+import { usePreview } from '../../components/dialogs/impact.tsx';
+import { notifyUndo } from '../../components/page/notify.tsx';
 import { readAgain, useWrite } from '../../data/api.ts';
 import type { CountedRole } from '../../data/catalogue.ts';
 import { t } from '../../text.ts';

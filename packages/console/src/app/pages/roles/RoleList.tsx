@@ -4,12 +4,12 @@ import { IconArrowsLeftRight, IconCopy, IconSearch, IconShield, IconTrash } from
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
-import { DataTable, type RowAction } from '../../components/DataTable.tsx';
-import { useTypedText } from '../../components/debounce.ts';
-import { FilterFold } from '../../components/FilterFold.tsx';
-import { Pager } from '../../components/Pager.tsx';
-import { ReasonButton } from '../../components/ReasonButton.tsx';
-import { Empty, NoMatch, ReadErrors } from '../../components/states.tsx';
+import { ReasonButton } from '../../components/forms/ReasonButton.tsx';
+import { useTypedText } from '../../components/lists/debounce.ts';
+import { FilterFold } from '../../components/lists/FilterFold.tsx';
+import { Pager } from '../../components/lists/Pager.tsx';
+import { Empty, NoMatch, ReadErrors } from '../../components/page/states.tsx';
+import { DataTable, type RowAction } from '../../components/table/DataTable.tsx';
 import { keepingRows, reading } from '../../data/api.ts';
 import { type CountedRole, countedRoles, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';

@@ -6,13 +6,13 @@ import { IconArrowLeft, IconCopy, IconPencil, IconShieldOff, IconTrash } from '@
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { lazy, type ReactElement, type ReactNode, Suspense, useState } from 'react';
 import { useAuditAction } from '../../components/audit/use-audit-action.ts';
-import { Tag } from '../../components/badges.tsx';
-import { PageHeader } from '../../components/PageHeader.tsx';
+import { ReasonButton } from '../../components/forms/ReasonButton.tsx';
+import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { usePageActions } from '../../components/page/page-actions.ts';
-import { ReasonButton } from '../../components/ReasonButton.tsx';
+import { Empty, ReadErrors } from '../../components/page/states.tsx';
 import { RoleDialog } from '../../components/roles/RoleDialog.tsx';
-import { Empty, ReadErrors } from '../../components/states.tsx';
-import { Day } from '../../components/time.tsx';
+import { Tag } from '../../components/text/badges.tsx';
+import { Day } from '../../components/text/time.tsx';
 import type { ReadState } from '../../data/api.ts';
 import { type FullRole, type RoleGroupPaths, useFullRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
@@ -22,7 +22,7 @@ import './roles.css';
 
 const route = getRouteApi('/roles/$id');
 const AuditTimeline = lazy(() =>
-  import('../../components/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
+  import('../../components/audit/AuditTimeline.tsx').then((module) => ({ default: module.AuditTimeline })),
 );
 const EditRoleDialog = lazy(() =>
   import('./EditRoleDialog.tsx').then((module) => ({ default: module.EditRoleDialog })),

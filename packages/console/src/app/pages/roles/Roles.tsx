@@ -2,9 +2,9 @@
 import { IconPlus } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
-import { PageHeader } from '../../components/PageHeader.tsx';
+import { ReasonButton } from '../../components/forms/ReasonButton.tsx';
+import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { usePageActions } from '../../components/page/page-actions.ts';
-import { ReasonButton } from '../../components/ReasonButton.tsx';
 import { RoleDialog } from '../../components/roles/RoleDialog.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';

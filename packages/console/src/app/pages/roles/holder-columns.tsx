@@ -1,7 +1,7 @@
 // The columns of the list of holders.
 import type { Holder } from '@castellan/sdk';
-import { StatusBadge, Tag } from '../../components/badges.tsx';
-import type { Column } from '../../components/DataTable.tsx';
+import type { Column } from '../../components/table/DataTable.tsx';
+import { StatusBadge, Tag } from '../../components/text/badges.tsx';
 import { t } from '../../text.ts';
 
 export function columnsOf(): { title: Column<Holder>; columns: Column<Holder>[] } {

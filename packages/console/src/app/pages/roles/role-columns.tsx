@@ -3,8 +3,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { formatNumber } from '../../../common/format.ts';
-import { Tag } from '../../components/badges.tsx';
-import type { Column } from '../../components/DataTable.tsx';
+import type { Column } from '../../components/table/DataTable.tsx';
+import { Tag } from '../../components/text/badges.tsx';
 import type { ReadState } from '../../data/api.ts';
 import { allRoles, type CountedRole, type RoleGroupPaths } from '../../data/catalogue.ts';
 import { t } from '../../text.ts';

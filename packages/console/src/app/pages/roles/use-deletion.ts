@@ -1,6 +1,6 @@
 // The last step of every deletion of a role, and what follows it.
 import { useMutation } from '@tanstack/react-query';
-import { notifyDone } from '../../components/notify.tsx';
+import { notifyDone } from '../../components/page/notify.tsx';
 import { readAgain } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { t } from '../../text.ts';

@@ -1,13 +1,13 @@
 // What a service account may do, and its roles. A change of roles shows first who gains and loses what.
 
 import { type ReactElement, useState } from 'react';
-import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
-import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { EffectivePermissionList } from '../../components/EffectivePermissionList.tsx';
-import { usePreview } from '../../components/impact.tsx';
-import { notifyUndo } from '../../components/notify.tsx';
-import { RolePicker } from '../../components/RolePicker.tsx';
-import { ReadErrors } from '../../components/states.tsx';
+import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
+import { usePreview } from '../../components/dialogs/impact.tsx';
+import { ChangedMeanwhile } from '../../components/forms/ChangedMeanwhile.tsx';
+import { notifyUndo } from '../../components/page/notify.tsx';
+import { ReadErrors } from '../../components/page/states.tsx';
+import { EffectivePermissionList } from '../../components/permissions/EffectivePermissionList.tsx';
+import { RolePicker } from '../../components/roles/RolePicker.tsx';
 import { readAgain, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';

@@ -2,9 +2,9 @@
 import { Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, type ReactElement, Suspense } from 'react';
-import { StatusBadge, Tag } from '../../components/badges.tsx';
-import { SidePane } from '../../components/SidePane.tsx';
-import { ErrorAlert } from '../../components/states.tsx';
+import { SidePane } from '../../components/dialogs/SidePane.tsx';
+import { ErrorAlert } from '../../components/page/states.tsx';
+import { StatusBadge, Tag } from '../../components/text/badges.tsx';
 import { readingVersioned } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { useCan } from '../../data/me.tsx';
@@ -14,7 +14,7 @@ import { Keys } from './Keys.tsx';
 
 const Access = lazy(() => import('./Access.tsx').then((loaded) => ({ default: loaded.Access })));
 const AuditTimeline = lazy(() =>
-  import('../../components/AuditTimeline.tsx').then((loaded) => ({ default: loaded.AuditTimeline })),
+  import('../../components/audit/AuditTimeline.tsx').then((loaded) => ({ default: loaded.AuditTimeline })),
 );
 
 const tabs = ['keys', 'access', 'activity'] as const;

@@ -1,9 +1,9 @@
 // Creates a service account with its roles.
 import { Modal, Textarea, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { Form, fieldError } from '../../components/forms.tsx';
-import { notifyDone } from '../../components/notify.tsx';
-import { RolePicker } from '../../components/RolePicker.tsx';
+import { Form, fieldError } from '../../components/forms/forms.tsx';
+import { notifyDone } from '../../components/page/notify.tsx';
+import { RolePicker } from '../../components/roles/RolePicker.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import type { ServiceAccountField } from '../../data/form-fields.ts';
 import { useCan } from '../../data/me.tsx';

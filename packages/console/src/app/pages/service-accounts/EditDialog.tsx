@@ -3,9 +3,9 @@
 import type { ServiceAccount } from '@castellan/sdk';
 import { Modal, Textarea, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { FieldConflict } from '../../components/FieldConflict.tsx';
-import { Form, fieldError } from '../../components/forms.tsx';
-import { notifyDone } from '../../components/notify.tsx';
+import { FieldConflict } from '../../components/forms/FieldConflict.tsx';
+import { Form, fieldError } from '../../components/forms/forms.tsx';
+import { notifyDone } from '../../components/page/notify.tsx';
 import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import type { ServiceAccountField } from '../../data/form-fields.ts';

@@ -2,8 +2,8 @@
 import type { NewApiKey, ServiceAccount } from '@castellan/sdk';
 import { Modal, TextInput } from '@mantine/core';
 import { type ReactElement, useId, useState } from 'react';
-import { DateTimeInput } from '../../components/DateTimeInput.tsx';
-import { Form, fieldError } from '../../components/forms.tsx';
+import { DateTimeInput } from '../../components/forms/DateTimeInput.tsx';
+import { Form, fieldError } from '../../components/forms/forms.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { t } from '../../text.ts';
 

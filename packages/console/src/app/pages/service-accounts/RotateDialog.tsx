@@ -1,7 +1,7 @@
 // Replaces an API key. The old one still works during an overlap, so that programs can change without a break.
 import type { ApiKey, NewApiKey } from '@castellan/sdk';
 import { type ReactElement, useId, useState } from 'react';
-import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
+import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { t } from '../../text.ts';
 

@@ -1,6 +1,6 @@
 // Counts sessions by network.
 import type { UserSession } from '@castellan/sdk';
-import { networkOf } from '../../components/network.ts';
+import { networkOf } from '../../components/text/network.ts';
 
 /** Returns the networks of the sessions, those with the most first. Sessions without an address are left out. */
 export function countNetworks(sessions: readonly UserSession[]): [network: string, count: number][] {

@@ -3,7 +3,7 @@ import type { Setting } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { addressOf, pageSettings } from '../../../common/page-settings.ts';
-import { Tag } from '../../components/badges.tsx';
+import { Tag } from '../../components/text/badges.tsx';
 import { reading } from '../../data/api.ts';
 import { t } from '../../text.ts';
 

@@ -2,11 +2,11 @@
 
 import type { AccessPreview, UpdateUser, User } from '@castellan/sdk';
 import type { ReactElement } from 'react';
-import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
-import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { usePreview } from '../../components/impact.tsx';
-import { notifyDone, notifyUndo } from '../../components/notify.tsx';
-import { ReadErrors } from '../../components/states.tsx';
+import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
+import { usePreview } from '../../components/dialogs/impact.tsx';
+import { ChangedMeanwhile } from '../../components/forms/ChangedMeanwhile.tsx';
+import { notifyDone, notifyUndo } from '../../components/page/notify.tsx';
+import { ReadErrors } from '../../components/page/states.tsx';
 import { call, readAgain, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { nameOf } from '../../data/me.tsx';

@@ -1,7 +1,7 @@
 // What can be done with the selected users.
 import { Button, CloseButton } from '@mantine/core';
 import type { ReactElement } from 'react';
-import { useEscape } from '../../components/escape.ts';
+import { useEscape } from '../../components/keyboard/escape.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { ActionButton } from './ActionButton.tsx';

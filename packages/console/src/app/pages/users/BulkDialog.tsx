@@ -3,7 +3,7 @@
 import type { ListedUser } from '@castellan/sdk';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { ErrorAlert } from '../../components/states.tsx';
+import { ErrorAlert } from '../../components/page/states.tsx';
 import { later, t } from '../../text.ts';
 import type { BulkAction } from './BulkBar.tsx';
 import { BulkOutcome } from './BulkOutcome.tsx';

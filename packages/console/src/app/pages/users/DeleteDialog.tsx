@@ -4,12 +4,12 @@
 import type { User } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { RoleChips } from '../../components/badges.tsx';
-import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
-import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { usePreview } from '../../components/impact.tsx';
-import { notifyDone } from '../../components/notify.tsx';
-import { ReadErrors } from '../../components/states.tsx';
+import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
+import { usePreview } from '../../components/dialogs/impact.tsx';
+import { ChangedMeanwhile } from '../../components/forms/ChangedMeanwhile.tsx';
+import { notifyDone } from '../../components/page/notify.tsx';
+import { ReadErrors } from '../../components/page/states.tsx';
+import { RoleChips } from '../../components/text/badges.tsx';
 import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { nameOf, useCan } from '../../data/me.tsx';

@@ -2,9 +2,9 @@
 import { Button, Input, Menu, NativeSelect, TextInput } from '@mantine/core';
 import { IconColumns3, IconSearch, IconX } from '@tabler/icons-react';
 import { lazy, type ReactElement, Suspense } from 'react';
-import { useTypedText } from '../../components/debounce.ts';
-import { FilterFold } from '../../components/FilterFold.tsx';
-import '../../components/filter-chips.css';
+import { useTypedText } from '../../components/lists/debounce.ts';
+import { FilterFold } from '../../components/lists/FilterFold.tsx';
+import '../../components/lists/filter-chips.css';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { type ColumnKey, columnKeys } from './columns.tsx';
@@ -12,7 +12,7 @@ import type { UserSearch } from './search.ts';
 
 // With all that it needs, it is a tenth of what the list loads.
 const RolePicker = lazy(() =>
-  import('../../components/RolePicker.tsx').then((file) => ({ default: file.RolePicker })),
+  import('../../components/roles/RolePicker.tsx').then((file) => ({ default: file.RolePicker })),
 );
 
 const statuses = ['active', 'inactive', 'locked', 'unverified'] as const;

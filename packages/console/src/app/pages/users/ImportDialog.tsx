@@ -1,8 +1,8 @@
 // Imports users and role assignments from a CSV file: first what each row would do and change, then row by row with results.
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
-import { notifyDone, notifyUndo } from '../../components/notify.tsx';
-import { ErrorAlert } from '../../components/states.tsx';
+import { notifyDone, notifyUndo } from '../../components/page/notify.tsx';
+import { ErrorAlert } from '../../components/page/states.tsx';
 import { readAgain } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';

@@ -1,8 +1,8 @@
 // Before an import: what happens to each row, and who gains what by it.
 import { Button, Group } from '@mantine/core';
 import type { ReactElement } from 'react';
-import { Tag } from '../../components/badges.tsx';
-import { Impact, usePreview } from '../../components/impact.tsx';
+import { Impact, usePreview } from '../../components/dialogs/impact.tsx';
+import { Tag } from '../../components/text/badges.tsx';
 import { useMe } from '../../data/me.tsx';
 import { later, t } from '../../text.ts';
 import type { Verdict } from './import.ts';

@@ -3,9 +3,9 @@
 import type { User } from '@castellan/sdk';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { ChangedMeanwhile } from '../../components/ChangedMeanwhile.tsx';
-import { Form } from '../../components/forms.tsx';
-import { ReadErrors } from '../../components/states.tsx';
+import { ChangedMeanwhile } from '../../components/forms/ChangedMeanwhile.tsx';
+import { Form } from '../../components/forms/forms.tsx';
+import { ReadErrors } from '../../components/page/states.tsx';
 import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { nameOf } from '../../data/me.tsx';

@@ -4,9 +4,9 @@ import { Button, CopyButton, SegmentedControl, Switch, TextInput } from '@mantin
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId } from 'react';
 import { PasswordChecklist } from '../../../common/PasswordChecklist.tsx';
-import { fieldError } from '../../components/forms.tsx';
-import { PasswordField } from '../../components/PasswordField.tsx';
-import { ReadErrors } from '../../components/states.tsx';
+import { fieldError } from '../../components/forms/forms.tsx';
+import { PasswordField } from '../../components/forms/PasswordField.tsx';
+import { ReadErrors } from '../../components/page/states.tsx';
 import { reading } from '../../data/api.ts';
 import { failureOf } from '../../data/errors.ts';
 import { t } from '../../text.ts';

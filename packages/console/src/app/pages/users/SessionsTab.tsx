@@ -2,13 +2,13 @@
 import type { Session, User } from '@castellan/sdk';
 import { Skeleton } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { ForbiddenPart } from '../../components/Forbidden.tsx';
-import { notifyDone } from '../../components/notify.tsx';
+import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
+import { ForbiddenPart } from '../../components/page/Forbidden.tsx';
+import { notifyDone } from '../../components/page/notify.tsx';
+import { ErrorAlert } from '../../components/page/states.tsx';
 import { deviceName } from '../../components/sessions/names.ts';
 import { SessionList } from '../../components/sessions/SessionList.tsx';
 import { MoreSessions, useSessionPages } from '../../components/sessions/session-pages.tsx';
-import { ErrorAlert } from '../../components/states.tsx';
 import { call, useWrite } from '../../data/api.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';

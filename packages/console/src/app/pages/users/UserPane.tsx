@@ -1,12 +1,12 @@
 // The pane of one user: who it is, and tabs with the profile, the access, the sessions and the activity.
 import { Skeleton, Tabs } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { AuditTimeline } from '../../components/AuditTimeline.tsx';
+import { AuditTimeline } from '../../components/audit/AuditTimeline.tsx';
 import { useAuditAction } from '../../components/audit/use-audit-action.ts';
-import { Initials, StatusBadge, Tag } from '../../components/badges.tsx';
-import { ForbiddenPart } from '../../components/Forbidden.tsx';
-import { SidePane } from '../../components/SidePane.tsx';
-import { Empty, ErrorAlert } from '../../components/states.tsx';
+import { SidePane } from '../../components/dialogs/SidePane.tsx';
+import { ForbiddenPart } from '../../components/page/Forbidden.tsx';
+import { Empty, ErrorAlert } from '../../components/page/states.tsx';
+import { Initials, StatusBadge, Tag } from '../../components/text/badges.tsx';
 import { nameOf, useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { AccessTab } from './AccessTab.tsx';

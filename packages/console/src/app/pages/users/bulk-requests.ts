@@ -3,7 +3,7 @@
 // Whatever somebody else changes stays.
 import type { AccessPreview, ListedUser } from '@castellan/sdk';
 import { client } from '../../../common/client.ts';
-import type { PreviewQuery } from '../../components/impact.tsx';
+import type { PreviewQuery } from '../../components/dialogs/impact.tsx';
 import { call } from '../../data/api.ts';
 import { type BulkAct, chunksOf, joinPreviews, type ReversibleAct } from './bulk.ts';
 import { endSessionsOf } from './data.ts';

@@ -1,6 +1,6 @@
 // What of a user has changed between two readings, as people read it.
 import type { User } from '@castellan/sdk';
-import type { ChangedField } from '../../components/ChangedMeanwhile.tsx';
+import type { ChangedField } from '../../components/forms/ChangedMeanwhile.tsx';
 import type { ComparedUserField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
 

@@ -4,8 +4,8 @@ import type { AccessPreview, ListedUser, SummarizedRole, UpdateUser, User } from
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../../common/client.ts';
-import type { Status } from '../../components/badges.tsx';
-import type { PreviewQuery } from '../../components/impact.tsx';
+import type { PreviewQuery } from '../../components/dialogs/impact.tsx';
+import type { Status } from '../../components/text/badges.tsx';
 import {
   call,
   callVersioned,

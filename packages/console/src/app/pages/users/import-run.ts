@@ -1,7 +1,7 @@
 // What an import reads and writes: the existing users and roles, a preview, and one request for each row.
 import type { AccessPreview, ListedUser, Role } from '@castellan/sdk';
 import { client } from '../../../common/client.ts';
-import type { PreviewQuery } from '../../components/impact.tsx';
+import type { PreviewQuery } from '../../components/dialogs/impact.tsx';
 import { call } from '../../data/api.ts';
 import type { NewUserField } from '../../data/form-fields.ts';
 import { chunksOf, joinPreviews } from './bulk.ts';

@@ -1,6 +1,12 @@
 // Reads a CSV file of users and says, for each row, what an import would do. It writes nothing.
 import type { AccessImpact, ListedUser } from '@castellan/sdk';
-import { CsvError, type CsvFault, type CsvRow, parseCsv, withoutApostrophes } from '../../components/csv.ts';
+import {
+  CsvError,
+  type CsvFault,
+  type CsvRow,
+  parseCsv,
+  withoutApostrophes,
+} from '../../components/lists/csv.ts';
 
 /** More rows are refused: each is at least two requests. */
 export const MAX_ROWS = 1_000;

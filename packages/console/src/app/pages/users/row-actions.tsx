@@ -10,7 +10,7 @@ import {
   IconUserOff,
 } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import type { RowAction } from '../../components/DataTable.tsx';
+import type { RowAction } from '../../components/table/DataTable.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import type { Act } from './ActDialog.tsx';

@@ -1,8 +1,8 @@
 // Asks before something that cannot be taken back, or that changes what others may do.
 import { Modal, TextInput } from '@mantine/core';
 import { type ReactElement, type ReactNode, useState } from 'react';
-import { t } from '../text.ts';
-import { Form } from './forms.tsx';
+import { t } from '../../text.ts';
+import { Form } from '../forms/forms.tsx';
 import { Impact, numberToType, type Preview } from './impact.tsx';
 
 type Props = {

@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
-import { t } from '../text.ts';
+import { t } from '../../text.ts';
 import { Empty } from './states.tsx';
 
 /** A page that was replaced by a newer version of the service fails to load its file; a reload gets the new one. */

@@ -4,17 +4,17 @@ import { Button } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, type ReactNode, useRef, useSyncExternalStore } from 'react';
-import { currentZone, formatDay, formatLongDay, subscribeZone, zoneName } from '../../common/format.ts';
-import { type AuditFilter, useAuditLog } from '../data/audit/audit.ts';
-import { byDay } from '../data/audit/entries.ts';
-import { t } from '../text.ts';
-import { EntryRow } from './audit/EntryRow.tsx';
-import { type KeyPress, useKeys } from './keyboard/keys.ts';
-import './audit/audit.css';
-import type { OnPick } from './audit/Pick.tsx';
-import { isAnyLeftOut, OnlyRoutine, RoutineLine } from './audit/Routine.tsx';
-import { useRoutine } from './audit/use-routine.ts';
-import { Empty, ErrorAlert } from './states.tsx';
+import { currentZone, formatDay, formatLongDay, subscribeZone, zoneName } from '../../../common/format.ts';
+import { type AuditFilter, useAuditLog } from '../../data/audit/audit.ts';
+import { byDay } from '../../data/audit/entries.ts';
+import { t } from '../../text.ts';
+import { type KeyPress, useKeys } from '../keyboard/keys.ts';
+import { EntryRow } from './EntryRow.tsx';
+import './audit.css';
+import { Empty, ErrorAlert } from '../page/states.tsx';
+import type { OnPick } from './Pick.tsx';
+import { isAnyLeftOut, OnlyRoutine, RoutineLine } from './Routine.tsx';
+import { useRoutine } from './use-routine.ts';
 
 type Props = {
   filter: AuditFilter;

@@ -2,11 +2,11 @@
 
 import { Select } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { failureOf } from '../data/errors.ts';
-import { labelOf, usePeople, usePerson } from '../data/people.ts';
-import { t } from '../text.ts';
-import { useTypedText } from './debounce.ts';
-import { ReadErrors } from './states.tsx';
+import { failureOf } from '../../data/errors.ts';
+import { labelOf, usePeople, usePerson } from '../../data/people.ts';
+import { t } from '../../text.ts';
+import { useTypedText } from '../lists/debounce.ts';
+import { ReadErrors } from '../page/states.tsx';
 
 type Props = {
   label: string;

@@ -1,7 +1,7 @@
 // What shows in place of a page, or of a part of one, that the person may not open.
 import { IconLock } from '@tabler/icons-react';
 import type { ReactElement } from 'react';
-import { t } from '../text.ts';
+import { t } from '../../text.ts';
 import { PageHeader } from './PageHeader.tsx';
 import { Empty, MissingPermission } from './states.tsx';
 

@@ -2,11 +2,11 @@
 import { ActionIcon, NativeSelect } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { type ReactElement, useEffect } from 'react';
-import { formatNumber } from '../../common/format.ts';
-import { writePreference } from '../../common/preferences.ts';
-import { pageSizes } from '../page-size.ts';
-import { t } from '../text.ts';
-import { announce } from './announce.ts';
+import { formatNumber } from '../../../common/format.ts';
+import { writePreference } from '../../../common/preferences.ts';
+import { pageSizes } from '../../page-size.ts';
+import { t } from '../../text.ts';
+import { announce } from '../page/announce.ts';
 
 type Props = {
   page: number;

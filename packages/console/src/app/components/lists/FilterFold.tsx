@@ -1,7 +1,7 @@
 // On phones, the filters of a list fold behind one button, so that the list begins on the first screen. Search boxes stay.
 import { IconChevronDown } from '@tabler/icons-react';
 import { type ReactElement, type ReactNode, useId, useState } from 'react';
-import { t } from '../text.ts';
+import { t } from '../../text.ts';
 
 type Props = {
   /** How many of the filters are set. */

@@ -2,12 +2,12 @@
 import { Alert, Button } from '@mantine/core';
 import { IconAlertTriangle, IconSearchOff } from '@tabler/icons-react';
 import { lazy, type ReactElement, type ReactNode, Suspense } from 'react';
-import { type ReadState, readAgain } from '../data/api.ts';
-import { type Failure, failureOf } from '../data/errors.ts';
-import { t } from '../text.ts';
+import { type ReadState, readAgain } from '../../data/api.ts';
+import { type Failure, failureOf } from '../../data/errors.ts';
+import { t } from '../../text.ts';
 
 const Loaded = lazy(() =>
-  import('./MissingPermission.tsx').then((file) => ({ default: file.MissingPermission })),
+  import('../permissions/MissingPermission.tsx').then((file) => ({ default: file.MissingPermission })),
 );
 
 /** What to do about a missing permission. Few people meet it, so it loads apart. */

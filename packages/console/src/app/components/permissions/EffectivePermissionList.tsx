@@ -6,14 +6,14 @@ import { TextInput } from '@mantine/core';
 import { IconAlertTriangle, IconKeyOff, IconSearch, IconShieldCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, type ReactNode, useState } from 'react';
-import { formatNumber } from '../../common/format.ts';
-import { useMe } from '../data/me.tsx';
-import { type EffectiveSubject, pathsOf, useEffectivePermissions } from '../data/permissions/effective.ts';
-import { t } from '../text.ts';
-import { searchFor } from '../text-search.ts';
-import { Tag } from './badges.tsx';
+import { formatNumber } from '../../../common/format.ts';
+import { useMe } from '../../data/me.tsx';
+import { type EffectiveSubject, pathsOf, useEffectivePermissions } from '../../data/permissions/effective.ts';
+import { t } from '../../text.ts';
+import { searchFor } from '../../text-search.ts';
+import { Tag } from '../text/badges.tsx';
 import './effective.css';
-import { ErrorAlert } from './states.tsx';
+import { ErrorAlert } from '../page/states.tsx';
 
 type Props = {
   subject: EffectiveSubject;

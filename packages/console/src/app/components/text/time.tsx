@@ -1,7 +1,7 @@
 // Times: relative in lists, with the exact moment on hover and focus.
 import { Tooltip } from '@mantine/core';
 import { type ReactElement, useSyncExternalStore } from 'react';
-import { currentZone, formatAgo, formatDay, formatMoment, subscribeZone } from '../../common/format.ts';
+import { currentZone, formatAgo, formatDay, formatMoment, subscribeZone } from '../../../common/format.ts';
 
 const useZone = (): void => void useSyncExternalStore(subscribeZone, currentZone);
 

@@ -3,7 +3,7 @@ import { Button } from '@mantine/core';
 import { IconMapOff } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { t } from '../text.ts';
+import { t } from '../../text.ts';
 import { Empty } from './states.tsx';
 
 export const NotFound = (): ReactElement => (

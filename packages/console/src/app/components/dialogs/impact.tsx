@@ -3,9 +3,9 @@ import type { AccessImpact, AccessPreview } from '@castellan/sdk';
 import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId, useState } from 'react';
-import { t } from '../text.ts';
+import { t } from '../../text.ts';
+import { ErrorAlert, isStale, ReloadButton } from '../page/states.tsx';
 import { AffectedList } from './AffectedList.tsx';
-import { ErrorAlert, isStale, ReloadButton } from './states.tsx';
 
 /** So many people and permissions are named; the others are counted. */
 const SHOWN = 5;

@@ -1,7 +1,7 @@
 // The input of every password. Mantine's own does not tell screen readers that it is invalid.
 import { PasswordInput, type PasswordInputProps } from '@mantine/core';
 import type { ReactElement } from 'react';
-import { t } from '../text.ts';
+import { t } from '../../text.ts';
 
 export const PasswordField = (props: PasswordInputProps): ReactElement => (
   <PasswordInput

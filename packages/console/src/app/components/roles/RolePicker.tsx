@@ -5,13 +5,13 @@ import type { RoleGroup, SummarizedRole } from '@castellan/sdk';
 import { type ComboboxItem, MultiSelect } from '@mantine/core';
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
-import { call, keepingRows, type ReadState, reading } from '../data/api.ts';
-import { failureOf } from '../data/errors.ts';
-import { useCan } from '../data/me.tsx';
-import { t } from '../text.ts';
-import { useTypedText } from './debounce.ts';
+import { call, keepingRows, type ReadState, reading } from '../../data/api.ts';
+import { failureOf } from '../../data/errors.ts';
+import { useCan } from '../../data/me.tsx';
+import { t } from '../../text.ts';
+import { useTypedText } from '../lists/debounce.ts';
 import './role-picker.css';
-import { ReadErrors } from './states.tsx';
+import { ReadErrors } from '../page/states.tsx';
 
 type Props = {
   label: string;

@@ -1,6 +1,6 @@
 // Says that a record is not as the person saw it, field by field, before they confirm an act on it.
 import type { ReactElement } from 'react';
-import { t } from '../text.ts';
+import { t } from '../../text.ts';
 
 export type ChangedField = { label: string; seen: string; stored: string };
 

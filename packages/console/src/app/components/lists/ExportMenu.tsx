@@ -2,10 +2,10 @@
 import { Button, Menu } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
-import { formatNumber } from '../../common/format.ts';
-import { readStream, saveBlob } from '../data/download.ts';
-import { t } from '../text.ts';
-import { notifyDone, notifyFailure } from './notify.tsx';
+import { formatNumber } from '../../../common/format.ts';
+import { readStream, saveBlob } from '../../data/download.ts';
+import { t } from '../../text.ts';
+import { notifyDone, notifyFailure } from '../page/notify.tsx';
 
 const types = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
 type ExportType = keyof typeof types;

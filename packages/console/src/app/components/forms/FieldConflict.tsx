@@ -2,7 +2,7 @@
 // is stored now and what they typed.
 import { Modal } from '@mantine/core';
 import { type ReactElement, useId, useState } from 'react';
-import { t } from '../text.ts';
+import { t } from '../../text.ts';
 import { Form } from './forms.tsx';
 import './field-conflict.css';
 

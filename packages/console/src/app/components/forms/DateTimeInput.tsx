@@ -1,8 +1,8 @@
 // An input for a moment, in the zone in which the page shows times. Its value is a moment, whatever the zone is.
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { type ReactElement, useSyncExternalStore } from 'react';
-import { currentZone, subscribeZone, zoneName } from '../../common/format.ts';
-import { t } from '../text.ts';
+import { currentZone, subscribeZone, zoneName } from '../../../common/format.ts';
+import { t } from '../../text.ts';
 import { fromInput, toInput } from './date-time.ts';
 
 type Props = Omit<TextInputProps, 'value' | 'onChange' | 'type' | 'label'> & {

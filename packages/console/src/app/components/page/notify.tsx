@@ -1,8 +1,8 @@
 // Short messages at the edge of the page: what was done, with a way back where there is one.
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { failureOf, isCode } from '../data/errors.ts';
-import { t } from '../text.ts';
+import { failureOf, isCode } from '../../data/errors.ts';
+import { t } from '../../text.ts';
 import { isStale, ReloadButton } from './states.tsx';
 
 /** How long a reversible act can be undone. */

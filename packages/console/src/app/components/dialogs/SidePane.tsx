@@ -2,8 +2,8 @@
 import { CloseButton } from '@mantine/core';
 import { type ReactElement, type ReactNode, useEffect, useRef } from 'react';
 import { createPortal } from 'react-dom';
-import { t } from '../text.ts';
-import { useEscape } from './escape.ts';
+import { t } from '../../text.ts';
+import { useEscape } from '../keyboard/escape.ts';
 
 export const PANE_ID = 'pane';
 

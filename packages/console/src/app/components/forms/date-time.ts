@@ -1,5 +1,5 @@
 // Moments between the service, which has them in UTC, and inputs of the type `datetime-local`, which have no zone.
-import type { Zone } from '../../common/format.ts';
+import type { Zone } from '../../../common/format.ts';
 
 const padded = (value: number, length: number): string => String(value).padStart(length, '0');
 

@@ -4,8 +4,8 @@ import type { AccessImpact } from '@castellan/sdk';
 import { TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
-import { t } from '../text.ts';
-import { searchFor } from '../text-search.ts';
+import { t } from '../../text.ts';
+import { searchFor } from '../../text-search.ts';
 
 /** So many rows are on the page at once. */
 const MOST_ROWS = 200;

@@ -1,8 +1,8 @@
 // Small marks: status, roles, initials. Plain elements, because lists show hundreds of them.
 import type { ReactElement } from 'react';
-import { formatNumber } from '../../common/format.ts';
-import { nameOf } from '../data/me.tsx';
-import { t } from '../text.ts';
+import { formatNumber } from '../../../common/format.ts';
+import { nameOf } from '../../data/me.tsx';
+import { t } from '../../text.ts';
 
 export type Status = 'active' | 'inactive' | 'locked' | 'unverified';
 

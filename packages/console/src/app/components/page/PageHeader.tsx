@@ -3,8 +3,8 @@ import { IconBook2 } from '@tabler/icons-react';
 import { useRouterState } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
 import { useEffect, useRef } from 'react';
-import { addressOf, pageSettings } from '../../common/page-settings.ts';
-import { t } from '../text.ts';
+import { addressOf, pageSettings } from '../../../common/page-settings.ts';
+import { t } from '../../text.ts';
 
 type Props = {
   title: string;

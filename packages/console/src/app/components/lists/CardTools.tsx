@@ -1,8 +1,8 @@
 // What the heads of a table do, above its cards: selecting all rows, and sorting.
 import { NativeSelect } from '@mantine/core';
 import { type ReactElement, useId } from 'react';
-import { t } from '../text.ts';
-import { SelectAll } from './table/SelectAll.tsx';
+import { t } from '../../text.ts';
+import { SelectAll } from '../table/SelectAll.tsx';
 
 type Props = {
   rows: readonly { id: string }[];

@@ -11,17 +11,17 @@ import {
   useRef,
   useState,
 } from 'react';
-import { type KeyPress, useKeys } from './keyboard/keys.ts';
-import { Card } from './table/Card.tsx';
-import { useDrawnOnce } from './table/drawn-once.tsx';
-import { Head } from './table/Head.tsx';
-import { Skeletons } from './table/Skeletons.tsx';
-import { TableRow } from './table/TableRow.tsx';
-import type { Column, RowAction, RowParts } from './table/types.ts';
+import { type KeyPress, useKeys } from '../keyboard/keys.ts';
+import { Card } from './Card.tsx';
+import { useDrawnOnce } from './drawn-once.tsx';
+import { Head } from './Head.tsx';
+import { Skeletons } from './Skeletons.tsx';
+import { TableRow } from './TableRow.tsx';
+import type { Column, RowAction, RowParts } from './types.ts';
 
-export type { Column, RowAction } from './table/types.ts';
+export type { Column, RowAction } from './types.ts';
 
-const CardTools = lazy(() => import('./CardTools.tsx').then((file) => ({ default: file.CardTools })));
+const CardTools = lazy(() => import('../lists/CardTools.tsx').then((file) => ({ default: file.CardTools })));
 
 type Props<T> = {
   label: string;

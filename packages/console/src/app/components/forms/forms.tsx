@@ -2,9 +2,9 @@
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { useBlocker } from '@tanstack/react-router';
 import { type FormEvent, type ReactElement, type ReactNode, useEffect, useRef } from 'react';
-import { type Failure, failureOf } from '../data/errors.ts';
-import { t } from '../text.ts';
-import { ErrorAlert } from './states.tsx';
+import { type Failure, failureOf } from '../../data/errors.ts';
+import { t } from '../../text.ts';
+import { ErrorAlert } from '../page/states.tsx';
 
 type FormProps = {
   onSubmit: () => void;

@@ -1,10 +1,10 @@
 // What to do about a missing permission: which roles have it or whom to ask, and a request to copy for them.
 import { Button, CopyButton } from '@mantine/core';
 import type { ReactElement } from 'react';
-import { addressOf, pageSettings } from '../../common/page-settings.ts';
-import { nameOf, useMe } from '../data/me.tsx';
-import { type RolesWith, useRolesWith } from '../data/permissions/roles-with.ts';
-import { t } from '../text.ts';
+import { addressOf, pageSettings } from '../../../common/page-settings.ts';
+import { nameOf, useMe } from '../../data/me.tsx';
+import { type RolesWith, useRolesWith } from '../../data/permissions/roles-with.ts';
+import { t } from '../../text.ts';
 
 const wayOut = ({ mayKnow, names }: RolesWith): string => {
   if (!mayKnow) return t.common.forbidden.ask(pageSettings.serviceName);
