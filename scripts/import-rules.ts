@@ -224,6 +224,11 @@ export const others: Row[] = [
       refused: ['../*/**', '!../../**', '**/{pages,shell}/**'],
       message: ofPages,
     },
+    {
+      files: ['packages/console/src/app/pages/*/*/**'],
+      refused: ['../../*/**', '!../../../**', '**/{pages,shell}/**'],
+      message: ofPages,
+    },
   ]),
   {
     files: ['packages/cli/src/**'],

@@ -14,7 +14,7 @@ const list = new RegExp(
   [
     'console/src/app/components/(table/|lists/(FilterFold|Pager|debounce|filter-chips)|text/time)',
     'console/src/app/components/page/page-actions',
-    'console/src/app/pages/users/(columns|data|rules|ActionButton|BulkBar)',
+    'console/src/app/pages/users/(columns|data|rules|ActionButton|bulk/BulkBar)',
     '@mantine/core/esm/components/(ActionIcon|CloseButton|NativeSelect|TextInput|Tooltip)/',
     'Icon(UserOff|UserCheck|UserEdit|Users|Search|Columns3|X|Shield|Trash|LockOpen|DeviceLaptop|ChevronDown|Plus).mjs',
   ].join('|'),

@@ -16,7 +16,12 @@ import { nameOf, useCan, useMe } from '../../data/me.tsx';
 import { readableListPath } from '../../first-list.ts';
 import { t } from '../../text.ts';
 import { useListPath } from './data.ts';
-import { generatedChoice, type PasswordChoice, PasswordFields, SecretField } from './PasswordFields.tsx';
+import {
+  generatedChoice,
+  type PasswordChoice,
+  PasswordFields,
+  SecretField,
+} from './dialogs/PasswordFields.tsx';
 import './users.css';
 
 const texts = ['email', 'first_name', 'last_name'] as const;

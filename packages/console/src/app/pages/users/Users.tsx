@@ -14,26 +14,26 @@ import { DataTable } from '../../components/table/DataTable.tsx';
 import { useKeptRows } from '../../data/api.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
 import { t, withLaterTexts } from '../../text.ts';
-import { type BulkAction, BulkBar } from './BulkBar.tsx';
+import { type BulkAction, BulkBar } from './bulk/BulkBar.tsx';
+import { useSelection } from './bulk/selection.ts';
 import { useColumns } from './columns.tsx';
 import { useUserPage } from './data.ts';
 import { FilterChips, Filters } from './Filters.tsx';
 import { useRowActions } from './row-actions.tsx';
 import { filterOf, hasFilters, noFilters, queryOf, useUserSearch } from './search.ts';
-import { useSelection } from './selection.ts';
 import './users.css';
 
 const BulkDialog = lazy(() =>
-  withLaterTexts(import('./BulkDialog.tsx')).then((file) => ({ default: file.BulkDialog })),
+  withLaterTexts(import('./bulk/BulkDialog.tsx')).then((file) => ({ default: file.BulkDialog })),
 );
 const ExportDialog = lazy(() =>
-  import('./ExportDialog.tsx').then((file) => ({ default: file.ExportDialog })),
+  import('./dialogs/ExportDialog.tsx').then((file) => ({ default: file.ExportDialog })),
 );
 const ImportDialog = lazy(() =>
-  withLaterTexts(import('./ImportDialog.tsx')).then((file) => ({ default: file.ImportDialog })),
+  withLaterTexts(import('./import/ImportDialog.tsx')).then((file) => ({ default: file.ImportDialog })),
 );
 
-const UserPane = lazy(() => import('./UserPane.tsx').then((file) => ({ default: file.UserPane })));
+const UserPane = lazy(() => import('./pane/UserPane.tsx').then((file) => ({ default: file.UserPane })));
 
 type OpenDialog = BulkAction | 'exportAll' | 'import' | null;
 

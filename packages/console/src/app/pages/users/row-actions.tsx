@@ -13,12 +13,12 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { RowAction } from '../../components/table/DataTable.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
-import type { Act } from './ActDialog.tsx';
 import { statusOf } from './data.ts';
+import type { Act } from './dialogs/ActDialog.tsx';
 import { rulesFor } from './rules.ts';
 import type { UserTab } from './search.ts';
 
-const ActDialog = lazy(() => import('./ActDialog.tsx').then((file) => ({ default: file.ActDialog })));
+const ActDialog = lazy(() => import('./dialogs/ActDialog.tsx').then((file) => ({ default: file.ActDialog })));
 
 type Open = { act: Act; user: ListedUser };
 

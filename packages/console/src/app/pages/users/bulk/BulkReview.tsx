@@ -1,11 +1,11 @@
 // Before an act on many users: who is left out and why, and what it changes.
 import type { ListedUser } from '@castellan/sdk';
 import { type ReactElement, useState } from 'react';
-import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
-import { usePreview } from '../../components/dialogs/impact.tsx';
-import { RolePicker } from '../../components/roles/RolePicker.tsx';
-import { nameOf, useMe } from '../../data/me.tsx';
-import { later, t } from '../../text.ts';
+import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
+import { usePreview } from '../../../components/dialogs/impact.tsx';
+import { RolePicker } from '../../../components/roles/RolePicker.tsx';
+import { nameOf, useMe } from '../../../data/me.tsx';
+import { later, t } from '../../../text.ts';
 import { type BulkAct, divide, needsRoles, nothingPreviewed, type SkipReason } from './bulk.ts';
 import { previewAll } from './bulk-requests.ts';
 

@@ -2,18 +2,18 @@
 import type { Session, User } from '@castellan/sdk';
 import { Skeleton } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
-import { ForbiddenPart } from '../../components/page/Forbidden.tsx';
-import { notifyDone } from '../../components/page/notify.tsx';
-import { ErrorAlert } from '../../components/page/states.tsx';
-import { deviceName } from '../../components/sessions/names.ts';
-import { SessionList } from '../../components/sessions/SessionList.tsx';
-import { MoreSessions, useSessionPages } from '../../components/sessions/session-pages.tsx';
-import { call, useWrite } from '../../data/api.ts';
-import { useCan } from '../../data/me.tsx';
-import { t } from '../../text.ts';
-import { ActionButton } from './ActionButton.tsx';
-import type { UserRules } from './rules.ts';
+import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
+import { ForbiddenPart } from '../../../components/page/Forbidden.tsx';
+import { notifyDone } from '../../../components/page/notify.tsx';
+import { ErrorAlert } from '../../../components/page/states.tsx';
+import { deviceName } from '../../../components/sessions/names.ts';
+import { SessionList } from '../../../components/sessions/SessionList.tsx';
+import { MoreSessions, useSessionPages } from '../../../components/sessions/session-pages.tsx';
+import { call, useWrite } from '../../../data/api.ts';
+import { useCan } from '../../../data/me.tsx';
+import { t } from '../../../text.ts';
+import { ActionButton } from '../ActionButton.tsx';
+import type { UserRules } from '../rules.ts';
 
 type Props = { user: User; rules: UserRules; onEndAll: () => void };
 

@@ -1,21 +1,21 @@
 // The pane of one user: who it is, and tabs with the profile, the access, the sessions and the activity.
 import { Skeleton, Tabs } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { AuditTimeline } from '../../components/audit/AuditTimeline.tsx';
-import { useAuditAction } from '../../components/audit/use-audit-action.ts';
-import { SidePane } from '../../components/dialogs/SidePane.tsx';
-import { ForbiddenPart } from '../../components/page/Forbidden.tsx';
-import { Empty, ErrorAlert } from '../../components/page/states.tsx';
-import { Initials, StatusBadge, Tag } from '../../components/text/badges.tsx';
-import { nameOf, useCan } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { AuditTimeline } from '../../../components/audit/AuditTimeline.tsx';
+import { useAuditAction } from '../../../components/audit/use-audit-action.ts';
+import { SidePane } from '../../../components/dialogs/SidePane.tsx';
+import { ForbiddenPart } from '../../../components/page/Forbidden.tsx';
+import { Empty, ErrorAlert } from '../../../components/page/states.tsx';
+import { Initials, StatusBadge, Tag } from '../../../components/text/badges.tsx';
+import { nameOf, useCan } from '../../../data/me.tsx';
+import { t } from '../../../text.ts';
+import { statusOf, useUser } from '../data.ts';
+import { type Act, ActDialog } from '../dialogs/ActDialog.tsx';
+import { useRules } from '../rules.ts';
+import type { UserTab } from '../search.ts';
 import { AccessTab } from './AccessTab.tsx';
-import { type Act, ActDialog } from './ActDialog.tsx';
-import { statusOf, useUser } from './data.ts';
 import { ProfileTab } from './ProfileTab.tsx';
-import { useRules } from './rules.ts';
 import { SessionsTab } from './SessionsTab.tsx';
-import type { UserTab } from './search.ts';
 
 const tabs = ['profile', 'access', 'sessions', 'activity'] as const;
 

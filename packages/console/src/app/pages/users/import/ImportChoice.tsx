@@ -2,9 +2,9 @@
 import { Button, FileButton, Group } from '@mantine/core';
 import { IconUpload } from '@tabler/icons-react';
 import { type ReactElement, useRef } from 'react';
-import { formatNumber } from '../../../common/format.ts';
-import { saveFile, toCsv } from '../../components/lists/csv.ts';
-import { later } from '../../text.ts';
+import { formatNumber } from '../../../../common/format.ts';
+import { saveFile, toCsv } from '../../../components/lists/csv.ts';
+import { later } from '../../../text.ts';
 import { type FileProblem, importColumns } from './import.ts';
 
 const saveTemplate = (): void =>

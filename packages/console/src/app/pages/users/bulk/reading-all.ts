@@ -2,8 +2,8 @@
 import type { ListedUser } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { call } from '../../data/api.ts';
-import { type UserFilter, useListPath } from './data.ts';
+import { call } from '../../../data/api.ts';
+import { type UserFilter, useListPath } from '../data.ts';
 
 type ListPath = ReturnType<typeof useListPath>;
 

@@ -4,17 +4,16 @@
 import type { User } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
-import { usePreview } from '../../components/dialogs/impact.tsx';
-import { ChangedMeanwhile } from '../../components/forms/ChangedMeanwhile.tsx';
-import { notifyDone } from '../../components/page/notify.tsx';
-import { ReadErrors } from '../../components/page/states.tsx';
-import { RoleChips } from '../../components/text/badges.tsx';
-import { useWrite } from '../../data/api.ts';
-import { isCode } from '../../data/errors.ts';
-import { nameOf, useCan } from '../../data/me.tsx';
-import { t } from '../../text.ts';
-import { changedFields } from './changed-fields.ts';
+import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
+import { usePreview } from '../../../components/dialogs/impact.tsx';
+import { ChangedMeanwhile } from '../../../components/forms/ChangedMeanwhile.tsx';
+import { notifyDone } from '../../../components/page/notify.tsx';
+import { ReadErrors } from '../../../components/page/states.tsx';
+import { RoleChips } from '../../../components/text/badges.tsx';
+import { useWrite } from '../../../data/api.ts';
+import { isCode } from '../../../data/errors.ts';
+import { nameOf, useCan } from '../../../data/me.tsx';
+import { t } from '../../../text.ts';
 import {
   deleteUser,
   previewDeletion,
@@ -23,7 +22,8 @@ import {
   removeRoles,
   useAddRoles,
   useStoredUser,
-} from './data.ts';
+} from '../data.ts';
+import { changedFields } from '../pane/changed-fields.ts';
 
 type Props = { user: User; onClose: () => void; onRemoved?: () => void };
 

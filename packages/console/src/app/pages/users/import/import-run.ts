@@ -1,13 +1,13 @@
 // What an import reads and writes: the existing users and roles, a preview, and one request for each row.
 import type { AccessPreview, ListedUser, Role } from '@castellan/sdk';
-import { client } from '../../../common/client.ts';
-import type { PreviewQuery } from '../../components/dialogs/impact.tsx';
-import { call } from '../../data/api.ts';
-import type { NewUserField } from '../../data/form-fields.ts';
-import { chunksOf, joinPreviews } from './bulk.ts';
-import { previewRoles, removeRoles, type useAddRoles, type useListPath } from './data.ts';
+import { client } from '../../../../common/client.ts';
+import type { PreviewQuery } from '../../../components/dialogs/impact.tsx';
+import { call } from '../../../data/api.ts';
+import type { NewUserField } from '../../../data/form-fields.ts';
+import { chunksOf, joinPreviews } from '../bulk/bulk.ts';
+import { previewRoles, removeRoles, type useAddRoles, type useListPath } from '../data.ts';
+import { makePassword } from '../dialogs/password.ts';
 import { emailKey, type ImportRow, impactOfCreation, judgeRows, type Verdict } from './import.ts';
-import { makePassword } from './password.ts';
 
 /** So many users, or roles, are looked up at the same time. */
 const LOOKUPS = 6;

@@ -2,9 +2,9 @@
 import { CastellanError, type ListedUser } from '@castellan/sdk';
 import { Alert, Button, Group, Modal, Stack } from '@mantine/core';
 import type { ReactElement } from 'react';
-import { failureOf } from '../../data/errors.ts';
-import { nameOf } from '../../data/me.tsx';
-import { later, t } from '../../text.ts';
+import { failureOf } from '../../../data/errors.ts';
+import { nameOf } from '../../../data/me.tsx';
+import { later, t } from '../../../text.ts';
 import { type BulkAct, type BulkResult, isReversible, namedIn } from './bulk.ts';
 
 type Props = {

@@ -3,13 +3,13 @@
 import { Button, CopyButton, SegmentedControl, Switch, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId } from 'react';
-import { PasswordChecklist } from '../../../common/PasswordChecklist.tsx';
-import { fieldError } from '../../components/forms/forms.tsx';
-import { PasswordField } from '../../components/forms/PasswordField.tsx';
-import { ReadErrors } from '../../components/page/states.tsx';
-import { reading } from '../../data/api.ts';
-import { failureOf } from '../../data/errors.ts';
-import { t } from '../../text.ts';
+import { PasswordChecklist } from '../../../../common/PasswordChecklist.tsx';
+import { fieldError } from '../../../components/forms/forms.tsx';
+import { PasswordField } from '../../../components/forms/PasswordField.tsx';
+import { ReadErrors } from '../../../components/page/states.tsx';
+import { reading } from '../../../data/api.ts';
+import { failureOf } from '../../../data/errors.ts';
+import { t } from '../../../text.ts';
 import { makePassword } from './password.ts';
 
 export type PasswordChoice = { mode: 'generated' | 'typed'; password: string; mustChange: boolean };

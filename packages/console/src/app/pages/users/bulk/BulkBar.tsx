@@ -1,10 +1,10 @@
 // What can be done with the selected users.
 import { Button, CloseButton } from '@mantine/core';
 import type { ReactElement } from 'react';
-import { useEscape } from '../../components/keyboard/escape.ts';
-import { useMe } from '../../data/me.tsx';
-import { t } from '../../text.ts';
-import { ActionButton } from './ActionButton.tsx';
+import { useEscape } from '../../../components/keyboard/escape.ts';
+import { useMe } from '../../../data/me.tsx';
+import { t } from '../../../text.ts';
+import { ActionButton } from '../ActionButton.tsx';
 import type { BulkAct } from './bulk.ts';
 import type { Selection } from './selection.ts';
 

@@ -5,21 +5,20 @@ import { Button } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, useState } from 'react';
-import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
-import { usePreview } from '../../components/dialogs/impact.tsx';
-import { ChangedMeanwhile } from '../../components/forms/ChangedMeanwhile.tsx';
-import { notifyUndo } from '../../components/page/notify.tsx';
-import { ReadErrors } from '../../components/page/states.tsx';
-import { EffectivePermissionList } from '../../components/permissions/EffectivePermissionList.tsx';
-import { RolePicker, useGroupNames } from '../../components/roles/RolePicker.tsx';
-import { readAgain, useWrite } from '../../data/api.ts';
-import { isCode } from '../../data/errors.ts';
-import { nameOf, useMe } from '../../data/me.tsx';
-import { useEffectivePermissions, useOwnPermissions } from '../../data/permissions/effective.ts';
-import { lostWith, reasonNotToTake } from '../../data/permissions/taking.ts';
-import { t } from '../../text.ts';
-import { ActionButton } from './ActionButton.tsx';
-import { changedFields } from './changed-fields.ts';
+import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
+import { usePreview } from '../../../components/dialogs/impact.tsx';
+import { ChangedMeanwhile } from '../../../components/forms/ChangedMeanwhile.tsx';
+import { notifyUndo } from '../../../components/page/notify.tsx';
+import { ReadErrors } from '../../../components/page/states.tsx';
+import { EffectivePermissionList } from '../../../components/permissions/EffectivePermissionList.tsx';
+import { RolePicker, useGroupNames } from '../../../components/roles/RolePicker.tsx';
+import { readAgain, useWrite } from '../../../data/api.ts';
+import { isCode } from '../../../data/errors.ts';
+import { nameOf, useMe } from '../../../data/me.tsx';
+import { useEffectivePermissions, useOwnPermissions } from '../../../data/permissions/effective.ts';
+import { lostWith, reasonNotToTake } from '../../../data/permissions/taking.ts';
+import { t } from '../../../text.ts';
+import { ActionButton } from '../ActionButton.tsx';
 import {
   previewRemoval,
   previewRoles,
@@ -28,8 +27,9 @@ import {
   useAddRoles,
   useAllRoles,
   useStoredUser,
-} from './data.ts';
-import type { UserRules } from './rules.ts';
+} from '../data.ts';
+import type { UserRules } from '../rules.ts';
+import { changedFields } from './changed-fields.ts';
 
 type Props = { user: User; rules: UserRules };
 type Dialog = { kind: 'assign' } | { kind: 'remove'; id: string; name: string };

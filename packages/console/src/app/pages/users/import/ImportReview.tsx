@@ -1,10 +1,10 @@
 // Before an import: what happens to each row, and who gains what by it.
 import { Button, Group } from '@mantine/core';
 import type { ReactElement } from 'react';
-import { Impact, usePreview } from '../../components/dialogs/impact.tsx';
-import { Tag } from '../../components/text/badges.tsx';
-import { useMe } from '../../data/me.tsx';
-import { later, t } from '../../text.ts';
+import { Impact, usePreview } from '../../../components/dialogs/impact.tsx';
+import { Tag } from '../../../components/text/badges.tsx';
+import { useMe } from '../../../data/me.tsx';
+import { later, t } from '../../../text.ts';
 import type { Verdict } from './import.ts';
 import { type Judged, previewImport } from './import-run.ts';
 

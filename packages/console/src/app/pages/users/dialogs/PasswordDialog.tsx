@@ -3,15 +3,15 @@
 import type { User } from '@castellan/sdk';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { ChangedMeanwhile } from '../../components/forms/ChangedMeanwhile.tsx';
-import { Form } from '../../components/forms/forms.tsx';
-import { ReadErrors } from '../../components/page/states.tsx';
-import { useWrite } from '../../data/api.ts';
-import { isCode } from '../../data/errors.ts';
-import { nameOf } from '../../data/me.tsx';
-import { t } from '../../text.ts';
-import { changedFields } from './changed-fields.ts';
-import { changeUser, useStoredUser } from './data.ts';
+import { ChangedMeanwhile } from '../../../components/forms/ChangedMeanwhile.tsx';
+import { Form } from '../../../components/forms/forms.tsx';
+import { ReadErrors } from '../../../components/page/states.tsx';
+import { useWrite } from '../../../data/api.ts';
+import { isCode } from '../../../data/errors.ts';
+import { nameOf } from '../../../data/me.tsx';
+import { t } from '../../../text.ts';
+import { changeUser, useStoredUser } from '../data.ts';
+import { changedFields } from '../pane/changed-fields.ts';
 import { generatedChoice, PasswordFields, SecretField } from './PasswordFields.tsx';
 
 export function PasswordDialog({ user, onClose }: { user: User; onClose: () => void }): ReactElement {

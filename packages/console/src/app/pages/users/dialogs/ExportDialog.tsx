@@ -2,15 +2,15 @@
 import type { ListedUser } from '@castellan/sdk';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useRef, useState } from 'react';
-import { formatNumber } from '../../../common/format.ts';
-import { saveFile, toCsv } from '../../components/lists/csv.ts';
-import { notifyDone } from '../../components/page/notify.tsx';
-import { ErrorAlert } from '../../components/page/states.tsx';
-import { t } from '../../text.ts';
-import { type ColumnKey, columnKeys } from './columns.tsx';
-import { statusOf, type UserFilter, useListPath } from './data.ts';
-import { Reading } from './Reading.tsx';
-import { readUsers } from './reading-all.ts';
+import { formatNumber } from '../../../../common/format.ts';
+import { saveFile, toCsv } from '../../../components/lists/csv.ts';
+import { notifyDone } from '../../../components/page/notify.tsx';
+import { ErrorAlert } from '../../../components/page/states.tsx';
+import { t } from '../../../text.ts';
+import { Reading } from '../bulk/Reading.tsx';
+import { readUsers } from '../bulk/reading-all.ts';
+import { type ColumnKey, columnKeys } from '../columns.tsx';
+import { statusOf, type UserFilter, useListPath } from '../data.ts';
 
 type Props = {
   filter: UserFilter;

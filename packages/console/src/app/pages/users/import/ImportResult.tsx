@@ -1,8 +1,8 @@
 // After an import: how many rows were done, which failed and why, and which were not reached.
 import { Button, Group } from '@mantine/core';
 import type { ReactElement } from 'react';
-import { saveFile, toCsv } from '../../components/lists/csv.ts';
-import { later, t } from '../../text.ts';
+import { saveFile, toCsv } from '../../../components/lists/csv.ts';
+import { later, t } from '../../../text.ts';
 import { importColumns, type Verdict } from './import.ts';
 
 type Props = {

@@ -2,18 +2,18 @@
 
 import type { AccessPreview, UpdateUser, User } from '@castellan/sdk';
 import type { ReactElement } from 'react';
-import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
-import { usePreview } from '../../components/dialogs/impact.tsx';
-import { ChangedMeanwhile } from '../../components/forms/ChangedMeanwhile.tsx';
-import { notifyDone, notifyUndo } from '../../components/page/notify.tsx';
-import { ReadErrors } from '../../components/page/states.tsx';
-import { call, readAgain, useWrite } from '../../data/api.ts';
-import { isCode } from '../../data/errors.ts';
-import { nameOf } from '../../data/me.tsx';
-import { t } from '../../text.ts';
-import { changedFields } from './changed-fields.ts';
+import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
+import { usePreview } from '../../../components/dialogs/impact.tsx';
+import { ChangedMeanwhile } from '../../../components/forms/ChangedMeanwhile.tsx';
+import { notifyDone, notifyUndo } from '../../../components/page/notify.tsx';
+import { ReadErrors } from '../../../components/page/states.tsx';
+import { call, readAgain, useWrite } from '../../../data/api.ts';
+import { isCode } from '../../../data/errors.ts';
+import { nameOf } from '../../../data/me.tsx';
+import { t } from '../../../text.ts';
+import { changeUser, endSessionsOf, previewUser, useStoredUser } from '../data.ts';
+import { changedFields } from '../pane/changed-fields.ts';
 import { DeleteDialog } from './DeleteDialog.tsx';
-import { changeUser, endSessionsOf, previewUser, useStoredUser } from './data.ts';
 
 export type Act =
   | 'activate'

@@ -2,9 +2,9 @@
 // when the dialog is gone: then a message at the edge of the page says what was done.
 import type { ListedUser } from '@castellan/sdk';
 import { useEffect, useRef, useState } from 'react';
-import { notifyDone, notifyFailure, notifyUndo } from '../../components/page/notify.tsx';
-import { readAgain } from '../../data/api.ts';
-import { later } from '../../text.ts';
+import { notifyDone, notifyFailure, notifyUndo } from '../../../components/page/notify.tsx';
+import { readAgain } from '../../../data/api.ts';
+import { later } from '../../../text.ts';
 import { type BulkAct, type BulkResult, chunksOf, isReversible, runInChunks } from './bulk.ts';
 import { chunksFor, send, undo } from './bulk-requests.ts';
 import type { Selection } from './selection.ts';

@@ -2,11 +2,11 @@
 // None names a version: each adds or removes roles, or sets one switch that the user did not have so when the dialog opened.
 // Whatever somebody else changes stays.
 import type { AccessPreview, ListedUser } from '@castellan/sdk';
-import { client } from '../../../common/client.ts';
-import type { PreviewQuery } from '../../components/dialogs/impact.tsx';
-import { call } from '../../data/api.ts';
+import { client } from '../../../../common/client.ts';
+import type { PreviewQuery } from '../../../components/dialogs/impact.tsx';
+import { call } from '../../../data/api.ts';
+import { endSessionsOf } from '../data.ts';
 import { type BulkAct, chunksOf, joinPreviews, type ReversibleAct } from './bulk.ts';
-import { endSessionsOf } from './data.ts';
 
 /** Sessions have no operation for many users, so each takes a separate request. */
 export const chunksFor = (act: BulkAct, users: readonly ListedUser[]): ListedUser[][] =>

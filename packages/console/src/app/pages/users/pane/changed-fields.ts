@@ -1,8 +1,8 @@
 // What of a user has changed between two readings, as people read it.
 import type { User } from '@castellan/sdk';
-import type { ChangedField } from '../../components/forms/ChangedMeanwhile.tsx';
-import type { ComparedUserField } from '../../data/form-fields.ts';
-import { t } from '../../text.ts';
+import type { ChangedField } from '../../../components/forms/ChangedMeanwhile.tsx';
+import type { ComparedUserField } from '../../../data/form-fields.ts';
+import { t } from '../../../text.ts';
 
 const yesOrNo = (value: boolean): string => (value ? t.common.conflict.yes : t.common.conflict.no);
 

@@ -6,7 +6,7 @@ import {
   type CsvRow,
   parseCsv,
   withoutApostrophes,
-} from '../../components/lists/csv.ts';
+} from '../../../components/lists/csv.ts';
 
 /** More rows are refused: each is at least two requests. */
 export const MAX_ROWS = 1_000;

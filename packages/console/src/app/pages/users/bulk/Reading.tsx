@@ -1,8 +1,8 @@
 // Progress of reading or writing many users.
 import { Progress, Stack } from '@mantine/core';
 import type { ReactElement } from 'react';
-import { formatNumber } from '../../../common/format.ts';
-import { t } from '../../text.ts';
+import { formatNumber } from '../../../../common/format.ts';
+import { t } from '../../../text.ts';
 
 export const Reading = ({ read, expected }: { read: number; expected: number }): ReactElement => (
   <Stack gap="xs">

@@ -1,19 +1,19 @@
 // Imports users and role assignments from a CSV file: first what each row would do and change, then row by row with results.
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
-import { notifyDone, notifyUndo } from '../../components/page/notify.tsx';
-import { ErrorAlert } from '../../components/page/states.tsx';
-import { readAgain } from '../../data/api.ts';
-import { failureOf } from '../../data/errors.ts';
-import { useMe } from '../../data/me.tsx';
-import { later, t } from '../../text.ts';
-import { useAddRoles, useListPath } from './data.ts';
+import { notifyDone, notifyUndo } from '../../../components/page/notify.tsx';
+import { ErrorAlert } from '../../../components/page/states.tsx';
+import { readAgain } from '../../../data/api.ts';
+import { failureOf } from '../../../data/errors.ts';
+import { useMe } from '../../../data/me.tsx';
+import { later, t } from '../../../text.ts';
+import { Reading } from '../bulk/Reading.tsx';
+import { useAddRoles, useListPath } from '../data.ts';
 import { ImportChoice } from './ImportChoice.tsx';
 import { ImportResult } from './ImportResult.tsx';
 import { ImportReview } from './ImportReview.tsx';
 import { type FileProblem, MAX_BYTES, readRows, textOf, type Verdict } from './import.ts';
 import { type Assignment, carryOut, type Judged, judge, takeBack } from './import-run.ts';
-import { Reading } from './Reading.tsx';
 
 type State =
   | { step: 'choose'; problem: FileProblem | null }
