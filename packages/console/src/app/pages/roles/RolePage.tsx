@@ -28,9 +28,11 @@ const EditRoleDialog = lazy(() =>
   import('./EditRoleDialog.tsx').then((module) => ({ default: module.EditRoleDialog })),
 );
 const DeleteRoleDialog = lazy(() =>
-  import('./DeleteRoleDialog.tsx').then((module) => ({ default: module.DeleteRoleDialog })),
+  import('./deletion/DeleteRoleDialog.tsx').then((module) => ({ default: module.DeleteRoleDialog })),
 );
-const HoldersTab = lazy(() => import('./HoldersTab.tsx').then((module) => ({ default: module.HoldersTab })));
+const HoldersTab = lazy(() =>
+  import('./holders/HoldersTab.tsx').then((module) => ({ default: module.HoldersTab })),
+);
 const tabs = ['permissions', 'users', 'activity'] as const;
 
 export function RolePage(): ReactElement {

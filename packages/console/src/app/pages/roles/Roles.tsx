@@ -14,7 +14,7 @@ import './roles.css';
 
 const route = getRouteApi('/roles');
 const DeleteRoleDialog = lazy(() =>
-  import('./DeleteRoleDialog.tsx').then((module) => ({ default: module.DeleteRoleDialog })),
+  import('./deletion/DeleteRoleDialog.tsx').then((module) => ({ default: module.DeleteRoleDialog })),
 );
 
 export function Roles(): ReactElement {

@@ -1,8 +1,8 @@
 // The columns of the list of holders.
 import type { Holder } from '@castellan/sdk';
-import type { Column } from '../../components/table/DataTable.tsx';
-import { StatusBadge, Tag } from '../../components/text/badges.tsx';
-import { t } from '../../text.ts';
+import type { Column } from '../../../components/table/DataTable.tsx';
+import { StatusBadge, Tag } from '../../../components/text/badges.tsx';
+import { t } from '../../../text.ts';
 
 export function columnsOf(): { title: Column<Holder>; columns: Column<Holder>[] } {
   return {

@@ -3,12 +3,12 @@ import type { ListedUser } from '@castellan/sdk';
 import { Modal, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
-import { useTypedText } from '../../components/lists/debounce.ts';
-import { ErrorAlert } from '../../components/page/states.tsx';
-import { keepingRows, reading } from '../../data/api.ts';
-import type { CountedRole } from '../../data/catalogue.ts';
-import { nameOf, useMe } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { useTypedText } from '../../../components/lists/debounce.ts';
+import { ErrorAlert } from '../../../components/page/states.tsx';
+import { keepingRows, reading } from '../../../data/api.ts';
+import type { CountedRole } from '../../../data/catalogue.ts';
+import { nameOf, useMe } from '../../../data/me.tsx';
+import { t } from '../../../text.ts';
 import type { Subject } from './holder-change.ts';
 
 const MOST_FOUND = 8;

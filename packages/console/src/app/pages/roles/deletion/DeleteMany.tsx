@@ -3,15 +3,15 @@
 import type { Holder } from '@castellan/sdk';
 import { Button, Group, Progress } from '@mantine/core';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
-import { client } from '../../../common/client.ts';
-import { formatNumber } from '../../../common/format.ts';
-import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
-import { usePreview } from '../../components/dialogs/impact.tsx';
-import { type ChangedField, ChangedMeanwhile } from '../../components/forms/ChangedMeanwhile.tsx';
-import { notifyDone } from '../../components/page/notify.tsx';
-import { call, useWrite } from '../../data/api.ts';
-import { useMe } from '../../data/me.tsx';
-import { t } from '../../text.ts';
+import { client } from '../../../../common/client.ts';
+import { formatNumber } from '../../../../common/format.ts';
+import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
+import { usePreview } from '../../../components/dialogs/impact.tsx';
+import { type ChangedField, ChangedMeanwhile } from '../../../components/forms/ChangedMeanwhile.tsx';
+import { notifyDone } from '../../../components/page/notify.tsx';
+import { call, useWrite } from '../../../data/api.ts';
+import { useMe } from '../../../data/me.tsx';
+import { t } from '../../../text.ts';
 import {
   BATCH,
   type DeletedRole,

@@ -1,6 +1,6 @@
 // One change of who has a role: a person or a service account gets or loses it.
 import type { AccessChange, Holder } from '@castellan/sdk';
-import { call } from '../../data/api.ts';
+import { call } from '../../../data/api.ts';
 
 export type Subject = Pick<Holder, 'type' | 'id' | 'name'>;
 export type Wanted = { subject: Subject; isGiven: boolean };

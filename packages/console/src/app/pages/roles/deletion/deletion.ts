@@ -1,8 +1,8 @@
 // What the deletion of a role needs: who has it, and the requests that take it from them.
 import { versionIn } from '@castellan/contract/etags';
 import type { AccessChange, Holder } from '@castellan/sdk';
-import { client } from '../../../common/client.ts';
-import type { CountedRole } from '../../data/catalogue.ts';
+import { client } from '../../../../common/client.ts';
+import type { CountedRole } from '../../../data/catalogue.ts';
 
 /** One request changes so many records. */
 export const BATCH = 1_000;

@@ -1,12 +1,12 @@
 // Gives the role to somebody or takes it from them, after showing what that changes, and offers to undo it.
 import type { ReactElement } from 'react';
-import { client } from '../../../common/client.ts';
-import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
-import { usePreview } from '../../components/dialogs/impact.tsx';
-import { notifyUndo } from '../../components/page/notify.tsx';
-import { readAgain, useWrite } from '../../data/api.ts';
-import type { CountedRole } from '../../data/catalogue.ts';
-import { t } from '../../text.ts';
+import { client } from '../../../../common/client.ts';
+import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
+import { usePreview } from '../../../components/dialogs/impact.tsx';
+import { notifyUndo } from '../../../components/page/notify.tsx';
+import { readAgain, useWrite } from '../../../data/api.ts';
+import type { CountedRole } from '../../../data/catalogue.ts';
+import { t } from '../../../text.ts';
 import { changeOf, save, type Wanted } from './holder-change.ts';
 
 type Props = { role: CountedRole; wanted: Wanted; onClose: () => void };

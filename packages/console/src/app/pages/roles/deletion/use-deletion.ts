@@ -1,9 +1,9 @@
 // The last step of every deletion of a role, and what follows it.
 import { useMutation } from '@tanstack/react-query';
-import { notifyDone } from '../../components/page/notify.tsx';
-import { readAgain } from '../../data/api.ts';
-import { isCode } from '../../data/errors.ts';
-import { t } from '../../text.ts';
+import { notifyDone } from '../../../components/page/notify.tsx';
+import { readAgain } from '../../../data/api.ts';
+import { isCode } from '../../../data/errors.ts';
+import { t } from '../../../text.ts';
 
 /** `isStale`: the role has another version or other holders than those that were shown. */
 export function useDeletion(
