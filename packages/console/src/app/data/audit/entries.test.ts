@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { auditActions, failureActions as failuresOfService } from '@castellan/contract/audit';
 import type { AuditLogEntry } from '@castellan/sdk';
-import { auditSentences as de } from '../../messages/de/audit-sentences.ts';
-import { auditSentences as en } from '../../messages/en/audit-sentences.ts';
+import { auditSentences as de } from '../../messages/de/audit/audit-sentences.ts';
+import { auditSentences as en } from '../../messages/en/audit/audit-sentences.ts';
 import { byDay, changesOf, failureActions, partsOf, rawOf, targetNameOf, toneOf } from './entries.ts';
 
 const entryWith = (details: Record<string, unknown>, more: Partial<AuditLogEntry> = {}): AuditLogEntry => ({

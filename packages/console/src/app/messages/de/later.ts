@@ -1,8 +1,8 @@
 // Texte von dem, was selten und spät aufgeht. Sie laden damit.
 import { createPlural } from '../../../common/language.ts';
 import type { LaterMessages } from '../en/later.ts';
-import { userBulk } from './user-bulk.ts';
-import { userImport } from './user-import.ts';
+import { userBulk } from './users/user-bulk.ts';
+import { userImport } from './users/user-import.ts';
 
 const plural = createPlural('de');
 

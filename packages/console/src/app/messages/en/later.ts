@@ -1,8 +1,8 @@
 // Texts of what opens rarely and late. They load with it, so that no page waits for them.
 import { createPlural } from '../../../common/language.ts';
 import type { Widened } from '../../../common/messages/type.ts';
-import { userBulk } from './user-bulk.ts';
-import { userImport } from './user-import.ts';
+import { userBulk } from './users/user-bulk.ts';
+import { userImport } from './users/user-import.ts';
 
 const plural = createPlural('en');
 

@@ -1,5 +1,5 @@
 // Was jede Aktion des Protokolls sagt. `{actor}` hat sie ausgeführt, `{target}` ist ihr Ziel.
-import type { AuditAction } from '../../data/audit/entries.ts';
+import type { AuditAction } from '../../../data/audit/entries.ts';
 
 export const auditSentences: Readonly<Record<AuditAction, string>> = {
   login_succeeded: '{actor} hat sich angemeldet',

@@ -1,6 +1,6 @@
 // Texte der Seite Berechtigungen.
-import { createPlural } from '../../../common/language.ts';
-import type { Messages } from '../en/index.ts';
+import { createPlural } from '../../../../common/language.ts';
+import type { Messages } from '../../en/index.ts';
 
 const plural = createPlural('de');
 

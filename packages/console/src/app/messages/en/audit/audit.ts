@@ -1,6 +1,6 @@
 // Texts of the page Audit log and of the timeline that other pages show of it.
 
-import { createPlural } from '../../../common/language.ts';
+import { createPlural } from '../../../../common/language.ts';
 import { auditSentences } from './audit-sentences.ts';
 
 const plural = createPlural('en');

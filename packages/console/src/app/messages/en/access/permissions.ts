@@ -1,5 +1,5 @@
 // Texts of the page Permissions.
-import { createPlural } from '../../../common/language.ts';
+import { createPlural } from '../../../../common/language.ts';
 
 const plural = createPlural('en');
 

@@ -1,5 +1,5 @@
 // Texts of the pages Users and New user, and of the role picker.
-import { createPlural } from '../../../common/language.ts';
+import { createPlural } from '../../../../common/language.ts';
 
 const plural = createPlural('en');
 

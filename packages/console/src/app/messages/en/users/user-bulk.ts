@@ -1,5 +1,5 @@
 // Texts of changes of many users.
-import { createPlural } from '../../../common/language.ts';
+import { createPlural } from '../../../../common/language.ts';
 
 const plural = createPlural('en');
 

@@ -1,5 +1,5 @@
 // Texts of the page Role groups, and of trees of groups elsewhere.
-import { createPlural } from '../../../common/language.ts';
+import { createPlural } from '../../../../common/language.ts';
 
 const plural = createPlural('en');
 

@@ -1,5 +1,5 @@
 // Texts of the page Access explorer and of the list of effective permissions.
-import { createPlural } from '../../../common/language.ts';
+import { createPlural } from '../../../../common/language.ts';
 
 const plural = createPlural('en');
 

@@ -1,6 +1,6 @@
 // Texte von Änderungen vieler Benutzer.
-import { createPlural } from '../../../common/language.ts';
-import type { LaterMessages } from '../en/later.ts';
+import { createPlural } from '../../../../common/language.ts';
+import type { LaterMessages } from '../../en/later.ts';
 
 const plural = createPlural('de');
 

@@ -1,5 +1,5 @@
 // What each action of the audit log says. `{actor}` is who did it, `{target}` is what it was done to.
-import type { AuditAction } from '../../data/audit/entries.ts';
+import type { AuditAction } from '../../../data/audit/entries.ts';
 
 export const auditSentences: Readonly<Record<AuditAction, string>> = {
   login_succeeded: '{actor} signed in',

@@ -1,6 +1,6 @@
 // Texte der Seite „Protokoll“ und der Zeitleiste, die andere Seiten davon zeigen.
-import { createPlural } from '../../../common/language.ts';
-import type { Messages } from '../en/index.ts';
+import { createPlural } from '../../../../common/language.ts';
+import type { Messages } from '../../en/index.ts';
 import { auditSentences } from './audit-sentences.ts';
 
 const plural = createPlural('de');
