@@ -32,7 +32,10 @@ const sharing = [
   'scripts/{check-lock,check-migrations,check-words,gen-*,hardening,package-faces,test-memory}.test.ts',
 ];
 /** These share a process and a browser. They take longest, and start first. */
-const sharingBrowser = ['packages/console/test/e2e/!(first-five-minutes|hostile-addresses|speed).test.ts'];
+const sharingBrowser = [
+  'packages/console/test/e2e/!(first-five-minutes|hostile-addresses|speed).test.ts',
+  'packages/console/test/e2e/*/*.test.ts',
+];
 const FILES_OF_A_BROWSER = 5;
 // Small enough that the last batches of a run end at about the same time, large enough to save time.
 const FILES_OF_A_BATCH = 10;

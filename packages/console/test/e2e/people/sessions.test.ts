@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { addPerson, addRole, type Person } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
-import { assertAccessible } from '../accessibility.ts';
-import { assertFocusIn, openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { assertFocusIn, openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 const { service } = site;

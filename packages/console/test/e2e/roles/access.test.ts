@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { ADMIN, createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
-import { assertAccessible } from '../accessibility.ts';
-import { openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 const client = site.service.client();

@@ -12,8 +12,8 @@ import {
   type TestMail,
 } from '@castellan/testing/harness';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { assertAccessible, assertPageAccessible } from '../accessibility.ts';
-import { heading, startConsole } from '../harness.ts';
+import { assertAccessible, assertPageAccessible } from '../../accessibility.ts';
+import { heading, startConsole } from '../../harness.ts';
 
 const NEW_PASSWORD = 'ReplacementPassword!42';
 

@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test';
 import { ADMIN } from '@castellan/testing/harness';
 import { addPerson, addRole, type Person } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
-import { appPaths } from '../../src/common/paths.ts';
-import { openAs, startConsole } from '../harness.ts';
+import { appPaths } from '../../../src/common/paths.ts';
+import { openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 const { service } = site;

@@ -5,8 +5,8 @@ import { after, test } from 'node:test';
 import { ADMIN, signIn } from '@castellan/testing/harness';
 import { makePermission, makePermissionGroup, makeRole, newName } from '@castellan/testing/records/fixture';
 import { addUser } from '@castellan/testing/sessions/accounts';
-import { assertAccessible } from '../accessibility.ts';
-import { assertFocusIn, openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { assertFocusIn, openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
-import { appPaths } from '../../src/common/paths.ts';
-import { heading, openAs, startConsole } from '../harness.ts';
+import { appPaths } from '../../../src/common/paths.ts';
+import { heading, openAs, startConsole } from '../../harness.ts';
 
 // Each test signs in again.
 const site = await startConsole({ after }, { CONCURRENT_SESSION_LIMIT: '100' });

@@ -5,8 +5,8 @@ import { ADMIN, signIn } from '@castellan/testing/harness';
 import { makeRole, makeRoleGroup, newName } from '@castellan/testing/records/fixture';
 import { addUser } from '@castellan/testing/sessions/accounts';
 import type { Page } from 'playwright-core';
-import { assertAccessible } from '../accessibility.ts';
-import { openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 

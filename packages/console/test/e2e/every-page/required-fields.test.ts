@@ -29,7 +29,7 @@ import { CreateUserBody, UpdateMeBody, UpdateUserBody } from '@castellan/contrac
 import { ADMIN, createVerifiedUser, signIn } from '@castellan/testing/harness';
 import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Locator } from 'playwright-core';
-import { openAs, startConsole } from '../harness.ts';
+import { openAs, startConsole } from '../../harness.ts';
 
 // Each test signs in as the administrator.
 const site = await startConsole({ after }, { CONCURRENT_SESSION_LIMIT: '100' });

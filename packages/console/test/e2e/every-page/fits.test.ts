@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, type Hooks, signIn } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
-import { appPaths, authPaths } from '../../src/common/paths.ts';
-import { fillWithPeople, heading, openAs, startConsole } from '../harness.ts';
-import { layoutFaults } from '../layout-faults.ts';
+import { appPaths, authPaths } from '../../../src/common/paths.ts';
+import { fillWithPeople, heading, openAs, startConsole } from '../../harness.ts';
+import { layoutFaults } from '../../layout-faults.ts';
 
 const site = await startConsole({ after });
 await fillWithPeople(site, 40);

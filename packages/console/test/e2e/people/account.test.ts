@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
-import { assertAccessible } from '../accessibility.ts';
-import { assertFocusIn, heading, openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { assertFocusIn, heading, openAs, startConsole } from '../../harness.ts';
 
 const NEW_PASSWORD = 'ReplacementPassword!42';
 const site = await startConsole({ after });

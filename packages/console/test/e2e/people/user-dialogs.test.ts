@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addPerson, addRole, type Person } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
-import { openAs, startConsole } from '../harness.ts';
+import { openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 const { service } = site;

@@ -5,8 +5,8 @@ import { ADMIN, signIn } from '@castellan/testing/harness';
 import { makePermission, makePermissionGroup, makeRole, newName } from '@castellan/testing/records/fixture';
 import { addUser } from '@castellan/testing/sessions/accounts';
 import { addPerson, addRole } from '@castellan/testing/users/people';
-import { assertAccessible } from '../accessibility.ts';
-import { openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 

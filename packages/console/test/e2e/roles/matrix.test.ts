@@ -6,8 +6,8 @@ import { ADMIN, signIn } from '@castellan/testing/harness';
 import { makePermission, makePermissionGroup, makeRole, newName } from '@castellan/testing/records/fixture';
 import { addUser } from '@castellan/testing/sessions/accounts';
 import type { Page } from 'playwright-core';
-import { assertAccessible } from '../accessibility.ts';
-import { assertFocusIn, heading, openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { assertFocusIn, heading, openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 

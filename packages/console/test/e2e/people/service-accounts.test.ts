@@ -4,8 +4,8 @@ import { after, test } from 'node:test';
 import { ADMIN, createVerifiedUser, PASSWORD, signIn } from '@castellan/testing/harness';
 import { addApiKey } from '@castellan/testing/service-accounts/accounts';
 import { addRole } from '@castellan/testing/users/people';
-import { assertAccessible } from '../accessibility.ts';
-import { heading, openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { heading, openAs, startConsole } from '../../harness.ts';
 
 // Each test signs in as the administrator.
 const site = await startConsole({ after }, { CONCURRENT_SESSION_LIMIT: '100' });

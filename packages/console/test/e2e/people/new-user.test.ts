@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addPerson, addRole } from '@castellan/testing/users/people';
-import { assertAccessible } from '../accessibility.ts';
-import { openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 const { service } = site;

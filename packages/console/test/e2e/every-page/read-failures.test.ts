@@ -5,8 +5,8 @@ import { after, type TestContext, test } from 'node:test';
 import { ADMIN, signIn } from '@castellan/testing/harness';
 import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Locator, Page } from 'playwright-core';
-import { assertAccessible } from '../accessibility.ts';
-import { openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { openAs, startConsole } from '../../harness.ts';
 
 // Each test signs in as the administrator.
 const site = await startConsole({ after }, { CONCURRENT_SESSION_LIMIT: '100' });

@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test';
 import { ADMIN, eventually } from '@castellan/testing/harness';
 import { addPerson, addRole, type Person } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
-import { assertAccessible } from '../accessibility.ts';
-import { assertFocusIn, heading, openAs, startConsole } from '../harness.ts';
+import { assertAccessible } from '../../accessibility.ts';
+import { assertFocusIn, heading, openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 const { service } = site;

@@ -7,8 +7,8 @@ import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
-import { appPaths } from '../../src/common/paths.ts';
-import { fillWithPeople, heading, openAs, startConsole } from '../harness.ts';
+import { appPaths } from '../../../src/common/paths.ts';
+import { fillWithPeople, heading, openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 await fillWithPeople(site, 200);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, createVerifiedUser } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
-import { heading, openAs, startConsole } from '../harness.ts';
+import { heading, openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 const { email } = await createVerifiedUser(site.service);
