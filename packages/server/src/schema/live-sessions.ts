@@ -3,9 +3,7 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /** Up to this many are counted when somebody asks. */
-export const MAX_LIVE_COUNTED = 10_000;
-
-const most = sql.lit(MAX_LIVE_COUNTED);
+const most = sql.lit(10_000);
 
 const live = sql`
   sessions s join users u on u.id = s.user_id
