@@ -35,6 +35,8 @@ type Kind = { everyMs: number; repeats: number; goals: Goal[] };
 const flat: Goal = { figure: 'growth', most: 1.5 };
 const kinds = {
   list: { everyMs: 50, repeats: REPEATS, goals: [{ figure: 'p95', most: 50 }, flat] },
+  /** They read every lock in force. */
+  locks: { everyMs: 250, repeats: REPEATS, goals: [{ figure: 'p95', most: 200 }] },
   search: { everyMs: 100, repeats: REPEATS, goals: [{ figure: 'most', most: 300 }] },
   audit: { everyMs: 50, repeats: REPEATS, goals: [{ figure: 'p95', most: 50 }, flat] },
   dashboard: { everyMs: 50, repeats: REPEATS, goals: [{ figure: 'p95', most: 20 }, flat] },
@@ -111,15 +113,18 @@ async function findPaths(admin: Get, place: Place): Promise<Path[]> {
     'not verified, by email': 'users/list?verified=false&sort=email&',
     'status active': 'users/list?status=active&',
     'status locked': 'users/list?status=locked&',
+    'without roles': 'users/list?roles=none&',
+    'without roles, by email': 'users/list?roles=none&sort=email&',
   };
   for (const [name, path] of Object.entries(lists)) {
+    const kind = name.startsWith('status') ? kinds.locks : kinds.list;
     const pages = (await admin(`${path}page=1`)).data.pages ?? 1;
     const middle = Math.ceil(pages / 2);
-    add('users', `${name}, page 1`, `${path}page=1`, kinds.list);
-    add('users', `${name}, middle page`, `${path}page=${middle}`, kinds.list, {
+    add('users', `${name}, page 1`, `${path}page=1`, kind);
+    add('users', `${name}, middle page`, `${path}page=${middle}`, kind, {
       detail: `page ${format(middle)}`,
     });
-    add('users', `${name}, last page`, `${path}page=${pages}`, kinds.list, {
+    add('users', `${name}, last page`, `${path}page=${pages}`, kind, {
       detail: `page ${format(pages)}`,
     });
   }
