@@ -41,7 +41,7 @@ const menu: readonly MenuPage[] = menuPages.map((page) => ({ ...page, icon: icon
 /** Returns the pages of the menu that the person may open. */
 export const menuOf = (me: Me): MenuPage[] => menu.filter((page) => mayOpen(page, me));
 
-/** Until a password is changed that must be, the service refuses everything but the own account. */
+/** Until a password that must be changed is changed, the service refuses everything but the account itself. */
 const mayOpen = (page: Page, me: Me): boolean => {
   if (me.user.must_change_password) return page.path === '/account';
   if (page.path === '/overview') return hasConsole(me);

@@ -21,7 +21,7 @@ const BATCH = sql.lit(5_000);
 
 /**
  * Goes through all users and marks those without roles, a transaction for each batch. Those who get their first role or lose
- * their last one meanwhile are marked by the trigger, which waits for the same rows.
+ * their last one in the meantime are marked by the trigger, which waits for the same rows.
  */
 async function markWithoutRoles(db: Db): Promise<void> {
   let last: string | null = '00000000-0000-0000-0000-000000000000';

@@ -17,7 +17,7 @@ export type Destination<W extends { attempts: number }> = {
   /** Claims due work, at most `free`. Its lease keeps other instances from it, also if this process dies. */
   claim(free: number): Promise<Claimed<W>>;
   /**
-   * Makes one attempt. Rejects if it failed. `obsolete`: nothing is to be delivered any more. `claimedAt` is the time of the
+   * Makes one attempt. Rejects if it failed. `obsolete`: nothing is left to deliver. `claimedAt` is the time of the
    * claim by `performance.now()`.
    */
   send(work: W, claimedAt: number): Promise<'sent' | 'obsolete'>;
