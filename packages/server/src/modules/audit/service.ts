@@ -24,21 +24,24 @@ type AuditLog = { writer: EventWriter; repeats: RepeatCount<LeftOut> };
 // How long a change waits for the table while it holds row locks. Two instances may wait one after the other.
 const MAX_LOCK_WAIT = '250ms';
 
-/** One audit log for each database handle. */
+/** One audit log for each database handle that `openAuditLog` was called with. */
 const logs = new WeakMap<Db, AuditLog>();
 
-/** Opens the audit log of a database. With a limiter, the limits on repeated events count over all instances. */
-export function openAuditLog({ db, log, limiter }: AuditDeps & { limiter: RateLimiter | null }): AuditLog {
+/** Opens the audit log of a database, once. The limits on repeated events count over all instances. */
+export function openAuditLog({ db, log, limiter }: AuditDeps & { limiter: RateLimiter }): void {
+  if (logs.has(db)) throw new TypeError('the audit log of this database is open already');
   const writer = createEventWriter(db, log);
   const report = ({ client, event, lane }: LeftOut, count: number): Promise<void> =>
     writer.write(toEntry(client, { ...event, details: { ...event.details, more_left_out: count } }), lane);
-  const opened = { writer, repeats: createRepeatCount<LeftOut>(limiter, report) };
-  logs.set(db, opened);
-  return opened;
+  logs.set(db, { writer, repeats: createRepeatCount<LeftOut>(limiter, report) });
 }
 
-const auditLogOf = ({ db, log }: AuditDeps): AuditLog =>
-  logs.get(db) ?? openAuditLog({ db, log, limiter: null });
+/** Throws a TypeError if it was not opened: another one would count repeated events anew. */
+function auditLogOf({ db }: Pick<AuditDeps, 'db'>): AuditLog {
+  const opened = logs.get(db);
+  if (!opened) throw new TypeError('the audit log of this database is not open');
+  return opened;
+}
 
 /** Returns the entries that wait in memory, and those that were lost since the start. */
 export const auditStats = (deps: AuditDeps): ReturnType<EventWriter['stats']> =>
@@ -206,7 +209,8 @@ export async function recordChanges(
   const [first] = events;
   if (!first) return;
   const db = databaseOf(tx);
-  const writer = db && auditLogOf({ db, log }).writer;
+  // A command or a start that only makes one change has no open log: entries cannot wait in it.
+  const writer = db && logs.get(db)?.writer;
   const entries = events.map((event) => toEntry(client, event));
   const writeLater = (later: EventWriter): void => {
     const madeAt = performance.now();
