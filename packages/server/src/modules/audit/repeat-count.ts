@@ -41,11 +41,9 @@ export const subjectKey = (text: string): string =>
 type Seen = { until: number; count: number; isOver: boolean };
 type LeftOut<T> = { about: T; count: number };
 
-/**
- * `report` writes an entry that stands for `count` events left out. Without a limiter, each instance counts separately.
- */
+/** `report` writes an entry that stands for `count` events left out. Instances with one limiter count together. */
 export function createRepeatCount<T>(
-  limiter: RateLimiter | null,
+  limiter: Pick<RateLimiter, 'hit'>,
   report: (about: T, count: number) => Promise<void>,
 ): RepeatCount<T> {
   const seen = new Map<string, Seen>();
@@ -91,7 +89,6 @@ export function createRepeatCount<T>(
       if (window.isOver) return false;
       window.count += 1;
       if (window.count <= OWN_SHARE) return true;
-      if (!limiter) return window.count <= LIMIT;
       // If counting fails, nothing is left out.
       const counted = await limiter.hit(key, sharedRule).catch(() => null);
       if (counted === null || counted.allowed) return true;
