@@ -158,12 +158,12 @@ export default defineConfig(({ command }) => ({
           groups: [
             {
               name: 'common',
-              test: /rolldown|preload-helper|packages\/sdk\/src\/(?!react)|src\/common\/(?!first-reads|client|own-writes|recent-requests)[\w-]+\.ts$/,
+              test: /rolldown|preload-helper|packages\/sdk\/src\/(?!react)|src\/common\/(?!client|own-writes|recent-requests)[\w-]+\.ts$/,
             },
             // With `common`, all that runs before the app has loaded.
             {
               name: 'start',
-              test: /src\/(common\/(first-reads|client|own-writes|recent-requests)|app\/(first-list|page-size|own-record|pages|search|text))\.ts$/,
+              test: /src\/(common\/(client|own-writes|recent-requests)|app\/(data\/early-reads|page-size|pages|search|text))\.ts$/,
             },
             { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// },
             { name: 'ui', test: library, tags: ['$initial'] },

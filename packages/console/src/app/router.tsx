@@ -12,7 +12,7 @@ import { NotFound } from './components/page/NotFound.tsx';
 import { PageError } from './components/page/PageError.tsx';
 import { queryClient, reading } from './data/api.ts';
 import { allPermissions, allRoles, fullRoles } from './data/catalogue.ts';
-import { firstList, readableListPath } from './first-list.ts';
+import { firstList, readableListPath } from './data/early-reads.ts';
 import { allPages, type Declared, type PagePath, pages } from './pages.ts';
 import { type Given, parseSearch, stringifySearch } from './search.ts';
 import { Gate } from './shell/Gate.tsx';

@@ -11,7 +11,7 @@ import {
 } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../common/client.ts';
-import { forgetFirst, takeFirst } from '../../common/first-reads.ts';
+import { forgetFirst, takeFirst } from './early-reads.ts';
 import { isCode } from './errors.ts';
 import { acrossSessions } from './session-loss.ts';
 

@@ -16,9 +16,9 @@ import { client } from '../../common/client.ts';
 import { addressOf } from '../../common/page-settings.ts';
 import { ErrorAlert } from '../components/page/states.tsx';
 import { queryClient, readAgain } from '../data/api.ts';
+import { rememberUserList } from '../data/early-reads.ts';
 import { type Me, MeProvider } from '../data/me.tsx';
 import { sessionLoss } from '../data/session-loss.ts';
-import { rememberUserList } from '../first-list.ts';
 
 const Relogin = lazy(() => import('./Relogin.tsx').then(({ Relogin: Loaded }) => ({ default: Loaded })));
 

@@ -10,10 +10,10 @@ import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { ReadErrors } from '../../components/page/states.tsx';
 import { RolePicker } from '../../components/roles/RolePicker.tsx';
 import { call, reading, useWrite } from '../../data/api.ts';
+import { readableListPath } from '../../data/early-reads.ts';
 import { isCode } from '../../data/errors.ts';
 import type { NewUserField } from '../../data/form-fields.ts';
 import { nameOf, useCan, useMe } from '../../data/me.tsx';
-import { readableListPath } from '../../first-list.ts';
 import { t } from '../../text.ts';
 import { useListPath } from './data.ts';
 import {

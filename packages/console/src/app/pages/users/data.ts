@@ -15,8 +15,8 @@ import {
   readingVersioned,
 } from '../../data/api.ts';
 import { allRoleNames } from '../../data/catalogue.ts';
+import { listPathOf, withActivity } from '../../data/early-reads.ts';
 import { useMe } from '../../data/me.tsx';
-import { listPathOf, withActivity } from '../../first-list.ts';
 
 export type UserFilter = {
   search?: string;

@@ -1,6 +1,6 @@
 // What of the list of users is in the address.
 import { getRouteApi } from '@tanstack/react-router';
-import { firstUsers } from '../../first-list.ts';
+import { firstUsers } from '../../data/early-reads.ts';
 import type { ListQuery, UserFilter } from './data.ts';
 
 const route = getRouteApi('/users');
