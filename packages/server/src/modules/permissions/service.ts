@@ -12,7 +12,6 @@ import { cleanDescription, cleanName } from '../../platform/security/record-text
 import type { Db } from '../../schema/database.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Locking } from '../authz/change.ts';
-import { sameAccess } from '../authz/impact.ts';
 import {
   countPermissions,
   deletePermissionRow,
@@ -76,8 +75,9 @@ export async function createPermission(
     if (group === undefined) throw new AppError('permission_group_not_found');
     const name = permissionName(group, action);
     const fields = { name, description, group_id: groupId };
-    await insertPermission(entitled, { id, ...fields, created_by_id: authorIdOf(caller) });
-    return entitled.done(await readPermission(locking.tx, id), sameAccess, {
+    const roleIds = await insertPermission(entitled, { id, ...fields, created_by_id: authorIdOf(caller) });
+    const delta = { rolePermissions: roleIds.map((roleId) => ({ roleId, added: [id], removed: [] })) };
+    return entitled.done(await readPermission(locking.tx, id), delta, {
       action: 'permission_created',
       resourceType: 'permission',
       resourceId: id,
@@ -128,8 +128,9 @@ export async function deletePermission(
       throw new AppError('permission_in_use', {
         detail: `The permission belongs to ${holders.length} roles (${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ', …' : ''}). Remove it from them first.`,
       });
-    await deletePermissionRow(entitled, id, permission.group_id);
-    return entitled.done(permission, sameAccess, {
+    const roleIds = await deletePermissionRow(entitled, id, permission.group_id);
+    const delta = { rolePermissions: roleIds.map((roleId) => ({ roleId, added: [], removed: [id] })) };
+    return entitled.done(permission, delta, {
       action: 'permission_deleted',
       resourceType: 'permission',
       resourceId: id,

@@ -62,19 +62,23 @@ export async function lockGroupName(tx: Tx, groupId: string): Promise<string | u
   return rows[0]?.name;
 }
 
-/** Inserts a permission and grants it to the system roles, which hold every permission. Locks these roles first. */
+/**
+ * Inserts a permission and grants it to the system roles, which hold every permission. Locks these roles first, and returns
+ * their ids.
+ */
 export async function insertPermission(
   { tx }: Entitled,
   permission: Pick<Row<'permissions'>, 'id' | 'name' | 'description' | 'group_id'> & {
     created_by_id: string | null;
   },
-): Promise<void> {
+): Promise<string[]> {
   await sql`select from roles where is_system order by id for key share`.execute(tx);
   await tx.insertInto('permissions').values(permission).execute();
-  await sql`
+  const { rows } = await sql<{ role_id: string }>`
     insert into role_permissions (role_id, permission_id)
-    select id, ${permission.id} from roles where is_system`.execute(tx);
+    select id, ${permission.id} from roles where is_system returning role_id`.execute(tx);
   await touchGroup(tx, permission.group_id);
+  return rows.map(({ role_id }) => role_id);
 }
 
 // A group counts as changed when its permissions change.
@@ -100,9 +104,11 @@ export async function findHolders(tx: Tx, id: string): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** Deletes a permission and its links to system roles. */
-export async function deletePermissionRow({ tx }: Entitled, id: string, groupId: string): Promise<void> {
+/** Deletes a permission and its links to system roles. Returns the ids of these roles. */
+export async function deletePermissionRow({ tx }: Entitled, id: string, groupId: string): Promise<string[]> {
   await touchGroup(tx, groupId);
-  await sql`delete from role_permissions where permission_id = ${id}`.execute(tx);
+  const { rows } = await sql<{ role_id: string }>`
+    delete from role_permissions where permission_id = ${id} returning role_id`.execute(tx);
   await sql`delete from permissions where id = ${id}`.execute(tx);
+  return rows.map(({ role_id }) => role_id);
 }
