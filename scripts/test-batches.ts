@@ -44,7 +44,7 @@ const FEW = 12;
 const NUMBER_WIDTH = 3;
 
 /**
- * Returns the programs that run all these files: links to the files that need a process of their own, in order, with modules that
+ * Returns the programs that run all these files: links to the files that need a separate process, in order, with modules that
  * share a browser between them, then further modules. A module runs several files, each as a test with the file's tests below it. The
  * programs are created in `folder`; their names begin with numbers, because node:test sorts them.
  */

@@ -211,7 +211,10 @@ test('a revoked token of a former key is distinguished from a forged one', async
 });
 
 test('a key of another purpose or algorithm is not published, signs nothing and is not retired', async (t) => {
-  const own = await startTestService(t, { ACCESS_TOKEN_EXPIRE_MINUTES: '15', REFRESH_TOKEN_EXPIRE_DAYS: '1' });
+  const own = await startTestService(t, {
+    ACCESS_TOKEN_EXPIRE_MINUTES: '15',
+    REFRESH_TOKEN_EXPIRE_DAYS: '1',
+  });
   const [ours] = (await published(own)).map(({ kid }) => kid);
   await own.sql(
     `insert into signing_keys (key_id, public_jwk, private_key_sealed, signs_from, purpose, alg)

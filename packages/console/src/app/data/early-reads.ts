@@ -23,7 +23,7 @@ function readFirst<O extends ReadOperation>(
   input: InputOf<O> & Input,
 ): Promise<Answer<ResultOf<O>>> {
   const answer = client.request<O>(operation, input);
-  // Whoever takes it sees the failure.
+  // The caller that takes it sees the failure.
   answer.catch(() => {});
   begun.set(keyOf(operation, input), { answer, at: performance.now() });
   return answer;

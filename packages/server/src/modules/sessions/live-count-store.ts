@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../schema/database.ts';
 
-/** Counts all live sessions. A periodic job; without it, whoever asks for the number counts them. */
+/** Counts all live sessions. A periodic job; without it, each request for the number counts them. */
 export const countLiveSessions = (db: Db): Promise<unknown> =>
   sql`
     insert into live_session_counts as kept (sessions, counted_at)
