@@ -50,6 +50,7 @@ const checks: Step[] = [
   ['migrations', [node, 'scripts/check-migrations.ts']],
   ['words', [node, 'scripts/check-words.ts']],
   ['loose files of folders', [node, 'scripts/check-folders.ts']],
+  ['recipes of CONTRIBUTING.md', [node, 'scripts/check-recipes.ts']],
   ['generated: tables', [node, 'scripts/gen-tables.ts', '--check']],
   ['generated: import rules', [node, 'scripts/gen-import-rules.ts', '--check']],
   ['generated: configuration', [node, 'scripts/gen-configuration.ts', '--check']],

@@ -15,10 +15,12 @@ type Roles = 'role_id' | 'role_ids' | 'roles';
 /** Nobody sets them. */
 type Kept = 'id' | 'created_at' | 'updated_at';
 
+type State = 'is_active' | 'is_superuser';
+
 /** A new user is active, verified and no superuser. */
-export type NewUserField = Exclude<keyof CreateUser, Roles | 'is_active' | 'is_superuser' | 'verified'>;
+export type NewUserField = Exclude<keyof CreateUser, Roles | State | 'verified'>;
 /** State and password have dialogs. */
-export type UserField = Exclude<keyof UpdateUser, Roles | 'is_active' | 'is_superuser' | 'password'>;
+export type UserField = Exclude<keyof UpdateUser, Roles | State | 'password'>;
 /** Changes of these are shown to a person who was slower. Permissions follow from the roles. */
 export type ComparedUserField = Exclude<keyof User, Kept | 'permissions'>;
 /** Permissions have a page. */

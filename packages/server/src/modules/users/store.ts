@@ -1,4 +1,5 @@
 // SQL of users. Password columns belong to the passwords module.
+import type { changeableFields } from '@castellan/contract/users';
 import { sql } from 'kysely';
 import { isRemovedAfter } from '../../schema/attention.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
@@ -28,7 +29,7 @@ type NewUser = Pick<Row<'users'>, 'id' | 'email' | 'first_name' | 'last_name'> &
 /** Inserts a verified user for an administrator. */
 export async function insertUser(
   { tx }: Entitled,
-  user: NewUser & Pick<Row<'users'>, 'is_active' | 'is_superuser' | 'verified' | 'must_change_password'>,
+  user: NewUser & Pick<Row<'users'>, keyof typeof changeableFields>,
 ): Promise<void> {
   await tx.insertInto('users').values(user).execute();
 }
