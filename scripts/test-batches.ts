@@ -29,7 +29,7 @@ const sharing = [
   'packages/hardening/test/http/{addresses,cookies,cors,echoes,headers,methods,one-account,pipelining,policy,protocol,refusals,repeats,two-cookies}.test.ts',
   'packages/sdk/test/{calls,failures,operations,pages,service-fetch,session,tabs}.test.ts',
   'packages/sdk/test/guard/{faults,middleware}.test.ts',
-  'scripts/{check-folders,check-lock,check-migrations,check-words,gen-*,hardening,package-faces,test-memory}.test.ts',
+  'scripts/{check-folders,check-lock,check-migrations,check-recipes,check-words,gen-*,hardening,package-faces,test-memory}.test.ts',
 ];
 /** These share a process and a browser. They take longest, and start first. */
 const sharingBrowser = [
