@@ -20,7 +20,7 @@ import { fileURLToPath } from 'node:url';
 type Edit = { before: string; after: string };
 /** `isRed`: the file does not compile until it is changed. A new file has one edit, whose `before` is empty. */
 type Step = { file: string; isRed: boolean };
-export type Recipe = { title: string; steps: Step[]; edits: ReadonlyMap<string, readonly Edit[]> };
+type Recipe = { title: string; steps: Step[]; edits: ReadonlyMap<string, readonly Edit[]> };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const source = 'CONTRIBUTING.md';
