@@ -1,7 +1,7 @@
 // The composition root: creates every long-lived component of the service from the settings.
 // It must not open connections: foundation.ts opens the database, and prepare-database.ts prepares it.
 import type { Pool } from 'pg';
-import type { Tallies } from './metrics/definition.ts';
+import type { Tallies } from './metrics/tallies.ts';
 import { type ApiKeys, createApiKeys } from './modules/api-keys/service.ts';
 import { openAuditLog } from './modules/audit/service.ts';
 import { createSinkWorker, type SinkWorker } from './modules/audit/sink-worker.ts';

@@ -2,12 +2,8 @@
 import type { Deps } from '../deps.ts';
 import type { JobStats } from '../platform/jobs/scheduler.ts';
 import type { Histogram } from '../platform/metrics/histogram.ts';
-import type { RequestTallies } from '../platform/metrics/request-tallies.ts';
-import type { StatementTallies } from '../platform/metrics/statement-tallies.ts';
 import type { DatabaseFigures } from './figures-store.ts';
-
-/** What is counted while requests are processed. */
-export type Tallies = { requests: RequestTallies; statements: StatementTallies };
+import type { Tallies } from './tallies.ts';
 
 /** The state of the process at a scrape. */
 export type Snapshot = {

@@ -1,7 +1,9 @@
 // Creates what counts requests and statements. Created only if METRICS_ADDRESS is set.
-import { createRequestTallies } from '../platform/metrics/request-tallies.ts';
-import { createStatementTallies } from '../platform/metrics/statement-tallies.ts';
-import type { Tallies } from './definition.ts';
+import { createRequestTallies, type RequestTallies } from '../platform/metrics/request-tallies.ts';
+import { createStatementTallies, type StatementTallies } from '../platform/metrics/statement-tallies.ts';
+
+/** What is counted while requests are processed. */
+export type Tallies = { requests: RequestTallies; statements: StatementTallies };
 
 export const createTallies = (): Tallies => ({
   requests: createRequestTallies(),

@@ -5,7 +5,7 @@ import { duration } from '../../platform/counted.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Language } from '../../platform/languages.ts';
 import { fillLink, type LinkTemplate, TOKEN_PLACEHOLDER } from '../../platform/mail/link-template.ts';
-import type { Mail } from '../../platform/mail/transport.ts';
+import type { Mail } from '../../platform/mail/message.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { languageOfMails } from './mail-language.ts';

@@ -1,6 +1,7 @@
 // Writes a mail as a message (RFC 5322), for a file that mail programs open, and as text for a terminal.
 import nodemailer from 'nodemailer';
-import type { Mail } from './transport.ts';
+
+export type Mail = { to: string; subject: string; text: string; html: string };
 
 type Message = Mail & {
   from: string | { name: string; address: string };

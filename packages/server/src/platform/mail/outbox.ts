@@ -3,6 +3,7 @@
 // It must not hold a transaction or connection while a mail is composed or sent, nor store a secret.
 import type { Pool } from 'pg';
 import { createDeliveryWorker, type DeliveryWorker, SETTLE_MS } from '../delivery/worker.ts';
+import type { Mail } from './message.ts';
 import {
   claimStatement,
   deleteStatement,
@@ -12,13 +13,7 @@ import {
   outcome,
   type Statement,
 } from './outbox-rows.ts';
-import {
-  MAX_SMTP_CONNECTIONS,
-  type Mail,
-  MailRefusedError,
-  type MailTransport,
-  SEND_TIMEOUT_MS,
-} from './transport.ts';
+import { MAX_SMTP_CONNECTIONS, MailRefusedError, type MailTransport, SEND_TIMEOUT_MS } from './transport.ts';
 
 type Log = Record<'info' | 'warn' | 'error', (obj: object, msg: string) => void>;
 

@@ -2,10 +2,8 @@
 // It must not retry, nor log: a mail contains one-time tokens.
 import nodemailer from 'nodemailer';
 import { asciiDomain } from '../domain-names.ts';
-import { readable, writeMessage } from './message.ts';
+import { type Mail, readable, writeMessage } from './message.ts';
 import { createOutboxFolder } from './outbox-folder.ts';
-
-export type Mail = { to: string; subject: string; text: string; html: string };
 
 export type MailTransport = {
   /**
