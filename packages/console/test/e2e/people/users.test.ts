@@ -68,15 +68,18 @@ test('filters of links show as chips that can be removed', async (t) => {
 test('j and k move, arrows move beside the pane, and one Escape closes one layer', async (t) => {
   const { page } = await openAs(t, site, '/users?q=Extra%201&sort=last_name');
   await rows(page).nth(2).waitFor();
+  // The addresses of some of these people also contain a 1: which ones depends on the process.
+  const shown = await rows(page).allTextContents();
+  const [first = '', second = '', third = ''] = shown.map((text) => /^Nils Extra \d+/.exec(text)?.[0] ?? '');
   await heading(page).focus();
   await page.keyboard.press('j');
-  await pane(page, 'Nils Extra 1').waitFor();
+  await pane(page, first).waitFor();
   await page.keyboard.press('j');
-  await pane(page, 'Nils Extra 10').waitFor();
+  await pane(page, second).waitFor();
   await page.keyboard.press('ArrowDown');
-  await pane(page, 'Nils Extra 11').waitFor();
+  await pane(page, third).waitFor();
   await page.keyboard.press('k');
-  await pane(page, 'Nils Extra 10').waitFor();
+  await pane(page, second).waitFor();
   await page
     .getByRole('button', { name: 'Deactivate' })
     .or(page.getByRole('button', { name: 'Activate' }))
@@ -85,9 +88,9 @@ test('j and k move, arrows move beside the pane, and one Escape closes one layer
   await dialog(page).waitFor();
   await page.keyboard.press('Escape');
   await dialog(page).waitFor({ state: 'detached' });
-  await pane(page, 'Nils Extra 10').waitFor();
+  await pane(page, second).waitFor();
   await page.keyboard.press('Escape');
-  await pane(page, 'Nils Extra 10').waitFor({ state: 'detached' });
+  await pane(page, second).waitFor({ state: 'detached' });
 });
 
 test('a change by somebody else shows both values, and the person chooses', async (t) => {
