@@ -87,7 +87,7 @@ const assignments = 'packages/server/src/modules/assignments/';
 const assignmentTables = /\b(?:user_roles|service_account_roles|subject_roles)\b/i;
 const assignmentWrites = /\b(?:insert into|delete from) (?:user_roles|service_account_roles)\b/gi;
 
-test('roles that are held are read from the views of migration 0053, and written by modules/assignments', () => {
+test('roles that are held are read from the views of migration 0051, and written by modules/assignments', () => {
   const refused = sources.statements.filter(({ at, text }) => {
     // Statistics are those of the tables.
     if (/^\s*analyze\b/i.test(text)) return false;
