@@ -5,6 +5,7 @@ import type { Answer, BrowserClient, InputOf, Operation, ResultOf } from '@caste
 import { client } from '../../common/client.ts';
 import { readPreference, rememberFor, writePreference } from '../../common/preferences.ts';
 import { preferredSize } from '../page-size.ts';
+import { requirementOf } from './requirement.ts';
 
 /** An answer that nobody has taken by then is dropped: what is asked for later must be read anew. */
 const MAX_AGE_MS = 10_000;
@@ -106,8 +107,7 @@ export function readFor(subject: string, isFirstList: boolean): void {
   else
     own
       .then(({ result: { data } }) => {
-        // Until then, every other operation is refused.
-        if (!data.must_change_password)
+        if (!requirementOf(data))
           readList(readableListPath((permission) => data.permissions.includes(permission)));
       })
       .catch(() => {});

@@ -18,6 +18,7 @@ import { ErrorAlert } from '../components/page/states.tsx';
 import { queryClient, readAgain } from '../data/api.ts';
 import { rememberUserList } from '../data/early-reads.ts';
 import { type Me, MeProvider } from '../data/me.tsx';
+import { requirementOf } from '../data/requirement.ts';
 import { sessionLoss } from '../data/session-loss.ts';
 
 const Relogin = lazy(() => import('./Relogin.tsx').then(({ Relogin: Loaded }) => ({ default: Loaded })));
@@ -71,9 +72,7 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
     () =>
       shownUser && {
         user: shownUser,
-        // Until a password is changed that must be, the service refuses what the permissions allow.
-        can: (permission) =>
-          !shownUser.must_change_password && (held?.has(permission.toLowerCase()) ?? false),
+        can: (permission) => !requirementOf(shownUser) && (held?.has(permission.toLowerCase()) ?? false),
         reload,
       },
     [shownUser, held, reload],

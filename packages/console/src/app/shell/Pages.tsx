@@ -2,11 +2,12 @@
 import { useAccount } from '@castellan/sdk/react';
 import { RouterProvider } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
+import { requirementOf } from '../data/requirement.ts';
 import { router } from '../router.tsx';
 
 export function Pages(): ReactElement {
   const { user, permissions } = useAccount();
-  const mayUse = user !== null && !user.must_change_password;
+  const mayUse = user !== null && !requirementOf(user);
   return (
     <RouterProvider
       router={router}

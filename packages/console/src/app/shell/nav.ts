@@ -15,6 +15,7 @@ import {
   IconUsers,
 } from '@tabler/icons-react';
 import type { Me } from '../data/me.tsx';
+import { requirementOf } from '../data/requirement.ts';
 import { type MenuPath, menuPages, type Page, pageOf } from '../pages.ts';
 
 const icons: Readonly<Record<MenuPath, typeof IconUsers>> = {
@@ -41,9 +42,9 @@ const menu: readonly MenuPage[] = menuPages.map((page) => ({ ...page, icon: icon
 /** Returns the pages of the menu that the person may open. */
 export const menuOf = (me: Me): MenuPage[] => menu.filter((page) => mayOpen(page, me));
 
-/** Until a password that must be changed is changed, the service refuses everything but the account itself. */
+/** A person who must do something first has only their account. */
 const mayOpen = (page: Page, me: Me): boolean => {
-  if (me.user.must_change_password) return page.path === '/account';
+  if (requirementOf(me.user)) return page.path === '/account';
   if (page.path === '/overview') return hasConsole(me);
   return page.anyOf.length === 0 || page.anyOf.some((permission) => me.can(permission));
 };
@@ -53,7 +54,7 @@ const hasConsole = (me: Me): boolean => menu.some((page) => page.anyOf.length > 
 
 /** Returns where the person is led instead of this page; null if the page is for them. */
 export function leadFrom(path: string, me: Me): '/account' | null {
-  if (me.user.must_change_password) return path === '/account' ? null : '/account';
+  if (requirementOf(me.user)) return path === '/account' ? null : '/account';
   return path === '/overview' && !hasConsole(me) ? '/account' : null;
 }
 

@@ -8,6 +8,7 @@ import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { EffectivePermissionList } from '../../components/permissions/EffectivePermissionList.tsx';
 import { useWrite } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';
+import { requirementOf } from '../../data/requirement.ts';
 import { t } from '../../text.ts';
 import './account.css';
 import { MySessions } from './MySessions.tsx';
@@ -17,7 +18,7 @@ import { Profile } from './Profile.tsx';
 export function Account(): ReactElement {
   const { user } = useMe();
   const texts = t.account;
-  if (user.must_change_password)
+  if (requirementOf(user) === 'password_change')
     return (
       <>
         {/* With the password, the page changes, too: another heading takes the focus. */}
