@@ -17,7 +17,6 @@ export const larger: readonly string[] = [
   'packages/hardening/test/races',
   'packages/sdk/src',
   'packages/server/src/modules/authz',
-  'packages/server/src/modules/users',
   'packages/server/test/accounts',
   'packages/server/test/http',
   'packages/server/test/sessions',

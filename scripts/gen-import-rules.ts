@@ -63,8 +63,12 @@ const detour: Pattern = {
 function moduleOverrides(name: string, uses: readonly string[]) {
   const folder = `${source}/modules/${name}`;
   const files = allowed(uses, false);
-  // The columns of a record, and the type that proves entitlement to a write.
-  const ofStores = files.filter((file) => /\/(presentation|change)\.ts$/.test(file));
+  // The columns of a record, the type that proves entitlement to a write, and what else of its own module is no layer.
+  const ofStores = files.filter(
+    (file) =>
+      /\/(presentation|change)\.ts$/.test(file) ||
+      (file.startsWith(`${name.replace(/\/.*/, '')}/`) && !/(store|service|routes)\.ts$/.test(file)),
+  );
   const own = (kind: string): string[] => ['', '*-'].map((prefix) => `${folder}/${prefix}${kind}.ts`);
   return [
     serverOverride(

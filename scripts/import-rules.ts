@@ -46,6 +46,38 @@ export const modules: Modules = {
   users: {
     uses: ['audit', 'sessions', 'lockout', 'passwords', 'authz', 'assignments', 'permission-groups', 'roles'],
   },
+  'users/lists': { uses: ['users', 'users/presentation.ts', 'users/search.ts'] },
+  'users/changes': {
+    uses: [
+      'sessions',
+      'lockout',
+      'passwords',
+      'authz',
+      'assignments',
+      'users',
+      'users/names.ts',
+      'users/presentation.ts',
+      'users/protection.ts',
+      'users/store.ts',
+    ],
+  },
+  'users/sessions': {
+    uses: [
+      'sessions',
+      'lockout',
+      'authz',
+      'users',
+      'users/presentation.ts',
+      'users/protection.ts',
+      'users/search.ts',
+      'users/store.ts',
+      'users/changes/administration.ts',
+      'users/changes/change-input.ts',
+      'users/changes/change-store.ts',
+      'users/changes/roles.ts',
+      'users/lists/list-store.ts',
+    ],
+  },
   auth: {
     uses: [
       'audit',
@@ -80,8 +112,8 @@ export const modules: Modules = {
       'roles/deletion.ts',
       'roles/permission-plans.ts',
       'service-accounts/role-changes.ts',
-      'users/change-plans.ts',
-      'users/changes.ts',
+      'users/changes/change-plans.ts',
+      'users/changes/changes.ts',
     ],
   },
   dashboard: { uses: ['authz'] },
@@ -89,8 +121,8 @@ export const modules: Modules = {
   console: { uses: [] },
   settings: { uses: [] },
   seed: { uses: ['audit', 'sessions/key-ring.ts', 'assignments/unattended.ts'] },
-  transfer: { uses: ['audit', 'assignments/unattended.ts', 'users/marks.ts', 'users/names.ts'] },
-  demo: { uses: ['audit', 'passwords', 'assignments/unattended.ts', 'seed', 'users/marks.ts'] },
+  transfer: { uses: ['audit', 'assignments/unattended.ts', 'users/lists/page-marks.ts', 'users/names.ts'] },
+  demo: { uses: ['audit', 'passwords', 'assignments/unattended.ts', 'seed', 'users/lists/page-marks.ts'] },
   backup: { uses: ['audit'] },
 };
 

@@ -30,7 +30,7 @@ import { roleRoutes } from './modules/roles/routes.ts';
 import { serviceAccountRoutes } from './modules/service-accounts/routes.ts';
 import { settingRoutes } from './modules/settings/routes.ts';
 import { userRoutes } from './modules/users/routes.ts';
-import { userSessionRoutes } from './modules/users/session-routes.ts';
+import { userSessionRoutes } from './modules/users/sessions/session-routes.ts';
 import { AppError } from './platform/errors.ts';
 import { hook } from './platform/http/hooks.ts';
 import { addCookies } from './platform/http/plugins/cookies.ts';

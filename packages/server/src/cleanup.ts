@@ -12,7 +12,7 @@ import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-row
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
 import { keyRetentionSeconds } from './modules/sessions/key-rotation.ts';
 import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
-import { forgetFormerUsers, renewUserMarks } from './modules/users/marks.ts';
+import { forgetFormerUsers, renewUserMarks } from './modules/users/lists/page-marks.ts';
 import { renewRoleHolders } from './modules/users/role-holders-store.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
 import { deleteOldIdempotencyKeys } from './platform/http/plugins/idempotency.ts';

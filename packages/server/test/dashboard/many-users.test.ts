@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { plansOf } from '@castellan/testing/plans';
 import { countLiveSessions } from '../../src/modules/sessions/live-count-store.ts';
-import { renewUserMarks } from '../../src/modules/users/marks.ts';
+import { renewUserMarks } from '../../src/modules/users/lists/page-marks.ts';
 import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
 
 const service = await startTestService({ after });

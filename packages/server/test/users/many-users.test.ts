@@ -4,8 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/harness';
 import { type Explained, plansOf } from '@castellan/testing/plans';
 import { cleanUp } from '../../src/cleanup.ts';
-import { renewUserMarks } from '../../src/modules/users/marks.ts';
-import { addChanges, splitWidestGap } from '../../src/modules/users/marks-store.ts';
+import { renewUserMarks } from '../../src/modules/users/lists/page-marks.ts';
+import { addChanges, splitWidestGap } from '../../src/modules/users/lists/page-marks-store.ts';
 import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
 import { inSnapshot } from '../../src/platform/db/transaction.ts';
 

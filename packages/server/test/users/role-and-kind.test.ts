@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { plansOf } from '@castellan/testing/plans';
-import { renewUserMarks } from '../../src/modules/users/marks.ts';
+import { renewUserMarks } from '../../src/modules/users/lists/page-marks.ts';
 import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
 
 const USERS = 24_000;

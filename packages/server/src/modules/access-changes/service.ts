@@ -62,8 +62,8 @@ import {
   requireUsers,
   type UserChange,
   wantedRoles,
-} from '../users/change-plans.ts';
-import { write } from '../users/changes.ts';
+} from '../users/changes/change-plans.ts';
+import { write } from '../users/changes/changes.ts';
 import {
   fieldsOf,
   type Item,

@@ -7,7 +7,7 @@ import { assignByName } from '../assignments/unattended.ts';
 import { insertPast } from '../audit/service.ts';
 import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import { seededNames } from '../seed/service.ts';
-import { renewUserMarks } from '../users/marks.ts';
+import { renewUserMarks } from '../users/lists/page-marks.ts';
 import { permissionGroups, permissions, roleGroups, roles, serviceAccounts } from './company.ts';
 import { type Event, type Made, makeAttack, makePeople, type Plan } from './people.ts';
 import { createRandom } from './random.ts';

@@ -7,7 +7,7 @@ import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { assignImported } from '../assignments/unattended.ts';
 import { recordChange } from '../audit/service.ts';
-import { renewUserMarks } from '../users/marks.ts';
+import { renewUserMarks } from '../users/lists/page-marks.ts';
 import { type NewUser, readUser, type UserRules } from './user-rows.ts';
 import {
   analyzeUsers,

@@ -9,7 +9,7 @@ import type { Tx } from '../../schema/database.ts';
 import { nameOf, type PlannedRoles, requireMayAdd } from '../assignments/service.ts';
 import { type Entitled, type Locking, lockSubjects } from '../authz/change.ts';
 import { findSubjectsBeyond, requireNotBeyond, type Target } from '../authz/delegation.ts';
-import type { FieldChanges } from './change-store.ts';
+import type { FieldChanges } from './changes/change-store.ts';
 import type { VersionedUser } from './presentation.ts';
 import { findUserById, findUsersByIds } from './store.ts';
 import { isSuperuserLeft } from './superuser-store.ts';

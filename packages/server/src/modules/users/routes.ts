@@ -22,7 +22,6 @@ import { etagOfContent, sendEtag, type Versioned } from '../../platform/http/rec
 import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf, userCallerOf } from '../authz/caller.ts';
-import { accessRoutes } from './account-security-routes.ts';
 import {
   createUser,
   previewUserUpdate,
@@ -30,13 +29,14 @@ import {
   type UserAdminDeps,
   updateUser,
   updateUsers,
-} from './administration.ts';
+} from './changes/administration.ts';
 import { deleteUser, previewUserDeletion } from './deletion.ts';
-import { listUsers } from './list.ts';
+import { listUsers } from './lists/list.ts';
 import { presentUsers } from './present-users.ts';
 import { userText } from './presentation.ts';
 import { updateMe } from './profile.ts';
 import { getVersionedUser } from './service.ts';
+import { accessRoutes } from './sessions/account-security-routes.ts';
 
 export function userRoutes(app: App, deps: UserAdminDeps): void {
   listRoutes(app, deps);

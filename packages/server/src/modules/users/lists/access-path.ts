@@ -1,8 +1,8 @@
 // Chooses how the users are found who have a role and match other filters, from kept numbers. It must not read a page.
-import type { Db } from '../../schema/database.ts';
+import type { Db } from '../../../schema/database.ts';
+import { type Kind, kindOf } from './counted-kinds.ts';
 import type { UserFilter, Way } from './filters.ts';
-import { type Kind, kindOf } from './kinds.ts';
-import { type Numbers, readNumbers } from './kinds-store.ts';
+import { type Numbers, readNumbers } from './kept-numbers-store.ts';
 import { isInMany, MAX_COUNTED } from './list-store.ts';
 
 /** To join two sets of up to this size costs less than to look `MAX_COUNTED` users of one up in the other. */

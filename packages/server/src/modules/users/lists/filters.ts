@@ -1,9 +1,9 @@
 // What the filters of the list of users mean, as conditions. It must not contain a whole statement.
 import type { UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
-import { isMarkedWithoutRoles, isRemovedAfter, isWithoutRoles } from '../../schema/attention.ts';
-import { hasStatus } from '../../schema/user-status.ts';
-import { searchCondition } from './search.ts';
+import { isMarkedWithoutRoles, isRemovedAfter, isWithoutRoles } from '../../../schema/attention.ts';
+import { hasStatus } from '../../../schema/user-status.ts';
+import { searchCondition } from '../search.ts';
 
 export type UserFilter = {
   /** Canonical email; null matches no user. */

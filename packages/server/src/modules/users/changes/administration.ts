@@ -1,22 +1,22 @@
 // Creates users and changes one or many of them, for administrators.
 import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { BulkUpdateUsersBody, CreateUserBody, UpdateUserBody, User } from '@castellan/contract/users';
-import { brokenConstraint } from '../../platform/db/failures.ts';
-import { AppError } from '../../platform/errors.ts';
-import { allHandled } from '../../platform/fields.ts';
-import { canonicalIds } from '../../platform/http/ids.ts';
-import type { Settle } from '../../platform/http/plugins/idempotency.ts';
-import type { Versioned } from '../../platform/http/record-version.ts';
-import { newId } from '../../platform/ids.ts';
-import type { RateLimitResult } from '../../platform/limits/rate-limit.ts';
-import { requireEmail } from '../../platform/security/email.ts';
-import type { Tx } from '../../schema/database.ts';
-import { lockWantedRoles, planRoles, rolesDelta, writeRoles } from '../assignments/service.ts';
-import { actorOf, type Caller } from '../authz/caller.ts';
-import { change, type Locking, type Run, rehearseChange } from '../authz/change.ts';
-import { requireMayGrantRoles } from '../authz/delegation.ts';
-import { type PreviewDeps, preview } from '../authz/preview.ts';
-import { clearAttempts } from '../lockout/service.ts';
+import { brokenConstraint } from '../../../platform/db/failures.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { allHandled } from '../../../platform/fields.ts';
+import { canonicalIds } from '../../../platform/http/ids.ts';
+import type { Settle } from '../../../platform/http/plugins/idempotency.ts';
+import type { Versioned } from '../../../platform/http/record-version.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { RateLimitResult } from '../../../platform/limits/rate-limit.ts';
+import { requireEmail } from '../../../platform/security/email.ts';
+import type { Tx } from '../../../schema/database.ts';
+import { lockWantedRoles, planRoles, rolesDelta, writeRoles } from '../../assignments/service.ts';
+import { actorOf, type Caller } from '../../authz/caller.ts';
+import { change, type Locking, type Run, rehearseChange } from '../../authz/change.ts';
+import { requireMayGrantRoles } from '../../authz/delegation.ts';
+import { type PreviewDeps, preview } from '../../authz/preview.ts';
+import { clearAttempts } from '../../lockout/service.ts';
 import {
   countingRefusals,
   findPasswordHolder,
@@ -26,14 +26,14 @@ import {
   replacementEvent,
   replacePassword,
   unlockEvent,
-} from '../passwords/service.ts';
+} from '../../passwords/service.ts';
+import { cleanNames } from '../names.ts';
+import type { VersionedUser } from '../presentation.ts';
+import { present, readRecord, type UserDeps } from '../service.ts';
+import { insertUser } from '../store.ts';
 import { cleanChange, readBulkChanges } from './change-input.ts';
 import { planChanges, type UserChange } from './change-plans.ts';
 import { carryOut, deltaOf, write } from './changes.ts';
-import { cleanNames } from './names.ts';
-import type { VersionedUser } from './presentation.ts';
-import { present, readRecord, type UserDeps } from './service.ts';
-import { insertUser } from './store.ts';
 
 export type UserAdminDeps = UserDeps &
   PasswordDeps &

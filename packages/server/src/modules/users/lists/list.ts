@@ -1,13 +1,13 @@
 // Lists users with filters, orders and pages.
 import type { ListedUser, UserActivity, UserListQuery } from '@castellan/contract/users';
-import { pagesOf } from '../../platform/pages.ts';
-import { canonicalEmail } from '../../platform/security/email.ts';
+import { pagesOf } from '../../../platform/pages.ts';
+import { canonicalEmail } from '../../../platform/security/email.ts';
+import { toUser, type VersionedUser } from '../presentation.ts';
+import { searchText } from '../search.ts';
+import type { UserDeps } from '../service.ts';
 import type { UserFilter } from './filters.ts';
 import { findActivity } from './list-store.ts';
 import { findUserPage } from './pages.ts';
-import { toUser, type VersionedUser } from './presentation.ts';
-import { searchText } from './search.ts';
-import type { UserDeps } from './service.ts';
 
 type ListDeps = UserDeps & { settings: { unverifiedAccountHours: number } };
 

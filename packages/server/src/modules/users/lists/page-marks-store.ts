@@ -1,7 +1,7 @@
 // SQL that keeps the marks of migration 0022 near each other and their numbers recent. kinds-store.ts reads them.
 // All but `shrinkChanges` must run in a snapshot (repeatable read): a mark and the changes in it belong to the same one.
 import { type RawBuilder, sql } from 'kysely';
-import type { Db, Tx } from '../../schema/database.ts';
+import type { Db, Tx } from '../../../schema/database.ts';
 import { markKeys, type UserOrder, userKeys } from './user-orders.ts';
 
 /** Returns whether this transaction may renew the marks; false while another one does. */

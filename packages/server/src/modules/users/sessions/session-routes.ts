@@ -8,10 +8,10 @@ import {
   SessionParams,
   SessionsEndedEnvelope,
 } from '@castellan/contract/sessions';
-import { counted } from '../../platform/counted.ts';
-import type { App } from '../../platform/http/server/server.ts';
-import { callerOf } from '../authz/caller.ts';
-import type { UserAdminDeps } from './administration.ts';
+import { counted } from '../../../platform/counted.ts';
+import type { App } from '../../../platform/http/server/server.ts';
+import { callerOf } from '../../authz/caller.ts';
+import type { UserAdminDeps } from '../changes/administration.ts';
 import { endAnySession, endMatchingSessions, listAllSessions } from './all-sessions.ts';
 
 export function userSessionRoutes(app: App, deps: UserAdminDeps): void {

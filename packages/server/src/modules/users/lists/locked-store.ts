@@ -1,11 +1,11 @@
 // SQL of the list of locked users.
 import type { PageQuery } from '@castellan/contract/common';
 import { sql } from 'kysely';
-import { onlyRow } from '../../platform/db/sql.ts';
-import { plannedForValues } from '../../platform/db/statement-names.ts';
-import { offsetOf } from '../../platform/pages.ts';
-import type { Db } from '../../schema/database.ts';
-import { lockedUsers } from '../../schema/locked-users.ts';
+import { onlyRow } from '../../../platform/db/sql.ts';
+import { plannedForValues } from '../../../platform/db/statement-names.ts';
+import { offsetOf } from '../../../platform/pages.ts';
+import type { Db } from '../../../schema/database.ts';
+import { lockedUsers } from '../../../schema/locked-users.ts';
 import { lockedKeys, type Sort } from './user-orders.ts';
 
 /** Returns how many users are locked, and the ids of a page of them in their order. Looks each of them up once. */

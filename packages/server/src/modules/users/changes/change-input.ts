@@ -1,13 +1,13 @@
 // Reads request bodies of administrators into changes with cleaned texts and canonical ids. It uses no database.
 import type { FieldError } from '@castellan/contract/envelope';
 import type { BulkUpdateUsersBody, UpdateUserBody, UserRolesBody } from '@castellan/contract/users';
-import { AppError } from '../../platform/errors.ts';
-import { allHandled } from '../../platform/fields.ts';
-import { canonicalIds } from '../../platform/http/ids.ts';
-import { requireEmail } from '../../platform/security/email.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { allHandled } from '../../../platform/fields.ts';
+import { canonicalIds } from '../../../platform/http/ids.ts';
+import { requireEmail } from '../../../platform/security/email.ts';
+import { cleanNames } from '../names.ts';
 import type { UserChange } from './change-plans.ts';
 import type { FieldChanges } from './change-store.ts';
-import { cleanNames } from './names.ts';
 
 type FieldsInput = Omit<UpdateUserBody, 'password'>;
 type At = (field: string) => string;

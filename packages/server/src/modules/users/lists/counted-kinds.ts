@@ -1,8 +1,8 @@
 // The kinds of users that are counted in advance (migration 0022), as conditions and sums. It must not contain a whole statement.
 import type { UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
-import { lockedUsers } from '../../schema/locked-users.ts';
-import { isLockedOfEach } from '../../schema/user-status.ts';
+import { lockedUsers } from '../../../schema/locked-users.ts';
+import { isLockedOfEach } from '../../../schema/user-status.ts';
 import type { UserFilter } from './filters.ts';
 
 /** A kind of users that is counted in advance. A missing condition is not applied. Locked users are counted separately. */

@@ -1,19 +1,19 @@
 // Administration of another user's access: sessions, lockout, email verification.
 import type { PageQuery } from '@castellan/contract/common';
 import type { User } from '@castellan/contract/users';
-import { AppError } from '../../platform/errors.ts';
-import { overLimit } from '../../platform/http/plugins/rate-limits.ts';
-import { type Caller, sessionIdOf } from '../authz/caller.ts';
-import { change, type Done, type Entitled, type Entry, type Locking } from '../authz/change.ts';
-import { sameAccess } from '../authz/impact.ts';
-import { endLock } from '../lockout/service.ts';
-import { endAllSessions, listSessions, revokeSession, type SessionList } from '../sessions/service.ts';
-import type { UserAdminDeps } from './administration.ts';
-import { endPendingLinks } from './change-store.ts';
-import type { VersionedUser } from './presentation.ts';
-import { requireMayActOn } from './protection.ts';
-import { present } from './service.ts';
-import { findUserById } from './store.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { overLimit } from '../../../platform/http/plugins/rate-limits.ts';
+import { type Caller, sessionIdOf } from '../../authz/caller.ts';
+import { change, type Done, type Entitled, type Entry, type Locking } from '../../authz/change.ts';
+import { sameAccess } from '../../authz/impact.ts';
+import { endLock } from '../../lockout/service.ts';
+import { endAllSessions, listSessions, revokeSession, type SessionList } from '../../sessions/service.ts';
+import type { UserAdminDeps } from '../changes/administration.ts';
+import { endPendingLinks } from '../changes/change-store.ts';
+import type { VersionedUser } from '../presentation.ts';
+import { requireMayActOn } from '../protection.ts';
+import { present } from '../service.ts';
+import { findUserById } from '../store.ts';
 
 /** Returns one page of the live sessions of a user, newest first. Throws `user_not_found`. */
 export async function listSessionsOf(

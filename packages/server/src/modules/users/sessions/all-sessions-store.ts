@@ -1,11 +1,11 @@
 // SQL that finds live sessions among those of all users. It only reads: the sessions module ends them.
 import { type RawBuilder, sql } from 'kysely';
-import type { PageKey } from '../../platform/cursors.ts';
-import { keyTime, onlyRow } from '../../platform/db/sql.ts';
-import { plannedForValues } from '../../platform/db/statement-names.ts';
-import type { Db, Row, Tx } from '../../schema/database.ts';
-import { keptLiveSessionCount, liveSessionCount } from '../../schema/live-sessions.ts';
-import { searchCondition } from './search.ts';
+import type { PageKey } from '../../../platform/cursors.ts';
+import { keyTime, onlyRow } from '../../../platform/db/sql.ts';
+import { plannedForValues } from '../../../platform/db/statement-names.ts';
+import type { Db, Row, Tx } from '../../../schema/database.ts';
+import { keptLiveSessionCount, liveSessionCount } from '../../../schema/live-sessions.ts';
+import { searchCondition } from '../search.ts';
 
 /** A missing condition is not applied. */
 export type SessionFilter = {

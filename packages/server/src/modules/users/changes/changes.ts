@@ -1,17 +1,23 @@
 // Carries out planned changes of one or many users, all or none, on behalf of an administrator.
 // It checks nothing: change-plans.ts locks and checks everything first.
 
-import { brokenConstraint } from '../../platform/db/failures.ts';
-import type { Tx } from '../../schema/database.ts';
-import { changesRoles, type RoleNames, rolesDelta, rolesEntry, writeRoles } from '../assignments/service.ts';
-import { type Done, type Entitled, type Entry, isNonEmpty } from '../authz/change.ts';
-import type { AccessDelta } from '../authz/impact.ts';
-import { endSessionsOfUsers } from '../sessions/service.ts';
+import { brokenConstraint } from '../../../platform/db/failures.ts';
+import type { Tx } from '../../../schema/database.ts';
+import {
+  changesRoles,
+  type RoleNames,
+  rolesDelta,
+  rolesEntry,
+  writeRoles,
+} from '../../assignments/service.ts';
+import { type Done, type Entitled, type Entry, isNonEmpty } from '../../authz/change.ts';
+import type { AccessDelta } from '../../authz/impact.ts';
+import { endSessionsOfUsers } from '../../sessions/service.ts';
+import type { VersionedUser } from '../presentation.ts';
+import { type PlannedChange, refusal, requireSuperuserAfter } from '../protection.ts';
+import { findUsersByIds } from '../store.ts';
 import { changesRecord, type Plan, plannedRolesOf } from './change-plans.ts';
 import { endPendingLinks, lockEmails, updateUsers } from './change-store.ts';
-import type { VersionedUser } from './presentation.ts';
-import { type PlannedChange, refusal, requireSuperuserAfter } from './protection.ts';
-import { findUsersByIds } from './store.ts';
 
 /** Carries out a plan and ends its change. Returns the changed users in the order of the request. Throws 409. */
 export async function carryOut(plan: Plan): Promise<Done<VersionedUser[]>> {

@@ -2,14 +2,14 @@
 import type { PageQuery } from '@castellan/contract/common';
 import type { UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
-import { plannedForValues } from '../../platform/db/statement-names.ts';
-import { offsetOf } from '../../platform/pages.ts';
-import type { Db, Row } from '../../schema/database.ts';
-import { userColumns } from '../../schema/user-record.ts';
-import { userStatus } from '../../schema/user-status.ts';
+import { plannedForValues } from '../../../platform/db/statement-names.ts';
+import { offsetOf } from '../../../platform/pages.ts';
+import type { Db, Row } from '../../../schema/database.ts';
+import { userColumns } from '../../../schema/user-record.ts';
+import { userStatus } from '../../../schema/user-status.ts';
+import type { VersionedUser } from '../presentation.ts';
+import { searchCondition, shortWordsOf } from '../search.ts';
 import { conditionOf, hasRoleOfEach, type Knowledge, type UserFilter } from './filters.ts';
-import type { VersionedUser } from './presentation.ts';
-import { searchCondition, shortWordsOf } from './search.ts';
 import { markKeys, type Sort, userKeys } from './user-orders.ts';
 
 /** The most matches that are counted exactly, collected and sorted, and the most that a search shows. */

@@ -2,17 +2,17 @@
 import type { PageQuery } from '@castellan/contract/common';
 import type { UserSortOrder } from '@castellan/contract/users';
 import { sql } from 'kysely';
-import { inSnapshot } from '../../platform/db/transaction.ts';
-import { offsetOf } from '../../platform/pages.ts';
-import type { Db } from '../../schema/database.ts';
+import { inSnapshot } from '../../../platform/db/transaction.ts';
+import { offsetOf } from '../../../platform/pages.ts';
+import type { Db } from '../../../schema/database.ts';
+import type { VersionedUser } from '../presentation.ts';
+import { findWay } from './access-path.ts';
+import { isNotLocked, type Kind, kindOf } from './counted-kinds.ts';
 import { conditionOf, type Knowledge, type UserFilter } from './filters.ts';
-import { isNotLocked, type Kind, kindOf } from './kinds.ts';
-import { areWithoutRolesMarked, countWithoutRoles, findPlace } from './kinds-store.ts';
+import { areWithoutRolesMarked, countWithoutRoles, findPlace } from './kept-numbers-store.ts';
 import { countAndRead, hasRareShortWords, MAX_COUNTED, readPageOf, readUsers } from './list-store.ts';
 import { findLocked } from './locked-store.ts';
-import type { VersionedUser } from './presentation.ts';
 import { readSort, type Sort, type UserOrder } from './user-orders.ts';
-import { findWay } from './ways.ts';
 
 export type UserPage = { total: number; isEstimate: boolean; users: VersionedUser[] };
 

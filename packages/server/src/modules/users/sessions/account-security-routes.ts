@@ -11,11 +11,15 @@ import {
   UserRolesQuery,
   UserSessionParams,
 } from '@castellan/contract/users';
-import { canonicalIds } from '../../platform/http/ids.ts';
-import { sendEtag } from '../../platform/http/record-version.ts';
-import type { App } from '../../platform/http/server/server.ts';
-import { recordNamed, type StatedOf } from '../authz/access-fields.ts';
-import { callerOf } from '../authz/caller.ts';
+import { canonicalIds } from '../../../platform/http/ids.ts';
+import { sendEtag } from '../../../platform/http/record-version.ts';
+import type { App } from '../../../platform/http/server/server.ts';
+import { recordNamed, type StatedOf } from '../../authz/access-fields.ts';
+import { callerOf } from '../../authz/caller.ts';
+import type { UserAdminDeps } from '../changes/administration.ts';
+import { readRoleIds, roleIdsMissing } from '../changes/change-input.ts';
+import { changeRoles, previewRoles } from '../changes/roles.ts';
+import { getVersionedUser } from '../service.ts';
 import {
   endSessionOf,
   endSessionsOf,
@@ -23,10 +27,6 @@ import {
   resendVerification,
   unlockUser,
 } from './account-security.ts';
-import type { UserAdminDeps } from './administration.ts';
-import { readRoleIds, roleIdsMissing } from './change-input.ts';
-import { changeRoles, previewRoles } from './roles.ts';
-import { getVersionedUser } from './service.ts';
 
 export function accessRoutes(app: App, deps: UserAdminDeps): void {
   roleRoutes(app, deps);

@@ -7,18 +7,22 @@ import {
   type SessionPage,
   type UserSession,
 } from '@castellan/contract/sessions';
-import { pageOf, readCursor, writeCursor } from '../../platform/cursors.ts';
-import { AppError } from '../../platform/errors.ts';
-import { canonicalRange } from '../../platform/security/client-address.ts';
-import { shownEmail } from '../../platform/security/email.ts';
-import { readTime } from '../../platform/times.ts';
-import type { Db } from '../../schema/database.ts';
-import { type Caller, sessionIdOf } from '../authz/caller.ts';
-import { change, type Entry, isNonEmpty } from '../authz/change.ts';
-import { sameAccess } from '../authz/impact.ts';
-import { revokeLiveSessions, toSession } from '../sessions/service.ts';
+import { pageOf, readCursor, writeCursor } from '../../../platform/cursors.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { canonicalRange } from '../../../platform/security/client-address.ts';
+import { shownEmail } from '../../../platform/security/email.ts';
+import { readTime } from '../../../platform/times.ts';
+import type { Db } from '../../../schema/database.ts';
+import { type Caller, sessionIdOf } from '../../authz/caller.ts';
+import { change, type Entry, isNonEmpty } from '../../authz/change.ts';
+import { sameAccess } from '../../authz/impact.ts';
+import { revokeLiveSessions, toSession } from '../../sessions/service.ts';
+import type { UserAdminDeps } from '../changes/administration.ts';
+import { endPendingLinks } from '../changes/change-store.ts';
+import { hasRareShortWords, isInMany } from '../lists/list-store.ts';
+import { requireMayActOnAll } from '../protection.ts';
+import { searchText } from '../search.ts';
 import { endedEntry, endSession } from './account-security.ts';
-import type { UserAdminDeps } from './administration.ts';
 import {
   doManyUsersMatch,
   type FoundSession,
@@ -27,10 +31,6 @@ import {
   findSessionPage,
   type SessionFilter,
 } from './all-sessions-store.ts';
-import { endPendingLinks } from './change-store.ts';
-import { hasRareShortWords, isInMany } from './list-store.ts';
-import { requireMayActOnAll } from './protection.ts';
-import { searchText } from './search.ts';
 
 /** Returns one page of live sessions, newest first. Throws 422 for an address, a time or a cursor that is none. */
 export async function listAllSessions(

@@ -1,16 +1,16 @@
 // Replaces or removes the roles of a user.
 import type { AccessPreviewEnvelope } from '@castellan/contract/access-changes';
 import type { User } from '@castellan/contract/users';
-import { AppError } from '../../platform/errors.ts';
-import type { Versioned } from '../../platform/http/record-version.ts';
-import type { RoleChange } from '../assignments/service.ts';
-import type { Caller } from '../authz/caller.ts';
-import { change, type Run } from '../authz/change.ts';
-import { type PreviewDeps, preview } from '../authz/preview.ts';
+import { AppError } from '../../../platform/errors.ts';
+import type { Versioned } from '../../../platform/http/record-version.ts';
+import type { RoleChange } from '../../assignments/service.ts';
+import type { Caller } from '../../authz/caller.ts';
+import { change, type Run } from '../../authz/change.ts';
+import { type PreviewDeps, preview } from '../../authz/preview.ts';
+import type { VersionedUser } from '../presentation.ts';
+import { present, type UserDeps } from '../service.ts';
 import { planChanges } from './change-plans.ts';
 import { carryOut } from './changes.ts';
-import type { VersionedUser } from './presentation.ts';
-import { present, type UserDeps } from './service.ts';
 
 /**
  * Changes the roles of a user; ids are canonical. Removing a role that the user does not have changes nothing. Throws

@@ -1,9 +1,9 @@
 // Plans changes of one or many users on behalf of an administrator: locks and checks everything that a change depends on.
 // It writes nothing; changes.ts carries out the plan.
-import { AppError } from '../../platform/errors.ts';
-import { requireAllFound } from '../../platform/http/ids.ts';
-import { requireVersion } from '../../platform/http/record-version.ts';
-import type { Tx } from '../../schema/database.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { requireAllFound } from '../../../platform/http/ids.ts';
+import { requireVersion } from '../../../platform/http/record-version.ts';
+import type { Tx } from '../../../schema/database.ts';
 import {
   type Assignee,
   changesRoles,
@@ -14,13 +14,13 @@ import {
   type RoleNames,
   takenBy,
   type WantedRoles,
-} from '../assignments/service.ts';
-import { type Entitled, type Locking, lockSubjects } from '../authz/change.ts';
-import { requireMayTake } from '../authz/delegation.ts';
+} from '../../assignments/service.ts';
+import { type Entitled, type Locking, lockSubjects } from '../../authz/change.ts';
+import { requireMayTake } from '../../authz/delegation.ts';
+import { toUser, type VersionedUser } from '../presentation.ts';
+import { type PlannedChange, requireMayChange } from '../protection.ts';
+import { findUsersByIds } from '../store.ts';
 import type { FieldChanges } from './change-store.ts';
-import { toUser, type VersionedUser } from './presentation.ts';
-import { type PlannedChange, requireMayChange } from './protection.ts';
-import { findUsersByIds } from './store.ts';
 
 /** A requested change of one user, with cleaned texts and canonical ids. */
 export type UserChange = {

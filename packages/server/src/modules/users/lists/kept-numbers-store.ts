@@ -1,11 +1,11 @@
 // SQL of the kept numbers of users: how many there are, and from which mark a page counts.
 import type { PageQuery } from '@castellan/contract/common';
 import { sql } from 'kysely';
-import { onlyRow } from '../../platform/db/sql.ts';
-import { offsetOf } from '../../platform/pages.ts';
-import type { Db } from '../../schema/database.ts';
-import { areHoldersCounted, holdersOfRole, roleHolderCount } from '../../schema/role-holders.ts';
-import { countOf, isOfKind, type Kind, keptCount, lockedOf } from './kinds.ts';
+import { onlyRow } from '../../../platform/db/sql.ts';
+import { offsetOf } from '../../../platform/pages.ts';
+import type { Db } from '../../../schema/database.ts';
+import { areHoldersCounted, holdersOfRole, roleHolderCount } from '../../../schema/role-holders.ts';
+import { countOf, isOfKind, type Kind, keptCount, lockedOf } from './counted-kinds.ts';
 import { changeKeys, lockedKeys, markKeys, type Sort, type UserOrder } from './user-orders.ts';
 
 /** Returns whether every user without roles is marked (migration 0047); false until the job has been through all users. */

@@ -1,7 +1,7 @@
 // Renews the marks by which pages of users are found.
 // A periodic job; lists are right without it, and slower.
-import { inSnapshot } from '../../platform/db/transaction.ts';
-import type { Db, Tx } from '../../schema/database.ts';
+import { inSnapshot } from '../../../platform/db/transaction.ts';
+import type { Db, Tx } from '../../../schema/database.ts';
 import {
   addChanges,
   countChanges,
@@ -10,7 +10,7 @@ import {
   lockMarks,
   shrinkChanges,
   splitWidestGap,
-} from './marks-store.ts';
+} from './page-marks-store.ts';
 import { userOrders } from './user-orders.ts';
 
 // Users between two marks. A page skips at most twice as many, which takes about a millisecond.

@@ -1,9 +1,9 @@
 // SQL of changes to many users at once: the number of statements does not depend on the number of users.
 import { changeableFields } from '@castellan/contract/users';
 import { sql } from 'kysely';
-import { lockUntilCommit } from '../../platform/db/sql.ts';
-import type { Row, Tx } from '../../schema/database.ts';
-import type { Entitled } from '../authz/change.ts';
+import { lockUntilCommit } from '../../../platform/db/sql.ts';
+import type { Row, Tx } from '../../../schema/database.ts';
+import type { Entitled } from '../../authz/change.ts';
 
 /** The fields of a user that an administrator may change: those of the contract that are columns. */
 type ChangeableField = 'email' | keyof typeof changeableFields;
