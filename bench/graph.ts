@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@castellan/embedded-postgres';
 import type pg from 'pg';
-import { createGraphSource } from '../packages/server/src/modules/authz/graph.ts';
+import { createGraphSource } from '../packages/server/src/modules/authz/graph/graph.ts';
 import { migrate, readMigrations } from '../packages/server/src/platform/db/migrate.ts';
 import { createKysely, createPool, type PoolSettings } from '../packages/server/src/platform/db/pool.ts';
 import { inTransaction } from '../packages/server/src/platform/db/transaction.ts';

@@ -8,7 +8,7 @@ import { ADMIN, startTestService } from '@castellan/testing/harness';
 import { signedInWith } from '@castellan/testing/users/people';
 import { type Caller, userPrincipal } from '../../src/modules/authz/caller.ts';
 import { change, type Locking, rehearseChange } from '../../src/modules/authz/change.ts';
-import { sameAccess } from '../../src/modules/authz/impact.ts';
+import { sameAccess } from '../../src/modules/authz/impact/impact.ts';
 import { insertNodes } from '../../src/modules/group-trees/store.ts';
 import { addPermissions, insertRole } from '../../src/modules/roles/store.ts';
 import { authenticate } from '../../src/modules/sessions/service.ts';

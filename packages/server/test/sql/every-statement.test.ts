@@ -62,7 +62,7 @@ for (const [file, statements] of byFile)
 
 // Their limits are constants, they read the rows of one user, or their transaction plans all of them (impact-store.ts).
 const exempt = [
-  'packages/server/src/modules/authz/impact-store.ts',
+  'packages/server/src/modules/authz/impact/impact-store.ts',
   'packages/server/src/modules/dashboard/store.ts',
   'packages/server/src/modules/sessions/ended-rows.ts',
   'packages/server/src/modules/sessions/key-store.ts',

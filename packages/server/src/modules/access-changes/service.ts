@@ -31,7 +31,7 @@ import {
 } from '../authz/change.ts';
 import { requireMayTake } from '../authz/delegation.ts';
 import { mayDo } from '../authz/effective.ts';
-import { type PreviewDeps, preview } from '../authz/preview.ts';
+import { type PreviewDeps, preview } from '../authz/impact/preview.ts';
 import { everywhere } from '../authz/scope.ts';
 import { type DeletedRole, deleteRoles, lockGroupTree, requireDeletable } from '../roles/deletion.ts';
 import {

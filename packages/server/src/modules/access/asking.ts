@@ -4,7 +4,7 @@ import type { Permission } from '@castellan/contract/permissions';
 import { AppError } from '../../platform/errors.ts';
 import type { Caller } from '../authz/caller.ts';
 import { mayDo } from '../authz/effective.ts';
-import type { Graph } from '../authz/graph.ts';
+import type { Graph } from '../authz/graph/graph.ts';
 import { everywhere } from '../authz/scope.ts';
 import { isOneself, type LoadedSubjects } from '../authz/subjects.ts';
 

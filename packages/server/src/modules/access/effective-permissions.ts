@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Db } from '../../schema/database.ts';
 import type { Caller, Principal } from '../authz/caller.ts';
 import { allSourcesOf } from '../authz/effective.ts';
-import type { RoleNode } from '../authz/graph.ts';
+import type { RoleNode } from '../authz/graph/graph.ts';
 import { everywhere } from '../authz/scope.ts';
 import { asAskedBy, type KnownSubject, type SubjectSource } from '../authz/subjects.ts';
 import { presenterOf } from './sources.ts';

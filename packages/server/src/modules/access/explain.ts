@@ -5,7 +5,7 @@ import type { Db } from '../../schema/database.ts';
 import type { Caller } from '../authz/caller.ts';
 import { decide } from '../authz/decision.ts';
 import { allSourcesOf, mayDo, type Subject, sourcesOf } from '../authz/effective.ts';
-import type { Graph } from '../authz/graph.ts';
+import type { Graph } from '../authz/graph/graph.ts';
 import { everywhere } from '../authz/scope.ts';
 import { asAskedBy, type SubjectSource } from '../authz/subjects.ts';
 import { requireMayAsk } from './asking.ts';

@@ -1,6 +1,6 @@
 // Finds the roles that would give a permission to a subject and little else. It has no side effects.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Graph, RoleNode } from '../authz/graph.ts';
+import type { Graph, RoleNode } from '../authz/graph/graph.ts';
 
 type Candidate = {
   role: RoleNode;

@@ -2,7 +2,7 @@
 // It must not decide through which roles: `sourcesOf` and `allSourcesOf` (authz/effective.ts) do.
 import type { PermissionSource } from '@castellan/contract/explanations';
 import type { Db } from '../../schema/database.ts';
-import type { RoleNode } from '../authz/graph.ts';
+import type { RoleNode } from '../authz/graph/graph.ts';
 import { findRoleGroupPaths } from './sources-store.ts';
 
 /** Returns a function that presents these roles, after one statement for all of them. */

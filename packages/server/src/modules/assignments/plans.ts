@@ -3,7 +3,7 @@
 import { canonicalIds, requireAllFound } from '../../platform/http/ids.ts';
 import type { Entry } from '../authz/change.ts';
 import type { Taken } from '../authz/delegation.ts';
-import type { AccessDelta } from '../authz/impact.ts';
+import type { AccessDelta } from '../authz/impact/impact.ts';
 import type { LockedRole } from './store.ts';
 
 /** A user or a service account, with the ids of its roles as they are before the change. */

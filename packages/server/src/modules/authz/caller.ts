@@ -10,7 +10,7 @@ import type { ClientRow } from '../api-keys/service.ts';
 import type { CurrentSession } from '../sessions/service.ts';
 import type { LiveToken } from '../sessions/token-lookup.ts';
 import type { Subject } from './effective.ts';
-import type { Graph } from './graph.ts';
+import type { Graph } from './graph/graph.ts';
 
 /** A signed-in user. */
 export type UserPrincipal = {

@@ -11,7 +11,7 @@ import type { Db, Tx } from '../../schema/database.ts';
 import { type AuditEvent, isWrittenAfterCommit, recordChanges, recordEvent } from '../audit/service.ts';
 import { actorOf, type Caller } from './caller.ts';
 import { standingOf } from './holding.ts';
-import { type AccessDelta, sameAccess } from './impact.ts';
+import { type AccessDelta, sameAccess } from './impact/impact.ts';
 import { requirementOf } from './requirement.ts';
 import { everywhere } from './scope.ts';
 

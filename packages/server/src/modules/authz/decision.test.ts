@@ -1,9 +1,9 @@
 // Tests the reasons of decisions and their order, with tables over a small graph.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { emptyGraph, RoleNode } from './compiled-graph.ts';
 import { type Candidate, decide } from './decision.ts';
 import { mayDo, permissionsOf } from './effective.ts';
+import { emptyGraph, RoleNode } from './graph/compiled-graph.ts';
 import { everywhere } from './scope.ts';
 
 const names = ['Orders.Read', 'orders.write'];

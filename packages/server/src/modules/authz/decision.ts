@@ -2,7 +2,7 @@
 // It has no side effects. The guard stands on the same rule (`grantOf` in effective.ts).
 import type { DecisionReason } from '@castellan/contract/decisions';
 import { grantOf, type Subject } from './effective.ts';
-import type { Graph } from './graph.ts';
+import type { Graph } from './graph/graph.ts';
 import { everywhere } from './scope.ts';
 
 /** A subject whose state counts. */

@@ -1,8 +1,8 @@
 // Tests how permissions follow from roles, with tables over a small graph.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { emptyGraph, RoleNode } from './compiled-graph.ts';
 import { mayDo, permissionsOf, rolesOf, type Subject } from './effective.ts';
+import { emptyGraph, RoleNode } from './graph/compiled-graph.ts';
 import { everywhere } from './scope.ts';
 
 const names = ['b.read', 'a.write', 'a.read', 'c.unassigned'];

@@ -1,5 +1,5 @@
 // Computes the permissions of a user or a service account from their roles. It has no side effects.
-import type { Graph, RoleNode } from './graph.ts';
+import type { Graph, RoleNode } from './graph/graph.ts';
 import type { Scoped } from './scope.ts';
 
 /** Who asks for access: the roles, and for a narrowed API key the ids of the only permissions that it may use. */

@@ -6,7 +6,7 @@ import { UUID } from '../../platform/ids.ts';
 import { canonicalEmail } from '../../platform/security/email.ts';
 import type { Principal } from './caller.ts';
 import type { Candidate } from './decision.ts';
-import { type Graph, type GraphSource, withGraph } from './graph.ts';
+import { type Graph, type GraphSource, withGraph } from './graph/graph.ts';
 import {
   type FoundSubjects,
   findDetails,

@@ -16,7 +16,7 @@ import { cleanDescription, requireNoId } from '../../platform/security/record-te
 import type { Db, Tx } from '../../schema/database.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entitled, type Entry, type Locking } from '../authz/change.ts';
-import { sameAccess } from '../authz/impact.ts';
+import { sameAccess } from '../authz/impact/impact.ts';
 import {
   countRoots,
   deleteNodes,

@@ -10,7 +10,7 @@ import { cleanDescription } from '../../platform/security/record-text.ts';
 import type { Tx } from '../../schema/database.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entry, isNonEmpty, type Locking } from '../authz/change.ts';
-import { sameAccess } from '../authz/impact.ts';
+import { sameAccess } from '../authz/impact/impact.ts';
 import {
   deleteNodes,
   fieldsOf,

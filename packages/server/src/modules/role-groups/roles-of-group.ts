@@ -7,7 +7,7 @@ import type { Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Locking } from '../authz/change.ts';
-import { sameAccess } from '../authz/impact.ts';
+import { sameAccess } from '../authz/impact/impact.ts';
 import { fieldsOf, type GroupDeps, insertNodes } from '../group-trees/service.ts';
 import { copyLinks, linkRoles, lockGroupTree, lockRoles, syncLinks, unlinkRoles } from '../roles/service.ts';
 import { cleanNewGroupName, roleGroups, TABLE } from './record.ts';

@@ -10,7 +10,7 @@ import {
   type RolePermissionsDelta,
   requireMayGrantPermissions,
 } from '../authz/delegation.ts';
-import type { AccessDelta } from '../authz/impact.ts';
+import type { AccessDelta } from '../authz/impact/impact.ts';
 import { permissionNamesOf, roleEntry } from './record.ts';
 import {
   addPermissions,

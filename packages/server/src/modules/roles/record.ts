@@ -4,7 +4,7 @@ import type { Role } from '@castellan/contract/roles';
 import { AppError } from '../../platform/errors.ts';
 import { requireVersion, type Versioned } from '../../platform/http/record-version.ts';
 import type { Entry, Locking } from '../authz/change.ts';
-import type { PreviewDeps } from '../authz/preview.ts';
+import type { PreviewDeps } from '../authz/impact/preview.ts';
 import { lockRole, type RoleRecord } from './store.ts';
 
 /** `defaultRole` is the name of the role that registered users get. */

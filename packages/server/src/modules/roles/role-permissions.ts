@@ -5,7 +5,7 @@ import type { Versioned } from '../../platform/http/record-version.ts';
 import type { Caller } from '../authz/caller.ts';
 import { change, type Entitled, type Locking, type Run } from '../authz/change.ts';
 import { requireMayTake } from '../authz/delegation.ts';
-import { preview } from '../authz/preview.ts';
+import { preview } from '../authz/impact/preview.ts';
 import {
   carryOut,
   changesAnything,

@@ -9,7 +9,7 @@ import { cleanDescription, cleanName, requireNoId } from '../../platform/securit
 import type { Caller } from '../authz/caller.ts';
 import { change, type Run } from '../authz/change.ts';
 import { requireMayGrantRoles } from '../authz/delegation.ts';
-import { preview } from '../authz/preview.ts';
+import { preview } from '../authz/impact/preview.ts';
 import { lockGroupTree, moveRole, requireGroup } from './group-links.ts';
 import { carryOut, changesAnything, permissionsDelta, permissionsEntry } from './permission-plans.ts';
 import {

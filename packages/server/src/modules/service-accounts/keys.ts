@@ -23,7 +23,7 @@ import {
   lockSubjects,
 } from '../authz/change.ts';
 import { findGrantable, requireMayGrantPermissions, requireMayGrantRoles } from '../authz/delegation.ts';
-import { sameAccess } from '../authz/impact.ts';
+import { sameAccess } from '../authz/impact/impact.ts';
 import {
   countLiveKeys,
   type Descendant,

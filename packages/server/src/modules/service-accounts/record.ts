@@ -6,8 +6,8 @@ import type { Versioned } from '../../platform/http/record-version.ts';
 import { type Entitled, type Entry, type Locking, lockSubjects } from '../authz/change.ts';
 import { findSubjectsBeyond } from '../authz/delegation.ts';
 import { permissionsOf, rolesOf } from '../authz/effective.ts';
-import type { Graph, GraphSource } from '../authz/graph.ts';
-import type { PreviewDeps } from '../authz/preview.ts';
+import type { Graph, GraphSource } from '../authz/graph/graph.ts';
+import type { PreviewDeps } from '../authz/impact/preview.ts';
 import { everywhere } from '../authz/scope.ts';
 import { type AccountRow, findAccount } from './store.ts';
 

@@ -31,7 +31,7 @@ import {
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entry, isNonEmpty, lockSubjects, type Run } from '../authz/change.ts';
 import { requireMayGrantRoles, requireMayTake } from '../authz/delegation.ts';
-import { preview } from '../authz/preview.ts';
+import { preview } from '../authz/impact/preview.ts';
 import {
   accountEntry,
   requireAccount,

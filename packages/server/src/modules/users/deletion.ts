@@ -6,7 +6,7 @@ import { AppError } from '../../platform/errors.ts';
 import { requireVersion } from '../../platform/http/record-version.ts';
 import type { Caller } from '../authz/caller.ts';
 import { change, type Run } from '../authz/change.ts';
-import { type PreviewDeps, preview } from '../authz/preview.ts';
+import { type PreviewDeps, preview } from '../authz/impact/preview.ts';
 import { lockPermissionGroupTree } from '../permission-groups/service.ts';
 import { lockGroupTree } from '../roles/service.ts';
 import { hasCreatedRecords, lockGrantsCreatedBy, lockGroupsCreatedBy } from './authored-store.ts';

@@ -5,7 +5,7 @@ import type { User } from '@castellan/contract/users';
 import { shownEmail } from '../../platform/security/email.ts';
 import { type UserRow, userFieldNames } from '../../schema/user-record.ts';
 import { permissionsOf, rolesOf } from '../authz/effective.ts';
-import type { Graph } from '../authz/graph.ts';
+import type { Graph } from '../authz/graph/graph.ts';
 import { everywhere } from '../authz/scope.ts';
 
 export type UserRecord = Readonly<Omit<UserRow, 'version' | 'authz_stamp'>>;

@@ -5,7 +5,7 @@ import { allHandled } from '../../platform/fields.ts';
 import { requireVersion, type Versioned } from '../../platform/http/record-version.ts';
 import type { UserCaller } from '../authz/caller.ts';
 import { change } from '../authz/change.ts';
-import { sameAccess } from '../authz/impact.ts';
+import { sameAccess } from '../authz/impact/impact.ts';
 import { cleanNames } from './names.ts';
 import { toUser } from './presentation.ts';
 import { present, readRecord, type UserDeps } from './service.ts';

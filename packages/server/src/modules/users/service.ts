@@ -4,7 +4,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import type { Logger } from '../../platform/logging/log.ts';
 import type { Db, Tx } from '../../schema/database.ts';
-import type { GraphSource } from '../authz/graph.ts';
+import type { GraphSource } from '../authz/graph/graph.ts';
 import { toUser, type VersionedUser } from './presentation.ts';
 import { findUserById } from './store.ts';
 

@@ -15,7 +15,7 @@ import { lockWantedRoles, planRoles, rolesDelta, writeRoles } from '../../assign
 import { actorOf, type Caller } from '../../authz/caller.ts';
 import { change, type Locking, type Run, rehearseChange } from '../../authz/change.ts';
 import { requireMayGrantRoles } from '../../authz/delegation.ts';
-import { type PreviewDeps, preview } from '../../authz/preview.ts';
+import { type PreviewDeps, preview } from '../../authz/impact/preview.ts';
 import { clearAttempts } from '../../lockout/service.ts';
 import {
   countingRefusals,

@@ -11,7 +11,7 @@ import {
   writeRoles,
 } from '../../assignments/service.ts';
 import { type Done, type Entitled, type Entry, isNonEmpty } from '../../authz/change.ts';
-import type { AccessDelta } from '../../authz/impact.ts';
+import type { AccessDelta } from '../../authz/impact/impact.ts';
 import { endSessionsOfUsers } from '../../sessions/service.ts';
 import type { VersionedUser } from '../presentation.ts';
 import { type PlannedChange, refusal, requireSuperuserAfter } from '../protection.ts';

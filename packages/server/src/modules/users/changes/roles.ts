@@ -6,7 +6,7 @@ import type { Versioned } from '../../../platform/http/record-version.ts';
 import type { RoleChange } from '../../assignments/service.ts';
 import type { Caller } from '../../authz/caller.ts';
 import { change, type Run } from '../../authz/change.ts';
-import { type PreviewDeps, preview } from '../../authz/preview.ts';
+import { type PreviewDeps, preview } from '../../authz/impact/preview.ts';
 import type { VersionedUser } from '../presentation.ts';
 import { present, type UserDeps } from '../service.ts';
 import { planChanges } from './change-plans.ts';

@@ -5,7 +5,7 @@ import { AppError } from '../../../platform/errors.ts';
 import { overLimit } from '../../../platform/http/plugins/rate-limits.ts';
 import { type Caller, sessionIdOf } from '../../authz/caller.ts';
 import { change, type Done, type Entitled, type Entry, type Locking } from '../../authz/change.ts';
-import { sameAccess } from '../../authz/impact.ts';
+import { sameAccess } from '../../authz/impact/impact.ts';
 import { endLock } from '../../lockout/service.ts';
 import { endAllSessions, listSessions, revokeSession, type SessionList } from '../../sessions/service.ts';
 import type { UserAdminDeps } from '../changes/administration.ts';

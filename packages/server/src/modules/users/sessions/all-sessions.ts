@@ -15,7 +15,7 @@ import { readTime } from '../../../platform/times.ts';
 import type { Db } from '../../../schema/database.ts';
 import { type Caller, sessionIdOf } from '../../authz/caller.ts';
 import { change, type Entry, isNonEmpty } from '../../authz/change.ts';
-import { sameAccess } from '../../authz/impact.ts';
+import { sameAccess } from '../../authz/impact/impact.ts';
 import { revokeLiveSessions, toSession } from '../../sessions/service.ts';
 import type { UserAdminDeps } from '../changes/administration.ts';
 import { endPendingLinks } from '../changes/change-store.ts';

@@ -1,8 +1,8 @@
 // Records that a caller lacked a permission.
-import type { Logger } from '../../platform/logging/log.ts';
-import type { Db } from '../../schema/database.ts';
-import { recordBounded } from '../audit/service.ts';
-import { actorOf, type Caller } from './caller.ts';
+import type { Logger } from '../../../platform/logging/log.ts';
+import type { Db } from '../../../schema/database.ts';
+import { recordBounded } from '../../audit/service.ts';
+import { actorOf, type Caller } from '../caller.ts';
 
 /** Records a refusal in the audit log. Limited as in `recordBounded`. */
 export const recordDenied = (

@@ -1,6 +1,6 @@
 // The role → permission graph in memory: built from rows once, then derived from the previous graph and the changes.
 // It has no side effects, and a graph is immutable: a request keeps its graph while the next one is built.
-import type { Row } from '../../schema/database.ts';
+import type { Row } from '../../../schema/database.ts';
 
 export type PermissionRow = Pick<Row<'permissions'>, 'id' | 'name'> & {
   /** As PostgreSQL's `lower` writes it, by which names are unique. */

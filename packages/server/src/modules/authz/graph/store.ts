@@ -1,8 +1,8 @@
 // SQL that reads the role → permission graph and the log of its changes. It writes nothing: triggers write the log.
 // Call the others than `findRenewal` in one repeatable-read transaction, so that their results are consistent.
 import { sql } from 'kysely';
-import { onlyRow } from '../../platform/db/sql.ts';
-import type { Db, Row, Tx } from '../../schema/database.ts';
+import { onlyRow } from '../../../platform/db/sql.ts';
+import type { Db, Row, Tx } from '../../../schema/database.ts';
 import type { PermissionRow, RoleRow } from './compiled-graph.ts';
 
 /** Null ids mean that any record may have changed. */

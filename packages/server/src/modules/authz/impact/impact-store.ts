@@ -1,8 +1,8 @@
 // SQL that compares what every affected user and service account holds before a change of access and after it.
 // It reads only: it locks nothing, and no row per holder leaves the database.
 import { sql } from 'kysely';
-import { onlyRow } from '../../platform/db/sql.ts';
-import type { Tx } from '../../schema/database.ts';
+import { onlyRow } from '../../../platform/db/sql.ts';
+import type { Tx } from '../../../schema/database.ts';
 
 /** A permission that a role gets or loses. */
 type ChangedPermission = { role_id: string; permission_id: string; added: boolean };

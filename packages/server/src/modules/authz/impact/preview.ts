@@ -5,16 +5,16 @@ import {
   type AccessPreviewEnvelope,
   NAMED_SUBJECTS,
 } from '@castellan/contract/access-changes';
-import { brokenConstraint } from '../../platform/db/failures.ts';
-import { AppError } from '../../platform/errors.ts';
-import type { Gate } from '../../platform/limits/gate.ts';
-import { constraintCodes } from '../../schema/constraints.ts';
-import { recordEvent } from '../audit/service.ts';
-import { actorOf, type Caller } from './caller.ts';
-import { type ChangeDeps, type Entry, type Run, rehearseChange } from './change.ts';
-import { mayDo } from './effective.ts';
+import { brokenConstraint } from '../../../platform/db/failures.ts';
+import { AppError } from '../../../platform/errors.ts';
+import type { Gate } from '../../../platform/limits/gate.ts';
+import { constraintCodes } from '../../../schema/constraints.ts';
+import { recordEvent } from '../../audit/service.ts';
+import { actorOf, type Caller } from '../caller.ts';
+import { type ChangeDeps, type Entry, type Run, rehearseChange } from '../change.ts';
+import { mayDo } from '../effective.ts';
+import { everywhere } from '../scope.ts';
 import { type AccessDelta, findImpact } from './impact.ts';
-import { everywhere } from './scope.ts';
 
 /** `previewGate` limits the impacts that are computed at once in this process: with 100,000 holders one takes a second. */
 export type PreviewDeps = ChangeDeps & { previewGate: Gate };

@@ -7,8 +7,8 @@ import { allPermissions } from '@castellan/contract/permissions';
 import { createVerifiedUser, signIn, startTestService } from '@castellan/testing/harness';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
-import { createKysely } from '../../platform/db/pool.ts';
-import type { Tables } from '../../schema/tables.ts';
+import { createKysely } from '../../../platform/db/pool.ts';
+import type { Tables } from '../../../schema/tables.ts';
 import { createGraphSource, type Graph, withGraph } from './graph.ts';
 
 const grant = `insert into role_permissions (role_id, permission_id)

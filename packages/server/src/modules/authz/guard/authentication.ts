@@ -1,15 +1,18 @@
 // Finds the principal of a request from its Authorization header: a user's access token, an API key, or an access token
 // made from an API key; where the route allows it, also from client credentials. It decides nothing about permissions.
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../../platform/errors.ts';
-import type { Client } from '../../platform/http/client.ts';
-import { type ClientCredentials, clientCredentials } from '../../platform/http/plugins/client-credentials.ts';
-import { looksLikeApiKey } from '../../platform/security/api-key.ts';
-import { type PeekedClaims, peekClaims } from '../../platform/security/jwt.ts';
-import type { ApiKeys, ClientRow } from '../api-keys/service.ts';
-import { authenticate, bearerToken, refusalOf, type SessionDeps } from '../sessions/service.ts';
-import type { LiveToken } from '../sessions/token-lookup.ts';
-import { type Principal, servicePrincipal, userPrincipal } from './caller.ts';
+import { AppError } from '../../../platform/errors.ts';
+import type { Client } from '../../../platform/http/client.ts';
+import {
+  type ClientCredentials,
+  clientCredentials,
+} from '../../../platform/http/plugins/client-credentials.ts';
+import { looksLikeApiKey } from '../../../platform/security/api-key.ts';
+import { type PeekedClaims, peekClaims } from '../../../platform/security/jwt.ts';
+import type { ApiKeys, ClientRow } from '../../api-keys/service.ts';
+import { authenticate, bearerToken, refusalOf, type SessionDeps } from '../../sessions/service.ts';
+import type { LiveToken } from '../../sessions/token-lookup.ts';
+import { type Principal, servicePrincipal, userPrincipal } from '../caller.ts';
 
 export type AuthenticationDeps = SessionDeps & { apiKeys: ApiKeys };
 

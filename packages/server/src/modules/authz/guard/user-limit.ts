@@ -1,17 +1,17 @@
 // Limits all requests of one signed-in user (RATE_LIMIT_USER), counted in this process.
 // It must not send a statement for a request that it refuses.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../platform/errors.ts';
-import { createLocalLimit } from '../../platform/limits/local-limit.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { createLocalLimit } from '../../../platform/limits/local-limit.ts';
 import {
   type RateLimitResult,
   type RateLimitRule,
   rateLimitHeaders,
-} from '../../platform/limits/rate-limit.ts';
-import { tokenHash } from '../../platform/security/jwt.ts';
-import { recordBounded } from '../audit/service.ts';
-import { bearerToken, type SessionDeps } from '../sessions/service.ts';
-import type { LiveToken } from '../sessions/token-lookup.ts';
+} from '../../../platform/limits/rate-limit.ts';
+import { tokenHash } from '../../../platform/security/jwt.ts';
+import { recordBounded } from '../../audit/service.ts';
+import { bearerToken, type SessionDeps } from '../../sessions/service.ts';
+import type { LiveToken } from '../../sessions/token-lookup.ts';
 
 export type UserLimit = {
   /** Throws `rate_limited` for a token whose user is known to be over the limit. It needs no statement. */

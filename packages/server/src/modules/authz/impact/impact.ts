@@ -1,7 +1,7 @@
 // Computes who gains and who loses which permissions by a change of access, from one snapshot and without locks.
 // It must not decide whether the change is allowed.
 import type { AccessImpact } from '@castellan/contract/access-changes';
-import type { Db } from '../../schema/database.ts';
+import type { Db } from '../../../schema/database.ts';
 import { compareHoldings, type ImpactRow, planForValues } from './impact-store.ts';
 
 /** What a change of access adds and removes. Each role and each subject is named at most once in a list. */

@@ -1,13 +1,13 @@
 // Limits the decisions, searches and introspections of one caller (RATE_LIMIT_ACCESS), counted in this process.
 // It must not know the operations: routes declare `accessLimited`.
-import type { Client } from '../../platform/http/client.ts';
-import { overLimit } from '../../platform/http/plugins/rate-limits.ts';
-import { createLocalLimit } from '../../platform/limits/local-limit.ts';
-import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
-import type { Logger } from '../../platform/logging/log.ts';
-import type { Db } from '../../schema/database.ts';
-import { recordBounded } from '../audit/service.ts';
-import { actorOf, type Principal } from './caller.ts';
+import type { Client } from '../../../platform/http/client.ts';
+import { overLimit } from '../../../platform/http/plugins/rate-limits.ts';
+import { createLocalLimit } from '../../../platform/limits/local-limit.ts';
+import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
+import type { Logger } from '../../../platform/logging/log.ts';
+import type { Db } from '../../../schema/database.ts';
+import { recordBounded } from '../../audit/service.ts';
+import { actorOf, type Principal } from '../caller.ts';
 
 export type AccessLimit = {
   /**

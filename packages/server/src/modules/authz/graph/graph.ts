@@ -1,7 +1,7 @@
 // Keeps the role → permission graph of this process, and renews it when a request's statement saw another stamp.
 // It must not compare the age of stamps: after a restore or a failover, an earlier state may be the current one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Db } from '../../schema/database.ts';
+import type { Db } from '../../../schema/database.ts';
 import {
   emptyGraph,
   type Graph,
