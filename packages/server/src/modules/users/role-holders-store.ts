@@ -31,7 +31,7 @@ async function markWithoutRoles(db: Db): Promise<void> {
 }
 
 // The order and the limit make the planner read the index for each user, and not all assignments.
-const hasNoRole = sql`(select true from user_roles r where r.user_id = u.id order by r.role_id limit 1) is null`;
+const hasNoRole = sql`(select true from held_user_roles r where r.user_id = u.id order by r.role_id limit 1) is null`;
 
 /** Returns the id of the last user of the batch; null if it has none. */
 const markAfter = (db: Db, id: string): Promise<string | null> =>
