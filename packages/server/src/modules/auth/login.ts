@@ -60,10 +60,10 @@ export async function login(deps: LoginDeps, client: Client, body: LoginBody): P
       place = deps.hasher.reserve();
     });
     const turn = { key: email, signal: client.gone, ...(place ? { place } : {}) };
-    if ('lockedSeconds' in attempt)
-      return await refuseLocked(deps, client, { ...body, email }, turn, attempt);
+    const tried = { client, email, password: body.password, turn };
+    if ('lockedSeconds' in attempt) return await refuseLocked(deps, tried, attempt);
     try {
-      return await attemptLogin(deps, client, { ...body, email }, turn, attempt);
+      return await attemptLogin(deps, tried, attempt);
     } finally {
       await attempt.release();
     }
@@ -72,11 +72,12 @@ export async function login(deps: LoginDeps, client: Client, body: LoginBody): P
   }
 }
 
+/** What somebody signs in with. `email` is canonical. */
+type Tried = { client: Client; email: string; password: string; turn: HashTurn };
+
 async function refuseLocked(
   deps: LoginDeps,
-  client: Client,
-  { email, password }: LoginBody,
-  turn: HashTurn,
+  { client, email, password, turn }: Tried,
   { lockedSeconds, holder }: LockedOut,
 ): Promise<never> {
   await deps.hasher.verify(null, password, turn);
@@ -84,12 +85,10 @@ async function refuseLocked(
   throw new AppError('account_locked', { retryAfterSeconds: lockedSeconds });
 }
 
-/** Verifies the password and starts a session. `email` is canonical. What follows the password is one commit. */
+/** Verifies the password and starts a session. What follows the password is one commit. */
 async function attemptLogin(
   deps: LoginDeps,
-  client: Client,
-  { email, password }: LoginBody,
-  turn: HashTurn,
+  { client, email, password, turn }: Tried,
   attempt: Attempt,
 ): Promise<SignIn> {
   const { holder } = attempt;

@@ -54,6 +54,9 @@ type ReadRecord = Omit<ExportedRole & ExportedGroup, 'id' | 'parent' | 'group' |
   group: string | undefined;
 };
 
+/** With the id that it gets. */
+type NewRecord = ReadRecord & { id: string };
+
 /** Imports role groups or roles. Returns a verdict for each row, in their order. Parents may follow their children. */
 export async function importRecords(
   deps: RecordImportDeps,
@@ -74,7 +77,7 @@ export async function importRecords(
   const importAll = async (within: Within): Promise<Verdict[]> => {
     const made: Verdict[] = [];
     for (const record of kind === 'groups' ? parentsFirst(records) : records)
-      made.push(await importOne(deps.log, kind, record, options, within));
+      made.push(await importOne({ log: deps.log, options, within }, kind, record));
     return made;
   };
   // A dry run is one transaction that is rolled back, so that later rows see the earlier ones.
@@ -124,11 +127,9 @@ function parentsFirst(records: readonly ReadRecord[]): ReadRecord[] {
 }
 
 async function importOne(
-  log: Logger,
+  { log, options, within }: { log: Logger; options: RecordImportOptions; within: Within },
   kind: Kind,
   record: ReadRecord,
-  options: RecordImportOptions,
-  within: Within,
 ): Promise<Verdict> {
   const { row, name } = record;
   const { dryRun } = options;
@@ -140,8 +141,8 @@ async function importOne(
     const id = isKept && record.id !== undefined ? record.id : newId();
     const errors =
       kind === 'groups'
-        ? await createGroup(tx, log, id, record)
-        : await createRole(tx, log, id, record, options);
+        ? await createGroup(tx, log, { ...record, id })
+        : await createRole(tx, log, { ...record, id }, options);
     if (errors.length > 0) throw new RefusedError(errors);
     if (dryRun) return { row, verdict: 'would_create', name };
     const note = record.id === undefined || isKept ? {} : { note: 'another record has the id of the row' };
@@ -172,8 +173,8 @@ const unknown = (field: string, what: string, name: string): Fault => ({
   message: `there is no ${what} "${name}"`,
 });
 
-async function createGroup(tx: Tx, log: Logger, id: string, record: ReadRecord): Promise<Fault[]> {
-  const { name, description, parent } = record;
+async function createGroup(tx: Tx, log: Logger, record: NewRecord): Promise<Fault[]> {
+  const { id, name, description, parent } = record;
   const [found] = parent === undefined ? [] : await lockByName(tx, 'role_groups', [parent]);
   if (parent !== undefined && found === undefined) return [unknown('parent', 'role group', parent)];
   try {
@@ -198,11 +199,10 @@ async function createGroup(tx: Tx, log: Logger, id: string, record: ReadRecord):
 async function createRole(
   tx: Tx,
   log: Logger,
-  id: string,
-  record: ReadRecord,
+  record: NewRecord,
   options: RecordImportOptions,
 ): Promise<Fault[]> {
-  const { name, description, group } = record;
+  const { id, name, description, group } = record;
   const groupNames = [...new Set([...record.groups, ...(group === undefined ? [] : [group])])];
   const groups = await lockByName(tx, 'role_groups', groupNames);
   const groupIds = new Map(groups.map((one) => [one.name.toLowerCase(), one.id]));

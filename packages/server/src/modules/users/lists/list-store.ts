@@ -24,16 +24,16 @@ export async function readPageOf(db: Db, ids: readonly string[]): Promise<Versio
   return rows;
 }
 
+/** What a page is asked for, and what is known about the matches. */
+export type Asked = { filter: UserFilter; knowledge: Knowledge; sort: Sort; query: PageQuery };
+
 /** `read`: at most `MAX_COUNTED` + 1. `total`: how many of them match. `users`: the page; empty if `read` is over `MAX_COUNTED`. */
 type Counted = { read: number; total: number; users: VersionedUser[] };
 
 /** Reads at most `MAX_COUNTED` + 1 users. Returns how many match and, if the read found at most `MAX_COUNTED`, their page. */
 export async function countAndRead(
   db: Db,
-  filter: UserFilter,
-  knowledge: Knowledge,
-  { order, isDescending }: Sort,
-  query: PageQuery,
+  { filter, knowledge, sort: { order, isDescending }, query }: Asked,
 ): Promise<Counted> {
   const key = userKeys[order];
   const direction = isDescending ? sql`desc` : sql`asc`;

@@ -8,9 +8,16 @@ import type { Db } from '../../../schema/database.ts';
 import type { VersionedUser } from '../presentation.ts';
 import { findWay } from './access-path.ts';
 import { isNotLocked, type Kind, kindOf } from './counted-kinds.ts';
-import { conditionOf, type Knowledge, type UserFilter } from './filters.ts';
+import { conditionOf, type UserFilter } from './filters.ts';
 import { areWithoutRolesMarked, countWithoutRoles, findPlace } from './kept-numbers-store.ts';
-import { countAndRead, hasRareShortWords, MAX_COUNTED, readPageOf, readUsers } from './list-store.ts';
+import {
+  type Asked,
+  countAndRead,
+  hasRareShortWords,
+  MAX_COUNTED,
+  readPageOf,
+  readUsers,
+} from './list-store.ts';
 import { findLocked } from './locked-store.ts';
 import { readSort, type Sort, type UserOrder } from './user-orders.ts';
 
@@ -36,7 +43,7 @@ export function findUserPage(
     if (filter.status === 'locked' && Object.keys(filter).length === 1)
       return findPageOfLocked(tx, { order, isDescending }, query);
     if (order !== 'id' && kind) return findPageOfKind(tx, kind, { order, isDescending }, query);
-    return findMatchingPage(tx, filter, { order, isDescending }, query, areMarked);
+    return findMatchingPage(tx, { filter, sort: { order, isDescending }, query }, areMarked);
   });
 }
 
@@ -75,27 +82,23 @@ async function findPageOfKind(
 
 async function findMatchingPage(
   db: Db,
-  filter: UserFilter,
-  sort: Sort,
-  query: PageQuery,
+  wanted: Omit<Asked, 'knowledge'>,
   areMarked: boolean,
 ): Promise<UserPage> {
+  const { filter } = wanted;
   const areShortRare = filter.search !== undefined && (await hasRareShortWords(db, filter.search));
   const { way, atLeast } = await findWay(db, filter);
-  const knowledge = { areShortRare, areMarked, way };
-  if (atLeast > MAX_COUNTED) return readFirstOfMany(db, filter, knowledge, sort, query, MAX_COUNTED);
-  const { read, total, users } = await countAndRead(db, filter, knowledge, sort, query);
+  const asked = { ...wanted, knowledge: { areShortRare, areMarked, way } };
+  if (atLeast > MAX_COUNTED) return readFirstOfMany(db, asked, MAX_COUNTED);
+  const { read, total, users } = await countAndRead(db, asked);
   if (read <= MAX_COUNTED) return { total, isEstimate: false, users };
-  return readFirstOfMany(db, filter, knowledge, sort, query, Math.min(total, MAX_COUNTED));
+  return readFirstOfMany(db, asked, Math.min(total, MAX_COUNTED));
 }
 
 /** Reads a page in order. `known`: a lower bound of the matches. */
 async function readFirstOfMany(
   db: Db,
-  filter: UserFilter,
-  knowledge: Knowledge,
-  sort: Sort,
-  query: PageQuery,
+  { filter, knowledge, sort, query }: Asked,
   known: number,
 ): Promise<UserPage> {
   const offset = offsetOf(query);
