@@ -35,7 +35,7 @@ test('a recipe is its table and its diff', () => {
   assert.deepEqual(read?.steps, [
     { file: 'packages/contract/src/users.ts', isRed: false },
     { file: 'packages/server/src/modules/users/names.ts', isRed: true },
-    { file: 'packages/server/src/modules/users/changes/roles.ts', isRed: true },
+    { file: 'packages/server/src/modules/users/roles.ts', isRed: true },
   ]);
   assert.deepEqual(
     [...(read?.edits ?? [])],
