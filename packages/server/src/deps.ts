@@ -3,7 +3,7 @@
 import type { Pool } from 'pg';
 import type { Tallies } from './metrics/tallies.ts';
 import { type ApiKeys, createApiKeys } from './modules/api-keys/service.ts';
-import { openAuditLog } from './modules/audit/service.ts';
+import { type AuditLog, createAuditLog } from './modules/audit/service.ts';
 import { createSinkWorker, type SinkWorker } from './modules/audit/sink-worker.ts';
 import { createSink } from './modules/audit/sinks/create-sink.ts';
 import { countMail } from './modules/auth/abuse.ts';
@@ -60,6 +60,9 @@ export type Deps = {
   reservedPool: Pool;
   /** Kysely on `reservedPool`. */
   reservedDb: Db;
+
+  /** Made once, because it counts repeated events and queues entries. */
+  auditLog: AuditLog;
 
   /** The signing keys, as last read. */
   keyRing: KeyRing;
@@ -173,7 +176,7 @@ export function createDeps(parts: Parts): Deps {
   const reservedDb: Db = createKysely<Tables>(reservedPool);
   const limiter = createRateLimiter({ pool });
   const graphSource = createGraphSource(reservedDb);
-  openAuditLog({ db, log, limiter });
+  const auditLog = createAuditLog(db, log, limiter);
   const outbox = createOutboxWorker({
     pool,
     transport: tracing ? traceMails(transport, tracing) : transport,
@@ -189,6 +192,7 @@ export function createDeps(parts: Parts): Deps {
     keyRing: createKeyRing({ db: reservedDb, secretKey }),
     tokenLookup: createTokenLookup(reservedPool),
     limiter,
+    auditLog,
   };
   // Leaves at least one connection to other users, if there is more than one.
   const share = Math.max(1, pool.options.max - 1);
@@ -212,7 +216,7 @@ export function createDeps(parts: Parts): Deps {
     transport,
     logo: parts.logo,
     sinkWorker: sink ? createSinkWorker({ db, log, sink }) : null,
-    apiKeys: createApiKeys({ reservedPool, pool, db, log }),
+    apiKeys: createApiKeys({ reservedPool, pool, log, auditLog }),
     graphSource,
     subjectSource: createSubjectSource({ reservedPool, pool, graphSource }),
     turns: {
@@ -220,7 +224,7 @@ export function createDeps(parts: Parts): Deps {
       reads: createGate({ running: Math.min(READS_RUNNING, share), waiting: READS_WAITING }),
     },
     userLimit: createUserLimit(sessionDeps, settings.rateLimitUser),
-    accessLimit: createAccessLimit({ db, log }, settings.rateLimitAccess),
+    accessLimit: createAccessLimit({ auditLog }, settings.rateLimitAccess),
     exports: {
       gate: createFairGate({
         running: EXPORTS_OF_ALL,

@@ -5,7 +5,7 @@ import type { Foundation } from '@castellan/server/start/foundation';
 import type { Call } from '../command.ts';
 import { onDatabase } from '../database.ts';
 
-type LongDeps = Pick<Foundation['deps'], 'log' | 'settings'> & {
+type LongDeps = Pick<Foundation['deps'], 'auditLog' | 'settings'> & {
   db: ReturnType<typeof createKysely<Tables>>;
 };
 
@@ -14,7 +14,7 @@ export const onOwnConnection = <T>(call: Call, work: (deps: LongDeps) => Promise
   onDatabase(call, { existing: true }, async ({ deps, connection }) => {
     const pool = createPool({ connection, maxConnections: 1, unbounded: true }, deps.log);
     try {
-      return await work({ log: deps.log, settings: deps.settings, db: createKysely<Tables>(pool) });
+      return await work({ auditLog: deps.auditLog, settings: deps.settings, db: createKysely<Tables>(pool) });
     } finally {
       await pool.end();
     }

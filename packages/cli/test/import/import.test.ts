@@ -562,8 +562,8 @@ describe('export', () => {
   test('one whose reader leaves is in the audit log too', async () => {
     const gone = new Error('the reader has left');
     const write = () => Promise.reject(gone);
-    const { db, log } = service.service.deps;
-    await assert.rejects(exportRecords({ db, log }, 'users', { withPasswordHashes: true }, write), gone);
+    const { db, auditLog } = service.service.deps;
+    await assert.rejects(exportRecords({ db, auditLog }, 'users', { withPasswordHashes: true }, write), gone);
     const [entry] = await service.sql<{ details: Record<string, unknown> }>(
       `select details from audit_logs where action = 'users_exported' order by "timestamp" desc limit 1`,
     );

@@ -19,8 +19,8 @@ import { openPair } from '../fixture.ts';
 const scenario = scenariosOf('tokens');
 const { service, twin } = await openPair({ after });
 const both = [service, twin];
-const { db, log } = service.service.deps;
-const keyDeps = { db, log, secretKey: Buffer.from(TEST_SECRET_KEY) };
+const { db, auditLog } = service.service.deps;
+const keyDeps = { db, auditLog, secretKey: Buffer.from(TEST_SECRET_KEY) };
 
 const kidOf = (token: string | null): string => readToken(token as string).header.kid as string;
 const refresh = (client: TestClient, token: string) =>

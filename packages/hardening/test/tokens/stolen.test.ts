@@ -166,8 +166,8 @@ scenario(
     const { claims } = readToken(client.accessToken as string);
     const unlisted = { access: sign({ ...claims, jti: randomUUID() }) };
     const [old] = await own.sql<{ key_id: string }>('select key_id from signing_keys');
-    const { db, log } = own.service.deps;
-    await rotateSigningKey({ db, log, secretKey: Buffer.from(TEST_SECRET_KEY) }, { atOnce: true });
+    const { db, auditLog } = own.service.deps;
+    await rotateSigningKey({ db, auditLog, secretKey: Buffer.from(TEST_SECRET_KEY) }, { atOnce: true });
     const rotated = await own.another();
     await assertDead(tally, unlisted, { code: 'token_revoked', what: 'while the key is known' }, [rotated]);
     await own.sql('delete from signing_keys where key_id = $1', [old?.key_id]);

@@ -116,13 +116,13 @@ export const workMetrics: readonly Definition[] = [
     'gauge',
     'castellan_audit_entries_waiting',
     'Audit entries in memory that are not written yet.',
-    ({ deps }) => auditStats(deps).waiting,
+    ({ deps }) => auditStats(deps.auditLog).waiting,
   ),
   single(
     'counter',
     'castellan_audit_entries_lost_total',
     'Audit entries that could not be written. The log names each.',
-    ({ deps }) => auditStats(deps).lost,
+    ({ deps }) => auditStats(deps.auditLog).lost,
   ),
   single(
     'counter',

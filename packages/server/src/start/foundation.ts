@@ -120,7 +120,7 @@ async function buildOn(ground: Groundwork, options: FoundationOptions): Promise<
     server,
     async close() {
       const meter = options.strengthMeter === undefined ? deps.strengthMeter : undefined;
-      await Promise.all([deps.outbox.stop(), meter?.close(), closeAuditLog(deps.db)]);
+      await Promise.all([deps.outbox.stop(), meter?.close(), closeAuditLog(deps.auditLog)]);
       transport.close();
       const ended = Promise.all([pool.end(), reservedPool.end(), replicaPool?.end()]);
       await Promise.race([ended, wait(POOL_GRACE_MS, undefined, { ref: false })]);

@@ -29,7 +29,7 @@ const rotate = (
   announceMinutes: number,
 ): ReturnType<typeof rotateSigningKey> =>
   rotateSigningKey(
-    { db: deps.db, log: deps.log, secretKey: Buffer.from(TEST_SECRET_KEY) },
+    { db: deps.db, auditLog: deps.auditLog, secretKey: Buffer.from(TEST_SECRET_KEY) },
     { atOnce: false, announceMinutes },
   );
 

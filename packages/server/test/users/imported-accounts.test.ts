@@ -36,10 +36,10 @@ async function importPeople(
   people: readonly Record<string, unknown>[],
   { privileged = false, dryRun = false } = {},
 ): Promise<Verdict[]> {
-  const { db, log, settings } = service.service.deps;
+  const { db, auditLog, settings } = service.service.deps;
   const verdicts: Verdict[] = [];
   const options = { source: 'file', dryRun, privileged, withoutPasswords: false };
-  await importUsers({ db, log, settings }, rowsOf(people), options, async (batch) => {
+  await importUsers({ db, auditLog, settings }, rowsOf(people), options, async (batch) => {
     verdicts.push(...batch);
   });
   return verdicts;

@@ -9,8 +9,7 @@ import type { ClientCredentials } from '../../platform/http/plugins/client-crede
 import type { Logger } from '../../platform/logging/log.ts';
 import { apiKeyHash } from '../../platform/security/api-key.ts';
 import { tokenHash } from '../../platform/security/jwt.ts';
-import type { Db } from '../../schema/database.ts';
-import { recordBounded } from '../audit/service.ts';
+import { type AuditLog, recordBounded } from '../audit/service.ts';
 import { type ClientRow, findKeys, findTokens, type KeyRow, noteUse, type TokenKey } from './store.ts';
 import { createWrongKeyLimit } from './wrong-key-limit.ts';
 
@@ -39,7 +38,12 @@ const refusals = {
   inactive: 'service_account_inactive',
 } as const satisfies Partial<Record<KeyRow['state'], ErrorCode>>;
 
-export function createApiKeys(deps: { reservedPool: Pool; pool: Pool; db: Db; log: Logger }): ApiKeys {
+export function createApiKeys(deps: {
+  reservedPool: Pool;
+  pool: Pool;
+  log: Logger;
+  auditLog: AuditLog;
+}): ApiKeys {
   const { reservedPool } = deps;
   const { max } = reservedPool.options;
   const findKey = createBatchedLookup(max, (hashes: readonly Buffer[]) => findKeys(reservedPool, hashes));

@@ -3,7 +3,7 @@
 import { type AuditAction, afterCommitActions, boundedActions } from '@castellan/contract/audit';
 import { sql } from 'kysely';
 import { isDatabaseUnavailable } from '../../platform/db/failures.ts';
-import { afterCommit, databaseOf, inTransaction } from '../../platform/db/transaction.ts';
+import { afterCommit, hasFollowUps, inTransaction } from '../../platform/db/transaction.ts';
 import type { Client } from '../../platform/http/client.ts';
 import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/logging/log.ts';
@@ -16,43 +16,38 @@ import { insertEntries, type NewEntry } from './store.ts';
 
 export type { Actor, AuditEvent } from './entry.ts';
 
-type AuditDeps = { db: Db; log: Logger };
+/** Where the entries of changes go. */
+export type ChangeLog = {
+  log: Logger;
+  /** Keeps entries while they cannot be written. Null for a start that only makes one change: then they are lost. */
+  writer: EventWriter | null;
+};
+/** The audit log of an instance. */
+export type AuditLog = ChangeLog & { writer: EventWriter; repeats: RepeatCount<LeftOut> };
+/** What a module needs to record what it does. */
+export type Audited = { db: Db; auditLog: AuditLog };
+type Recorder = Pick<Audited, 'auditLog'>;
 // `event.details` come from `subjectIn`.
 type LeftOut = { client: Client | null; event: AuditEvent; lane: Lane };
-type AuditLog = { writer: EventWriter; repeats: RepeatCount<LeftOut> };
 
 // How long a change waits for the table while it holds row locks. Two instances may wait one after the other.
 const MAX_LOCK_WAIT = '250ms';
 
-/** One audit log for each database handle that `openAuditLog` was called with. */
-const logs = new WeakMap<Db, AuditLog>();
-
-/** Opens the audit log of a database, once. The limits on repeated events count over all instances. */
-export function openAuditLog({ db, log, limiter }: AuditDeps & { limiter: RateLimiter }): void {
-  if (logs.has(db)) throw new TypeError('the audit log of this database is open already');
+/** The limits on repeated events count over all instances. */
+export function createAuditLog(db: Db, log: Logger, limiter: RateLimiter): AuditLog {
   const writer = createEventWriter(db, log);
   const report = ({ client, event, lane }: LeftOut, count: number): Promise<void> =>
     writer.write(toEntry(client, { ...event, details: { ...event.details, more_left_out: count } }), lane);
-  logs.set(db, { writer, repeats: createRepeatCount<LeftOut>(limiter, report) });
-}
-
-/** Throws a TypeError if it was not opened: another one would count repeated events anew. */
-function auditLogOf({ db }: Pick<AuditDeps, 'db'>): AuditLog {
-  const opened = logs.get(db);
-  if (!opened) throw new TypeError('the audit log of this database is not open');
-  return opened;
+  return { log, writer, repeats: createRepeatCount<LeftOut>(limiter, report) };
 }
 
 /** Returns the entries that wait in memory, and those that were lost since the start. */
-export const auditStats = (deps: AuditDeps): ReturnType<EventWriter['stats']> =>
-  auditLogOf(deps).writer.stats();
+export const auditStats = ({ writer }: AuditLog): ReturnType<EventWriter['stats']> => writer.stats();
 
 /** Writes the counts of events left out, and the waiting entries. Call it before the pool ends. */
-export async function closeAuditLog(db: Db): Promise<void> {
-  const opened = logs.get(db);
-  if (!opened) return;
-  void opened.repeats.reportAll();
-  await opened.writer.close();
+export async function closeAuditLog({ writer, repeats }: AuditLog): Promise<void> {
+  void repeats.reportAll();
+  await writer.close();
 }
 
 /**
@@ -60,13 +55,13 @@ export async function closeAuditLog(db: Db): Promise<void> {
  * Of an action that one subject can repeat at will (`boundedActions`), writes the first of each minute and counts the
  * others.
  */
-export const recordEvent = (deps: AuditDeps, client: Client | null, event: AuditEvent): Promise<void> =>
+export const recordEvent = (deps: Recorder, client: Client | null, event: AuditEvent): Promise<void> =>
   isRepeatable(event)
     ? recordFirst(deps, client, event, 'events')
-    : auditLogOf(deps).writer.write(toEntry(client, event), 'events');
+    : deps.auditLog.writer.write(toEntry(client, event), 'events');
 
 /** Records a refusal that anyone can cause: always limited as repeatable events are, and in a smaller queue. */
-export const recordBounded = (deps: AuditDeps, client: Client, event: AuditEvent): Promise<void> =>
+export const recordBounded = (deps: Recorder, client: Client, event: AuditEvent): Promise<void> =>
   recordFirst(deps, client, event, 'refusals');
 
 const bounded: ReadonlySet<AuditAction> = new Set(boundedActions);
@@ -88,12 +83,11 @@ const isRepeatable = ({ action, actorId, resourceId }: AuditEvent): boolean =>
   bounded.has(action) && !(alsoAdministrative.has(action) && actorId !== null && actorId !== resourceId);
 
 async function recordFirst(
-  deps: AuditDeps,
+  { auditLog: { writer, repeats } }: Recorder,
   client: Client | null,
   event: AuditEvent,
   lane: Lane,
 ): Promise<void> {
-  const { writer, repeats } = auditLogOf(deps);
   const key = repeatKey(client, event);
   if (await repeats.admits(key)) await writer.write(toEntry(client, event), lane);
   else await repeats.leaveOut(key, { client, event: { ...event, details: subjectIn(event) }, lane });
@@ -121,11 +115,11 @@ const subjectIn = ({ details }: AuditEvent): Record<string, unknown> => {
  * the audit log changes no outcome. So does an event that may have to be left out, because counting it takes a statement.
  */
 export async function inRecordedTransaction<R>(
-  deps: AuditDeps,
+  deps: Audited,
   client: Client,
   run: (tx: Tx) => Promise<{ result: R; events: readonly AuditEvent[] }>,
 ): Promise<R> {
-  const { writer, repeats } = auditLogOf(deps);
+  const { writer, repeats } = deps.auditLog;
   // A repeated transaction counts an event once.
   const admitted = new Set<string>();
   const isAdmitted = (event: AuditEvent): boolean => {
@@ -192,8 +186,12 @@ export function insertPast(tx: Tx, entries: readonly PastEntry[]): Promise<void>
 }
 
 /** Records a change inside its transaction, under a savepoint, so that a failure does not undo the change. */
-export const recordChange = (tx: Tx, log: Logger, client: Client | null, event: AuditEvent): Promise<void> =>
-  recordChanges(tx, log, client, [event]);
+export const recordChange = (
+  tx: Tx,
+  auditLog: ChangeLog,
+  client: Client | null,
+  event: AuditEvent,
+): Promise<void> => recordChanges(tx, auditLog, client, [event]);
 
 /**
  * Records the parts of a bulk change as `recordChange` does, in one statement. While the log cannot be written, the
@@ -202,15 +200,14 @@ export const recordChange = (tx: Tx, log: Logger, client: Client | null, event: 
  */
 export async function recordChanges(
   tx: Tx,
-  log: Logger,
+  auditLog: ChangeLog,
   client: Client | null,
   events: readonly AuditEvent[],
 ): Promise<void> {
   const [first] = events;
   if (!first) return;
-  const db = databaseOf(tx);
-  // A command or a start that only makes one change has no open log: entries cannot wait in it.
-  const writer = db && logs.get(db)?.writer;
+  const { log } = auditLog;
+  const writer = hasFollowUps(tx) ? auditLog.writer : null;
   const entries = events.map((event) => toEntry(client, event));
   const writeLater = (later: EventWriter): void => {
     const madeAt = performance.now();
@@ -224,7 +221,7 @@ export async function recordChanges(
     await insertEntries(tx, entries);
     await sql`release savepoint audit; set local lock_timeout to default`.execute(tx);
   } catch (error) {
-    const isLate = writer !== undefined && isDatabaseUnavailable(error);
+    const isLate = writer !== null && isDatabaseUnavailable(error);
     if (isLate) writer.holdUp(error, first.action);
     else log.error({ err: error, action: first.action, request_id: client?.requestId }, 'audit entries lost');
     await sql`rollback to savepoint audit`.execute(tx);

@@ -86,7 +86,7 @@ export async function declineRegistration(
       const { user_id: id, email } = consumed;
       if ((await readRecord(tx, id)).verified) return null;
       if (!(await deletePendingRegistration(tx, id))) throw new AppError('registration_not_pending');
-      await recordChange(tx, deps.log, client, {
+      await recordChange(tx, deps.auditLog, client, {
         action: 'registration_declined',
         actorId: null,
         resourceId: id,

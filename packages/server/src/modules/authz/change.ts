@@ -6,9 +6,14 @@ import { inTransaction, rehearse } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import { requirementCodes } from '../../platform/http/requirements.ts';
-import type { Logger } from '../../platform/logging/log.ts';
-import type { Db, Tx } from '../../schema/database.ts';
-import { type AuditEvent, isWrittenAfterCommit, recordChanges, recordEvent } from '../audit/service.ts';
+import type { Tx } from '../../schema/database.ts';
+import {
+  type AuditEvent,
+  type Audited,
+  isWrittenAfterCommit,
+  recordChanges,
+  recordEvent,
+} from '../audit/service.ts';
 import { actorOf, type Caller } from './caller.ts';
 import { standingOf } from './holding.ts';
 import { type AccessDelta, sameAccess } from './impact/impact.ts';
@@ -127,7 +132,7 @@ export async function lockSubjects(
     );
 }
 
-export type ChangeDeps = { db: Db; log: Logger };
+export type ChangeDeps = Audited;
 /** The body of a change, which `change` carries out and `rehearseChange` tries. */
 export type Run<T> = (locking: Locking) => Promise<Done<T>>;
 
@@ -149,7 +154,7 @@ export async function change<T>(
     const { now = [], later = [] } = Object.groupBy(events, (event) =>
       isWrittenAfterCommit(event) ? 'later' : 'now',
     );
-    await recordChanges(tx, deps.log, client, now);
+    await recordChanges(tx, deps.auditLog, client, now);
     await settle?.(tx, done.result);
     return { result: done.result, later };
   });

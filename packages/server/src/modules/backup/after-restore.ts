@@ -37,7 +37,7 @@ export async function settleRestored(
   const ended = choices.sessions === 'end' ? await endSignIns(tx) : { sessions: 0, links: 0, mails: 0 };
   if (choices.sessions !== 'end') await requireKeys(tx, choices.sessions.secretKey);
   const revokedApiKeys = choices.revokeApiKeys ? await revokeApiKeys(tx) : 0;
-  await recordChange(tx, log, null, {
+  await recordChange(tx, { log, writer: null }, null, {
     action: 'database_restored',
     actorId: null,
     resourceType: 'database',

@@ -10,12 +10,11 @@ import { AppError } from '../../platform/errors.ts';
 import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import { type IfMatch, requireVersion, type Versioned } from '../../platform/http/record-version.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import { paginationOf } from '../../platform/pages.ts';
 import { cleanDescription, requireNoId } from '../../platform/security/record-text.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
-import { change, type Entitled, type Entry, type Locking } from '../authz/change.ts';
+import { type ChangeDeps, change, type Entitled, type Entry, type Locking } from '../authz/change.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
 import {
   countRoots,
@@ -39,7 +38,7 @@ export {
   type NewGroup,
 } from './store.ts';
 
-export type GroupDeps = { db: Db; log: Logger };
+export type GroupDeps = ChangeDeps;
 
 /** The fields of a group in a request. A missing field stays unchanged. */
 export type GroupInput = { name?: string; description?: string; parent_id?: string | null };

@@ -6,10 +6,9 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import { createGate, type Gate, type Leave } from '../../platform/limits/gate.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import type { CredentialHolder } from '../../schema/credential-holder.ts';
-import type { Db, Tx } from '../../schema/database.ts';
-import { type AuditEvent, inRecordedTransaction, recordEvent } from '../audit/service.ts';
+import type { Tx } from '../../schema/database.ts';
+import { type AuditEvent, type Audited, inRecordedTransaction, recordEvent } from '../audit/service.ts';
 import {
   findLock,
   lockOverdrawn,
@@ -28,9 +27,7 @@ type LockMail = {
   wake(): void;
 };
 
-export type LockoutDeps = {
-  db: Db;
-  log: Logger;
+export type LockoutDeps = Audited & {
   /** Notifies the owner of a locked email. */
   accountMail: LockMail;
   /**

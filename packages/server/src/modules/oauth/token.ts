@@ -8,18 +8,17 @@ import { newId } from '../../platform/ids.ts';
 import type { Gate } from '../../platform/limits/gate.ts';
 import type { LocalLimit } from '../../platform/limits/local-limit.ts';
 import { type RateLimitRule, rateLimitHeaders } from '../../platform/limits/rate-limit.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import { type ClientClaims, tokenHash } from '../../platform/security/jwt.ts';
 import type { Db } from '../../schema/database.ts';
 import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
-import { recordBounded, recordEvent } from '../audit/service.ts';
+import { type AuditLog, recordBounded, recordEvent } from '../audit/service.ts';
 import type { KeyRing } from '../sessions/key-ring.ts';
 import { accessAudience } from '../sessions/tokens.ts';
 import { insertClientToken } from './store.ts';
 
 export type TokenDeps = {
   db: Db;
-  log: Logger;
+  auditLog: AuditLog;
   apiKeys: ApiKeys;
   keyRing: KeyRing;
   settings: { publicUrl: string };

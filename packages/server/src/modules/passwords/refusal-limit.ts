@@ -5,12 +5,11 @@ import type { Client } from '../../platform/http/client.ts';
 import { overLimit } from '../../platform/http/plugins/rate-limits.ts';
 import type { RateLimiter } from '../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../platform/logging/log.ts';
-import type { Db } from '../../schema/database.ts';
-import { type Actor, recordBounded } from '../audit/service.ts';
+import { type Actor, type Audited, recordBounded } from '../audit/service.ts';
 
 const refusedPasswords = { limit: 10, windowSeconds: 3_600 };
 
-type RefusalDeps = { db: Db; log: Logger; limiter: RateLimiter };
+type RefusalDeps = Pick<Audited, 'auditLog'> & { log: Logger; limiter: RateLimiter };
 
 export type Refusals = {
   /** Name of the limit, as in the audit log. */

@@ -5,6 +5,7 @@ import type { PasswordRule } from '@castellan/contract/auth';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/logging/log.ts';
 import type { HashTurn, PasswordHasher } from '../../platform/security/password-hasher.ts';
 import { withPlainSpaces } from '../../platform/security/password-hashes/scheme.ts';
 import type { PasswordHolder } from '../../schema/credential-holder.ts';
@@ -24,6 +25,7 @@ export {
 } from './store.ts';
 
 export type PasswordDeps = SessionDeps & {
+  log: Logger;
   hasher: PasswordHasher;
   strengthMeter: StrengthMeter;
   settings: { passwordMinLength: number; passwordMinStrength: number; passwordHistoryCount: number };

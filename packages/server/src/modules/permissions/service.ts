@@ -6,12 +6,10 @@ import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
 import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import { paginationOf } from '../../platform/pages.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
-import type { Db } from '../../schema/database.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
-import { change, type Locking } from '../authz/change.ts';
+import { type ChangeDeps, change, type Locking } from '../authz/change.ts';
 import {
   countPermissions,
   deletePermissionRow,
@@ -25,7 +23,7 @@ import {
   readPermission,
 } from './store.ts';
 
-export type PermissionDeps = { db: Db; log: Logger };
+export type PermissionDeps = ChangeDeps;
 
 /** Maximum characters of a name with its prefix. The database repeats it as a CHECK constraint. */
 export const MAX_PERMISSION_NAME_LENGTH = 100;

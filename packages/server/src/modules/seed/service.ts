@@ -171,7 +171,7 @@ async function renameConflicting(tx: Tx, log: Logger, name: string): Promise<voi
     { permission_id: id, from, to },
     'a new built-in permission has this name: your permission was renamed, and its roles keep it',
   );
-  await recordChange(tx, log, null, {
+  await recordChange(tx, { log, writer: null }, null, {
     action: 'permission_renamed',
     actorId: null,
     resourceType: 'permission',

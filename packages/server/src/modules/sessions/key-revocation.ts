@@ -49,7 +49,7 @@ export function revokeSigningKey(deps: KeyDeps, keyId: string): Promise<Revocati
     }
     await revokeKeys(tx, [keyId]);
     const successorId = key.state === 'signing' ? await addSigningKey(tx, deps.secretKey, 0) : null;
-    await recordChange(tx, deps.log, null, {
+    await recordChange(tx, deps.auditLog, null, {
       action: 'signing_key_revoked',
       actorId: null,
       resourceType: 'signing_key',
@@ -67,7 +67,7 @@ export function resetSigningKeys(deps: KeyDeps): Promise<{ keyId: string; revoke
     const revoked = await findKeyIds(tx);
     await revokeKeys(tx, revoked);
     const keyId = await addSigningKey(tx, deps.secretKey, 0);
-    await recordChange(tx, deps.log, null, {
+    await recordChange(tx, deps.auditLog, null, {
       action: 'signing_keys_reset',
       actorId: null,
       resourceType: 'signing_key',

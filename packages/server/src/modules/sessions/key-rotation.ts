@@ -1,13 +1,12 @@
 // Replaces the key that signs tokens. The clean-up deletes the old key once all of its tokens have expired.
 import { inTransaction } from '../../platform/db/transaction.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import type { Db } from '../../schema/database.ts';
-import { recordChange } from '../audit/service.ts';
+import { type ChangeLog, recordChange } from '../audit/service.ts';
 import { addSigningKey, KEY_SPREAD_SECONDS } from './key-ring.ts';
 import { deleteKeysAfter, findSigningKeys, lockSigningKeys, settleSigningKey } from './key-store.ts';
 import { refreshLifetimeSeconds, type TokenSettings } from './tokens.ts';
 
-export type KeyDeps = { db: Db; log: Logger; secretKey: Buffer };
+export type KeyDeps = { db: Db; auditLog: ChangeLog; secretKey: Buffer };
 
 /**
  * Creates a key that signs after `announceMinutes`; until then it is only in the key set. The time is stored with the key, so
@@ -27,7 +26,7 @@ export function rotateSigningKey(
     const dropped = options.atOnce ? await deleteKeysAfter(tx, keyId) : [];
     const made = (await findSigningKeys(tx)).find((key) => key.key_id === keyId);
     if (!made) throw new Error('the new signing key is missing');
-    await recordChange(tx, deps.log, null, {
+    await recordChange(tx, deps.auditLog, null, {
       action: 'signing_key_rotated',
       actorId: null,
       resourceType: 'signing_key',

@@ -10,13 +10,12 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RateLimiter, RateLimitRule } from '../../platform/limits/rate-limit.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import { paginationOf } from '../../platform/pages.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 import { type PeekedClaims, tokenHash, tokenHashText, verify } from '../../platform/security/jwt.ts';
-import type { Db, Tx } from '../../schema/database.ts';
+import type { Tx } from '../../schema/database.ts';
 import type { UserRow } from '../../schema/user-record.ts';
-import { type AuditEvent, recordEvent } from '../audit/service.ts';
+import { type AuditEvent, type Audited, recordEvent } from '../audit/service.ts';
 import type { KeyRing } from './key-ring.ts';
 import {
   countLiveSessions,
@@ -34,9 +33,7 @@ import { accessAudience, createToken, type TokenSettings } from './tokens.ts';
 
 export { lockLiveSession, revokeLiveSessions } from './store.ts';
 
-export type SessionDeps = {
-  db: Db;
-  log: Logger;
+export type SessionDeps = Audited & {
   clock: Clock;
   keyRing: KeyRing;
   tokenLookup: TokenLookup;

@@ -2,14 +2,13 @@
 // It must not export a password hash unless asked.
 import { inSnapshot, inTransaction } from '../../platform/db/transaction.ts';
 import { jsonLine } from '../../platform/logging/json-line.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Tx } from '../../schema/database.ts';
-import { recordChange } from '../audit/service.ts';
+import { type ChangeLog, recordChange } from '../audit/service.ts';
 import { type ExportedUser, readRoleGroups, readRoles, readUsers } from './export-store.ts';
 
 /** `db` must not have a statement timeout, nor one of idle transactions: the reader of the output may be slow. */
-export type ExportDeps = { db: Db; log: Logger };
+export type ExportDeps = { db: Db; auditLog: ChangeLog };
 export type ExportKind = 'users' | 'roles' | 'groups';
 export type ExportOptions = { withPasswordHashes: boolean };
 type Write = (text: string) => Promise<void>;
@@ -70,12 +69,12 @@ async function exportUsers(
 }
 
 const recordExport = (
-  { db, log }: ExportDeps,
+  { db, auditLog }: ExportDeps,
   written: { count: number; interrupted?: true },
   { withPasswordHashes }: ExportOptions,
 ): Promise<void> =>
   inTransaction(db, (tx) =>
-    recordChange(tx, log, null, {
+    recordChange(tx, auditLog, null, {
       action: 'users_exported',
       actorId: null,
       resourceType: 'user',

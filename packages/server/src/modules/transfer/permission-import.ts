@@ -2,10 +2,9 @@
 // It must not create a permission whose name the API would refuse.
 import { administrativePermissions } from '@castellan/contract/permissions';
 import { newId, UUID } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import { cleanText } from '../../platform/security/text.ts';
 import type { Tx } from '../../schema/database.ts';
-import { recordChange } from '../audit/service.ts';
+import { type ChangeLog, recordChange } from '../audit/service.ts';
 import { insertPermission, insertPermissionGroup, lockByName } from './record-store.ts';
 import type { Fault } from './verdict.ts';
 
@@ -20,7 +19,7 @@ const administrative: ReadonlySet<string> = new Set(administrativePermissions);
  */
 export async function ensurePermissions(
   tx: Tx,
-  log: Logger,
+  auditLog: ChangeLog,
   names: readonly string[],
   { createPermissions: create, privileged }: { createPermissions: boolean; privileged: boolean },
 ): Promise<{ ids: string[] } | { errors: Fault[] }> {
@@ -36,7 +35,7 @@ export async function ensurePermissions(
   }));
   for (const name of missing.filter((one) => !isRefused(one))) {
     const parts = create ? split(name) : null;
-    if (parts !== null) ids.push(await createPermission(tx, log, name, parts.group));
+    if (parts !== null) ids.push(await createPermission(tx, auditLog, name, parts.group));
     else
       errors.push({
         field: 'permissions',
@@ -62,12 +61,17 @@ function split(name: string): { group: string } | null {
     : null;
 }
 
-async function createPermission(tx: Tx, log: Logger, name: string, groupName: string): Promise<string> {
+async function createPermission(
+  tx: Tx,
+  auditLog: ChangeLog,
+  name: string,
+  groupName: string,
+): Promise<string> {
   const [existing] = await lockByName(tx, 'permission_groups', [groupName]);
   const group = existing ?? { id: newId(), name: groupName };
   if (!existing) {
     await insertPermissionGroup(tx, group);
-    await recordChange(tx, log, null, {
+    await recordChange(tx, auditLog, null, {
       action: 'permission_group_created',
       actorId: null,
       resourceType: 'permission_group',
@@ -80,7 +84,7 @@ async function createPermission(tx: Tx, log: Logger, name: string, groupName: st
   // The name begins with that of the group, in its case.
   const stored = `${group.name}${name.slice(groupName.length)}`;
   await insertPermission(tx, { id, name: stored, group_id: group.id });
-  await recordChange(tx, log, null, {
+  await recordChange(tx, auditLog, null, {
     action: 'permission_created',
     actorId: null,
     resourceType: 'permission',

@@ -5,10 +5,9 @@ import { inTransaction, rehearse } from '../../platform/db/transaction.ts';
 import { requireMove } from '../../platform/db/trees.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import { cleanDescription, cleanNewName } from '../../platform/security/record-text.ts';
 import type { Db, Tx } from '../../schema/database.ts';
-import { recordChange } from '../audit/service.ts';
+import { type ChangeLog, recordChange } from '../audit/service.ts';
 import { type ExportedGroup, type ExportedRole, exportedGroup, exportedRole } from './export-store.ts';
 import { MAX_NAME_LENGTH, RowReader } from './fields.ts';
 import { ensurePermissions } from './permission-import.ts';
@@ -22,7 +21,7 @@ import {
 } from './record-store.ts';
 import { type Fault, refused, type SourceRow, type Verdict } from './verdict.ts';
 
-export type RecordImportDeps = { db: Db; log: Logger };
+export type RecordImportDeps = { db: Db; auditLog: ChangeLog };
 
 export type RecordImportOptions = {
   /** Writes nothing, and tells what an import would say. */
@@ -77,7 +76,7 @@ export async function importRecords(
   const importAll = async (within: Within): Promise<Verdict[]> => {
     const made: Verdict[] = [];
     for (const record of kind === 'groups' ? parentsFirst(records) : records)
-      made.push(await importOne({ log: deps.log, options, within }, kind, record));
+      made.push(await importOne({ auditLog: deps.auditLog, options, within }, kind, record));
     return made;
   };
   // A dry run is one transaction that is rolled back, so that later rows see the earlier ones.
@@ -127,7 +126,7 @@ function parentsFirst(records: readonly ReadRecord[]): ReadRecord[] {
 }
 
 async function importOne(
-  { log, options, within }: { log: Logger; options: RecordImportOptions; within: Within },
+  { auditLog, options, within }: { auditLog: ChangeLog; options: RecordImportOptions; within: Within },
   kind: Kind,
   record: ReadRecord,
 ): Promise<Verdict> {
@@ -141,8 +140,8 @@ async function importOne(
     const id = isKept && record.id !== undefined ? record.id : newId();
     const errors =
       kind === 'groups'
-        ? await createGroup(tx, log, { ...record, id })
-        : await createRole(tx, log, { ...record, id }, options);
+        ? await createGroup(tx, auditLog, { ...record, id })
+        : await createRole(tx, auditLog, { ...record, id }, options);
     if (errors.length > 0) throw new RefusedError(errors);
     if (dryRun) return { row, verdict: 'would_create', name };
     const note = record.id === undefined || isKept ? {} : { note: 'another record has the id of the row' };
@@ -173,7 +172,7 @@ const unknown = (field: string, what: string, name: string): Fault => ({
   message: `there is no ${what} "${name}"`,
 });
 
-async function createGroup(tx: Tx, log: Logger, record: NewRecord): Promise<Fault[]> {
+async function createGroup(tx: Tx, auditLog: ChangeLog, record: NewRecord): Promise<Fault[]> {
   const { id, name, description, parent } = record;
   const [found] = parent === undefined ? [] : await lockByName(tx, 'role_groups', [parent]);
   if (parent !== undefined && found === undefined) return [unknown('parent', 'role group', parent)];
@@ -185,7 +184,7 @@ async function createGroup(tx: Tx, log: Logger, record: NewRecord): Promise<Faul
   }
   const parentId = found?.id ?? null;
   await insertRoleGroup(tx, { id, name, description, parent_id: parentId });
-  await recordChange(tx, log, null, {
+  await recordChange(tx, auditLog, null, {
     action: 'role_group_created',
     actorId: null,
     resourceType: 'role_group',
@@ -198,7 +197,7 @@ async function createGroup(tx: Tx, log: Logger, record: NewRecord): Promise<Faul
 
 async function createRole(
   tx: Tx,
-  log: Logger,
+  auditLog: ChangeLog,
   record: NewRecord,
   options: RecordImportOptions,
 ): Promise<Fault[]> {
@@ -216,7 +215,7 @@ async function createRole(
       code: 'circular_dependency',
       message: `"${relatives.ancestor}" is above "${relatives.group}": a role belongs to one of them only`,
     });
-  const permissions = await ensurePermissions(tx, log, record.permissions, options);
+  const permissions = await ensurePermissions(tx, auditLog, record.permissions, options);
   if ('errors' in permissions) errors.push(...permissions.errors);
   if (errors.length > 0 || 'errors' in permissions) return errors;
   const roleGroupId = (group === undefined ? undefined : groupIds.get(group.toLowerCase())) ?? null;
@@ -226,7 +225,7 @@ async function createRole(
     [...groupIds.values()],
     permissions.ids,
   );
-  await recordChange(tx, log, null, {
+  await recordChange(tx, auditLog, null, {
     action: 'role_created',
     actorId: null,
     resourceType: 'role',

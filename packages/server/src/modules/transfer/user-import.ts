@@ -2,11 +2,10 @@
 // It must not change a user who exists.
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { assignImported } from '../assignments/unattended.ts';
-import { recordChange } from '../audit/service.ts';
+import { type ChangeLog, recordChange } from '../audit/service.ts';
 import { renewUserMarks } from '../users/lists/page-marks.ts';
 import { type NewUser, readUser, type UserRules } from './user-rows.ts';
 import {
@@ -21,7 +20,7 @@ import {
 import { type Fault, refused, type SourceRow, type Verdict } from './verdict.ts';
 
 /** `db` must not have a statement timeout: the statistics of a million users may wait for the disk. */
-export type UserImportDeps = { db: Db; log: Logger; settings: { defaultRole: string } };
+export type UserImportDeps = { db: Db; auditLog: ChangeLog; settings: { defaultRole: string } };
 
 export type UserImportOptions = UserRules & {
   /** Where the rows come from, for the audit log. */
@@ -105,7 +104,7 @@ async function importBatch(
 
 async function judge(
   tx: Tx,
-  { log, settings }: UserImportDeps,
+  { auditLog, settings }: UserImportDeps,
   candidates: readonly Candidate[],
   { dryRun, privileged, source }: UserImportOptions,
   seen: ReadonlySet<string>,
@@ -144,7 +143,7 @@ async function judge(
         ({ row, user }): Verdict => ({ row, verdict: 'would_create', name: shownEmail(user.email) }),
       ),
     ];
-  return [...verdicts, ...(await insert(tx, log, people, source))];
+  return [...verdicts, ...(await insert(tx, auditLog, people, source))];
 }
 
 type Fresh = {
@@ -216,7 +215,12 @@ const needsPrivileged = ({ name, is_system, administers_by }: NamedRole): Fault 
     : `"${name}" has the built-in permission "${administers_by}": it is given with --privileged only`,
 });
 
-async function insert(tx: Tx, log: Logger, people: readonly Fresh[], source: string): Promise<Verdict[]> {
+async function insert(
+  tx: Tx,
+  auditLog: ChangeLog,
+  people: readonly Fresh[],
+  source: string,
+): Promise<Verdict[]> {
   if (people.length === 0) return [];
   const inserted = await insertUsers(
     tx,
@@ -229,7 +233,7 @@ async function insert(tx: Tx, log: Logger, people: readonly Fresh[], source: str
     ),
   );
   if (inserted.size > 0)
-    await recordChange(tx, log, null, {
+    await recordChange(tx, auditLog, null, {
       action: 'users_imported',
       actorId: null,
       resourceType: 'user',

@@ -1,18 +1,15 @@
 // Removes registered accounts: those that were not verified in time, and those that their owners declined.
 import { inTransaction } from '../../platform/db/transaction.ts';
-import type { Logger } from '../../platform/logging/log.ts';
-import type { Db, Tx } from '../../schema/database.ts';
+import type { Tx } from '../../schema/database.ts';
 import { removeAllRoles } from '../assignments/unattended.ts';
-import { recordChanges } from '../audit/service.ts';
+import { type Audited, recordChanges } from '../audit/service.ts';
 import { deleteRegistration, deleteUnverified, isPendingRegistration, lockUnverified } from './store.ts';
-
-type CleanUpDeps = { db: Db; log: Logger };
 
 // Maximum accounts that one transaction removes, because it holds their locks until it ends.
 const BATCH = 200;
 
 /** Removes accounts that were not verified within `hours`, each with an audit entry. Returns their number. */
-export async function removeUnverifiedAccounts(deps: CleanUpDeps, hours: number): Promise<number> {
+export async function removeUnverifiedAccounts(deps: Audited, hours: number): Promise<number> {
   let removed = 0;
   for (let batch = BATCH; batch === BATCH; removed += batch) {
     batch = await inTransaction(deps.db, async (tx) => {
@@ -26,7 +23,7 @@ export async function removeUnverifiedAccounts(deps: CleanUpDeps, hours: number)
         resourceId: user.id,
         details: { email: user.email, created_at: user.created_at },
       }));
-      await recordChanges(tx, deps.log, null, events);
+      await recordChanges(tx, deps.auditLog, null, events);
       return users.length;
     });
   }

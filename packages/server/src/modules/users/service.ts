@@ -2,8 +2,8 @@
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../platform/errors.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
-import type { Logger } from '../../platform/logging/log.ts';
 import type { Db, Tx } from '../../schema/database.ts';
+import type { Audited } from '../audit/service.ts';
 import type { GraphSource } from '../authz/graph/graph.ts';
 import { toUser, type VersionedUser } from './presentation.ts';
 import { findUserById } from './store.ts';
@@ -18,7 +18,7 @@ export {
   recordLanguage,
 } from './store.ts';
 
-export type UserDeps = { db: Db; log: Logger; graphSource: GraphSource };
+export type UserDeps = Audited & { graphSource: GraphSource };
 
 /** Returns the record for the API. Call it after the commit: it may read the graph, which takes another connection. */
 export async function present(deps: UserDeps, record: VersionedUser): Promise<Versioned<User>> {

@@ -4,10 +4,8 @@ import { brokenConstraint } from '../../platform/db/failures.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/logging/log.ts';
-import type { Db } from '../../schema/database.ts';
 import { assignAdmin } from '../assignments/unattended.ts';
-import { recordChange } from '../audit/service.ts';
+import { type Audited, recordChange } from '../audit/service.ts';
 import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import { cleanNames } from './names.ts';
 import { insertSuperuser } from './store.ts';
@@ -29,7 +27,7 @@ export async function createSuperuser(
     await inTransaction(deps.db, async (tx) => {
       await insertSuperuser(tx, { id, email, ...names, password_hash: passwordHash });
       await assignAdmin(tx, id);
-      await recordChange(tx, deps.log, null, {
+      await recordChange(tx, deps.auditLog, null, {
         action: 'user_created',
         actorId: null,
         resourceType: 'user',
@@ -47,14 +45,14 @@ export async function createSuperuser(
  * Makes the account of this canonical email an active, verified superuser. Returns null if there is no account, false
  * if it already was one.
  */
-export function promoteToSuperuser(deps: { db: Db; log: Logger }, email: string): Promise<boolean | null> {
+export function promoteToSuperuser(deps: Audited, email: string): Promise<boolean | null> {
   return inTransaction(deps.db, async (tx) => {
     const user = await lockUserByEmail(tx, email);
     if (!user) return null;
     const { user_id: id, ...before } = user;
     if (before.is_superuser && before.is_active && before.verified) return false;
     await raiseToSuperuser(tx, id);
-    await recordChange(tx, deps.log, null, {
+    await recordChange(tx, deps.auditLog, null, {
       action: 'user_updated',
       actorId: null,
       resourceType: 'user',

@@ -7,8 +7,8 @@ import { errorCode } from '../unknown-values.ts';
 const retryable = new Set(['40001', '40P01']);
 const MAX_ATTEMPTS = 4;
 
-type Origin = { db: object; followUps: (() => void)[] };
-const origins = new WeakMap<object, Origin>();
+/** What follows the commit of each open transaction. */
+const followUpsOf = new WeakMap<object, (() => void)[]>();
 
 class Rehearsed<R> extends Error {
   readonly result: R;
@@ -42,13 +42,13 @@ export async function inTransaction<D, R>(
   run: (tx: Transaction<D>) => Promise<R>,
 ): Promise<R> {
   for (let attempt = 1; ; attempt += 1) {
-    const origin: Origin = { db, followUps: [] };
+    const followUps: (() => void)[] = [];
     try {
       const result = await db.transaction().execute((tx) => {
-        origins.set(tx, origin);
+        followUpsOf.set(tx, followUps);
         return run(tx);
       });
-      for (const followUp of origin.followUps) followUp();
+      for (const followUp of followUps) followUp();
       return result;
     } catch (error) {
       if (attempt >= MAX_ATTEMPTS || !retryable.has(errorCode(error) ?? '')) throw error;
@@ -60,14 +60,13 @@ export async function inTransaction<D, R>(
 export const inSnapshot = <D, R>(db: Kysely<D>, run: (tx: Transaction<D>) => Promise<R>): Promise<R> =>
   db.transaction().setIsolationLevel('repeatable read').execute(run);
 
-/** Returns the database that the transaction was opened on; undefined unless `inTransaction` opened it. */
-export const databaseOf = <D>(tx: Transaction<D>): Kysely<D> | undefined =>
-  origins.get(tx)?.db as Kysely<D> | undefined;
+/** Returns whether `afterCommit` takes effect: whether `inTransaction` opened the transaction. */
+export const hasFollowUps = <D>(tx: Transaction<D>): boolean => followUpsOf.has(tx);
 
 /**
  * Calls `followUp` after this attempt has committed, never otherwise. Ignored unless `inTransaction` opened the
  * transaction.
  */
 export function afterCommit<D>(tx: Transaction<D>, followUp: () => void): void {
-  origins.get(tx)?.followUps.push(followUp);
+  followUpsOf.get(tx)?.push(followUp);
 }

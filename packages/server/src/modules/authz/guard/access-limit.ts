@@ -4,9 +4,7 @@ import type { Client } from '../../../platform/http/client.ts';
 import { overLimit } from '../../../platform/http/plugins/rate-limits.ts';
 import { createLocalLimit } from '../../../platform/limits/local-limit.ts';
 import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
-import type { Logger } from '../../../platform/logging/log.ts';
-import type { Db } from '../../../schema/database.ts';
-import { recordBounded } from '../../audit/service.ts';
+import { type Audited, recordBounded } from '../../audit/service.ts';
 import { actorOf, type Principal } from '../caller.ts';
 
 export type AccessLimit = {
@@ -21,7 +19,7 @@ export type AccessLimit = {
 
 /** Returns null if `rule` is null, which turns the limit off. */
 export function createAccessLimit(
-  deps: { db: Db; log: Logger },
+  deps: Pick<Audited, 'auditLog'>,
   rule: RateLimitRule | null,
 ): AccessLimit | null {
   if (rule === null) return null;

@@ -1,12 +1,10 @@
 // Records that a caller lacked a permission.
-import type { Logger } from '../../../platform/logging/log.ts';
-import type { Db } from '../../../schema/database.ts';
-import { recordBounded } from '../../audit/service.ts';
+import { type Audited, recordBounded } from '../../audit/service.ts';
 import { actorOf, type Caller } from '../caller.ts';
 
 /** Records a refusal in the audit log. Limited as in `recordBounded`. */
 export const recordDenied = (
-  deps: { db: Db; log: Logger },
+  deps: Pick<Audited, 'auditLog'>,
   { client, principal }: Caller,
   details: Record<string, unknown>,
 ): Promise<void> =>
