@@ -10,11 +10,13 @@ import { ageDescription, readAged } from '../../platform/http/aged-reads.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import type { Db } from '../../schema/database.ts';
 import { callerOf } from '../authz/caller.ts';
-import { readActivityOf, readAttention, readDashboard, readStatistics } from './service.ts';
+import { type KeptUnused, readActivityOf, readAttention, readDashboard, readStatistics } from './service.ts';
 
 type DashboardDeps = { agedReads: AgedReads<Db>; settings: { unverifiedAccountHours: number } };
 
 export function dashboardRoutes(app: App, deps: DashboardDeps): void {
+  const keptUnused: KeptUnused = { latest: null };
+
   app.route({
     method: 'GET',
     url: '',
@@ -75,7 +77,7 @@ export function dashboardRoutes(app: App, deps: DashboardDeps): void {
     handler: async (request, reply) => ({
       data: {
         items: await readAged(deps.agedReads, request, reply, (db) =>
-          readAttention({ db, settings: deps.settings }, callerOf(request)),
+          readAttention({ db, keptUnused, settings: deps.settings }, callerOf(request)),
         ),
       },
       message: 'What deserves attention.',

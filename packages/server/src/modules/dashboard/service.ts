@@ -15,9 +15,12 @@ import {
   countAttention,
   findNewestUsers,
   findRecentLogins,
+  type KeptUnused,
   readActivity,
   readStats,
 } from './store.ts';
+
+export type { KeptUnused } from './store.ts';
 
 /** Rows of each of the two lists (decisions: 10 latest logins, 10 newest users). */
 const LIST_LENGTH = 10;
@@ -46,12 +49,13 @@ export async function readActivityOf(deps: { db: Db }, caller: Caller, days: num
 
 /** Returns what deserves attention, with the lists that show it. Throws `admin_required` (403). */
 export async function readAttention(
-  deps: { db: Db; settings: { unverifiedAccountHours: number } },
+  deps: { db: Db; keptUnused: KeptUnused; settings: { unverifiedAccountHours: number } },
   caller: Caller,
 ): Promise<AttentionItem[]> {
   requireAdministrator(caller);
   const within = Number(attentionFilters.unverified_users_near_removal.query.removal_within_hours);
-  const counts = await countAttention(deps.db, deps.settings.unverifiedAccountHours - within);
+  const removedAfterHours = deps.settings.unverifiedAccountHours - within;
+  const counts = await countAttention(deps.db, deps.keptUnused, removedAfterHours);
   return attentionCodes.map((code) => {
     const { resource, query } = attentionFilters[code];
     const path = `/api/v1/${resource}`;

@@ -44,8 +44,8 @@ export async function readActivity(db: Db, days: number): Promise<ActivityDay[]>
 type UnusedCount = 'permissions_without_roles' | 'roles_without_permissions';
 type Unused = Record<UnusedCount, number> & { stamp: string };
 
-// Of each database. They cost most where there are many roles and permissions, and change only with these.
-const keptUnused = new WeakMap<Db, { stamp: string; unused: Promise<Unused> }>();
+/** Keeps the latest numbers: they cost most where there are many roles and permissions, and change only with these. */
+export type KeptUnused = { latest: { stamp: string; unused: Promise<Unused> } | null };
 
 /** Never repeats; changes with roles, permissions and their assignments to each other. */
 const accessStamp = sql`(
@@ -54,6 +54,7 @@ const accessStamp = sql`(
 /** Returns the number of records that the list with the same filters shows. `removedAfterHours`: see the list of users. */
 export async function countAttention(
   db: Db,
+  keptUnused: KeptUnused,
   removedAfterHours: number,
 ): Promise<Record<AttentionCode, number>> {
   const result = await sql<Record<Exclude<AttentionCode, UnusedCount>, number> & { stamp: string }>`
@@ -63,22 +64,20 @@ export async function countAttention(
       ${unheldRoleCount}::integer as roles_without_holders,
       ${accessStamp} as stamp`.execute(db);
   const { stamp, ...counts } = onlyRow(result);
-  const { permissions_without_roles, roles_without_permissions } = await findUnused(db, stamp);
+  const { permissions_without_roles, roles_without_permissions } = await findUnused(db, keptUnused, stamp);
   return { ...counts, permissions_without_roles, roles_without_permissions };
 }
 
 /** Returns numbers that are at least as new as the stamp. Requests at the same time share one count. */
-function findUnused(db: Db, stamp: string): Promise<Unused> {
-  const kept = keptUnused.get(db);
-  if (kept?.stamp === stamp) return kept.unused.catch(() => countUnused(db));
+function findUnused(db: Db, kept: KeptUnused, stamp: string): Promise<Unused> {
+  if (kept.latest?.stamp === stamp) return kept.latest.unused.catch(() => countUnused(db));
   const unused = countUnused(db);
   const counting = { stamp, unused };
-  keptUnused.set(db, counting);
+  kept.latest = counting;
   const replaceBy = (counted: Unused | null): void => {
-    if (keptUnused.get(db) !== counting) return;
+    if (kept.latest !== counting) return;
     // After a failover without a change that was counted, the stamp would be that of the request again.
-    if (counted) keptUnused.set(db, { stamp: counted.stamp, unused });
-    else keptUnused.delete(db);
+    kept.latest = counted && { stamp: counted.stamp, unused };
   };
   unused.then(replaceBy, () => replaceBy(null));
   return unused;
