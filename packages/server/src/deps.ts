@@ -13,6 +13,7 @@ import { createGraphSource, type GraphSource } from './modules/authz/graph/graph
 import { type AccessLimit, createAccessLimit } from './modules/authz/guard/access-limit.ts';
 import { createUserLimit, type UserLimit } from './modules/authz/guard/user-limit.ts';
 import { createSubjectSource, type SubjectSource } from './modules/authz/subjects.ts';
+import { createKeptLists, type KeptLists } from './modules/authz/unchanged-lists.ts';
 import type { Logo } from './modules/console/logo.ts';
 import { createAttemptGate } from './modules/lockout/service.ts';
 import { clientTokenRule } from './modules/oauth/token.ts';
@@ -73,6 +74,8 @@ export type Deps = {
   graphSource: GraphSource;
   /** Loads the subjects of decisions. */
   subjectSource: SubjectSource;
+  /** Lists of roles and permissions under their ETags. */
+  keptLists: KeptLists;
   csrf: Csrf;
   /** Key of the hashes of requests with an Idempotency-Key. */
   idempotencyKey: Buffer;
@@ -219,6 +222,7 @@ export function createDeps(parts: Parts): Deps {
     apiKeys: createApiKeys({ reservedPool, pool, log, auditLog }),
     graphSource,
     subjectSource: createSubjectSource({ reservedPool, pool, graphSource }),
+    keptLists: createKeptLists(),
     turns: {
       changes: createGate({ running: Math.min(CHANGES_RUNNING, share), waiting: CHANGES_WAITING }),
       reads: createGate({ running: Math.min(READS_RUNNING, share), waiting: READS_WAITING }),

@@ -18,21 +18,20 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
   version: string;
 };
 
-// For each database. A tree of 10,000 role groups has 5 MB, a system role with 50,000 permissions 16 MB.
+// A tree of 10,000 role groups has 5 MB, a system role with 50,000 permissions 16 MB.
 const KEPT_BYTES = 32 * 2 ** 20;
 
-type Lists = {
+/** The texts of lists, for all requests of an instance. */
+export type KeptLists = {
   kept: KeptBodies;
   /** ETag → the text that another request makes now; null if it is not kept. */
   underWay: Map<string, Promise<Buffer | null>>;
 };
-const lists = new WeakMap<Db, Lists>();
 
-function listsOf(db: Db): Lists {
-  const known = lists.get(db) ?? { kept: new KeptBodies(KEPT_BYTES), underWay: new Map() };
-  lists.set(db, known);
-  return known;
-}
+export const createKeptLists = (): KeptLists => ({ kept: new KeptBodies(KEPT_BYTES), underWay: new Map() });
+
+export type ListDeps = { db: Db; keptLists: KeptLists };
+type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
 /**
  * Returns what `read` does, or sends it, with a weak ETag; answers 304 without reading if If-None-Match has this ETag. Keeps
@@ -40,17 +39,16 @@ function listsOf(db: Db): Lists {
  * the list is read before it is known whether it has changed, and its text is not kept.
  */
 export async function unlessUnchanged<T extends Record<string, unknown>>(
-  db: Db,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  deps: ListDeps,
+  { request, reply }: Exchange,
   read: () => Promise<T>,
   alsoShows?: (list: T) => unknown,
 ): Promise<T | undefined> {
   // Both stamps are older than the list, so a change in between gives the next request another ETag, never an old list.
-  const stamps = await findStamps(db);
+  const stamps = await findStamps(deps.db);
   if (alsoShows === undefined) {
     const parts = async () => [serialized(reply, await read())];
-    await sendParts({ db, request, reply, stamps, shown: null }, parts);
+    await sendParts(deps, { request, reply, stamps, shown: null }, parts);
     return undefined;
   }
   const list = await read();
@@ -62,24 +60,23 @@ export async function unlessUnchanged<T extends Record<string, unknown>>(
  * them. `shown` is what the stamps do not cover; it must be older than the parts.
  */
 export async function sendPartsUnlessUnchanged(
-  db: Db,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  deps: ListDeps,
+  exchange: Exchange,
   shown: unknown,
   read: () => Promise<Iterable<string>>,
 ): Promise<void> {
-  await sendParts({ db, request, reply, stamps: await findStamps(db), shown }, read);
+  await sendParts(deps, { ...exchange, stamps: await findStamps(deps.db), shown }, read);
 }
 
-type Sending = { db: Db; request: FastifyRequest; reply: FastifyReply; stamps: Stamps; shown: unknown };
+type Sending = Exchange & { stamps: Stamps; shown: unknown };
 
 async function sendParts(
-  { db, request, reply, stamps, shown }: Sending,
+  { db, keptLists: { kept, underWay } }: ListDeps,
+  { request, reply, stamps, shown }: Sending,
   read: () => Promise<Iterable<string>>,
 ): Promise<void> {
   const etag = tagOf(request, stamps, shown);
   if (isKnown(request, reply, etag)) return;
-  const { kept, underWay } = listsOf(db);
   // Everybody who polls asks again after a change, so one request makes the text for all that wait for it.
   const known = kept.get(etag) ?? (await underWay.get(etag)?.catch(() => null));
   if (known) return void sendSerialized(reply, known);

@@ -14,13 +14,13 @@ import { sendEtag, type Versioned } from '../../platform/http/record-version.ts'
 import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
-import { sendPartsUnlessUnchanged } from '../authz/unchanged-lists.ts';
+import { type ListDeps, sendPartsUnlessUnchanged } from '../authz/unchanged-lists.ts';
 import type { GroupDeps } from '../group-trees/service.ts';
 import { permissionGroups, readPermissionGroup } from './service.ts';
 
 const PermissionGroupEnvelope = DataEnvelope(PermissionGroup);
 
-export function permissionGroupRoutes(app: App, deps: GroupDeps): void {
+export function permissionGroupRoutes(app: App, deps: GroupDeps & ListDeps): void {
   app.route({
     method: 'GET',
     url: '',
@@ -32,7 +32,7 @@ export function permissionGroupRoutes(app: App, deps: GroupDeps): void {
       response: { 200: ListEnvelope(PermissionGroup), 304: Type.Null() },
     },
     handler: (request, reply) =>
-      sendPartsUnlessUnchanged(deps.db, request, reply, null, async () =>
+      sendPartsUnlessUnchanged(deps, { request, reply }, null, async () =>
         serializedParts(reply, {
           ...(await permissionGroups.list(deps, request.query)),
           message: 'Permission groups, sorted by name.',

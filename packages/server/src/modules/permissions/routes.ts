@@ -12,7 +12,7 @@ import Type from 'typebox';
 import { creation } from '../../platform/http/plugins/idempotency.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import { callerOf } from '../authz/caller.ts';
-import { unlessUnchanged } from '../authz/unchanged-lists.ts';
+import { type ListDeps, unlessUnchanged } from '../authz/unchanged-lists.ts';
 import {
   createPermission,
   deletePermission,
@@ -21,7 +21,7 @@ import {
   type PermissionDeps,
 } from './service.ts';
 
-export function permissionRoutes(app: App, deps: PermissionDeps): void {
+export function permissionRoutes(app: App, deps: PermissionDeps & ListDeps): void {
   app.route({
     method: 'GET',
     url: '',
@@ -32,7 +32,7 @@ export function permissionRoutes(app: App, deps: PermissionDeps): void {
       response: { 200: PermissionListEnvelope, 304: Type.Null() },
     },
     handler: (request, reply) =>
-      unlessUnchanged(deps.db, request, reply, async () => ({
+      unlessUnchanged(deps, { request, reply }, async () => ({
         ...(await listPermissions(deps, request.query)),
         message: 'Permissions, sorted by name.',
       })),

@@ -16,7 +16,7 @@ import { sendEtag, type Versioned } from '../../platform/http/record-version.ts'
 import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
-import { sendPartsUnlessUnchanged } from '../authz/unchanged-lists.ts';
+import { type ListDeps, sendPartsUnlessUnchanged } from '../authz/unchanged-lists.ts';
 import type { GroupDeps } from '../group-trees/service.ts';
 import { getRoleGroup, readRoleGroup, roleGroups } from './service.ts';
 
@@ -27,7 +27,7 @@ const placeErrors = [
   'circular_dependency',
 ] as const;
 
-export function roleGroupRoutes(app: App, deps: GroupDeps): void {
+export function roleGroupRoutes(app: App, deps: GroupDeps & ListDeps): void {
   app.route({
     method: 'GET',
     url: '',
@@ -39,7 +39,7 @@ export function roleGroupRoutes(app: App, deps: GroupDeps): void {
       response: { 200: RoleGroupListEnvelope, 304: Type.Null() },
     },
     handler: (request, reply) =>
-      sendPartsUnlessUnchanged(deps.db, request, reply, null, async () =>
+      sendPartsUnlessUnchanged(deps, { request, reply }, null, async () =>
         serializedParts(reply, {
           ...(await roleGroups.list(deps, request.query)),
           message: 'Role groups, sorted by name.',

@@ -26,7 +26,7 @@ import { sendEtag, type Versioned } from '../../platform/http/record-version.ts'
 import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed, type StatedOf } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
-import { sendPartsUnlessUnchanged, unlessUnchanged } from '../authz/unchanged-lists.ts';
+import { type ListDeps, sendPartsUnlessUnchanged, unlessUnchanged } from '../authz/unchanged-lists.ts';
 import {
   changePermissions,
   countAllHolders,
@@ -60,7 +60,7 @@ const holdersIn = ({ data, pagination }: CountedList) => [
   data.map(({ id, holders }) => [id, holders]),
 ];
 
-export function roleRoutes(app: App, deps: RoleDeps): void {
+export function roleRoutes(app: App, deps: RoleDeps & ListDeps): void {
   const statedOfRole: StatedOf = { kind: 'role', present: recordNamed('role_id', (id) => getRole(deps, id)) };
 
   app.route({
@@ -78,7 +78,7 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
         message: 'Roles, sorted by name.',
       });
       const { include, holders } = request.query;
-      return unlessUnchanged(deps.db, request, reply, read, (include ?? holders) && holdersIn);
+      return unlessUnchanged(deps, { request, reply }, read, (include ?? holders) && holdersIn);
     },
   });
 
@@ -96,7 +96,7 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
     handler: async (request, reply) => {
       const holders = request.query.include ? await countAllHolders(deps) : null;
       const shown = holders && [...holders];
-      await sendPartsUnlessUnchanged(deps.db, request, reply, shown, () => writeAllRoles(deps, holders));
+      await sendPartsUnlessUnchanged(deps, { request, reply }, shown, () => writeAllRoles(deps, holders));
     },
   });
 
@@ -118,7 +118,7 @@ export function roleRoutes(app: App, deps: RoleDeps): void {
       });
       const { include, holders } = request.query;
       const showsHolders = holders !== undefined || include?.includes('holders');
-      return unlessUnchanged(deps.db, request, reply, read, showsHolders ? holdersIn : undefined);
+      return unlessUnchanged(deps, { request, reply }, read, showsHolders ? holdersIn : undefined);
     },
   });
 
