@@ -22,6 +22,11 @@ const cases: [string, string, string[]][] = [
     [],
   ],
   ['a misspelt column', 'sql`select nmae from books`.execute(db)', ['column "nmae" does not exist']],
+  [
+    'a misspelt column in a text that a function returns',
+    "const isLong = (column: string) => `${column} > 9`; sql`select from books where ${sql.raw(isLong('pagse'))}`.execute(db)",
+    ['column "pagse" does not exist'],
+  ],
   ['a misspelt table', 'sql`delete from boks`.execute(db)', ['relation "boks" does not exist']],
   [
     'a misspelt column of the row',

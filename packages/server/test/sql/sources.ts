@@ -431,7 +431,20 @@ class Finder {
       if (name.text === 'join' && separator)
         return [this.listOf(expression, scope).join(this.stringsOf(separator, scope)[0])];
     }
+    if (isCallExpression(plain) && isIdentifier(plain.expression)) {
+      const returned = this.returnedBy(plain, scope);
+      if (returned.length > 0) return returned;
+    }
     throw new Error(`the text of ${textOf(node)} is not known before it runs`);
+  }
+
+  /** Returns the texts that a function of the project returns; none if they are not known. */
+  returnedBy(call: CallExpression, scope: Scope): string[] {
+    try {
+      return this.resultsOf(call, scope).flatMap((one) => this.stringsOf(one.node, one.scope));
+    } catch {
+      return [];
+    }
   }
 
   /** Returns the values of a string literal type or of a union of them; none for other types. */

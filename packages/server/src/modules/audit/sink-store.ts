@@ -3,24 +3,22 @@ import type { AuditLogEntry } from '@castellan/contract/audit';
 import { sql } from 'kysely';
 import { isoTime } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
+import { isLeaseFree } from '../../platform/delivery/lease.ts';
 import type { Db } from '../../schema/database.ts';
 import { resourceName } from './resource-name.ts';
 
 /** Longer than a batch takes, with its statements. */
 export const LEASE_SECONDS = 60;
 const lease = sql.lit(LEASE_SECONDS);
+const isFree = sql.raw(isLeaseFree('sink.locked_until', LEASE_SECONDS));
 
-/**
- * Takes or renews the lease; the first call makes entries queue. Returns whether this sender has it. A lease that ends too
- * far in the future was given while the clock was ahead.
- */
+/** Takes or renews the lease; the first call makes entries queue. Returns whether this sender has it. */
 export async function takeLease(db: Db, sender: string): Promise<boolean> {
   const { rows } = await sql<{ sender: string | null }>`
     insert into audit_sink as sink (sender, locked_until) values (${sender}::uuid, now() + ${lease} * interval '1 second')
     on conflict (only_row) do update
     set sender = excluded.sender, locked_until = excluded.locked_until, seen_at = now()
-    where sink.sender = excluded.sender or sink.locked_until is null or sink.locked_until <= now()
-      or sink.locked_until > now() + 2 * ${lease} * interval '1 second'
+    where sink.sender = excluded.sender or ${isFree}
     returning sink.sender`.execute(db);
   return rows.length > 0;
 }

@@ -1,5 +1,6 @@
 // The statements with which workers share the rows of the outbox.
 // It must not run them: the worker decides how to handle failures of the database.
+import { isLeaseFree } from '../delivery/lease.ts';
 
 export type Statement = { name: string; text: string; values: unknown[] };
 export type OutboxRow = { id: string; kind: string; payload: unknown; attempts: number };
@@ -7,13 +8,12 @@ export type OutboxRow = { id: string; kind: string; payload: unknown; attempts: 
 /** The longest wait for the next attempt. */
 export const maxDelaySeconds = 15 * 60;
 
-// The lease hides a row from other workers until it ends. A lease that ends too far in the future was given while the
-// clock was ahead, and is ignored. The number of the attempt identifies the lease.
+// The lease hides a row from other workers until it ends. The number of the attempt identifies it.
 const claimSql = `
 with due as materialized (
   select id from outbox
   where sent_at is null and failed_at is null and run_at <= now()
-    and (locked_until is null or locked_until <= now() or locked_until > now() + 2 * $2::float8 * interval '1 second')
+    and ${isLeaseFree('locked_until', '$2::float8')}
   order by run_at limit $1::integer for update skip locked
 )
 update outbox set locked_until = now() + $2::float8 * interval '1 second', attempts = attempts + 1
