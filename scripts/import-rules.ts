@@ -272,7 +272,10 @@ export const others: Row[] = [
     message: 'Production code imports nothing that exists for tests.',
   },
   {
-    files: ['packages/cli/src/{main,program,command,commands}.ts', 'packages/cli/src/{api,commands}/**'],
+    files: [
+      'packages/cli/src/{main,program,command,commands,completion}.ts',
+      'packages/cli/src/{api,commands,input}/**',
+    ],
     refused: ['@castellan/server/**', '**/server/**', ...forTests],
     message: 'Help and usage errors must not load the server: import it in the file of the command.',
   },

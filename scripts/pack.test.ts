@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 test('the package has the code that the program reaches, without types, with paths instead of workspaces', () => {
   const packed = packCode(root, 'packages/cli/castellan.mjs');
   for (const path of [
-    'packages/cli/src/migrate.js',
+    'packages/cli/src/local/migrate.js',
     'packages/server/src/service.js',
     'packages/server/src/modules/passwords/strength-worker.js',
     'packages/embedded-postgres/src/cluster.js',

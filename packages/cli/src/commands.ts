@@ -1,5 +1,5 @@
-// All commands by name. Each is declared in a file of commands/, which is loaded when it is named, so that help, usage
-// errors and completion are fast.
+// All commands by name. Each is declared in a file of commands/, in a folder for each heading. The file is loaded when the
+// command is named, so that help, usage errors and completion are fast.
 import type { CommandGroup, Declaration } from './command.ts';
 
 export type Entry = {
@@ -18,136 +18,136 @@ export const commands: Readonly<Record<string, Entry>> = {
   serve: {
     heading: LOCAL,
     summary: 'Run the service.',
-    load: () => import('./commands/serve.ts'),
+    load: () => import('./commands/local/serve.ts'),
   },
   migrate: {
     heading: LOCAL,
     summary: 'Prepare the database: schema, seed, signing key. Then exit.',
-    load: () => import('./commands/migrate.ts'),
+    load: () => import('./commands/local/migrate.ts'),
   },
   'create-superuser': {
     heading: LOCAL,
     summary: 'Create a superuser, or make an existing account a superuser.',
-    load: () => import('./commands/create-superuser.ts'),
+    load: () => import('./commands/local/create-superuser.ts'),
   },
   'rotate-keys': {
     heading: LOCAL,
     summary: 'Create a new signing key, or revoke a leaked one.',
-    load: () => import('./commands/rotate-keys.ts'),
+    load: () => import('./commands/local/rotate-keys.ts'),
   },
   'reset-keys': {
     heading: LOCAL,
     summary: 'Replace the signing keys after SECRET_KEY was lost. Ends every session.',
-    load: () => import('./commands/reset-keys.ts'),
+    load: () => import('./commands/local/reset-keys.ts'),
   },
   backup: {
     heading: LOCAL,
     summary: 'Back up the database to a file, while the service runs or not.',
-    load: () => import('./commands/backup.ts'),
+    load: () => import('./commands/local/backup.ts'),
   },
   restore: {
     heading: LOCAL,
     summary: 'Restore a backup into an empty database. Ends every session, unless told otherwise.',
-    load: () => import('./commands/restore.ts'),
+    load: () => import('./commands/local/restore.ts'),
   },
   'verify-backup': {
     heading: LOCAL,
     summary: 'Read a whole backup, check it, and show what is in it.',
-    load: () => import('./commands/verify-backup.ts'),
+    load: () => import('./commands/local/verify-backup.ts'),
   },
   demo: {
     heading: LOCAL,
     summary: 'Fill the database of a new service with a made-up company, to try it out.',
-    load: () => import('./commands/demo.ts'),
+    load: () => import('./commands/local/demo.ts'),
   },
   import: {
     heading: LOCAL,
     summary: 'Create users, roles and role groups from a file, with the password hashes of other systems.',
-    load: () => import('./commands/import.ts'),
+    load: () => import('./commands/local/import.ts'),
   },
   export: {
     heading: LOCAL,
     summary: 'Write users, roles and role groups to a file that `import` reads.',
-    load: () => import('./commands/export.ts'),
+    load: () => import('./commands/local/export.ts'),
   },
   'check-config': {
     heading: LOCAL,
     summary: 'Show every setting with its value, or list every wrong setting.',
-    load: () => import('./commands/check-config.ts'),
+    load: () => import('./commands/local/check-config.ts'),
   },
   doctor: {
     heading: LOCAL,
     summary: 'Look for what is wrong with settings, database, keys, mail and proxy.',
-    load: () => import('./commands/doctor.ts'),
+    load: () => import('./commands/local/doctor.ts'),
   },
   user: {
     heading: API,
     summary: 'List, create, invite, change and delete users, their roles and sessions.',
-    load: () => import('./commands/user.ts'),
+    load: () => import('./commands/api/user.ts'),
   },
   role: {
     heading: API,
     summary: 'List, create, change and delete roles and their permissions.',
-    load: () => import('./commands/role.ts'),
+    load: () => import('./commands/api/role.ts'),
   },
   permission: {
     heading: API,
     summary: 'List, create and delete permissions; see who holds one.',
-    load: () => import('./commands/permission.ts'),
+    load: () => import('./commands/api/permission.ts'),
   },
   'role-group': {
     heading: API,
     summary: 'Sort roles into a tree.',
-    load: () => import('./commands/role-group.ts'),
+    load: () => import('./commands/api/role-group.ts'),
   },
   'permission-group': {
     heading: API,
     summary: 'Sort permissions into a tree.',
-    load: () => import('./commands/permission-group.ts'),
+    load: () => import('./commands/api/permission-group.ts'),
   },
   'service-account': {
     heading: API,
     summary: 'List, create, change and delete service accounts.',
-    load: () => import('./commands/service-account.ts'),
+    load: () => import('./commands/api/service-account.ts'),
   },
   key: {
     heading: API,
     summary: 'List, create, rotate and revoke API keys of service accounts.',
-    load: () => import('./commands/key.ts'),
+    load: () => import('./commands/api/key.ts'),
   },
   session: {
     heading: API,
     summary: 'List and end live sessions.',
-    load: () => import('./commands/session.ts'),
+    load: () => import('./commands/api/session.ts'),
   },
   audit: {
     heading: API,
     summary: 'List, follow and export the audit log.',
-    load: () => import('./commands/audit.ts'),
+    load: () => import('./commands/api/audit.ts'),
   },
   settings: {
     heading: API,
     summary: 'List the settings in force.',
-    load: () => import('./commands/settings.ts'),
+    load: () => import('./commands/api/settings.ts'),
   },
   can: {
     heading: API,
     summary: 'Tell whether somebody may do something, and why.',
-    load: () => import('./commands/can.ts'),
+    load: () => import('./commands/api/can.ts'),
   },
   login: {
     heading: HERE,
     summary: 'Store the URL and an API key of a Castellan.',
-    load: () => import('./commands/login.ts'),
+    load: () => import('./commands/setup/login.ts'),
   },
   profile: {
     heading: HERE,
     summary: 'List, choose and remove what login stored.',
-    load: () => import('./commands/profile.ts'),
+    load: () => import('./commands/setup/profile.ts'),
   },
   completion: {
     heading: HERE,
     summary: 'Print the script that makes bash, zsh or fish complete commands.',
-    load: () => import('./commands/completion.ts'),
+    load: () => import('./commands/setup/completion.ts'),
   },
 };

@@ -256,7 +256,7 @@ const allowed: [string, string][] = [
       ]),
   ),
   ['packages/contract/src/clean.ts', imports('./common.ts', 'typebox')],
-  ['packages/cli/src/migrate.ts', imports('@castellan/server/service')],
+  ['packages/cli/src/local/migrate.ts', imports('@castellan/server/service')],
   [`${server}/cycle-c.ts`, imports('./cycle-d.ts')],
   [`${server}/main.ts`, 'export const x = process.env.X;'],
   [`${server}/app.ts`, imports('./modules/users/routes.ts', './platform/errors.ts')],

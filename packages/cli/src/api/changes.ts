@@ -2,7 +2,7 @@
 import { versionIn } from '@castellan/contract/etags';
 import type { AccessPreview, Answer, InputOf, Operation, ResultOf } from '@castellan/sdk';
 import { type Call, Failure, type Option, UsageError, yes } from '../command.ts';
-import { confirm } from '../confirmation.ts';
+import { confirm } from '../input/confirmation.ts';
 import type { Api } from './connection.ts';
 import { jsonText, printable } from './text.ts';
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { BackupError } from '@castellan/server/modules/backup/service';
 import { Decrypter, Encrypter } from 'age-encryption';
 import { type Call, UsageError } from '../command.ts';
-import { readSecretLine } from '../secret-file.ts';
+import { readSecretLine } from '../input/secret-file.ts';
 
 /** Who can read the file. */
 export type Encryption = 'none' | 'passphrase' | 'recipients';

@@ -3,7 +3,7 @@ import { createKysely, createPool } from '@castellan/server/platform/db/pool';
 import type { Tables } from '@castellan/server/schema/tables';
 import type { Foundation } from '@castellan/server/start/foundation';
 import type { Call } from '../command.ts';
-import { onDatabase } from '../database.ts';
+import { onDatabase } from '../local/database.ts';
 
 type LongDeps = Pick<Foundation['deps'], 'auditLog' | 'settings'> & {
   db: ReturnType<typeof createKysely<Tables>>;

@@ -19,8 +19,8 @@ import { ABSENT_ID } from '@castellan/testing/http/fixture';
 import { assertSound } from '@castellan/testing/invariants';
 import { readyClient } from '@castellan/testing/sessions/accounts';
 import { logIn } from '@castellan/testing/sessions/attempts';
-import { declaration as exporting } from '../../src/commands/export.ts';
-import { declaration as importing } from '../../src/commands/import.ts';
+import { declaration as exporting } from '../../src/commands/local/export.ts';
+import { declaration as importing } from '../../src/commands/local/import.ts';
 import { formats } from '../../src/import/formats/index.ts';
 import { castellan, launch } from '../castellan.ts';
 

@@ -1,0 +1,114 @@
+// `castellan permission …`: the permissions of your product and of Castellan itself.
+import type { Permission } from '@castellan/sdk';
+import { apiOptions } from '../../api/connection.ts';
+import { permissionGroupId, permissionId } from '../../api/names.ts';
+import { type Column, listing, listOptions } from '../../api/output.ts';
+import { commandsOf, nameArgument } from '../../api/records.ts';
+import { argumentOf, type CommandGroup, given, optionOf, UsageError } from '../../command.ts';
+
+const permission = nameArgument('permission');
+const permissions = commandsOf({
+  noun: 'permission',
+  argument: permission,
+  all: '/api/v1/permissions',
+  one: '/api/v1/permissions/{permission_id}',
+  find: permissionId,
+  isUnversioned: true,
+});
+
+const columns: readonly Column<Permission>[] = [
+  ['NAME', ({ name }) => name],
+  ['GROUP', ({ group }) => group.name],
+  ['DESCRIPTION', ({ description }) => description],
+  ['ID', ({ id }) => id],
+];
+
+export const declaration: CommandGroup = {
+  commands: {
+    list: {
+      summary: 'List permissions.',
+      options: [
+        { flags: '--group <group>', help: 'Only those of this permission group, by name or id.' },
+        { flags: '--own', help: 'Only those of your product, not those of Castellan itself.' },
+        ...listOptions,
+        ...apiOptions,
+      ],
+      run: listing({
+        path: '/api/v1/permissions',
+        input: async (api) => {
+          const group = optionOf(api.call, 'group');
+          return {
+            query: given({
+              group_id: group === undefined ? undefined : await permissionGroupId(api, group),
+              is_builtin: api.call.values.own === true ? false : undefined,
+            }),
+          };
+        },
+        columns,
+      }),
+    },
+    get: permissions.get({
+      summary: 'Show a permission.',
+      facts: (data) => [
+        ['name', data.name],
+        ['description', data.description],
+        ['id', data.id],
+        ['group', data.group.name],
+        ['created', data.created_at],
+      ],
+    }),
+    create: permissions.create({
+      summary: 'Create a permission.',
+      argument: {
+        name: '<action>',
+        help: 'What it allows, such as publish. The name of the group goes in front of it.',
+      },
+      options: [
+        { flags: '--group <group>', help: 'The permission group, by name or id. Required.' },
+        { flags: '--description <text>', help: 'What it allows.' },
+      ],
+      body: async (api) => {
+        const group = optionOf(api.call, 'group');
+        if (group === undefined)
+          throw new UsageError('--group is missing. See `castellan help permission create`.');
+        return {
+          name: argumentOf(api.call, 'action'),
+          group_id: await permissionGroupId(api, group),
+          ...given({ description: optionOf(api.call, 'description') }),
+        };
+      },
+      done: (_, { name }) => `Permission ${name} created.`,
+    }),
+    delete: permissions.delete({ summary: 'Delete a permission that no role has.' }),
+    holders: {
+      summary: 'List who holds a permission.',
+      arguments: [permission],
+      options: [
+        { flags: '--superusers', help: 'Also list superusers without a role that gives it.' },
+        ...listOptions,
+        ...apiOptions,
+      ],
+      run: listing({
+        path: '/api/v1/permissions/{permission_id}/holders',
+        input: async (api) => ({
+          path: { permission_id: await permissions.idIn(api) },
+          query: api.call.values.superusers === true ? { include: 'superusers' } : {},
+        }),
+        columns: [
+          ['TYPE', ({ type }) => type],
+          ['NAME', ({ name }) => name],
+          ['EMAIL', ({ email }) => email],
+          ['ACTIVE', ({ is_active }) => is_active],
+          [
+            'THROUGH',
+            ({ superuser, roles }) => [
+              ...(superuser ? ['(superuser)'] : []),
+              ...roles.map(({ name }) => name),
+            ],
+          ],
+          ['ID', ({ id }) => id],
+        ],
+      }),
+    },
+  },
+};

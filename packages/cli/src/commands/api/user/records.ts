@@ -1,0 +1,174 @@
+// `castellan user …`: reading, changing and deleting users.
+import type { User } from '@castellan/sdk';
+import { change, changeOptions, destructiveOptions, isDryRun, report } from '../../../api/changes.ts';
+import { apiOptions, overApi } from '../../../api/connection.ts';
+import { roleId, userId } from '../../../api/names.ts';
+import { type Column, listOptions, printList } from '../../../api/output.ts';
+import { commandsOf } from '../../../api/records.ts';
+import { jsonText } from '../../../api/text.ts';
+import { emailOf, pagesById, sendPasswordLink, type UserQuery, yesOrNo } from '../../../api/users.ts';
+import { type Command, given, optionOf } from '../../../command.ts';
+import { nameOptions, user, userOf } from './arguments.ts';
+
+const users = commandsOf({
+  noun: 'user',
+  argument: user,
+  all: '/api/v1/users',
+  one: '/api/v1/users/{user_id}',
+  find: userId,
+  hasPreviews: true,
+});
+
+const yesNo = ['yes', 'no'];
+
+const columns: readonly Column<User>[] = [
+  ['EMAIL', ({ email }) => email],
+  ['NAME', ({ first_name, last_name }) => `${first_name} ${last_name}`.trim()],
+  ['STATE', ({ is_active, verified }) => (is_active ? (verified ? 'active' : 'unverified') : 'inactive')],
+  [
+    'ROLES',
+    ({ is_superuser, roles }) => [...(is_superuser ? ['(superuser)'] : []), ...roles.map(({ name }) => name)],
+  ],
+  ['ID', ({ id }) => id],
+];
+
+const update = (body: { is_active: boolean }, done: string, consequence?: string) =>
+  overApi(async (api) => {
+    const answer = await change(
+      api,
+      'PUT /api/v1/users/{user_id}',
+      { path: { user_id: await userOf(api) }, body },
+      { preview: true, ...(consequence ? { consequences: [consequence] } : {}) },
+    );
+    report(api, answer, done);
+  });
+
+export const records: Readonly<Record<string, Command>> = {
+  list: {
+    summary: 'List or find users.',
+    options: [
+      { flags: '--search <text>', help: 'Part of the name or email.' },
+      {
+        flags: '--status <status>',
+        help: 'Only users in this state.',
+        choices: ['active', 'inactive', 'locked', 'unverified'],
+      },
+      { flags: '--role <role>', help: 'Only users with this role, by name or id.' },
+      ...listOptions,
+      ...apiOptions,
+    ],
+    run: overApi(async (api) => {
+      const { client, call } = api;
+      const role = optionOf(call, 'role');
+      const filter = given({
+        search: optionOf(call, 'search'),
+        status: optionOf(call, 'status') as UserQuery['status'],
+        role_id: role === undefined ? undefined : await roleId(api, role),
+      });
+      const source = {
+        body: (query: { size: number }) =>
+          client.get('/api/v1/users/list', { query: { ...filter, ...query, sort: 'id' } }),
+        pages: (query: { size: number }) => pagesById(api, { ...filter, ...query }),
+      };
+      await printList(api, source, columns);
+    }),
+  },
+  get: users.get({
+    summary: 'Show a user.',
+    facts: (data) => [
+      ['email', data.email],
+      ['name', `${data.first_name} ${data.last_name}`.trim()],
+      ['id', data.id],
+      ['active', data.is_active],
+      ['verified', data.verified],
+      ['superuser', data.is_superuser],
+      ['must change password', data.must_change_password],
+      ['roles', data.roles.map(({ name }) => name)],
+      ['created', data.created_at],
+    ],
+  }),
+  update: users.update({
+    summary: 'Change the names, the email or the state of a user.',
+    options: [
+      ...nameOptions,
+      { flags: '--verified <yes|no>', help: 'Whether the email is verified.', choices: yesNo },
+      {
+        flags: '--superuser <yes|no>',
+        help: 'Whether the user passes every permission check.',
+        choices: yesNo,
+      },
+      {
+        flags: '--must-change-password <yes|no>',
+        help: 'Whether the user must choose a new password.',
+        choices: yesNo,
+      },
+    ],
+    body: async ({ call }) =>
+      given({
+        email: optionOf(call, 'email'),
+        first_name: optionOf(call, 'first-name'),
+        last_name: optionOf(call, 'last-name'),
+        verified: yesOrNo(call, 'verified'),
+        is_superuser: yesOrNo(call, 'superuser'),
+        must_change_password: yesOrNo(call, 'must-change-password'),
+      }),
+  }),
+  deactivate: {
+    summary: 'Deactivate a user. Ends the sessions and refuses sign-ins.',
+    arguments: [user],
+    options: [...destructiveOptions, ...apiOptions],
+    run: update(
+      { is_active: false },
+      'User deactivated.',
+      'The user can no longer sign in, and all their sessions end.',
+    ),
+  },
+  activate: {
+    summary: 'Activate a user who was deactivated.',
+    arguments: [user],
+    options: [...changeOptions, ...apiOptions],
+    run: update({ is_active: true }, 'User activated.'),
+  },
+  unlock: {
+    summary: 'Allow sign-ins again after too many failed ones.',
+    arguments: [user],
+    options: [...changeOptions, ...apiOptions],
+    run: overApi(async (api) => {
+      const input = { path: { user_id: await userOf(api) } };
+      report(api, await change(api, 'POST /api/v1/users/{user_id}/unlock', input), 'User unlocked.');
+    }),
+  },
+  'reset-password': {
+    summary: 'Mail a link with which a user sets a new password.',
+    arguments: [user],
+    options: [...changeOptions, ...apiOptions],
+    details: ['The present password and the sessions stay until the link is used.'],
+    run: overApi(async (api) => {
+      const email = await emailOf(api, await userOf(api));
+      if (isDryRun(api)) {
+        await change(api, 'POST /api/v1/auth/password-reset/request', { body: { email } });
+        return;
+      }
+      await sendPasswordLink(api, email);
+      if (api.call.values.json === true) api.call.print(jsonText({ email }));
+      else api.call.print('If the account can sign in, a link is on its way.');
+    }),
+  },
+  'resend-verification': {
+    summary: 'Send the mail that verifies the email again.',
+    arguments: [user],
+    options: [...changeOptions, ...apiOptions],
+    run: overApi(async (api) => {
+      const input = { path: { user_id: await userOf(api) } };
+      report(
+        api,
+        await change(api, 'POST /api/v1/users/{user_id}/resend-verification', input),
+        'The mail is on its way.',
+      );
+    }),
+  },
+  delete: users.delete({
+    summary: 'Delete a user without roles.',
+    consequence: (name) => `The user ${name} is deleted with all sessions. This cannot be undone.`,
+  }),
+};

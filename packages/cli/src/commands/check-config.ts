@@ -1,6 +1,0 @@
-import type { Declaration } from '../command.ts';
-
-export const declaration: Declaration = {
-  details: ['Secrets are not shown. Nothing is opened or created.'],
-  run: async (call) => (await import('../check-config.ts')).checkConfig(call),
-};

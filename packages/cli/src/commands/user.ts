@@ -1,7 +1,0 @@
-// `castellan user …`: people, their roles and sessions.
-import type { CommandGroup } from '../command.ts';
-import { access } from './user/access.ts';
-import { creation } from './user/creation.ts';
-import { records } from './user/records.ts';
-
-export const declaration: CommandGroup = { commands: { ...records, ...creation, ...access } };
