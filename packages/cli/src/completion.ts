@@ -10,8 +10,7 @@ export async function candidates(
   environment: Call['environment'],
 ): Promise<string[]> {
   const [before, last] = [words.slice(0, -1), words.at(-1) ?? ''];
-  const { command, position, awaiting } = readWords(program, before);
-  const all = await candidatesAt(command, position, awaiting, last, environment);
+  const all = await candidatesAt(readWords(program, before), last, environment);
   return all.filter((one) => one.startsWith(last));
 }
 
@@ -38,9 +37,7 @@ function readWords(program: Program, words: readonly string[]): State {
 }
 
 async function candidatesAt(
-  command: Program,
-  position: number,
-  awaiting: Option | undefined,
+  { command, position, awaiting }: State,
   last: string,
   environment: Call['environment'],
 ): Promise<readonly string[]> {
