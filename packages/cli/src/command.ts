@@ -83,6 +83,10 @@ export function listOf(call: Pick<Call, 'arguments' | 'values'>, name: string): 
   return Array.isArray(value) ? [...value] : [String(value)];
 }
 
+type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
 /** Returns the entries that are not undefined. */
-export const given = <T extends object>(entries: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+export const given = <T extends object>(entries: T): Given<T> =>
   Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined)) as never;

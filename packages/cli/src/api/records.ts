@@ -1,6 +1,6 @@
 // The commands that every kind of record has: get, create, update, delete. What only one kind does is in its own file.
 import type { InputOf, Operation, ResultOf } from '@castellan/sdk';
-import { argumentOf, type Command, type Option, UsageError } from '../command.ts';
+import { argumentOf, type Command, UsageError } from '../command.ts';
 import {
   changeOptions,
   changeUntyped,
@@ -14,6 +14,7 @@ import {
   versionOption,
 } from './changes.ts';
 import { type Api, apiOptions, overApi } from './connection.ts';
+import { type FactsOf, type FieldsOf, type KeyOf, optionsOf, textField, valuesOf } from './fields.ts';
 import { type Fact, printRecord } from './output.ts';
 
 export const nameArgument = (kind: string, name = kind.replace(' ', '-')) => ({
@@ -21,8 +22,8 @@ export const nameArgument = (kind: string, name = kind.replace(' ', '-')) => ({
   help: `The name or the id of the ${kind}.`,
 });
 
-export const nameOption: Option = { flags: '--name <name>', help: 'The name.' };
-export const descriptionOption: Option = { flags: '--description <text>', help: 'What it is for.' };
+export const nameField = textField({ flags: '--name <name>', help: 'The name.' });
+export const descriptionField = textField({ flags: '--description <text>', help: 'What it is for.' });
 
 /** A kind of records: what commands call it, and the paths of all its records and of one. */
 export type Kind<All extends string, One extends string> = {
@@ -43,21 +44,21 @@ type OperationOf<M extends string, P extends string> = Extract<Operation, `${M} 
 type BodyOf<O extends Operation> = InputOf<O> extends { body: infer B } ? B : never;
 type DataOf<O extends Operation> = ResultOf<O> extends { data: infer D } ? D : never;
 
-type Get<D> = { summary: string; facts: (data: D) => Fact[] };
-type Create<B, D> = {
+/** `LeftOut`: fields that the command does not show or set. */
+type Get<D, LeftOut> = { summary: string; facts: (data: D) => FactsOf<D, LeftOut, Fact> };
+type Create<B, D, LeftOut> = {
   summary: string;
+  /** The name of the new record. */
   argument?: { name: string; help: string };
-  /** They come before the options of every creation. */
-  options: readonly Option[];
+  /** Their options come before those of every creation. */
+  fields: FieldsOf<B, LeftOut | 'name'>;
   hasPreview?: boolean;
-  body: (api: Api) => Promise<B>;
   /** Returns what is printed. */
   done?: (body: B, data: D) => string;
 };
-type Update<B> = {
+type Update<B, LeftOut> = {
   summary: string;
-  options: readonly Option[];
-  body: (api: Api) => Promise<B>;
+  fields: FieldsOf<B, LeftOut>;
   /** Reads what the change takes away, and the header for the version that has it. The command then asks. */
   loss?: (api: Api, id: string, body: B) => Promise<Loss>;
 };
@@ -73,50 +74,60 @@ export function commandsOf<All extends string, One extends string>(kind: Kind<Al
   const named = (api: Api): string => argumentOf(api.call, argument.name.slice(1, -1));
   const pathIn = async (api: Api) => ({ [parameter]: await find(api, named(api)) });
 
-  const get = ({ summary, facts }: Get<DataOf<OperationOf<'GET', One>>>): Command => ({
+  type Data = DataOf<OperationOf<'GET', One>>;
+  type Creation = BodyOf<OperationOf<'POST', All>> & { name: string };
+  type Created = DataOf<OperationOf<'POST', All>>;
+  type Change = BodyOf<OperationOf<'PUT', One>> & object;
+
+  const get = <LeftOut extends KeyOf<Data> = never>({ summary, facts }: Get<Data, LeftOut>): Command => ({
     summary,
     arguments: [argument],
     options: apiOptions,
     run: overApi(async (api) => {
       const answer = await untyped(api)(`GET ${kind.one}`, { path: await pathIn(api) });
-      const { data } = answer.result as { data: DataOf<OperationOf<'GET', One>> };
+      const { data } = answer.result as { data: Data };
+      const shown = Object.values<Fact | null>(facts(data)).filter((fact) => fact !== null);
       const version: Fact[] = kind.isUnversioned ? [] : [['version', versionOf(answer)]];
-      printRecord(api, answer.result, [...facts(data), ...version]);
+      printRecord(api, answer.result, [...shown, ...version]);
     }),
   });
 
-  const create = <B extends BodyOf<OperationOf<'POST', All>> & { name: string }>({
+  const create = <LeftOut extends KeyOf<Creation> = never>({
     summary,
     argument: created = { name: '<name>', help: `The name of the new ${noun}.` },
-    options,
+    fields,
     hasPreview = false,
-    body: bodyIn,
     done = ({ name }) => `${subject} ${name} created.`,
-  }: Create<B, DataOf<OperationOf<'POST', All>>>): Command => ({
+  }: Create<Creation, Created, LeftOut>): Command => ({
     summary,
     arguments: [created],
-    options: [...options, retryOption, ...changeOptions, ...apiOptions],
+    options: [...optionsOf(fields), retryOption, ...changeOptions, ...apiOptions],
     run: overApi(async (api) => {
-      const body = await bodyIn(api);
+      const name = argumentOf(api.call, created.name.slice(1, -1));
+      const body = { name, ...(await valuesOf(api, fields)) } as Creation;
       const input = { body, ...idempotency(api.call) };
       const answer = await changeUntyped(api, `POST ${kind.all}`, input, { preview: hasPreview });
       if (!answer) return;
-      const { data } = answer.result as { data: DataOf<OperationOf<'POST', All>> };
+      const { data } = answer.result as { data: Created };
       report(api, answer, done(body, data));
     }),
   });
 
-  const update = <B extends BodyOf<OperationOf<'PUT', One>> & object>({
+  const update = <LeftOut extends KeyOf<Change> = never>({
     summary,
-    options,
-    body: bodyIn,
+    fields,
     loss,
-  }: Update<B>): Command => ({
+  }: Update<Change, LeftOut>): Command => ({
     summary,
     arguments: [argument],
-    options: [...options, versionOption, ...(loss ? destructiveOptions : changeOptions), ...apiOptions],
+    options: [
+      ...optionsOf(fields),
+      versionOption,
+      ...(loss ? destructiveOptions : changeOptions),
+      ...apiOptions,
+    ],
     run: overApi(async (api) => {
-      const body = await bodyIn(api);
+      const body = (await valuesOf(api, fields)) as Change;
       if (Object.keys(body).length === 0)
         throw new UsageError(`no change is given. See \`castellan help ${noun.replace(' ', '-')} update\`.`);
       const path = await pathIn(api);

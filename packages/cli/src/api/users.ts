@@ -1,7 +1,7 @@
 // What the commands of users do beyond one call: reading lists in the order of ids, and mails with a link.
 import { randomBytes } from 'node:crypto';
 import type { InputOf, ListedUser, Page } from '@castellan/sdk';
-import { type Call, Failure } from '../command.ts';
+import { Failure } from '../command.ts';
 import type { Api } from './connection.ts';
 
 export type UserQuery = NonNullable<InputOf<'GET /api/v1/users/list'>['query']>;
@@ -40,12 +40,6 @@ export async function sendPasswordLink({ client }: Api, email: string): Promise<
       'x-csrf-token': result.data.csrf_token,
     },
   });
-}
-
-/** Returns a text as true or false. */
-export function yesOrNo({ values }: Call, name: string): boolean | undefined {
-  const value = values[name];
-  return value === undefined ? undefined : value === 'yes';
 }
 
 /** Reads the email of a user who is named by an id. */

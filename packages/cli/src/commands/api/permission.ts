@@ -1,10 +1,11 @@
 // `castellan permission …`: the permissions of your product and of Castellan itself.
 import type { Permission } from '@castellan/sdk';
 import { apiOptions } from '../../api/connection.ts';
+import { type Field, textField } from '../../api/fields.ts';
 import { permissionGroupId, permissionId } from '../../api/names.ts';
 import { type Column, listing, listOptions } from '../../api/output.ts';
 import { commandsOf, nameArgument } from '../../api/records.ts';
-import { argumentOf, type CommandGroup, given, optionOf, UsageError } from '../../command.ts';
+import { type CommandGroup, given, optionOf, UsageError } from '../../command.ts';
 
 const permission = nameArgument('permission');
 const permissions = commandsOf({
@@ -16,12 +17,26 @@ const permissions = commandsOf({
   isUnversioned: true,
 });
 
-const columns: readonly Column<Permission>[] = [
-  ['NAME', ({ name }) => name],
-  ['GROUP', ({ group }) => group.name],
-  ['DESCRIPTION', ({ description }) => description],
-  ['ID', ({ id }) => id],
-];
+/** `group` has the name of the group. */
+type NotShown = 'group_id' | 'updated_at' | 'created_by_id';
+type NotListed = NotShown | 'created_at';
+
+const columns = Object.values({
+  name: ['NAME', ({ name }) => name],
+  group: ['GROUP', ({ group }) => group.name],
+  description: ['DESCRIPTION', ({ description }) => description],
+  id: ['ID', ({ id }) => id],
+} satisfies Record<Exclude<keyof Permission, NotListed>, Column<Permission>>);
+
+const groupField: Field<string> = {
+  option: { flags: '--group <group>', help: 'The permission group, by name or id. Required.' },
+  read: (api) => {
+    const group = optionOf(api.call, 'group');
+    if (group === undefined)
+      throw new UsageError('--group is missing. See `castellan help permission create`.');
+    return permissionGroupId(api, group);
+  },
+};
 
 export const declaration: CommandGroup = {
   commands: {
@@ -47,15 +62,15 @@ export const declaration: CommandGroup = {
         columns,
       }),
     },
-    get: permissions.get({
+    get: permissions.get<NotShown>({
       summary: 'Show a permission.',
-      facts: (data) => [
-        ['name', data.name],
-        ['description', data.description],
-        ['id', data.id],
-        ['group', data.group.name],
-        ['created', data.created_at],
-      ],
+      facts: (data) => ({
+        name: ['name', data.name],
+        description: ['description', data.description],
+        id: ['id', data.id],
+        group: ['group', data.group.name],
+        created_at: ['created', data.created_at],
+      }),
     }),
     create: permissions.create({
       summary: 'Create a permission.',
@@ -63,19 +78,9 @@ export const declaration: CommandGroup = {
         name: '<action>',
         help: 'What it allows, such as publish. The name of the group goes in front of it.',
       },
-      options: [
-        { flags: '--group <group>', help: 'The permission group, by name or id. Required.' },
-        { flags: '--description <text>', help: 'What it allows.' },
-      ],
-      body: async (api) => {
-        const group = optionOf(api.call, 'group');
-        if (group === undefined)
-          throw new UsageError('--group is missing. See `castellan help permission create`.');
-        return {
-          name: argumentOf(api.call, 'action'),
-          group_id: await permissionGroupId(api, group),
-          ...given({ description: optionOf(api.call, 'description') }),
-        };
+      fields: {
+        group_id: groupField,
+        description: textField({ flags: '--description <text>', help: 'What it allows.' }),
       },
       done: (_, { name }) => `Permission ${name} created.`,
     }),

@@ -1,10 +1,11 @@
 // `castellan role …`: roles and their permissions.
 import type { Role } from '@castellan/sdk';
-import { type Api, apiOptions } from '../../api/connection.ts';
+import { apiOptions } from '../../api/connection.ts';
+import type { Field } from '../../api/fields.ts';
 import { permissionIds, roleGroupId, roleId } from '../../api/names.ts';
 import { type Column, listing, listOptions } from '../../api/output.ts';
-import { commandsOf, descriptionOption, nameArgument, nameOption } from '../../api/records.ts';
-import { argumentOf, type CommandGroup, given, listOf, type Option, optionOf } from '../../command.ts';
+import { commandsOf, descriptionField, nameArgument, nameField } from '../../api/records.ts';
+import { type CommandGroup, given, listOf, optionOf } from '../../command.ts';
 import { permissionsOfRoles } from './role/permissions.ts';
 
 const role = nameArgument('role');
@@ -17,23 +18,37 @@ const roles = commandsOf({
   hasPreviews: true,
 });
 
-const columns: readonly Column<Role>[] = [
-  ['NAME', ({ name }) => name],
-  ['SYSTEM', ({ is_system }) => is_system],
-  ['PERMISSIONS', ({ permissions }) => permissions.length],
-  ['DESCRIPTION', ({ description }) => description],
-  ['ID', ({ id }) => id],
-];
+/** The ETag has the version. `role-group get` lists the roles of a group. */
+type NotShown = 'role_group_id' | 'updated_at' | 'created_by_id' | 'holders' | 'version';
+type NotListed = NotShown | 'created_at';
 
-const groupOption: Option = {
-  flags: '--role-group <group>',
-  help: 'The role group that it belongs to, by name or id.',
+const columns = Object.values({
+  name: ['NAME', ({ name }) => name],
+  is_system: ['SYSTEM', ({ is_system }) => is_system],
+  permissions: ['PERMISSIONS', ({ permissions }) => permissions.length],
+  description: ['DESCRIPTION', ({ description }) => description],
+  id: ['ID', ({ id }) => id],
+} satisfies Record<Exclude<keyof Role, NotListed>, Column<Role>>);
+
+const groupField: Field<string | undefined> = {
+  option: { flags: '--role-group <group>', help: 'The role group that it belongs to, by name or id.' },
+  read: (api) => {
+    const group = optionOf(api.call, 'role-group');
+    return group === undefined ? undefined : roleGroupId(api, group);
+  },
 };
 
-const groupIn = async (api: Api) => {
-  const group = optionOf(api.call, 'role-group');
-  return group === undefined ? undefined : roleGroupId(api, group);
+const permissionsField: Field<string[]> = {
+  option: {
+    flags: '--permission <permission>',
+    help: 'A permission, by name or id. Repeatable.',
+    list: true,
+  },
+  read: (api) => permissionIds(api, listOf(api.call, 'permission')),
 };
+
+/** Another name of `permission_ids`. */
+type OtherName = 'permissions';
 
 export const declaration: CommandGroup = {
   commands: {
@@ -50,40 +65,30 @@ export const declaration: CommandGroup = {
         columns,
       }),
     },
-    get: roles.get({
+    get: roles.get<NotShown>({
       summary: 'Show a role with its permissions.',
-      facts: (data) => [
-        ['name', data.name],
-        ['description', data.description],
-        ['id', data.id],
-        ['system role', data.is_system],
-        ['permissions', data.permissions.map(({ name }) => name)],
-        ['created', data.created_at],
-      ],
-    }),
-    create: roles.create({
-      summary: 'Create a role.',
-      options: [
-        descriptionOption,
-        { flags: '--permission <permission>', help: 'A permission, by name or id. Repeatable.', list: true },
-        groupOption,
-      ],
-      hasPreview: true,
-      body: async (api) => ({
-        name: argumentOf(api.call, 'name'),
-        permission_ids: await permissionIds(api, listOf(api.call, 'permission')),
-        ...given({ description: optionOf(api.call, 'description'), role_group_id: await groupIn(api) }),
+      facts: (data) => ({
+        name: ['name', data.name],
+        description: ['description', data.description],
+        id: ['id', data.id],
+        is_system: ['system role', data.is_system],
+        permissions: ['permissions', data.permissions.map(({ name }) => name)],
+        created_at: ['created', data.created_at],
       }),
     }),
-    update: roles.update({
+    create: roles.create<OtherName>({
+      summary: 'Create a role.',
+      fields: {
+        description: descriptionField,
+        permission_ids: permissionsField,
+        role_group_id: groupField,
+      },
+      hasPreview: true,
+    }),
+    // `role permissions` changes the permissions.
+    update: roles.update<OtherName | 'permission_ids'>({
       summary: 'Rename or describe a role, or move it to another role group.',
-      options: [nameOption, descriptionOption, groupOption],
-      body: async (api) =>
-        given({
-          name: optionOf(api.call, 'name'),
-          description: optionOf(api.call, 'description'),
-          role_group_id: await groupIn(api),
-        }),
+      fields: { name: nameField, description: descriptionField, role_group_id: groupField },
     }),
     delete: roles.delete({ summary: 'Delete a role that has no permissions and no holders.' }),
     holders: {

@@ -1,11 +1,12 @@
 // `castellan service-account …`: programs that call the API. Their keys: `castellan key …`.
 import type { ServiceAccount } from '@castellan/sdk';
 import { type Api, apiOptions } from '../../api/connection.ts';
+import { type Field, yesNoField } from '../../api/fields.ts';
 import { roleIds, serviceAccountId } from '../../api/names.ts';
 import { type Column, listing, listOptions } from '../../api/output.ts';
-import { commandsOf, descriptionOption, nameArgument, nameOption } from '../../api/records.ts';
+import { commandsOf, descriptionField, nameArgument, nameField } from '../../api/records.ts';
 import { lossOf, removedNames } from '../../api/sets.ts';
-import { argumentOf, type CommandGroup, given, listOf, type Option, optionOf } from '../../command.ts';
+import { type CommandGroup, given, listOf, type Option, optionOf } from '../../command.ts';
 
 const accounts = commandsOf({
   noun: 'service account',
@@ -16,15 +17,33 @@ const accounts = commandsOf({
   hasPreviews: true,
 });
 
-const columns: readonly Column<ServiceAccount>[] = [
-  ['NAME', ({ name }) => name],
-  ['ACTIVE', ({ is_active }) => is_active],
-  ['ROLES', ({ roles }) => roles.map(({ name }) => name)],
-  ['LAST USED', ({ last_used_at }) => last_used_at],
-  ['ID', ({ id }) => id],
-];
+/** The permissions follow from the roles. */
+type NotShown = 'permissions' | 'created_at' | 'updated_at' | 'created_by_id';
+type NotListed = NotShown | 'description';
+
+const columns = Object.values({
+  name: ['NAME', ({ name }) => name],
+  is_active: ['ACTIVE', ({ is_active }) => is_active],
+  roles: ['ROLES', ({ roles }) => roles.map(({ name }) => name)],
+  last_used_at: ['LAST USED', ({ last_used_at }) => last_used_at],
+  id: ['ID', ({ id }) => id],
+} satisfies Record<Exclude<keyof ServiceAccount, NotListed>, Column<ServiceAccount>>);
 
 const roleOption: Option = { flags: '--role <role>', help: 'A role, by name or id. Repeatable.', list: true };
+const rolesField: Field<string[]> = {
+  option: roleOption,
+  read: (api) => roleIds(api, listOf(api.call, 'role')),
+};
+const newRolesField: Field<string[] | undefined> = {
+  option: {
+    ...roleOption,
+    help: 'Replaces all roles, by name or id. Repeatable. Asks before it removes any.',
+  },
+  read: (api) => (api.call.values.role === undefined ? undefined : rolesField.read(api)),
+};
+
+/** Other names of `role_ids`. */
+type OtherName = 'role_id' | 'roles';
 
 /** Returns what a replacement of the roles removes, and the header for the version that was looked at. */
 async function replacedRoles(
@@ -54,45 +73,30 @@ export const declaration: CommandGroup = {
         columns,
       }),
     },
-    get: accounts.get({
+    get: accounts.get<NotShown>({
       summary: 'Show a service account.',
-      facts: (data) => [
-        ['name', data.name],
-        ['description', data.description],
-        ['id', data.id],
-        ['active', data.is_active],
-        ['roles', data.roles.map(({ name }) => name)],
-        ['last used', data.last_used_at],
-      ],
-    }),
-    create: accounts.create({
-      summary: 'Create a service account.',
-      options: [descriptionOption, roleOption],
-      body: async (api) => ({
-        name: argumentOf(api.call, 'name'),
-        role_ids: await roleIds(api, listOf(api.call, 'role')),
-        ...given({ description: optionOf(api.call, 'description') }),
+      facts: (data) => ({
+        name: ['name', data.name],
+        description: ['description', data.description],
+        id: ['id', data.id],
+        is_active: ['active', data.is_active],
+        roles: ['roles', data.roles.map(({ name }) => name)],
+        last_used_at: ['last used', data.last_used_at],
       }),
+    }),
+    // A new account is active.
+    create: accounts.create<OtherName | 'is_active'>({
+      summary: 'Create a service account.',
+      fields: { description: descriptionField, role_ids: rolesField },
       done: ({ name }) => `Service account ${name} created. Create a key with \`castellan key create\`.`,
     }),
-    update: accounts.update({
+    update: accounts.update<OtherName>({
       summary: 'Change a service account: names, roles, whether it is active.',
-      options: [
-        nameOption,
-        descriptionOption,
-        { flags: '--active <yes|no>', help: 'Whether its keys are accepted.', choices: ['yes', 'no'] },
-        { ...roleOption, help: 'Replaces all roles, by name or id. Repeatable. Asks before it removes any.' },
-      ],
-      body: async (api) => {
-        const { call } = api;
-        const roles = listOf(call, 'role');
-        const active = optionOf(call, 'active');
-        return given({
-          name: optionOf(call, 'name'),
-          description: optionOf(call, 'description'),
-          is_active: active === undefined ? undefined : active === 'yes',
-          role_ids: roles.length === 0 ? undefined : await roleIds(api, roles),
-        });
+      fields: {
+        name: nameField,
+        description: descriptionField,
+        is_active: yesNoField('active', 'Whether its keys are accepted.'),
+        role_ids: newRolesField,
       },
       loss: (api, id, { role_ids }) => replacedRoles(api, id, role_ids),
     }),

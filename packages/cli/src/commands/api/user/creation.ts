@@ -1,44 +1,42 @@
 // `castellan user create` and `invite`: one user, or one for each row of NDJSON.
+import type { CreateUser } from '@castellan/sdk';
 import { change, changeOptions, idempotency, isDryRun, report, retryOption } from '../../../api/changes.ts';
 import { type Api, apiOptions, overApi } from '../../../api/connection.ts';
+import { optionName, valuesOf } from '../../../api/fields.ts';
 import { roleIds } from '../../../api/names.ts';
 import { eachRow, fromOption, openRows, type Row, textIn, textsIn } from '../../../api/rows.ts';
 import { sendPasswordLink, unknownPassword } from '../../../api/users.ts';
-import { type Command, Failure, listOf, type Option, optionOf, UsageError } from '../../../command.ts';
+import { type Command, Failure, given, listOf, type Option, optionOf, UsageError } from '../../../command.ts';
 import { readPassword } from '../../../input/password-input.ts';
-import { nameOptions } from './arguments.ts';
+import { nameFields, nameOptions } from './arguments.ts';
 
 const roleOption: Option = { flags: '--role <role>', help: 'A role, by name or id. Repeatable.', list: true };
 
-/** The fields of a new user, besides the password. */
-const namesOf = (row: Row) => ({
-  email: textIn(row, 'email'),
-  first_name: textIn(row, 'first_name'),
-  last_name: textIn(row, 'last_name'),
-});
+/** A new user is active, verified and no superuser. Roles have other names in the API. */
+type NotCreated = 'is_active' | 'verified' | 'is_superuser' | 'role_ids' | 'roles';
 
-function rowOfOptions({ call }: Api): Row {
-  const names = {
-    email: optionOf(call, 'email'),
-    first_name: optionOf(call, 'first-name'),
-    last_name: optionOf(call, 'last-name'),
-  };
-  for (const [name, value] of Object.entries(names))
-    if (value === undefined) throw new UsageError(`--${name.replace('_', '-')} is missing.`);
-  return { ...names, roles: listOf(call, 'role') };
+async function rowOfOptions(api: Api): Promise<Row> {
+  const names = await valuesOf(api, nameFields);
+  for (const [name, { option }] of Object.entries(nameFields))
+    if (names[name] === undefined) throw new UsageError(`--${optionName(option)} is missing.`);
+  return { ...names, roles: listOf(api.call, 'role') };
 }
 
 /** Creates a user. Returns null for a dry run. */
 async function create(api: Api, row: Row, password: string, more: { must_change_password?: boolean } = {}) {
-  const role_id = await roleIds(api, textsIn(row, 'roles'));
-  return change(api, 'POST /api/v1/users', {
-    body: { ...namesOf(row), password, role_id, ...more },
-    ...idempotency(api.call),
-  });
+  const body = given({
+    email: textIn(row, 'email'),
+    first_name: textIn(row, 'first_name'),
+    last_name: textIn(row, 'last_name'),
+    password,
+    role_id: await roleIds(api, textsIn(row, 'roles')),
+    must_change_password: more.must_change_password,
+  } satisfies Record<Exclude<keyof CreateUser, NotCreated>, unknown>);
+  return change(api, 'POST /api/v1/users', { body, ...idempotency(api.call) });
 }
 
 const fromRows = (api: Api, from: string, work: (row: Row) => Promise<{ message: string; id?: string }>) => {
-  for (const name of ['email', 'first-name', 'last-name', 'role', 'idempotency-key'])
+  for (const name of [...nameOptions, roleOption, retryOption].map(optionName))
     if (api.call.values[name] !== undefined)
       throw new UsageError(`--from has it for each row: leave out --${name}.`);
   return eachRow(api.call, openRows(from), work);
@@ -48,7 +46,7 @@ async function createUser(api: Api): Promise<void> {
   const from = optionOf(api.call, 'from');
   const must_change_password = api.call.values['must-change-password'] === true;
   if (from === undefined) {
-    const row = rowOfOptions(api);
+    const row = await rowOfOptions(api);
     const password = isDryRun(api) ? '' : await readPassword(process.stdin, process.stderr);
     return report(
       api,
@@ -88,7 +86,7 @@ async function inviteUser(api: Api): Promise<void> {
       const { answer: _, ...verdict } = await invite(api, row);
       return verdict;
     });
-  const { answer, message } = await invite(api, rowOfOptions(api));
+  const { answer, message } = await invite(api, await rowOfOptions(api));
   if (answer) report(api, answer as never, `${message}.`);
 }
 

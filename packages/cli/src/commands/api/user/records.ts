@@ -1,14 +1,15 @@
 // `castellan user …`: reading, changing and deleting users.
-import type { User } from '@castellan/sdk';
+import type { ListedUser } from '@castellan/sdk';
 import { change, changeOptions, destructiveOptions, isDryRun, report } from '../../../api/changes.ts';
 import { apiOptions, overApi } from '../../../api/connection.ts';
+import { yesNoField } from '../../../api/fields.ts';
 import { roleId, userId } from '../../../api/names.ts';
 import { type Column, listOptions, printList } from '../../../api/output.ts';
 import { commandsOf } from '../../../api/records.ts';
 import { jsonText } from '../../../api/text.ts';
-import { emailOf, pagesById, sendPasswordLink, type UserQuery, yesOrNo } from '../../../api/users.ts';
+import { emailOf, pagesById, sendPasswordLink, type UserQuery } from '../../../api/users.ts';
 import { type Command, given, optionOf } from '../../../command.ts';
-import { nameOptions, user, userOf } from './arguments.ts';
+import { nameFields, user, userOf } from './arguments.ts';
 
 const users = commandsOf({
   noun: 'user',
@@ -19,18 +20,27 @@ const users = commandsOf({
   hasPreviews: true,
 });
 
-const yesNo = ['yes', 'no'];
+/** `first_name` has both names. `user permissions` lists the permissions. */
+type NotShown = 'last_name' | 'permissions' | 'updated_at';
+/** `is_active` and `roles` have the states. The list does not ask for the activity. */
+type NotListed = NotShown | 'verified' | 'is_superuser' | 'must_change_password' | 'created_at' | 'activity';
 
-const columns: readonly Column<User>[] = [
-  ['EMAIL', ({ email }) => email],
-  ['NAME', ({ first_name, last_name }) => `${first_name} ${last_name}`.trim()],
-  ['STATE', ({ is_active, verified }) => (is_active ? (verified ? 'active' : 'unverified') : 'inactive')],
-  [
+const columns = Object.values({
+  email: ['EMAIL', ({ email }) => email],
+  first_name: ['NAME', ({ first_name, last_name }) => `${first_name} ${last_name}`.trim()],
+  is_active: [
+    'STATE',
+    ({ is_active, verified }) => (is_active ? (verified ? 'active' : 'unverified') : 'inactive'),
+  ],
+  roles: [
     'ROLES',
     ({ is_superuser, roles }) => [...(is_superuser ? ['(superuser)'] : []), ...roles.map(({ name }) => name)],
   ],
-  ['ID', ({ id }) => id],
-];
+  id: ['ID', ({ id }) => id],
+} satisfies Record<Exclude<keyof ListedUser, NotListed>, Column<ListedUser>>);
+
+/** Other commands change the state, the roles and the password. */
+type NotUpdated = 'is_active' | 'role_id' | 'role_ids' | 'roles' | 'password';
 
 const update = (body: { is_active: boolean }, done: string, consequence?: string) =>
   overApi(async (api) => {
@@ -73,45 +83,31 @@ export const records: Readonly<Record<string, Command>> = {
       await printList(api, source, columns);
     }),
   },
-  get: users.get({
+  get: users.get<NotShown>({
     summary: 'Show a user.',
-    facts: (data) => [
-      ['email', data.email],
-      ['name', `${data.first_name} ${data.last_name}`.trim()],
-      ['id', data.id],
-      ['active', data.is_active],
-      ['verified', data.verified],
-      ['superuser', data.is_superuser],
-      ['must change password', data.must_change_password],
-      ['roles', data.roles.map(({ name }) => name)],
-      ['created', data.created_at],
-    ],
+    facts: (data) => ({
+      email: ['email', data.email],
+      first_name: ['name', `${data.first_name} ${data.last_name}`.trim()],
+      id: ['id', data.id],
+      is_active: ['active', data.is_active],
+      verified: ['verified', data.verified],
+      is_superuser: ['superuser', data.is_superuser],
+      must_change_password: ['must change password', data.must_change_password],
+      roles: ['roles', data.roles.map(({ name }) => name)],
+      created_at: ['created', data.created_at],
+    }),
   }),
-  update: users.update({
+  update: users.update<NotUpdated>({
     summary: 'Change the names, the email or the state of a user.',
-    options: [
-      ...nameOptions,
-      { flags: '--verified <yes|no>', help: 'Whether the email is verified.', choices: yesNo },
-      {
-        flags: '--superuser <yes|no>',
-        help: 'Whether the user passes every permission check.',
-        choices: yesNo,
-      },
-      {
-        flags: '--must-change-password <yes|no>',
-        help: 'Whether the user must choose a new password.',
-        choices: yesNo,
-      },
-    ],
-    body: async ({ call }) =>
-      given({
-        email: optionOf(call, 'email'),
-        first_name: optionOf(call, 'first-name'),
-        last_name: optionOf(call, 'last-name'),
-        verified: yesOrNo(call, 'verified'),
-        is_superuser: yesOrNo(call, 'superuser'),
-        must_change_password: yesOrNo(call, 'must-change-password'),
-      }),
+    fields: {
+      ...nameFields,
+      verified: yesNoField('verified', 'Whether the email is verified.'),
+      is_superuser: yesNoField('superuser', 'Whether the user passes every permission check.'),
+      must_change_password: yesNoField(
+        'must-change-password',
+        'Whether the user must choose a new password.',
+      ),
+    },
   }),
   deactivate: {
     summary: 'Deactivate a user. Ends the sessions and refuses sign-ins.',
