@@ -14,10 +14,6 @@ export const larger: readonly string[] = [
   'packages/hardening/test/http',
   'packages/hardening/test/races',
   'packages/sdk/src',
-  'packages/server/test/accounts',
-  'packages/server/test/http',
-  'packages/server/test/sessions',
-  'packages/server/test/users',
   'scripts',
 ];
 

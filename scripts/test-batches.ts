@@ -10,8 +10,9 @@ const browser = import.meta.resolve('@castellan/testing/e2e/browser');
 const testCpu = import.meta.resolve('./test-cpu.ts');
 
 const sharing = [
-  'packages/server/test/{access,access-changes,accounts,audit,authorization,dashboard,oauth,permission-groups,permissions,records,role-groups,roles,service-accounts,sessions,users}/*.test.ts',
-  'packages/server/test/http/{bodies,body-limits,client-address,console,cors,csrf,errors,front-page,health,limits,logging,routes,validation}.test.ts',
+  'packages/server/test/{access,access-changes,accounts,audit,authorization,dashboard,oauth,permission-groups,permissions,records,role-groups,roles,service-accounts,sessions,users}/**/*.test.ts',
+  'packages/server/test/http/{client-address,cors,csrf,errors,health,limits,logging,routes}.test.ts',
+  'packages/server/test/http/{bodies,pages}/*.test.ts',
   'packages/server/test/{constraints,idempotency,journey,openapi}.test.ts',
   'packages/server/test/{backup/snapshot,settings/settings,sql/*}.test.ts',
   'packages/server/src/modules/{access,audit,auth,authz,backup,console,sessions,transfer}/*.test.ts',

@@ -18,7 +18,7 @@ test('a run selects every test file but the hardening suite once, the long ones 
 test('a quick run selects unit tests and main paths, and nothing that attacks or starts programs', () => {
   const files = testFiles({ ...choice, quick: true });
   assert.ok(files.includes('packages/server/src/platform/security/csrf.test.ts'));
-  assert.ok(files.includes('packages/server/test/sessions/login.test.ts'));
+  assert.ok(files.includes('packages/server/test/sessions/sign-in/login.test.ts'));
   assert.deepEqual(
     files.filter((file) => /hardening\/|embedded|test\/start\/|e2e|packages\/cli\/test|test-run/.test(file)),
     [],

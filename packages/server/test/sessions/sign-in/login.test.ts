@@ -7,7 +7,7 @@ import { addUser, readyClient } from '@castellan/testing/sessions/accounts';
 import { failLogins, logIn, WRONG } from '@castellan/testing/sessions/attempts';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { hash } from '@node-rs/argon2';
-import { setCookieOf } from './set-cookie.ts';
+import { setCookieOf } from '../set-cookie.ts';
 
 const service = await startTestService({ after });
 const LOGIN = '/api/v1/auth/login';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN, newEmail, signIn, startTestService, type TestService } from '@castellan/testing/harness';
 import { addPerson } from '@castellan/testing/users/people';
-import { assertAnswered, assertPasswordRefused } from './answers.ts';
+import { assertAnswered, assertPasswordRefused } from '../answers.ts';
 
 type Rule = { code: string; message: string; parameters: Record<string, unknown> };
 

@@ -5,8 +5,8 @@ import type { Answer, TestClient } from '@castellan/testing/client';
 import { signIn, startTestService } from '@castellan/testing/harness';
 import { addUser, isAccepted, liveSessionIds } from '@castellan/testing/sessions/accounts';
 import { hashOf, readToken } from '@castellan/testing/sessions/own-tokens';
-import { atOnce } from './at-once.ts';
-import { setCookieOf } from './set-cookie.ts';
+import { atOnce } from '../at-once.ts';
+import { setCookieOf } from '../set-cookie.ts';
 
 const service = await startTestService({ after });
 const PATH = '/api/v1/auth/new_access_token';

@@ -17,7 +17,7 @@ import {
   assertMessageOnly,
   assertPasswordRefused,
   assertRefused,
-} from './answers.ts';
+} from '../answers.ts';
 
 const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
 const [NEW, OTHER] = strongPasswords;

@@ -13,7 +13,7 @@ import {
   waitForEmptyOutbox,
 } from '@castellan/testing/accounts/self-service';
 import { createVerifiedUser, newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
-import { assertFieldRefused, assertMessageOnly, assertPasswordRefused, assertRefused } from './answers.ts';
+import { assertFieldRefused, assertMessageOnly, assertPasswordRefused, assertRefused } from '../answers.ts';
 
 const service = await startTestService({ after }, { ACCOUNT_LOCKOUT_ATTEMPTS: '3' });
 const [NEW, OTHER] = strongPasswords;

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/harness';
 import { type Explained, plansOf } from '@castellan/testing/plans';
-import { cleanUp } from '../../src/cleanup.ts';
-import { renewUserMarks } from '../../src/modules/users/lists/page-marks.ts';
-import { addChanges, splitWidestGap } from '../../src/modules/users/lists/page-marks-store.ts';
-import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
-import { inSnapshot } from '../../src/platform/db/transaction.ts';
+import { cleanUp } from '../../../src/cleanup.ts';
+import { renewUserMarks } from '../../../src/modules/users/lists/page-marks.ts';
+import { addChanges, splitWidestGap } from '../../../src/modules/users/lists/page-marks-store.ts';
+import { renewRoleHolders } from '../../../src/modules/users/role-holders-store.ts';
+import { inSnapshot } from '../../../src/platform/db/transaction.ts';
 
 const USERS = 24_000;
 const service = await startTestService({ after });

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { createEmptyDatabase } from './empty-database.ts';
+import { createEmptyDatabase } from '../empty-database.ts';
 
-const folder = new URL('../../migrations/', import.meta.url);
+const folder = new URL('../../../migrations/', import.meta.url);
 const MIGRATION = '0010-registrations.sql';
 
 type Past = { verified?: boolean; superuser?: boolean; signedIn?: boolean; entries?: [string, object?][] };

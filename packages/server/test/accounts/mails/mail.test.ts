@@ -22,8 +22,8 @@ import {
 } from '@castellan/testing/harness';
 import { freePort } from '@castellan/testing/ports';
 import { type SmtpSink, startSmtpSink } from '@castellan/testing/smtp-sink';
-import { greetableName } from '../../src/modules/auth/mails.ts';
-import { assertAnswered, assertMessageOnly, assertRefused } from './answers.ts';
+import { greetableName } from '../../../src/modules/auth/mails.ts';
+import { assertAnswered, assertMessageOnly, assertRefused } from '../answers.ts';
 
 const PUBLIC_URL = 'https://id.example.org/castellan';
 const service = await startTestService({ after }, { PUBLIC_URL, ACCOUNT_LOCKOUT_ATTEMPTS: '2' });

@@ -12,7 +12,7 @@ import {
 } from '@castellan/testing/accounts/self-service';
 import { createVerifiedUser, PASSWORD, startTestService } from '@castellan/testing/harness';
 import { addPerson } from '@castellan/testing/users/people';
-import { assertAnswered, assertFieldRefused, assertMessageOnly, assertRefused } from './answers.ts';
+import { assertAnswered, assertFieldRefused, assertMessageOnly, assertRefused } from '../answers.ts';
 
 const service = await startTestService({ after }, { ACCOUNT_LOCKOUT_ATTEMPTS: '3' });
 const NEW_PASSWORD = 'Marble?Tundra61Fox';

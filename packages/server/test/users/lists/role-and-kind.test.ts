@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { plansOf } from '@castellan/testing/plans';
-import { renewUserMarks } from '../../src/modules/users/lists/page-marks.ts';
-import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
+import { renewUserMarks } from '../../../src/modules/users/lists/page-marks.ts';
+import { renewRoleHolders } from '../../../src/modules/users/role-holders-store.ts';
 
 const USERS = 24_000;
 const INACTIVE = 11_000;

@@ -6,7 +6,7 @@ import { signIn, startTestService, type TestService } from '@castellan/testing/h
 import { addUser, isAccepted, isRefreshable, liveSessionIds } from '@castellan/testing/sessions/accounts';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { hashOf, readToken } from '@castellan/testing/sessions/own-tokens';
-import { setCookieOf } from './set-cookie.ts';
+import { setCookieOf } from '../set-cookie.ts';
 
 const service = await startTestService({ after });
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import pg from 'pg';
 
-const folder = new URL('../../migrations/', import.meta.url);
+const folder = new URL('../../../migrations/', import.meta.url);
 
 async function migrations(): Promise<string[]> {
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();

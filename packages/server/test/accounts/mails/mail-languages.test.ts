@@ -11,7 +11,7 @@ import {
   type TestService,
 } from '@castellan/testing/harness';
 import { addPerson } from '@castellan/testing/users/people';
-import { assertAnswered, assertMessageOnly, assertRefused } from './answers.ts';
+import { assertAnswered, assertMessageOnly, assertRefused } from '../answers.ts';
 
 const service = await startTestService({ after }, { ACCOUNT_LOCKOUT_ATTEMPTS: '2' });
 

@@ -4,8 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { assertSound } from '@castellan/testing/invariants';
 import { plansOf } from '@castellan/testing/plans';
-import { renewUserMarks } from '../../src/modules/users/lists/page-marks.ts';
-import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
+import { renewUserMarks } from '../../../src/modules/users/lists/page-marks.ts';
+import { renewRoleHolders } from '../../../src/modules/users/role-holders-store.ts';
 import { assertPages, pageOf, sorts } from './pages-fixture.ts';
 
 const USERS = 9_000;

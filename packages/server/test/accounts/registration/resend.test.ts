@@ -10,7 +10,7 @@ import {
   waitForEmptyOutbox,
 } from '@castellan/testing/accounts/self-service';
 import { createVerifiedUser, newEmail, startTestService } from '@castellan/testing/harness';
-import { assertAnswered, assertFieldRefused, assertMessageOnly, assertRefused } from './answers.ts';
+import { assertAnswered, assertFieldRefused, assertMessageOnly, assertRefused } from '../answers.ts';
 
 const service = await startTestService({ after });
 const resend = (email: unknown) => service.client().post(paths.resend, { email });

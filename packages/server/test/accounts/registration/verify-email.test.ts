@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { entryOf } from '@castellan/testing/accounts/audit-trail';
 import { linkTo, paths, registerAccount } from '@castellan/testing/accounts/self-service';
 import { startTestService } from '@castellan/testing/harness';
-import { assertAnswered, assertFieldRefused, assertRefused } from './answers.ts';
+import { assertAnswered, assertFieldRefused, assertRefused } from '../answers.ts';
 
 const service = await startTestService({ after });
 const verify = (token: unknown) => service.client().post(paths.verify, { token });

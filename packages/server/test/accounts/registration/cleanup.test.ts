@@ -11,7 +11,7 @@ import {
 import { paths, registerAccount, registration } from '@castellan/testing/accounts/self-service';
 import { ADMIN, eventually, signIn, startTestService, type TestService } from '@castellan/testing/harness';
 import pg from 'pg';
-import { assertAnswered, assertRefused } from './answers.ts';
+import { assertAnswered, assertRefused } from '../answers.ts';
 
 const frequentCleanup = { CLEANUP_INTERVAL_MINUTES: '0.01' };
 const service = await startTestService({ after }, frequentCleanup);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { plansOf } from '@castellan/testing/plans';
-import { renewUserMarks } from '../../src/modules/users/lists/page-marks.ts';
+import { renewUserMarks } from '../../../src/modules/users/lists/page-marks.ts';
 import { assertPages, pageOf, sorts } from './pages-fixture.ts';
 
 const USERS = 12_000;

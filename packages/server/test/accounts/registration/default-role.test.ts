@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { paths, registration } from '@castellan/testing/accounts/self-service';
 import { createVerifiedUser, signIn, startTestService } from '@castellan/testing/harness';
-import { assertAnswered, assertRefused } from './answers.ts';
+import { assertAnswered, assertRefused } from '../answers.ts';
 
 for (const [what, value, roles, warns] of [
   ['unset', undefined, ['User'], false],

@@ -6,7 +6,7 @@ import { User } from '@castellan/contract/users';
 import { entryOf } from '@castellan/testing/accounts/audit-trail';
 import { paths, registerAccount, registration } from '@castellan/testing/accounts/self-service';
 import { createVerifiedUser, newEmail, PASSWORD, startTestService } from '@castellan/testing/harness';
-import { assertAnswered, assertFieldRefused, assertPasswordRefused, assertRefused } from './answers.ts';
+import { assertAnswered, assertFieldRefused, assertPasswordRefused, assertRefused } from '../answers.ts';
 
 const service = await startTestService({ after });
 const register = (over: Record<string, unknown> = {}) =>

@@ -14,7 +14,7 @@ import {
 } from '@castellan/testing/accounts/self-service';
 import type { Answer } from '@castellan/testing/client';
 import { createVerifiedUser, newEmail, startTestService, type TestService } from '@castellan/testing/harness';
-import { assertAnswered, assertMessageOnly, assertRefused } from './answers.ts';
+import { assertAnswered, assertMessageOnly, assertRefused } from '../answers.ts';
 
 function assertRateLimited(answer: Answer, limit: string): void {
   assertRefused(answer, 429, 'rate_limited');
