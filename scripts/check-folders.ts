@@ -10,9 +10,6 @@ export const larger: readonly string[] = [
   'bench',
   'packages/contract/src',
   'packages/embedded-postgres/src',
-  'packages/hardening/test/faults',
-  'packages/hardening/test/http',
-  'packages/hardening/test/races',
   'packages/sdk/src',
   'scripts',
 ];

@@ -33,7 +33,7 @@ export const slow = [
 ];
 /** The files that take longest. They start first, so that none is left running alone at the end. */
 const long =
-  /\/(conformance|kill|start|statements|limits|tutorial|database-\w+|fields|location|life|embedded)\.test/;
+  /\/(conformance|kill|start|statements|limits|tutorial|database[-/]\w+|fields|location|life|embedded)\.test/;
 
 /**
  * What may depend on the version of PostgreSQL: every statement as the server describes it, migrations, plans, locks and races,
@@ -42,7 +42,7 @@ const long =
  */
 export const onEachServer = [
   'packages/cli/test/{backup,backup-refusals,database-commands}.test.ts',
-  'packages/hardening/test/races/*.test.ts',
+  'packages/hardening/test/races/**/*.test.ts',
   'packages/server/src/modules/{authz/graph,sessions/token-lookup}.test.ts',
   'packages/server/src/platform/{db,jobs,limits}/*.test.ts',
   'packages/server/src/platform/mail/outbox.test.ts',

@@ -19,7 +19,7 @@ import { type Child, startChild } from '@castellan/testing/start/child';
 import { isRunning } from '@castellan/testing/start/service-process';
 import pg from 'pg';
 import { assertRecorded, assertUsable, countOf, nothingAcknowledged, writeUntilGone } from './kill-load.ts';
-import { type ScriptedSmtp, startScriptedSmtp } from './scripted-smtp.ts';
+import { type ScriptedSmtp, startScriptedSmtp } from './mail/scripted-smtp.ts';
 
 const scenario = scenariosOf('faults');
 const kills = Number(process.env.KILL_ROUNDS || rounds(2, 20));

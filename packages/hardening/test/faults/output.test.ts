@@ -14,7 +14,7 @@ import { rounds, scenariosOf, type Tally } from '@castellan/testing/scenario';
 import { createScratchDatabase } from '@castellan/testing/scratch-database';
 import { statusOf } from '@castellan/testing/start/child';
 import { isRunning, residentMiB, send } from '@castellan/testing/start/service-process';
-import { hold } from './database-fixture.ts';
+import { hold } from './database/fixture.ts';
 
 const scenario = scenariosOf('faults');
 const program = fileURLToPath(import.meta.resolve('@castellan/server/start'));

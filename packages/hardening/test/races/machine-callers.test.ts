@@ -16,7 +16,7 @@ import {
 import { basicOf, clientToken, formRequest } from '@castellan/testing/service-accounts/token-services';
 import { addPerson, addRole, type Person } from '@castellan/testing/users/people';
 import pg from 'pg';
-import { countDeadlocks } from './admin-pair.ts';
+import { countDeadlocks } from './administration/pair.ts';
 import {
   assertNothingOpens,
   login,
