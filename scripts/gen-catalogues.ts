@@ -7,7 +7,7 @@ import {
   failureActions,
   routineActions,
 } from '../packages/contract/src/audit.ts';
-import { errorCatalogue } from '../packages/contract/src/errors.ts';
+import { errorCatalogue } from '../packages/contract/src/http/errors.ts';
 import { definitions } from '../packages/server/src/metrics/definitions.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
@@ -40,7 +40,7 @@ const pages: Record<string, string> = {
 Programs switch on \`code\`. The text below is the default \`detail\`; a response may contain a more specific one. The
 [reference](openapi.json) lists the codes of each operation.
 
-Generated from \`packages/contract/src/errors.ts\` by \`npm run gen\`.
+Generated from \`packages/contract/src/http/errors.ts\` by \`npm run gen\`.
 
 | Status | Code | Default \`detail\` |
 |---|---|---|

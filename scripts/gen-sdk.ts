@@ -3,7 +3,7 @@
 // With --check it only reports a stale file (exit status 1). The file has no code, so that it adds no bytes to a client.
 import { spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { errorCatalogue } from '../packages/contract/src/errors.ts';
+import { errorCatalogue } from '../packages/contract/src/http/errors.ts';
 import { isObject } from '../packages/server/src/platform/unknown-values.ts';
 
 const source = new URL('../docs/openapi.json', import.meta.url);

@@ -1,7 +1,7 @@
 // The catalogue of audit actions, and the schemas to read the audit log.
 // An action that is not listed here cannot be written.
 import Type from 'typebox';
-import { Timestamp, Uuid } from './common.ts';
+import { Timestamp, Uuid } from './http/common.ts';
 
 type AuditActionEntry = {
   /** What happened, for the documentation. `details` always holds the client address and request id of a request. */

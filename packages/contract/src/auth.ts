@@ -1,8 +1,8 @@
 // Schemas of the request bodies and responses of /auth.
 // They contain no rules: the server decides which error an input gets.
 import Type from 'typebox';
-import { EmailInput, FirstNameInput, LastNameInput, PasswordInput } from './common.ts';
-import { DataEnvelope } from './envelope.ts';
+import { EmailInput, FirstNameInput, LastNameInput, PasswordInput } from './http/common.ts';
+import { DataEnvelope } from './http/envelope.ts';
 import { User } from './users.ts';
 
 const TokenInput = Type.String({ minLength: 1, maxLength: 4096 });

@@ -1,7 +1,7 @@
 // Schemas of the dashboard: all users see the number of users, administrators see everything.
 import Type from 'typebox';
-import { Uuid } from './common.ts';
-import { DataEnvelope } from './envelope.ts';
+import { Uuid } from './http/common.ts';
+import { DataEnvelope } from './http/envelope.ts';
 
 const LastActive = Type.String({ description: '`YYYY-MM-DD HH:MM:SS` in UTC, or `N/A`.' });
 

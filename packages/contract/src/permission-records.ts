@@ -1,7 +1,7 @@
 // Schemas of permissions and permission groups. The built-in permissions are in permissions.ts.
 import Type from 'typebox';
-import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid } from './common.ts';
-import { DataEnvelope } from './envelope.ts';
+import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid } from './http/common.ts';
+import { DataEnvelope } from './http/envelope.ts';
 
 export const Permission = Type.Object(
   {

@@ -1,8 +1,8 @@
 // Schemas of role groups and of the bodies that change them.
 import Type from 'typebox';
-import { withOtherNames } from './access-fields.ts';
-import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './common.ts';
-import { DataEnvelope } from './envelope.ts';
+import { withOtherNames } from './access/access-fields.ts';
+import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './http/common.ts';
+import { DataEnvelope } from './http/envelope.ts';
 
 /** A role in a role group, without its permissions, which `GET /roles/{role_id}` returns. */
 export const GroupRole = Type.Object(

@@ -1,9 +1,9 @@
 // Schemas of roles and of the bodies that change them.
 import Type from 'typebox';
-import { DryRunQuery } from './access-changes.ts';
-import { withOtherNames } from './access-fields.ts';
-import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './common.ts';
-import { DataEnvelope } from './envelope.ts';
+import { DryRunQuery } from './access/access-changes.ts';
+import { withOtherNames } from './access/access-fields.ts';
+import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './http/common.ts';
+import { DataEnvelope } from './http/envelope.ts';
 import { Permission } from './permission-records.ts';
 
 export const Role = Type.Object(

@@ -1,7 +1,7 @@
 // Schemas of service accounts and of their API keys.
 // The secret of a key is only in the response that creates it.
 import Type from 'typebox';
-import { withOtherNames } from './access-fields.ts';
+import { withOtherNames } from './access/access-fields.ts';
 import {
   authorship,
   DescriptionInput,
@@ -11,8 +11,8 @@ import {
   Timestamp,
   Uuid,
   UuidList,
-} from './common.ts';
-import { DataEnvelope } from './envelope.ts';
+} from './http/common.ts';
+import { DataEnvelope } from './http/envelope.ts';
 
 const OptionalTimestamp = Type.Union([Timestamp, Type.Null()]);
 

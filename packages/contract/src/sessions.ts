@@ -1,8 +1,8 @@
 // Schema of a session for its owner and for administrators.
 // It must never contain a token or the hash of a token.
 import Type from 'typebox';
-import { ListEnvelope, MAX_IDS, Timestamp, Uuid } from './common.ts';
-import { DataEnvelope } from './envelope.ts';
+import { ListEnvelope, MAX_IDS, Timestamp, Uuid } from './http/common.ts';
+import { DataEnvelope } from './http/envelope.ts';
 
 export const Session = Type.Object(
   {

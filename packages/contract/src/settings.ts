@@ -1,6 +1,6 @@
 // Schema of the settings in force. It must not contain the value of a secret.
 import Type from 'typebox';
-import { DataEnvelope } from './envelope.ts';
+import { DataEnvelope } from './http/envelope.ts';
 
 export const Setting = Type.Object(
   {

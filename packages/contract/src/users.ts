@@ -1,8 +1,8 @@
 // Schemas of users and of the bodies that change them.
 // No schema here may contain internal attributes (password hash, counters, locks).
 import Type from 'typebox';
-import { DryRunQuery } from './access-changes.ts';
-import { accessFields, withOtherNames } from './access-fields.ts';
+import { DryRunQuery } from './access/access-changes.ts';
+import { accessFields, withOtherNames } from './access/access-fields.ts';
 import {
   EmailInput,
   FirstNameInput,
@@ -13,8 +13,8 @@ import {
   Timestamp,
   Uuid,
   UuidList,
-} from './common.ts';
-import { DataEnvelope } from './envelope.ts';
+} from './http/common.ts';
+import { DataEnvelope } from './http/envelope.ts';
 
 export const RoleSummary = Type.Object(
   { id: Uuid, name: Type.String(), description: Type.String() },

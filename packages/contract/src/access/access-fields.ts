@@ -1,7 +1,7 @@
 // Fields that say what somebody may do, or in which state a record is. Every write of an administered record takes them or
 // refuses them (`field_not_allowed`); it ignores other unknown fields.
 import Type, { type TProperties } from 'typebox';
-import { MAX_IDS, Uuid } from './common.ts';
+import { MAX_IDS, Uuid } from '../http/common.ts';
 
 /** Lists of ids that have several names. A body that declares one of them takes the others, too: see `withOtherNames`. */
 export const idListNames = [

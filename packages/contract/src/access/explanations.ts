@@ -1,8 +1,8 @@
 // Schemas of why a subject may or may not do something: explanations and effective permissions.
 import Type from 'typebox';
-import { Uuid } from './common.ts';
+import { Uuid } from '../http/common.ts';
+import { DataEnvelope } from '../http/envelope.ts';
 import { decisionReasons, subjectNotices } from './decisions.ts';
-import { DataEnvelope } from './envelope.ts';
 import { holderTypes } from './holders.ts';
 
 const RoleReference = Type.Object({ id: Uuid, name: Type.String() }, { title: 'RoleName' });

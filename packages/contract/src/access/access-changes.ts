@@ -1,7 +1,7 @@
 // Schemas of changes of access: many in one request, and the preview of any of them.
 import Type, { type TSchema } from 'typebox';
-import { MAX_IDS, Uuid, UuidList } from './common.ts';
-import { DataEnvelope } from './envelope.ts';
+import { MAX_IDS, Uuid, UuidList } from '../http/common.ts';
+import { DataEnvelope } from '../http/envelope.ts';
 
 /** Subjects that a preview names by default, and at most. */
 export const NAMED_SUBJECTS = 100;

@@ -1,6 +1,6 @@
 // Schemas of the holders of a permission or a role: who has it, and through which roles.
 import Type from 'typebox';
-import { Uuid } from './common.ts';
+import { Uuid } from '../http/common.ts';
 
 /** Everybody who can hold roles. */
 export const holderTypes = ['user', 'service_account'] as const;
