@@ -9,7 +9,6 @@ export const MOST_LOOSE_FILES = 15;
 export const larger: readonly string[] = [
   'bench',
   'packages/embedded-postgres/src',
-  'packages/sdk/src',
   'scripts',
 ];
 

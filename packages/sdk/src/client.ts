@@ -1,9 +1,8 @@
 // The client of the HTTP API, for browsers and for programs.
-import { type Auth, createAuth } from './auth.ts';
-import { createBrowserSender } from './browser.ts';
-import { type AnyInput, callOf, readBaseUrl, readTimeout } from './call.ts';
-import { type Environment, hostEnvironment } from './environment.ts';
-import { type Credential, createMachineSender } from './machine.ts';
+
+import { createBrowserSender } from './calls/browser.ts';
+import { type AnyInput, callOf, readBaseUrl, readTimeout } from './calls/call.ts';
+import { type Credential, createMachineSender } from './calls/machine.ts';
 import type {
   Arguments,
   Method,
@@ -14,10 +13,12 @@ import type {
   PreviewOf,
   PreviewOperation,
   ResultOf,
-} from './operations.ts';
-import { type ItemOf, type ListPath, type Page, readPages } from './pages.ts';
-import { createServiceFetch, readOrigins } from './service-fetch.ts';
-import type { Answer, RetryOptions, Send, Settings } from './transport.ts';
+} from './calls/operations.ts';
+import { type ItemOf, type ListPath, type Page, readPages } from './calls/pages.ts';
+import type { Answer, RetryOptions, Send, Settings } from './calls/transport.ts';
+import { type Environment, hostEnvironment } from './environment.ts';
+import { type Auth, createAuth } from './session/auth.ts';
+import { createServiceFetch, readOrigins } from './session/service-fetch.ts';
 
 type Options = {
   /**

@@ -1,5 +1,5 @@
 // What the client uses of its host. Tests replace parts of it.
-import { sleep } from './waiting.ts';
+import { sleep } from './calls/waiting.ts';
 
 // These types are written out, because programs have no types of browsers.
 

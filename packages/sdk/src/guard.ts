@@ -1,4 +1,4 @@
-import { readBaseUrl } from './call.ts';
+import { readBaseUrl } from './calls/call.ts';
 import { type Guard, guardOver } from './guard/core.ts';
 import type { GuardError } from './guard/errors.ts';
 import { createHttpBackend } from './guard/http-backend.ts';

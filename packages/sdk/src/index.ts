@@ -1,5 +1,7 @@
 export type * from './api.ts';
-export type { Auth } from './auth.ts';
+export type { CallOptions, InputOf, Operation, ResultOf } from './calls/operations.ts';
+export type { ListPath, Page } from './calls/pages.ts';
+export type { Answer, RetryOptions } from './calls/transport.ts';
 export {
   type BrowserClient,
   type BrowserOptions,
@@ -9,7 +11,5 @@ export {
 } from './client.ts';
 export { CastellanError, type CastellanErrorCode, type ClientErrorCode } from './errors.ts';
 export * from './guard.ts';
-export type { CallOptions, InputOf, Operation, ResultOf } from './operations.ts';
-export type { ListPath, Page } from './pages.ts';
-export type { SessionEvent, SessionState } from './session.ts';
-export type { Answer, RetryOptions } from './transport.ts';
+export type { Auth } from './session/auth.ts';
+export type { SessionEvent, SessionState } from './session/session.ts';

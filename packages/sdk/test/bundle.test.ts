@@ -7,7 +7,7 @@ import { bundle } from './bundle.ts';
 
 const MAX_BYTES = 8 * 1024;
 /** Helpers that both the client and the guard use. */
-const COMMON = ['call.ts', 'environment.ts', 'errors.ts', 'waiting.ts'];
+const COMMON = ['calls/call.ts', 'calls/waiting.ts', 'environment.ts', 'errors.ts'];
 
 const sizeOf = (code: string): number => gzipSync(code, { level: 9 }).length;
 const client = await bundle(`export { createClient } from 'sdk:index.ts';`);

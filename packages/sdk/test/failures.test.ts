@@ -322,7 +322,7 @@ test('the signal of the caller ends a call before it starts, while it is sent, r
   }
 
   const controller = new AbortController();
-  const { sleep } = await import('../src/waiting.ts');
+  const { sleep } = await import('../src/calls/waiting.ts');
   const waiting = createClientIn(
     { ...createHost(service), sleep },
     { baseUrl: 'https://a.example', apiKey: 'k' },

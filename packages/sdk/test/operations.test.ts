@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { creatingOperations, isExport, isTokenService, mayBeEmpty } from '../src/operations.ts';
+import { creatingOperations, isExport, isTokenService, mayBeEmpty } from '../src/calls/operations.ts';
 
 type Operation = {
   parameters?: { in: string; name: string }[];

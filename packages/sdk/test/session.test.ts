@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import type { Environment } from '../src/environment.ts';
-import type { SessionEvent } from '../src/session.ts';
+import type { SessionEvent } from '../src/session/session.ts';
 import {
   CSRF,
   createHost,

@@ -1,4 +1,4 @@
-import { sleep } from '../waiting.ts';
+import { sleep } from '../calls/waiting.ts';
 import { ageOf, type Moment, momentNow } from './cache.ts';
 import { GuardError } from './errors.ts';
 import { isRecord, isText, type Json } from './json.ts';

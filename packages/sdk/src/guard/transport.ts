@@ -1,5 +1,5 @@
+import { withTimeout } from '../calls/waiting.ts';
 import { CastellanError } from '../errors.ts';
-import { withTimeout } from '../waiting.ts';
 import { GuardError } from './errors.ts';
 import { isRecord, type Json } from './json.ts';
 

@@ -1,8 +1,8 @@
 // Sends a call, reads its response and repeats it where that is safe. It must not know sessions or tokens.
-import type { FieldError } from './api.ts';
+import type { FieldError } from '../api.ts';
+import type { Environment } from '../environment.ts';
+import { CastellanError } from '../errors.ts';
 import type { Call } from './call.ts';
-import type { Environment } from './environment.ts';
-import { CastellanError } from './errors.ts';
 import { withTimeout } from './waiting.ts';
 
 export type RetryOptions = {

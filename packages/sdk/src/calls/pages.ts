@@ -1,6 +1,7 @@
 // Reads lists page by page: those with `page` and `size`, and those with a cursor.
+
+import { CastellanError } from '../errors.ts';
 import type { AnyInput } from './call.ts';
-import { CastellanError } from './errors.ts';
 import type { Operation, PathOf, ResultOf } from './operations.ts';
 
 export type Page<T> = {

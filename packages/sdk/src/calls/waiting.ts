@@ -1,5 +1,5 @@
 // Waits that end early: by an abort or by a timeout. Nothing here knows about HTTP.
-import { CastellanError } from './errors.ts';
+import { CastellanError } from '../errors.ts';
 
 /** Timers of browsers and Node.js take no longer delay. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 // Turns an operation and its input into a call: its URL, headers and body, and whether it may be repeated.
 // It must not add credentials.
-import { pageAddress, randomId } from './environment.ts';
+import { pageAddress, randomId } from '../environment.ts';
 import { acceptsIdempotencyKey, isExport, isTokenService, mayBeEmpty, returnsKeyOnce } from './operations.ts';
 
 /** The input of any operation. `InputOf` has its exact type. */

@@ -1,6 +1,6 @@
 // What the tabs of one browser share: values in localStorage, locks, and messages. It must not decide what a token is worth.
 // Without localStorage there are no other tabs: a server, a worker, or a browser that forbids storage.
-import { type Channel, type Environment, randomId, type Store } from './environment.ts';
+import { type Channel, type Environment, randomId, type Store } from '../environment.ts';
 
 /** The session of a tab: which sign-in it stems from, and its access token. */
 export type Held = { key: string; token: string };

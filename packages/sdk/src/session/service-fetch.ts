@@ -1,7 +1,8 @@
 // Calls other services of the same product as the person at the browser.
-import { type Environment, pageAddress } from './environment.ts';
+
+import { abortable } from '../calls/waiting.ts';
+import { type Environment, pageAddress } from '../environment.ts';
 import type { Session } from './session.ts';
-import { abortable } from './waiting.ts';
 
 /** Like the global `fetch`, for an address below one of the service's origins. */
 export type ServiceFetch = (address: string | URL, init?: RequestInit) => Promise<Response>;

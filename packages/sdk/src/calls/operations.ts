@@ -1,6 +1,6 @@
 // Facts of the API that the client needs when it runs, and the types of its calls. docs/openapi.json is the source;
 // operations.test.ts compares the two.
-import type { AccessPreview, Operations } from './api.ts';
+import type { AccessPreview, Operations } from '../api.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type Operation = keyof Operations;

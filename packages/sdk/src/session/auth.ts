@@ -1,7 +1,7 @@
 // Signing in and out, and the account of the person at the browser. Tokens go to the session, never to the caller.
-import type { Login, PasswordPolicy, PasswordResetConfirm, Register, User, VerifyEmail } from './api.ts';
-import { CastellanError } from './errors.ts';
-import type { CallOptions, InputOf, Operation, ResultOf } from './operations.ts';
+import type { Login, PasswordPolicy, PasswordResetConfirm, Register, User, VerifyEmail } from '../api.ts';
+import type { CallOptions, InputOf, Operation, ResultOf } from '../calls/operations.ts';
+import { CastellanError } from '../errors.ts';
 import type { ServiceFetch } from './service-fetch.ts';
 import type { Session, SessionEvent, SessionState } from './session.ts';
 

@@ -1,9 +1,10 @@
 // The session of a browser: its access token, in memory only, and one refresh at a time for all requests and tabs.
 // It must not send requests itself: it is given the exchange of the refresh cookie.
-import { type Environment, randomId, type Store } from './environment.ts';
-import { CastellanError } from './errors.ts';
+
+import { abortable } from '../calls/waiting.ts';
+import { type Environment, randomId, type Store } from '../environment.ts';
+import { CastellanError } from '../errors.ts';
 import { type EndReason, type Held, Tabs } from './tabs.ts';
-import { abortable } from './waiting.ts';
 
 /** `unknown` until `restore` or a sign-in. */
 export type SessionState = 'unknown' | 'authenticated' | 'anonymous';

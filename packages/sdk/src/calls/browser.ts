@@ -1,10 +1,11 @@
 // Sends calls with the session of a browser: bearer token, CSRF token, and one replay after a refresh.
+
+import type { Environment } from '../environment.ts';
+import { CastellanError } from '../errors.ts';
+import { CsrfToken } from '../session/csrf.ts';
+import { Session } from '../session/session.ts';
 import { type Call, callOf } from './call.ts';
-import { CsrfToken } from './csrf.ts';
-import type { Environment } from './environment.ts';
-import { CastellanError } from './errors.ts';
 import { changesSession, isTokenService } from './operations.ts';
-import { Session } from './session.ts';
 import { type Answer, type Budget, budgetOf, type Send, type Settings, send } from './transport.ts';
 import { abortable } from './waiting.ts';
 

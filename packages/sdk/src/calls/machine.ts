@@ -1,6 +1,7 @@
 // Sends calls with the credential of a service account. It must not send cookies or refresh anything.
+
+import type { Environment } from '../environment.ts';
 import type { Call } from './call.ts';
-import type { Environment } from './environment.ts';
 import { budgetOf, type Send, type Settings, send } from './transport.ts';
 import { withTimeout } from './waiting.ts';
 
