@@ -19,8 +19,8 @@ import { cp } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { EmbeddedPostgresError, errorCode } from './error.ts';
-import { isOurs } from './location.ts';
-import { type Finished, type RunAs, run } from './run-as.ts';
+import { isOurs } from './location/location.ts';
+import { type Finished, type RunAs, run } from './processes/run-as.ts';
 
 const copyPrefix = 'postgres-bin-';
 

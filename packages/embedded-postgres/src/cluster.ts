@@ -20,10 +20,10 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { usableBinaries } from './binaries.ts';
 import { EmbeddedPostgresError, errorCode, explainError, explainOutput } from './error.ts';
-import { syncTree } from './folders.ts';
-import { confirmOwner, copyHome, openSystemHome, type Place, pointTo } from './location.ts';
-import { endProcess, processesIn } from './processes.ts';
-import { isRoot, nameOfOwner, type RunAs, run, succeeds, waysToRun } from './run-as.ts';
+import { syncTree } from './location/folders.ts';
+import { confirmOwner, copyHome, openSystemHome, type Place, pointTo } from './location/location.ts';
+import { endProcess, processesIn } from './processes/processes.ts';
+import { isRoot, nameOfOwner, type RunAs, run, succeeds, waysToRun } from './processes/run-as.ts';
 
 /** The superuser of the cluster and the database of the service. */
 export const clusterUser = 'castellan';

@@ -8,11 +8,11 @@ import { isAbsolute, relative } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { clusterDatabase, clusterUser } from './cluster.ts';
 import { EmbeddedPostgresError } from './error.ts';
-import type { Keeper } from './keeper.ts';
-import { findCluster, openDataDir } from './location.ts';
-import { boundLog, logPath, SOCKET_PORT, stopPostmaster } from './postmaster.ts';
-import { nameOfOwner } from './run-as.ts';
-import { removeShortFolder } from './socket.ts';
+import { findCluster, openDataDir } from './location/location.ts';
+import { removeShortFolder } from './location/socket.ts';
+import type { Keeper } from './processes/keeper.ts';
+import { boundLog, logPath, SOCKET_PORT, stopPostmaster } from './processes/postmaster.ts';
+import { nameOfOwner } from './processes/run-as.ts';
 import { type Engine, type Joined, joinOrStart, rejoin } from './start.ts';
 
 export { EmbeddedPostgresError };

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { settings, startService } from '../test/fixture.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './index.ts';
+import { tryStartLock } from './processes/start-lock.ts';
 import { bufferMegabytes } from './start.ts';
-import { tryStartLock } from './start-lock.ts';
 import {
   atEnd,
   dataDirWithCluster,

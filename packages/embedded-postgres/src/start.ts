@@ -7,8 +7,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { findBinaries } from './binaries.ts';
 import { createCluster, type Plan, planExisting } from './cluster.ts';
 import { EmbeddedPostgresError, explainError } from './error.ts';
-import { type Keeper, openKeeper } from './keeper.ts';
-import { findCluster, type Place } from './location.ts';
+import { findCluster, type Place } from './location/location.ts';
+import { shortFolder, socketFolder } from './location/socket.ts';
+import { type Keeper, openKeeper } from './processes/keeper.ts';
 import {
   defuseLockFiles,
   endOrphanedSessions,
@@ -17,9 +18,8 @@ import {
   readPidFile,
   SOCKET_PORT,
   startPostmaster,
-} from './postmaster.ts';
-import { shortFolder, socketFolder } from './socket.ts';
-import { tryStartLock } from './start-lock.ts';
+} from './processes/postmaster.ts';
+import { tryStartLock } from './processes/start-lock.ts';
 
 export type Engine = {
   readonly place: Place;

@@ -28,7 +28,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from './index.ts';
-import { findCluster, ownerOf, systemHome } from './location.ts';
+import { findCluster, ownerOf, systemHome } from './location/location.ts';
 
 /** Whether the tests run as root, which some faults need: another user, a small disk. */
 export const root = process.geteuid?.() === 0;

@@ -4,8 +4,8 @@
  */
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { clusterDatabase, clusterUser } from './cluster.ts';
-import { errorCode, explainError } from './error.ts';
+import { clusterDatabase, clusterUser } from '../cluster.ts';
+import { errorCode, explainError } from '../error.ts';
 import { SOCKET_PORT } from './postmaster.ts';
 
 /** Any number: advisory locks are per database, and nothing else takes one in the database `postgres`. */

@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import { chownSync, lstatSync, mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Plan } from './cluster.ts';
-import { EmbeddedPostgresError, errorCode } from './error.ts';
-import { SOCKET_PORT } from './postmaster.ts';
-import { succeeds } from './run-as.ts';
+import type { Plan } from '../cluster.ts';
+import { EmbeddedPostgresError, errorCode } from '../error.ts';
+import { SOCKET_PORT } from '../processes/postmaster.ts';
+import { succeeds } from '../processes/run-as.ts';
 
 /** Length of sockaddr_un.sun_path (108 bytes on Linux, 104 on macOS) less its final zero. */
 const pathLimit = process.platform === 'linux' ? 107 : 103;

@@ -14,9 +14,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type Service, settings, startService } from '../test/fixture.ts';
+import { type Service, settings, startService } from '../../test/fixture.ts';
+import { isStopped, postmasterPid, query, root, temporaryFolder } from '../testing.ts';
 import { nameOfOwner, run, waysToRun } from './run-as.ts';
-import { isStopped, postmasterPid, query, root, temporaryFolder } from './testing.ts';
 
 const strangerUid = 54321;
 const rootLine = 'root:x:0:0:root:/root:/bin/sh';

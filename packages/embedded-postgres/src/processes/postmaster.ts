@@ -16,8 +16,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Plan } from './cluster.ts';
-import { EmbeddedPostgresError, errorCode, explainError, explainOutput } from './error.ts';
+import type { Plan } from '../cluster.ts';
+import { EmbeddedPostgresError, errorCode, explainError, explainOutput } from '../error.ts';
 import { endProcess, isAlive, processesIn, worksIn } from './processes.ts';
 import { spawnOptions } from './run-as.ts';
 

@@ -14,9 +14,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { EmbeddedPostgresError, errorCode, explainError } from './error.ts';
+import { EmbeddedPostgresError, errorCode, explainError } from '../error.ts';
+import { isRoot, nameOfOwner } from '../processes/run-as.ts';
 import { makeFolder } from './folders.ts';
-import { isRoot, nameOfOwner } from './run-as.ts';
 
 const pointerName = 'postgres.location';
 const ownerName = 'data-dir';

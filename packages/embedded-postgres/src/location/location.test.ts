@@ -19,9 +19,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { copyBinaries, settings } from '../test/fixture.ts';
-import { type EmbeddedOptions, type EmbeddedPostgres, startEmbeddedPostgres } from './index.ts';
-import { atEnd, postmasterPid, query, removeSystemHome, root, temporaryFolder } from './testing.ts';
+import { copyBinaries, settings } from '../../test/fixture.ts';
+import { type EmbeddedOptions, type EmbeddedPostgres, startEmbeddedPostgres } from '../index.ts';
+import { atEnd, postmasterPid, query, removeSystemHome, root, temporaryFolder } from '../testing.ts';
 
 type Setting = { dataDir: string; systemDir: string };
 

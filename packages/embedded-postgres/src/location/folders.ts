@@ -3,7 +3,7 @@
 import { constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { errorCode } from './error.ts';
+import { errorCode } from '../error.ts';
 
 /**
  * Creates the folder and its missing parents. Does not change an existing folder. Returns whether it was created.

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { settings } from '../test/fixture.ts';
-import { startEmbeddedPostgres } from './index.ts';
-import { atEnd, query, temporaryFolder } from './testing.ts';
+import { settings } from '../../test/fixture.ts';
+import { startEmbeddedPostgres } from '../index.ts';
+import { atEnd, query, temporaryFolder } from '../testing.ts';
 
 test('a long path gets a short private folder for the socket, which others find and the last process removes', async (t) => {
   const dataDir = join(temporaryFolder(t), 'a-long-name'.repeat(10), 'data');
