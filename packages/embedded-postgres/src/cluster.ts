@@ -38,13 +38,6 @@ const canPass = 'cd "$1"';
 /** What a start needs: the user that runs the server, the binaries, and the cluster. */
 export type Plan = { readonly as: RunAs; readonly native: string; readonly cluster: string };
 
-type Creation = {
-  /** Whether the new cluster is written to disk before it gets its name. */
-  readonly durable: boolean;
-  /** Called when initdb runs. */
-  readonly onBegun: () => void;
-};
-
 /** Returns the plan for an existing cluster: its owner runs it. Throws EmbeddedPostgresError if that is impossible. */
 export async function planExisting(place: Place, cluster: string, native: string): Promise<Plan> {
   const owner = statSync(cluster).uid;
@@ -70,7 +63,7 @@ export async function planExisting(place: Place, cluster: string, native: string
 }
 
 /** Creates a cluster where a user can run it, and returns the plan. Prefers the user with the fewest rights. */
-export async function createCluster(place: Place, native: string, creation: Creation): Promise<Plan> {
+export async function createCluster(place: Place, native: string, durable: boolean): Promise<Plan> {
   const homes = [() => place.dataDir, ...(isRoot() ? [() => openSystemHome(place)] : [])];
   for (const as of waysToRun()) {
     for (const homeOf of homes) {
@@ -80,7 +73,7 @@ export async function createCluster(place: Place, native: string, creation: Crea
       if (!unfinished) continue;
       try {
         const found = await usableBinaries(native, as, () => copyHome(place, home));
-        await initialize(as, found.native, unfinished, creation);
+        await initialize(as, found.native, unfinished, durable);
         const cluster = settle(place, home, unfinished);
         if (as.words.length > 0)
           place.log('PostgreSQL runs as root in a user namespace: a user named postgres would be safer');
@@ -95,12 +88,7 @@ export async function createCluster(place: Place, native: string, creation: Crea
   );
 }
 
-async function initialize(
-  as: RunAs,
-  native: string,
-  folder: string,
-  { durable, onBegun }: Creation,
-): Promise<void> {
+async function initialize(as: RunAs, native: string, folder: string, durable: boolean): Promise<void> {
   // macOS has no libc locale named C.UTF-8. The builtin locale determines sorting and character classes in any case.
   const locale =
     process.platform === 'darwin'
@@ -112,9 +100,7 @@ async function initialize(
   const syncsHere = durable && process.platform === 'linux';
   const sync = durable && !syncsHere ? [] : ['--no-sync'];
   const args = ['-D', folder, ...access, ...encoding, '-k', '--no-instructions', ...sync];
-  const running = run(as, join(native, 'bin', 'initdb'), args, as.initWords);
-  onBegun();
-  const made = await running;
+  const made = await run(as, join(native, 'bin', 'initdb'), args, as.initWords);
   if (made.ok) {
     if (syncsHere) await syncCluster(as, native, folder);
     return;

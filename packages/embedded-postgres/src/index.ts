@@ -50,11 +50,6 @@ export type EmbeddedOptions = {
   readonly nativeDir?: string;
   /** Called when the server was lost and is back. Earlier connections are broken. */
   readonly onRestart?: () => void;
-  /**
-   * Called once when the start waits for programs of PostgreSQL or for another process, or has joined a server: time for
-   * work of the caller. Not called if the start fails before.
-   */
-  readonly onBegun?: () => void;
   /** Folder for the cluster if the user that runs PostgreSQL cannot reach DATA_DIR. */
   readonly systemDir?: string;
 };
@@ -86,7 +81,6 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     place: { dataDir: openDataDir(options.dataDir), systemDir, log },
     nativeDir: options.nativeDir,
     settings: options.settings ?? {},
-    onBegun: once(options.onBegun),
     signal: stopping.signal,
     plan: undefined,
   };
@@ -112,15 +106,6 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       stopped ??= held.settled().then((keeper) => leave(keeper, cluster, log));
       return stopped;
     },
-  };
-}
-
-function once(callback: (() => void) | undefined): () => void {
-  let pending = callback;
-  return () => {
-    const call = pending;
-    pending = undefined;
-    call?.();
   };
 }
 

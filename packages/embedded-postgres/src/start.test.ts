@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileS
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { settings, startService } from '../test/fixture.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './index.ts';
+import { startEmbeddedPostgres } from './index.ts';
 import { tryStartLock } from './processes/start-lock.ts';
 import { bufferMegabytes } from './start.ts';
 import {
@@ -65,29 +65,6 @@ function startOther(t: TestContext, script: string, uid: number): ChildProcess {
   atEnd(t, () => child.kill('SIGKILL'));
   return child;
 }
-
-test('onBegun is called once, before PostgreSQL is ready: while initdb runs, while the server starts, and by a join', async (t) => {
-  const dataDir = join(temporaryFolder(t), 'data');
-  const seen: string[] = [];
-  const start = async (): Promise<EmbeddedPostgres> => {
-    const server = await startEmbeddedPostgres({
-      dataDir,
-      settings,
-      onBegun: () =>
-        seen.push(existsSync(join(dataDir, 'postgres')) ? 'there is a cluster' : 'there is none yet'),
-    });
-    atEnd(t, () => server.stop());
-    return server;
-  };
-  const first = await start();
-  assert.deepEqual(seen, ['there is none yet']);
-  const joined = await start();
-  assert.deepEqual(seen.slice(1), ['there is a cluster']);
-  await joined.stop();
-  await first.stop();
-  await start();
-  assert.deepEqual(seen.slice(2), ['there is a cluster']);
-});
 
 describe('a start after the last server was killed', () => {
   test('works when its process is gone', async (t) => {

@@ -25,8 +25,6 @@ export type Engine = {
   readonly place: Place;
   readonly nativeDir: string | undefined;
   readonly settings: Readonly<Record<string, string>>;
-  /** Called when the start waits for a program or another process, or has joined. */
-  readonly onBegun: () => void;
   /** Stops the wait for a start. */
   readonly signal: AbortSignal;
   /** Made when this process first starts the server, and kept for later starts. */
@@ -83,10 +81,7 @@ export async function joinOrStart(engine: Engine): Promise<Joined> {
   try {
     for (;;) {
       const found = await join(engine);
-      if (found) {
-        engine.onBegun();
-        return found;
-      }
+      if (found) return found;
       const release = tryStartLock(place.dataDir);
       if (release) {
         try {
@@ -99,7 +94,6 @@ export async function joinOrStart(engine: Engine): Promise<Joined> {
       if (signal.aborted)
         throw new EmbeddedPostgresError('the start of PostgreSQL was aborted: the service is shutting down');
       if (performance.now() > deadline) throw doesNotAnswer(place);
-      engine.onBegun();
       // Random, so that processes do not collide again and again.
       await pause(20 + Math.random() * 40);
     }
@@ -144,10 +138,10 @@ async function startUnlessServed(engine: Engine): Promise<Joined | undefined> {
 }
 
 async function makePlan(engine: Engine, cluster: string | undefined): Promise<Plan> {
-  const { place, nativeDir, settings, onBegun } = engine;
+  const { place, nativeDir, settings } = engine;
   const native = findBinaries(nativeDir);
   if (cluster !== undefined) return await planExisting(place, cluster, native);
-  return await createCluster(place, native, { durable: settings.fsync !== 'off', onBegun });
+  return await createCluster(place, native, settings.fsync !== 'off');
 }
 
 async function start(engine: Engine, plan: Plan): Promise<Keeper> {
@@ -156,7 +150,7 @@ async function start(engine: Engine, plan: Plan): Promise<Keeper> {
   for (let attempt = 1; ; attempt += 1) {
     defuseLockFiles(plan.cluster, folder);
     if (attempt > PATIENT_ATTEMPTS) endOrphanedSessions(plan.cluster);
-    const started = await startPostmaster(plan, serverSettings(engine, folder), engine);
+    const started = await startPostmaster(plan, serverSettings(engine, folder), engine.signal);
     if (started.outcome === 'ready') {
       const keeper = await openKeeper(folder);
       if (keeper) return keeper;

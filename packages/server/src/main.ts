@@ -7,7 +7,6 @@ import { createLog } from './platform/logging/log.ts';
 import { writeLast } from './platform/logging/log-output.ts';
 import { loadSettings } from './settings.ts';
 import { explainStartFailure } from './start/failure.ts';
-import { type Groundwork, layGroundwork } from './start/groundwork.ts';
 import { announceInLog, announceNothing, announceToPeople } from './start/processes/announcer.ts';
 import { BEAT_MS } from './start/processes/pulse.ts';
 import { stopOnSignals } from './start/processes/stop-signals.ts';
@@ -48,13 +47,6 @@ export async function serve(
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   // Until LOG_LEVEL is known, warnings are logged.
   let log = createLog('warn');
-  let groundwork: Promise<Groundwork> | undefined;
-  /** The application does so itself, unless it could not be loaded or failed before it took the server over. */
-  const stopServer = (): Promise<void> | undefined =>
-    groundwork
-      ?.then(({ server }) => server)
-      .then((server) => server.stop())
-      .catch(() => undefined);
   if (!isatty(2)) reportUnexpected(() => log);
   try {
     const settings = loadSettings(environment);
@@ -65,27 +57,18 @@ export async function serve(
     const announcer = kind === 'later' ? announceNothing : announcing;
     if (kind === undefined && settings.workers > 1)
       return supervise({ settings, environment, log, announcer, isTerminal, beatMs, fail });
-    // PostgreSQL starts while the application is loaded, which would hold up its first steps.
-    const { promise: begun, resolve: onBegun } = Promise.withResolvers<void>();
-    groundwork = layGroundwork({ settings, log, print, isTerminal, onBegun });
-    const options = { settings, log, print, announcer, isTerminal, kind, groundwork };
-    const started = groundwork.then(({ server }) => server).catch(() => undefined);
-    const running = Promise.race([begun, started])
-      .then(() => import('./start/processes/process.ts'))
-      .then(({ runProcess }) => runProcess(options));
+    // Loaded only here: the supervisor of several workers needs no application.
+    const { runProcess } = await import('./start/processes/process.ts');
+    const { service, ready } = runProcess({ settings, log, print, announcer, isTerminal, kind });
     // Before the start has finished: it may have started a PostgreSQL, which must be stopped too.
     let isStopping = false;
     const stop = (graceSeconds: number): void => {
       isStopping = true;
-      running
-        .then(({ service }) => service)
+      service
         .then((started) => started.stop(graceSeconds))
         .then(
           () => process.exit(0),
-          async (error: unknown) => {
-            await stopServer();
-            fail('Castellan did not shut down cleanly.', error);
-          },
+          (error: unknown) => fail('Castellan did not shut down cleanly.', error),
         );
     };
     if (kind === undefined)
@@ -96,14 +79,12 @@ export async function serve(
         },
       });
     else stopOnOrder(stop);
-    const { ready } = await running;
     await ready.catch((error: unknown) => {
       // A stop interrupts the preparation of the database.
       if (!isStopping) throw error;
     });
     setFlagsFromString(HEAP_GROWTH);
   } catch (error) {
-    await stopServer();
     fail('Castellan cannot start.', error);
   }
 }

@@ -14,13 +14,7 @@ import { createScheduler, type Scheduler } from './platform/jobs/scheduler.ts';
 import { errorCode } from './platform/unknown-values.ts';
 import type { Prepared } from './start/database/prepare-database.ts';
 import { explainWait } from './start/failure.ts';
-import {
-  type BegunFoundation,
-  beginFoundation,
-  completeFoundation,
-  type FoundationOptions,
-  prepare,
-} from './start/foundation.ts';
+import { type Foundation, type FoundationOptions, openFoundation, prepare } from './start/foundation.ts';
 import { StartLockHeldError } from './start/lock.ts';
 import { traceJob } from './traced.ts';
 
@@ -30,8 +24,10 @@ export type Service = {
   scheduler: Scheduler;
   /** The URL it listens on: `http://127.0.0.1:8000`. Throws while it listens on none. */
   readonly url: string;
+  /** Which database, for people, without credentials. */
+  database: string;
   /** Resolves when the database is prepared; rejects if a retry cannot help. */
-  prepared: Promise<Prepared & { /** Which database, for people. */ database: string }>;
+  prepared: Promise<Prepared>;
   /**
    * Stops the instance: /health/ready fails at once, requests are still answered for `graceSeconds` (default 0), then
    * the server stops listening, running requests finish, and everything is released. An instance that is not ready
@@ -65,10 +61,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await probePort(settings.host, 0);
     const publicUrl = namesPort ? `http://localhost:${port}` : settings.publicUrl;
-    const own = { ...options, settings: { ...settings, port, publicUrl } };
     try {
-      // A failed attempt has stopped the server of its groundwork.
-      return await startOn(attempt === 1 ? own : { ...own, groundwork: undefined });
+      return await startOn({ ...options, settings: { ...settings, port, publicUrl } });
     } catch (error) {
       if (errorCode(error) !== 'EADDRINUSE' || attempt === MAX_PORT_ATTEMPTS) throw error;
     }
@@ -98,7 +92,7 @@ const LIVE_COUNT_MINUTES = 0.5;
 
 async function startOn(options: ServiceOptions): Promise<Service> {
   const { settings, log } = options;
-  const foundation = await beginFoundation(options);
+  const foundation = await openFoundation(options);
   const { deps } = foundation;
   const scheduler = createScheduler({ pool: deps.pool, log });
   const every = (name: string, minutes: number, run: () => Promise<void>): void =>
@@ -168,6 +162,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
       const { address, port, family } = addressOf(app.server);
       return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
     },
+    database: foundation.database,
     prepared,
     stop: (graceSeconds = 0) => (stopped ??= stop(graceSeconds)),
   };
@@ -182,18 +177,13 @@ async function warnOfDefaultRole({ db, settings, log }: Deps): Promise<void> {
   );
 }
 
-/**
- * Prepares the database when its server has started, with retries until it is available. Rejects if only the operator can
- * fix the cause.
- */
+/** Prepares the database, with retries until it is available. Rejects if only the operator can fix the cause. */
 async function prepareWithRetries(
-  begun: BegunFoundation,
+  foundation: Foundation,
   onWait: ServiceOptions['onWait'],
   signal: AbortSignal,
-): Promise<Awaited<Service['prepared']>> {
-  const foundation = await completeFoundation(begun);
-  signal.throwIfAborted();
-  const { deps, database } = foundation;
+): Promise<Prepared> {
+  const { deps } = foundation;
   const tell = (advice: string): void => {
     onWait?.(advice);
     deps.log.warn({ advice }, 'the start is waiting');
@@ -204,7 +194,7 @@ async function prepareWithRetries(
       // Only once, because its result contains the generated password of the first superuser.
       done ??= await prepare(foundation, tell, { signal });
       await deps.keyRing.load();
-      return { ...done, database };
+      return done;
     } catch (error) {
       if (signal.aborted || !isWorthRetrying(error)) throw error;
       deps.readiness.reason = 'database unreachable';

@@ -4,8 +4,8 @@ import { isDatabaseUnavailable } from '@castellan/server/platform/db/failures';
 import { createPool } from '@castellan/server/platform/db/pool';
 import { createLog } from '@castellan/server/platform/logging/log';
 import { loadSettings } from '@castellan/server/settings';
+import { openDatabaseServer, requireDatabase } from '@castellan/server/start/database/database-server';
 import { explainStartFailure, explainWait } from '@castellan/server/start/failure';
-import { openDatabaseServer, requireDatabase } from '@castellan/server/start/groundwork';
 import type { Call } from '../command.ts';
 
 type Settings = ReturnType<typeof loadSettings>;

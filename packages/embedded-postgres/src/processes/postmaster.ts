@@ -57,7 +57,7 @@ export type Started = { readonly outcome: 'ready' } | { readonly outcome: 'exite
 export async function startPostmaster(
   plan: Plan,
   settings: Readonly<Record<string, string>>,
-  { signal, onBegun }: { readonly signal: AbortSignal; readonly onBegun: () => void },
+  signal: AbortSignal,
 ): Promise<Started> {
   const log = openLog(plan);
   const begin = fstatSync(log).size;
@@ -78,7 +78,6 @@ export async function startPostmaster(
       ended = true;
     });
     child.unref();
-    onBegun();
     const deadline = performance.now() + START_TIMEOUT_MS;
     while (!ended) {
       const found = readPidFile(plan.cluster);

@@ -1,31 +1,27 @@
 // A foundation that cannot be laid leaves no PostgreSQL running.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { dataDirWithCluster, isStopped } from '@castellan/embedded-postgres/testing';
 import { createLog } from '../platform/logging/log.ts';
 import { loadSettings } from '../settings.ts';
 import { openFoundation } from './foundation.ts';
-import type { Groundwork } from './groundwork.ts';
 
-test('a server that has begun to start is stopped when a component cannot be made', async () => {
-  let stops = 0;
-  const stop = async (): Promise<void> => {
-    stops += 1;
-  };
-  const server = { connection: 'postgres://127.0.0.1:1/none', description: 'a server', stop };
-  const ground: Partial<Groundwork> = {
-    get transport(): never {
-      throw new Error('no transport');
-    },
-    server: Promise.resolve(server),
-  };
+test('the server that was started is stopped when a component cannot be made', async (t) => {
+  const dataDir = await dataDirWithCluster(t);
+  let hasRun = false;
   await assert.rejects(
     openFoundation({
-      settings: loadSettings({}),
+      settings: loadSettings({ DATA_DIR: dataDir }),
       log: createLog('silent', { write: () => {} }),
       print: () => {},
-      groundwork: Promise.resolve(ground as Groundwork),
+      get hasher(): never {
+        hasRun = !isStopped(join(dataDir, 'postgres'));
+        throw new Error('no hasher');
+      },
     }),
-    /no transport/,
+    /no hasher/,
   );
-  assert.equal(stops, 1);
+  assert.ok(hasRun);
+  assert.ok(isStopped(join(dataDir, 'postgres')));
 });

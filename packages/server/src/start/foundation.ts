@@ -1,38 +1,46 @@
 // Opens what an instance and every command need: secret key, database, and the components made from the settings.
 // It must not listen on a port or run jobs.
+import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createDeps, type Deps } from '../deps.ts';
+import { makeFolder } from '@castellan/embedded-postgres/folders';
+import { createDeps, type Deps, type Parts } from '../deps.ts';
 import { createTallies } from '../metrics/tallies.ts';
 import { closeAuditLog } from '../modules/audit/service.ts';
+import { loadMailTemplates } from '../modules/auth/mail-templates.ts';
+import { loadLogo } from '../modules/console/logo.ts';
 import type { StrengthMeter } from '../modules/passwords/strength.ts';
 import { type Connection, createPool, reservedConnections } from '../platform/db/pool.ts';
 import type { StatementWatch } from '../platform/db/watched-statements.ts';
 import type { Logger } from '../platform/logging/log.ts';
+import { createMailTransport } from '../platform/mail/transport.ts';
 import { createPasswordHasher, type PasswordHasher } from '../platform/security/password-hasher.ts';
+import { loadSecretKey } from '../platform/security/secret-key.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Settings } from '../settings.ts';
+import { type DatabaseServer, openDatabaseServer, requireDatabase } from './database/database-server.ts';
 import { requireOwnConnections } from './database/pooler.ts';
 import { type Prepared, type PrepareOptions, prepareDatabase } from './database/prepare-database.ts';
-import { type DatabaseServer, type Groundwork, type GroundworkOptions, layGroundwork } from './groundwork.ts';
 
-export type Foundation = BegunFoundation & {
+export type Foundation = {
+  deps: Deps;
+  secretKey: Buffer;
   connection: Connection;
   /** Which database, for people, without credentials. */
   database: string;
-};
-
-export type BegunFoundation = {
-  deps: Deps;
-  secretKey: Buffer;
-  /** Until it resolves, every statement fails as if the database were unavailable. Rejects if it cannot be started. */
-  server: Promise<DatabaseServer>;
   /** Releases everything; an embedded PostgreSQL stops if no other process uses it. Call it once. */
   close(): Promise<void>;
 };
 
-export type FoundationOptions = GroundworkOptions & {
-  /** The groundwork of these settings, if the caller has begun it. Closing the foundation stops its server. */
-  groundwork?: Promise<Groundwork> | undefined;
+export type FoundationOptions = {
+  settings: Settings;
+  log: Logger;
+  print: (text: string) => void;
+  /** Whether `print` writes to a terminal. Default: false. */
+  isTerminal?: boolean;
+  /** Create nothing: reject if the secret key or the embedded database does not exist. Default: false. */
+  existing?: boolean;
+  /** Create a missing secret key even with `existing`: for replacing the signing keys. Default: false. */
+  anySecretKey?: boolean;
   /** Replaces the hasher of full cost, for tests. */
   hasher?: PasswordHasher;
   /** Shared by several instances of one process, for tests. The caller closes it. */
@@ -52,36 +60,55 @@ const POOL_GRACE_MS = 1_000;
  * DATABASE_URL. Rejects with a message for the operator.
  */
 export async function openFoundation(options: FoundationOptions): Promise<Foundation> {
-  const begun = await beginFoundation(options);
+  const given = await readGiven(options);
+  const server = await openDatabaseServer(options.settings, options.log);
   try {
-    return await completeFoundation(begun);
+    return await buildOn(server, given, options);
   } catch (error) {
-    await begun.close();
+    await server.stop();
     throw error;
   }
 }
 
-/** Waits for the database server. Rejects with a message for the operator if it cannot be started. */
-export async function completeFoundation(begun: BegunFoundation): Promise<Foundation> {
-  const { connection, description } = await begun.server;
-  return { ...begun, connection, database: description };
+type Given = Pick<Parts, 'mailTemplates' | 'logo' | 'secretKey' | 'transport'>;
+
+/** Reads the files that the settings name, before anything is started. */
+async function readGiven(options: FoundationOptions): Promise<Given> {
+  const { settings, log, print } = options;
+  const mailTemplates = loadMailTemplates(settings.mailTemplatesDir, settings.language);
+  const logo = loadLogo(settings.logoFile);
+  if (options.existing) requireDatabase(settings);
+  for (const warning of settings.warnings) log.warn(warning);
+  const secretKey = await loadKey(settings, log, (options.existing ?? false) && !options.anySecretKey);
+  const transport = createMailTransport({
+    ...(settings.smtpUrl === undefined ? {} : { smtpUrl: settings.smtpUrl }),
+    from: settings.mailFrom,
+    senderName: settings.serviceName,
+    outboxDir: join(settings.dataDir, 'outbox'),
+    print: options.isTerminal ? print : undefined,
+    onKept: (file) => log.info({ file: resolve(file) }, 'mail kept as a file'),
+  });
+  return { mailTemplates, logo, secretKey, transport };
 }
 
-/** As `openFoundation`, but does not wait for the embedded PostgreSQL. */
-export async function beginFoundation(options: FoundationOptions): Promise<BegunFoundation> {
-  const ground = await (options.groundwork ?? layGroundwork(options));
-  try {
-    return await buildOn(ground, options);
-  } catch (error) {
-    await stopServer(ground.server);
-    throw error;
-  }
+async function loadKey(settings: Settings, log: Logger, existing: boolean): Promise<Buffer> {
+  if (!existing && (settings.secretKey === undefined || settings.databaseUrl === undefined))
+    makeFolder(settings.dataDir);
+  const { key, warning } = await loadSecretKey({
+    ...(settings.secretKey === undefined ? {} : { fromEnv: settings.secretKey }),
+    dataDir: settings.dataDir,
+    existing,
+  });
+  if (warning) log.warn(warning);
+  return key;
 }
 
-async function buildOn(ground: Groundwork, options: FoundationOptions): Promise<BegunFoundation> {
+async function buildOn(
+  { connection, description, stop }: DatabaseServer,
+  given: Given,
+  options: FoundationOptions,
+): Promise<Foundation> {
   const { settings, log } = options;
-  const { mailTemplates, logo, secretKey, transport, server } = ground;
-  const connection = connectionOf(server);
   const { workers = 1 } = options;
   const connections = Math.floor(settings.databasePoolSize / workers);
   const reserved = reservedConnections(connections);
@@ -105,10 +132,7 @@ async function buildOn(ground: Groundwork, options: FoundationOptions): Promise<
     reservedPool,
     ...(replicaPool === undefined ? {} : { replicaPool }),
     log,
-    secretKey,
-    transport,
-    mailTemplates,
-    logo,
+    ...given,
     hasher: options.hasher ?? createPasswordHasher({ processes: workers }),
     tallies,
     tracing,
@@ -116,30 +140,19 @@ async function buildOn(ground: Groundwork, options: FoundationOptions): Promise<
   });
   return {
     deps,
-    secretKey,
-    server,
+    secretKey: given.secretKey,
+    connection,
+    database: description,
     async close() {
       const meter = options.strengthMeter === undefined ? deps.strengthMeter : undefined;
       await Promise.all([deps.outbox.stop(), meter?.close(), closeAuditLog(deps.auditLog)]);
-      transport.close();
+      given.transport.close();
       const ended = Promise.all([pool.end(), reservedPool.end(), replicaPool?.end()]);
       await Promise.race([ended, wait(POOL_GRACE_MS, undefined, { ref: false })]);
-      await stopServer(server);
+      await stop();
       await tracing?.stop();
     },
   };
-}
-
-/** Stops a server that may still be starting. */
-async function stopServer(server: Promise<DatabaseServer>): Promise<void> {
-  await server.then((started) => started.stop()).catch(() => undefined);
-}
-
-/** Returns the connection to a server that may still be starting. */
-function connectionOf(server: Promise<DatabaseServer>): () => Connection | undefined {
-  let known: Connection | undefined;
-  server.then(({ connection }) => (known = connection)).catch(() => {});
-  return () => known;
 }
 
 /**

@@ -97,20 +97,6 @@ describe('the database is unavailable', () => {
     assert.equal(isDatabaseUnavailable(error), true, String(error));
   });
 
-  test('when its server has not started yet', async () => {
-    let connection: string | undefined;
-    const early = createPool({ connection: () => connection, maxConnections: 1 }, createLog('silent'));
-    for (let attempt = 0; attempt < 3; attempt += 1) {
-      const error = await early.query('select 1').catch((failure: unknown) => failure);
-      assert.match(String(error), /has not started yet/);
-      assert.equal(isDatabaseUnavailable(error), true);
-    }
-    connection = database.url;
-    const { rows } = await early.query('select current_database() as name');
-    assert.equal(rows[0].name, new URL(database.url).pathname.slice(1));
-    await early.end();
-  });
-
   test('when the pool is closed already', async () => {
     const closed = createPool({ connection: database.url, maxConnections: 1 }, createLog('silent'));
     await closed.end();

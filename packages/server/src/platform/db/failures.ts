@@ -36,18 +36,10 @@ export class NotReplicatedError extends Error {
   }
 }
 
-/** A connection was asked for while the embedded PostgreSQL was still starting. */
-export class NotStartedError extends Error {
-  override name = 'NotStartedError';
-  constructor() {
-    super('the database has not started yet');
-  }
-}
-
 /** Whether the database is unavailable, so that the same request may succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error instanceof NotReplicatedError || error instanceof NotStartedError) return true;
+  if (error instanceof NotReplicatedError) return true;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   const code = errorCode(error);
   if (code !== undefined) {

@@ -12,7 +12,7 @@ import {
 import pg from 'pg';
 import type { Logger } from '../logging/log.ts';
 import { errorCode } from '../unknown-values.ts';
-import { isConnectionLost, NotReplicatedError, NotStartedError } from './failures.ts';
+import { isConnectionLost, NotReplicatedError } from './failures.ts';
 import { statementName } from './statement-names.ts';
 import { type StatementWatch, watchStatements } from './watched-statements.ts';
 
@@ -20,8 +20,7 @@ import { type StatementWatch, watchStatements } from './watched-statements.ts';
 export type Connection = string | { host: string; port: number; user: string; database: string };
 
 export type PoolSettings = {
-  /** A function is called for each new connection. While it returns undefined, they fail with a NotStartedError. */
-  connection: Connection | (() => Connection | undefined);
+  connection: Connection;
   maxConnections: number;
   applicationName?: string;
   /** No statement timeout: for migrations, which may take long. The lock timeout stays. */
@@ -51,7 +50,7 @@ export const reservedConnections = (total: number): number => Math.min(3, Math.m
 export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
   const { connection } = settings;
   const pool = new pg.Pool({
-    ...(typeof connection === 'function' ? { Client: clientOf(connection) } : targetOf(connection)),
+    ...(typeof connection === 'string' ? { connectionString: connection } : connection),
     max: settings.maxConnections,
     application_name: settings.applicationName ?? DEFAULT_APPLICATION_NAME,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -88,31 +87,6 @@ export function createPool(settings: PoolSettings, log: Logger): pg.Pool {
   });
   return pool;
 }
-
-const targetOf = (connection: Connection): pg.ClientConfig =>
-  typeof connection === 'string' ? { connectionString: connection } : connection;
-
-/** Returns the class of clients whose target is known when they are made, or not yet. */
-const clientOf = (connection: () => Connection | undefined) =>
-  class extends pg.Client {
-    readonly #hasTarget: boolean;
-
-    /** The pool passes its own options. */
-    constructor(options?: pg.ClientConfig) {
-      const target = connection();
-      super({ ...options, ...(target === undefined ? {} : targetOf(target)) });
-      this.#hasTarget = target !== undefined;
-    }
-
-    override connect(): Promise<this>;
-    override connect(callback: (error: Error) => void): void;
-    override connect(callback?: (error: Error) => void): unknown {
-      if (callback === undefined)
-        return this.#hasTarget ? super.connect() : Promise.reject(new NotStartedError());
-      if (this.#hasTarget) return super.connect(callback);
-      return process.nextTick(callback, new NotStartedError());
-    }
-  };
 
 /** Otherwise, the pool calls back in the context of the code that released the connection. */
 function keepContext(pool: pg.Pool): void {

@@ -6,7 +6,6 @@ import { type Service, startService } from '../../service.ts';
 import type { Settings } from '../../settings.ts';
 import { prepareConsole } from '../console.ts';
 import { handOverFirstPassword } from '../first-password.ts';
-import type { Groundwork } from '../groundwork.ts';
 import { type Announcer, unlessSilent } from './announcer.ts';
 import { reportReady, type WorkerKind } from './worker.ts';
 
@@ -18,8 +17,6 @@ type ProcessOptions = {
   isTerminal: boolean;
   /** Undefined for an instance of one process. */
   kind: WorkerKind | undefined;
-  /** Of these settings, as the process has begun it. */
-  groundwork: Promise<Groundwork>;
 };
 
 /** Starts the process. `service` resolves when it can be stopped, `ready` when it serves requests. */
@@ -35,7 +32,6 @@ async function start({
   announcer,
   isTerminal,
   kind,
-  groundwork,
 }: ProcessOptions): Promise<Service> {
   if (kind !== 'later') await prepareConsole(log);
   return startService({
@@ -43,7 +39,6 @@ async function start({
     log,
     print,
     isTerminal,
-    groundwork,
     onWait: announcer.waiting,
     workers: kind === undefined ? 1 : settings.workers,
     listensWhenReady: kind === 'later',
@@ -55,14 +50,14 @@ async function welcome(
   { settings, log, print, announcer, isTerminal, kind }: ProcessOptions,
 ): Promise<void> {
   if (kind !== 'later') announcer.listening(service.url);
-  const { database, madePassword, madeSuperuser } = await service.prepared.catch(async (error: unknown) => {
+  const { madePassword, madeSuperuser } = await service.prepared.catch(async (error: unknown) => {
     await service.stop();
     throw error;
   });
   announcer.ready({
     // With PORT=0, it contains the chosen port.
     url: service.deps.settings.publicUrl,
-    database,
+    database: service.database,
     mails: service.deps.transport.description,
     ...(kind === undefined ? {} : { workers: settings.workers }),
     ...(madeSuperuser ? { superuser: shownEmail(settings.firstSuperuserEmail) } : {}),
