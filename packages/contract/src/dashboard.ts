@@ -82,7 +82,12 @@ export const attentionCodes = Object.keys(attentionFilters).filter(isAttentionCo
 const AttentionItem = Type.Object(
   {
     code: Type.Enum([...attentionCodes]),
-    count: Type.Integer(),
+    count: Type.Integer({ description: 'Exact, except for more than 1,000 locked users.' }),
+    count_is_estimate: Type.Optional(
+      Type.Boolean({
+        description: 'True if there are more records. `count` then says how many there are at least.',
+      }),
+    ),
     filter: Type.Object(
       {
         path: Type.String({ description: 'The list of exactly these records.' }),

@@ -121,7 +121,10 @@ export type AttentionItem = {
     | 'permissions_without_roles'
     | 'roles_without_holders'
     | 'roles_without_permissions';
+  /** Exact, except for more than 1,000 locked users. */
   count: number;
+  /** True if there are more records. `count` then says how many there are at least. */
+  count_is_estimate?: boolean;
   filter: AttentionFilter;
 };
 

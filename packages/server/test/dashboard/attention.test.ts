@@ -1,4 +1,4 @@
-// What deserves attention: each count is exact, and its list shows exactly the counted records.
+// What deserves attention: each count is exact, except of very many locked users, and its list shows exactly the counted records.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
@@ -287,4 +287,25 @@ test('requests at the same time after a change count once what roles and permiss
   await makePermission(admin);
   const statements = await statementsOf(() => Promise.all(Array.from({ length: 5 }, () => attention())));
   assert.equal(statements.filter((text) => text.includes('roles_without_permissions')).length, 1);
+});
+
+test('more than 1,000 locked users are shown as at least so many', async () => {
+  const lockedUsers = async () => (await attention()).find(({ code }) => code === 'locked_users');
+  const before = (await lockedUsers())?.count ?? 0;
+  const lockMany = (count: number) =>
+    service.sql(
+      `with made as (
+         insert into users (id, email, first_name, last_name)
+         select id, id || '@locked.example', 'Ada', 'Lovelace'
+         from (select gen_random_uuid() as id from generate_series(1, $1::integer)) made returning email)
+       insert into login_attempts (email, failures, locked_until)
+       select email, 5, now() + interval '1 hour' from made`,
+      [count],
+    );
+  await lockMany(1_000 - before);
+  const most = await lockedUsers();
+  assert.deepEqual([most?.count, most?.count_is_estimate], [1_000, undefined]);
+  await lockMany(2);
+  const more = await lockedUsers();
+  assert.deepEqual([more?.count, more?.count_is_estimate], [1_000, true]);
 });

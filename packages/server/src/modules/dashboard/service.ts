@@ -16,6 +16,7 @@ import {
   findNewestUsers,
   findRecentLogins,
   type KeptUnused,
+  MOST_LOCKED_USERS,
   readActivity,
   readStats,
 } from './store.ts';
@@ -59,9 +60,11 @@ export async function readAttention(
   return attentionCodes.map((code) => {
     const { resource, query } = attentionFilters[code];
     const path = `/api/v1/${resource}`;
+    const isEstimate = code === 'locked_users' && counts[code] > MOST_LOCKED_USERS;
     return {
       code,
-      count: counts[code],
+      count: isEstimate ? MOST_LOCKED_USERS : counts[code],
+      ...(isEstimate ? { count_is_estimate: true } : {}),
       filter: { path: `${path}?${new URLSearchParams(query)}`, resource: path, query },
     };
   });

@@ -45,7 +45,7 @@ export function Attention({ users }: { users: number }): ReactElement {
       )}
       {items && items.length > 0 && (
         <ul className="attention">
-          {items.map(({ code, count, filter }) => {
+          {items.map(({ code, count, count_is_estimate: isAtLeast, filter }) => {
             const Icon = icons[code];
             return (
               <li key={code}>
@@ -53,7 +53,7 @@ export function Attention({ users }: { users: number }): ReactElement {
                   <span className="attention-icon" aria-hidden>
                     <Icon size={18} />
                   </span>
-                  <strong>{formatNumber(count)}</strong>
+                  <strong>{isAtLeast ? `${formatNumber(count)}+` : formatNumber(count)}</strong>
                   <span>{t.overview.attention.items[code](count)}</span>
                 </Link>
               </li>
