@@ -1,5 +1,5 @@
 // Statements of PostgreSQL for one `GET /api/v1/users/me`. A part of `npm run bench`, and of the comparison with the last
-// release (scripts/check-cpu.ts).
+// release (scripts/checks/cpu.ts).
 import { createAccounts, openSessions } from './accounts.ts';
 import { createPlace, type Place, query } from './place.ts';
 import { closedLoop } from './raw-load.ts';

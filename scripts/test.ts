@@ -10,17 +10,17 @@ import { availableParallelism, constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildConsole, canBuild, stateOfBuild } from '@castellan/console/build';
-import { bundleDependencies } from './bundle-dependencies.mjs';
-import { bundleProgram } from './bundle-program.mjs';
-import { findBrowser } from './find-browser.ts';
-import { programsOf } from './test-batches.ts';
-import { BROWSERS, measureWorkload, SERVER } from './test-budgets.ts';
-import { measureBrowsers, reportCost } from './test-cpu.ts';
-import { testFiles } from './test-files.ts';
-import { memoryFolder } from './test-memory.ts';
-import { beginRun, endRun, guardRun } from './test-run.ts';
-import { chosenServer, holdServer, keptTemplate, makeTemplate, secondsOfServer } from './test-server.ts';
-import { startTwin } from './test-twin.ts';
+import { bundleDependencies } from './bundle/dependencies.mjs';
+import { bundleProgram } from './bundle/program.mjs';
+import { programsOf } from './test/batches.ts';
+import { BROWSERS, measureWorkload, SERVER } from './test/budgets.ts';
+import { measureBrowsers, reportCost } from './test/cpu.ts';
+import { testFiles } from './test/files.ts';
+import { findBrowser } from './test/find-browser.ts';
+import { memoryFolder } from './test/memory.ts';
+import { beginRun, endRun, guardRun } from './test/run.ts';
+import { chosenServer, holdServer, keptTemplate, makeTemplate, secondsOfServer } from './test/server.ts';
+import { startTwin } from './test/twin.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 // Files wait for locks, timeouts and processes; three per core keep the cores busy.
@@ -134,8 +134,8 @@ try {
   const concurrency = String(FILES_PER_CORE * availableParallelism());
   code = await runNode(
     [
-      `--import=${new URL('test-scope.ts', import.meta.url)}`,
-      `--import=${new URL('test-cpu.ts', import.meta.url)}`,
+      `--import=${new URL('test/scope.ts', import.meta.url)}`,
+      `--import=${new URL('test/cpu.ts', import.meta.url)}`,
       `--import=${new URL('../packages/server/bundles.mjs', import.meta.url)}`,
       '--test',
       `--test-concurrency=${concurrency}`,

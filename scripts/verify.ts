@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Outcome } from '@castellan/testing/scenario';
 import pg from 'pg';
-import { type FailedTest, failedTests, filesOf } from './failed-tests.ts';
-import { findBrowser } from './find-browser.ts';
 import { outcomesIn } from './hardening.ts';
+import { type FailedTest, failedTests, filesOf } from './test/failed-tests.ts';
+import { findBrowser } from './test/find-browser.ts';
 
 type Command = [program: string, ...args: string[]];
 type Step = [name: string, command: Command];
@@ -46,19 +46,19 @@ const checks: Step[] = [
   ['types of the console', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/console']],
   ['types of the examples', ['node_modules/.bin/tsc', '--noEmit', '-p', 'examples']],
   ['unused files, exports and packages', ['node_modules/.bin/knip', '--no-progress']],
-  ['lock file', [node, 'scripts/check-lock.ts']],
-  ['migrations', [node, 'scripts/check-migrations.ts']],
-  ['words', [node, 'scripts/check-words.ts']],
-  ['loose files of folders', [node, 'scripts/check-folders.ts']],
-  ['recipes of CONTRIBUTING.md', [node, 'scripts/check-recipes.ts']],
-  ['generated: tables', [node, 'scripts/gen-tables.ts', '--check']],
-  ['generated: import rules', [node, 'scripts/gen-import-rules.ts', '--check']],
-  ['generated: configuration', [node, 'scripts/gen-configuration.ts', '--check']],
-  ['generated: commands', [node, 'scripts/gen-command-line.ts', '--check']],
-  ['generated: OpenAPI', [node, 'scripts/gen-openapi.ts', '--check']],
-  ['generated: SDK types', [node, 'scripts/gen-sdk.ts', '--check']],
-  ['generated: errors, audit actions', [node, 'scripts/gen-catalogues.ts', '--check']],
-  ['generated: licences', [node, 'scripts/gen-licences.ts', '--check']],
+  ['lock file', [node, 'scripts/checks/lock-file.ts']],
+  ['migrations', [node, 'scripts/checks/migrations.ts']],
+  ['words', [node, 'scripts/checks/words.ts']],
+  ['loose files of folders', [node, 'scripts/checks/folders.ts']],
+  ['recipes of CONTRIBUTING.md', [node, 'scripts/checks/recipes.ts']],
+  ['generated: tables', [node, 'scripts/gen/tables.ts', '--check']],
+  ['generated: import rules', [node, 'scripts/gen/import-rules.ts', '--check']],
+  ['generated: configuration', [node, 'scripts/gen/configuration.ts', '--check']],
+  ['generated: commands', [node, 'scripts/gen/command-line.ts', '--check']],
+  ['generated: OpenAPI', [node, 'scripts/gen/openapi.ts', '--check']],
+  ['generated: SDK types', [node, 'scripts/gen/sdk.ts', '--check']],
+  ['generated: errors, audit actions', [node, 'scripts/gen/catalogues.ts', '--check']],
+  ['generated: licences', [node, 'scripts/gen/licences.ts', '--check']],
 ];
 const steps: Step[] = [
   ['suite and hardening on the embedded PostgreSQL', [node, 'scripts/test.ts', `--only=${EVERY_FILE}`]],
@@ -66,13 +66,16 @@ const steps: Step[] = [
     `what may depend on the version, on PostgreSQL ${OLDEST_SERVER}`,
     [node, 'scripts/test.ts', '--server', '--twin', '--database'],
   ],
-  ['locks of the migrations', [node, 'scripts/check-migration-locks.ts', '--server', `--users=${USERS}`]],
-  ['rolling upgrade from the last release, and back', [node, 'scripts/rolling-upgrade.ts', '--server']],
-  ['processor time of the tests', [node, 'scripts/test-budgets.ts', `--check=${cpuReport}`]],
+  ['locks of the migrations', [node, 'scripts/checks/migration-locks.ts', '--server', `--users=${USERS}`]],
+  [
+    'rolling upgrade from the last release, and back',
+    [node, 'scripts/release/rolling-upgrade.ts', '--server'],
+  ],
+  ['processor time of the tests', [node, 'scripts/test/budgets.ts', `--check=${cpuReport}`]],
   ['generated: hardening', [node, 'scripts/hardening.ts', `--check=${hardeningReport}`]],
-  ['CPU time against the last release', [node, 'scripts/check-cpu.ts']],
-  ['clone, install, start, stop, start again', [node, 'scripts/smoke.ts']],
-  ['pack, install, start, stop, start again', [node, 'scripts/smoke-pack.ts']],
+  ['CPU time against the last release', [node, 'scripts/checks/cpu.ts']],
+  ['clone, install, start, stop, start again', [node, 'scripts/smoke/clone.ts']],
+  ['pack, install, start, stop, start again', [node, 'scripts/smoke/pack.ts']],
 ];
 
 /** The totals are read from uncolored text. */

@@ -1,5 +1,5 @@
 // For sources (program.mjs): loads dependencies of hundreds of modules from one file each, which takes a tenth of their time.
-// `npm ci` makes the files (scripts/bundle-dependencies.mjs); without them, everything is loaded as usual. It must stay plain
+// `npm ci` makes the files (scripts/bundle/dependencies.mjs); without them, everything is loaded as usual. It must stay plain
 // JavaScript that the Node.js of npm runs.
 import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';

@@ -1,5 +1,5 @@
 // Finds the program in a few files instead of 800 modules, which takes less than half of the processor time. `npm ci` makes
-// the files (scripts/bundle-program.mjs). Without them, or once a source has changed, the sources are loaded. It must stay
+// the files (scripts/bundle/program.mjs). Without them, or once a source has changed, the sources are loaded. It must stay
 // plain JavaScript that the Node.js of npm runs.
 import { readFileSync, statSync } from 'node:fs';
 import module from 'node:module';

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * What scripts/bundle-program.mjs writes beside each file of the bundle. Positions are `line * POSITION + column`, both from
+ * What scripts/bundle/program.mjs writes beside each file of the bundle. Positions are `line * POSITION + column`, both from
  * 0, ascending; from each of them on, the code is of `sources[source]`, at that line from 0. So a file has at most 262,144
  * lines; columns beyond `POSITION` count as the last one.
  * @typedef {{ sources: string[], positions: Uint32Array, source: Uint16Array, line: Uint16Array }} Lines

@@ -11,7 +11,7 @@ import { startTestService, type TestService } from '@castellan/testing/harness';
 import { routesOf } from '@castellan/testing/http/fixture';
 import { FORM_TYPE, formRequest } from '@castellan/testing/service-accounts/token-services';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { generateOpenApi } from '../../../scripts/gen-openapi.ts';
+import { generateOpenApi } from '../../../scripts/gen/openapi.ts';
 
 let text: string;
 let document: OpenApiDocument;
@@ -48,7 +48,7 @@ test('the document is valid OpenAPI 3.1 and every reference in it has a target',
 test('the same routes give the same bytes, and docs/openapi.json contains them', async () => {
   assert.equal(await generateOpenApi(), text);
   const stored = await readFile(new URL('../../../docs/openapi.json', import.meta.url), 'utf8');
-  assert.ok(stored === text, 'docs/openapi.json is stale: run node scripts/gen-openapi.ts');
+  assert.ok(stored === text, 'docs/openapi.json is stale: run node scripts/gen/openapi.ts');
 });
 
 test('every registered route is in the document with its declared access, or is a page', async (t) => {

@@ -15,7 +15,7 @@ test('every block of the quickstart runs, and the route answers as the page says
   const service = await startTestService(t);
   const text = await readFile(join(root, 'docs/quickstart.md'), 'utf8');
   const [start, ...blocks] = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block);
-  // The service runs already; `npm start` has a test of its own (scripts/smoke.ts).
+  // The service runs already; `npm start` has a test of its own (scripts/smoke/clone.ts).
   assert.equal(start, 'npm ci && npm start\n');
   assert.equal(blocks.length, 6);
 

@@ -1,7 +1,7 @@
 // Compares a statement of the sources with PostgreSQL's description of it.
 import type pg from 'pg';
 import { type Checker, type Type, TypeFlags } from 'typescript/unstable/sync';
-import { returnedTypes } from '../../../../scripts/gen-tables.ts';
+import { returnedTypes } from '../../../../scripts/gen/tables.ts';
 import { type Description, describe } from './describe.ts';
 import type { Statement } from './sources.ts';
 
@@ -117,7 +117,7 @@ function fits(checker: Checker, typeName: string, declared: Type): boolean {
     return element !== undefined && fits(checker, typeName.slice(1), element);
   }
   const returned = returnedTypes[typeName];
-  if (returned === undefined) throw new Error(`name the type of ${typeName} in gen-tables.ts`);
+  if (returned === undefined) throw new Error(`name the type of ${typeName} in scripts/gen/tables.ts`);
   return returned === 'unknown' || isOf(checker, type, returned);
 }
 
