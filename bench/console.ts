@@ -3,7 +3,7 @@
 // `castellan demo --users 12000`, and start it with RATE_LIMIT_NEW_ACCESS_TOKEN=off, because each visit takes a new access token.
 // CHROMIUM names the browser (/usr/bin/chromium), BENCH_ROUNDS the rounds (5).
 import { openBrowser } from '@castellan/testing/e2e/browser';
-import { markdown, median } from './table.ts';
+import { markdown, median } from './report/table.ts';
 
 const {
   CASTELLAN_URL: url = 'http://localhost:8000',

@@ -5,11 +5,11 @@ import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { Request } from 'autocannon';
 import { createApiKey } from '../packages/server/src/platform/security/api-key.ts';
-import { createAccounts, load, openSessions } from './accounts.ts';
-import { createPlace, databaseKind, type Place, query } from './place.ts';
-import { cpuMicroseconds } from './processes.ts';
-import { startService } from './service.ts';
-import { format, markdown, median, summary } from './table.ts';
+import { createAccounts, load, openSessions } from './load/accounts.ts';
+import { format, markdown, median, summary } from './report/table.ts';
+import { createPlace, databaseKind, type Place, query } from './service/place.ts';
+import { cpuMicroseconds } from './service/processes.ts';
+import { startService } from './service/service.ts';
 
 const rounds = Number(process.env.BENCH_ROUNDS || 5);
 const secondsEach = Number(process.env.BENCH_SECONDS || 2);

@@ -4,10 +4,10 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { hash } from '@node-rs/argon2';
-import { argon2Parameters } from './argon2-rate.ts';
-import { createPlace, type Place, query } from './place.ts';
-import { fetchCsrf, startService } from './service.ts';
-import { format, markdown, median } from './table.ts';
+import { argon2Parameters } from './comparison/argon2-rate.ts';
+import { format, markdown, median } from './report/table.ts';
+import { createPlace, type Place, query } from './service/place.ts';
+import { fetchCsrf, startService } from './service/service.ts';
 
 const right = 'QaRegisterPass!47';
 const wrong = 'Quite#Another82Plum';

@@ -5,11 +5,11 @@ import { fork } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Request } from 'autocannon';
-import { accountPassword, createAccounts, loginRequests, type Session, signIn } from './accounts.ts';
 import type { Attack, AttackRate } from './flood-attacker.ts';
-import { createPlace, databaseKind, type Place, query } from './place.ts';
-import { type Service, startService } from './service.ts';
-import { format, markdown, percentile } from './table.ts';
+import { accountPassword, createAccounts, loginRequests, type Session, signIn } from './load/accounts.ts';
+import { format, markdown, percentile } from './report/table.ts';
+import { createPlace, databaseKind, type Place, query } from './service/place.ts';
+import { type Service, startService } from './service/service.ts';
 
 const option = (name: string): string | undefined =>
   process.argv.find((one) => one.startsWith(`--${name}=`))?.slice(name.length + 3);

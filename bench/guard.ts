@@ -7,10 +7,10 @@ import { Agent, request } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { createApiKey } from '../packages/server/src/platform/security/api-key.ts';
-import { createAccounts, openSessions } from './accounts.ts';
-import { createPlace, databaseKind, type Place, query } from './place.ts';
-import { startService } from './service.ts';
-import { format, markdown, median, percentile } from './table.ts';
+import { createAccounts, openSessions } from './load/accounts.ts';
+import { format, markdown, median, percentile } from './report/table.ts';
+import { createPlace, databaseKind, type Place, query } from './service/place.ts';
+import { startService } from './service/service.ts';
 
 const rounds = Number(process.env.BENCH_ROUNDS || 5);
 const secondsEach = Number(process.env.BENCH_SECONDS || 2);

@@ -1,12 +1,12 @@
 // Measures how `GET /api/v1/users/me` grows from one worker to two and four, each limited to the same share of a core, so that
 // load and database on the same cores do not limit the growth. `node bench/workers.ts`, about a minute, as root on Linux.
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
-import { createAccounts, openSessions } from './accounts.ts';
-import { createPlace, databaseKind, type Place } from './place.ts';
-import { cpuMicroseconds, pssMebibytes, withChildren } from './processes.ts';
-import { closedLoop } from './raw-load.ts';
-import { type Service, startService } from './service.ts';
-import { format, markdown, median, summary } from './table.ts';
+import { createAccounts, openSessions } from './load/accounts.ts';
+import { closedLoop } from './load/raw-load.ts';
+import { format, markdown, median, summary } from './report/table.ts';
+import { createPlace, databaseKind, type Place } from './service/place.ts';
+import { cpuMicroseconds, pssMebibytes, withChildren } from './service/processes.ts';
+import { type Service, startService } from './service/service.ts';
 
 const rounds = Number(process.env.BENCH_ROUNDS || 5);
 const secondsEach = Number(process.env.BENCH_SECONDS || 2);

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { fetchCsrf, startService } from '../../bench/service.ts';
-import { format, markdown } from '../../bench/table.ts';
+import { format, markdown } from '../../bench/report/table.ts';
+import { fetchCsrf, startService } from '../../bench/service/service.ts';
 import { ask, startLoad } from '../ha/load.ts';
 import { castellan, type Environment, killed } from './commands.ts';
 
@@ -239,6 +239,6 @@ try {
   rmSync(folder, { recursive: true, force: true });
 } catch (error) {
   process.stderr.write(`${String(error)}\nThe files are in ${folder}.\n`);
-  // Ends the services as well (`exit` in bench/service.ts).
+  // Ends the services as well (`exit` in bench/service/service.ts).
   process.exit(1);
 }

@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { type Service, startService } from '../../bench/service.ts';
-import { markdown } from '../../bench/table.ts';
+import { markdown } from '../../bench/report/table.ts';
+import { type Service, startService } from '../../bench/service/service.ts';
 import { type Cluster, type NodeName, nodeNames, primaryAddress, startCluster } from './cluster.ts';
 import { ask, type Load, startLoad } from './load.ts';
 

@@ -2,7 +2,7 @@
 // roles were created, which sessions were ended.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fetchCsrf } from '../../bench/service.ts';
+import { fetchCsrf } from '../../bench/service/service.ts';
 
 type Answer = { status: number; body: unknown };
 /** The status of an answer, or `none` without one. */

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Service, startService } from '../../bench/service.ts';
+import { type Service, startService } from '../../bench/service/service.ts';
 import { startLoad } from '../../deploy/ha/load.ts';
 import { onOwnDatabase } from '../checks/own-database.ts';
 import { tellLastRelease } from './last-release.ts';

@@ -1,14 +1,14 @@
 // What a change of one role costs everybody else: `GET /api/v1/users/me` with 10,000 roles of 20 permissions, quiet and while
 // roles change. A part of `npm run bench`.
 import { setTimeout as pause } from 'node:timers/promises';
-import { createAccounts, openSessions, signIn } from './accounts.ts';
-import { createPlace, type Place, query } from './place.ts';
-import { cpuMicroseconds, pssMebibytes } from './processes.ts';
-import { closedLoop } from './raw-load.ts';
-import type { Row } from './rows.ts';
-import { startService } from './service.ts';
+import { createAccounts, openSessions, signIn } from '../load/accounts.ts';
+import { closedLoop } from '../load/raw-load.ts';
+import type { Row } from '../report/rows.ts';
+import { median } from '../report/table.ts';
+import { createPlace, type Place, query } from '../service/place.ts';
+import { cpuMicroseconds, pssMebibytes } from '../service/processes.ts';
+import { startService } from '../service/service.ts';
 import { pinApart, type Run } from './suite.ts';
-import { median } from './table.ts';
 
 const part = 'role changes';
 const roleCount = 10_000;

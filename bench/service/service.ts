@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 /** As `npm start` passes it. Node's default of 16 MiB let the service grow to twice the memory, and made nothing faster. */
 const nodeOptions = ['--max-semi-space-size=8'];
-const ownProgram = fileURLToPath(new URL('../packages/server/start.mjs', import.meta.url));
+const ownProgram = fileURLToPath(new URL('../../packages/server/start.mjs', import.meta.url));
 /** Fine enough for starts that take half a second. */
 const pollMs = 5;
 const patienceMs = 60_000;

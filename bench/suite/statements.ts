@@ -1,10 +1,10 @@
 // Statements of PostgreSQL for one `GET /api/v1/users/me`. A part of `npm run bench`, and of the comparison with the last
 // release (scripts/checks/cpu.ts).
-import { createAccounts, openSessions } from './accounts.ts';
-import { createPlace, type Place, query } from './place.ts';
-import { closedLoop } from './raw-load.ts';
-import type { Row } from './rows.ts';
-import { type Service, startService } from './service.ts';
+import { createAccounts, openSessions } from '../load/accounts.ts';
+import { closedLoop } from '../load/raw-load.ts';
+import type { Row } from '../report/rows.ts';
+import { createPlace, type Place, query } from '../service/place.ts';
+import { type Service, startService } from '../service/service.ts';
 import type { Run } from './suite.ts';
 
 const me = '/api/v1/users/me';

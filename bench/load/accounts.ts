@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import autocannon, { type Client, type Request, type Result } from 'autocannon';
-import { argon2Parameters } from './argon2-rate.ts';
-import { type Place, query } from './place.ts';
-import { fetchCsrf } from './service.ts';
+import { argon2Parameters } from '../comparison/argon2-rate.ts';
+import { type Place, query } from '../service/place.ts';
+import { fetchCsrf } from '../service/service.ts';
 
 export const accountCount = 200;
 export const accountPassword = 'QaRegisterPass!47';

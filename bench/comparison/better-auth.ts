@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Request } from 'autocannon';
 import type pg from 'pg';
-import { accountPassword } from './accounts.ts';
-import { query } from './place.ts';
+import { accountPassword } from '../load/accounts.ts';
+import { query } from '../service/place.ts';
 
 const server = fileURLToPath(new URL('better-auth-server.mjs', import.meta.url));
 const ACCOUNTS = 64;

@@ -1,6 +1,6 @@
 // What the parts of `npm run bench` have in common: their options, and which core runs what. It must not measure.
 import { execFileSync } from 'node:child_process';
-import { pin } from './processes.ts';
+import { pin } from '../service/processes.ts';
 
 export type Run = {
   /** Rounds in which the rows of a part take turns. */

@@ -1,4 +1,4 @@
-// The smallest server of better-auth with email and password, for the comparison that bench/better-auth.ts starts.
+// The smallest server of better-auth with email and password, for the comparison that bench/comparison/better-auth.ts starts.
 // It is copied into the folder that better-auth is installed in, and must not import anything of this repository.
 import { createServer } from 'node:http';
 import { betterAuth } from 'better-auth';

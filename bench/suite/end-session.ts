@@ -3,12 +3,12 @@
 // share a database (DATABASE_URL). A part of `npm run bench`. Operations with hashing compare with themselves.
 import { randomUUID } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
-import { argon2Parameters } from './argon2-rate.ts';
-import { createPlace, type Place, query } from './place.ts';
-import type { Row } from './rows.ts';
-import { fetchCsrf, type Service, startService } from './service.ts';
+import { argon2Parameters } from '../comparison/argon2-rate.ts';
+import type { Row } from '../report/rows.ts';
+import { format, median } from '../report/table.ts';
+import { createPlace, type Place, query } from '../service/place.ts';
+import { fetchCsrf, type Service, startService } from '../service/service.ts';
 import { pinApart, type Run } from './suite.ts';
-import { format, median } from './table.ts';
 
 /** Of one session, for one user of the largest size: 10 million at a million users. */
 const TOKENS_PER_USER = 10;

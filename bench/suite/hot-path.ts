@@ -4,16 +4,16 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { createAccounts, openSessions } from './accounts.ts';
-import { startBetterAuth } from './better-auth.ts';
-import { openLoop } from './open-loop.ts';
-import { createPlace } from './place.ts';
-import { cpuMicroseconds } from './processes.ts';
-import { closedLoop } from './raw-load.ts';
-import type { Goal, Row } from './rows.ts';
-import { startService } from './service.ts';
+import { startBetterAuth } from '../comparison/better-auth.ts';
+import { createAccounts, openSessions } from '../load/accounts.ts';
+import { openLoop } from '../load/open-loop.ts';
+import { closedLoop } from '../load/raw-load.ts';
+import type { Goal, Row } from '../report/rows.ts';
+import { median, percentile } from '../report/table.ts';
+import { createPlace } from '../service/place.ts';
+import { cpuMicroseconds } from '../service/processes.ts';
+import { startService } from '../service/service.ts';
 import { isPinned, pinApart, pinToServed, type Run } from './suite.ts';
-import { median, percentile } from './table.ts';
 
 const part = 'hot path';
 const me = '/api/v1/users/me';
@@ -42,9 +42,13 @@ type Measured = Target & { rates: number[]; cpu: number[] };
 
 /** Starts `bare-fastify.ts` in a separate process. */
 async function startBare(): Promise<{ pid: number; url: string; stop(): void }> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('bare-fastify.ts', import.meta.url))], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../comparison/bare-fastify.ts', import.meta.url))],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const stop = (): void => void child.kill('SIGKILL');
   process.once('exit', stop);
   const [line] = await once(child.stdout, 'data');

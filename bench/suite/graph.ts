@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@castellan/embedded-postgres';
 import type pg from 'pg';
-import { createGraphSource } from '../packages/server/src/modules/authz/graph/graph.ts';
-import { migrate, readMigrations } from '../packages/server/src/platform/db/migrate.ts';
-import { createKysely, createPool, type PoolSettings } from '../packages/server/src/platform/db/pool.ts';
-import { inTransaction } from '../packages/server/src/platform/db/transaction.ts';
-import { createLog } from '../packages/server/src/platform/logging/log.ts';
-import type { Tables } from '../packages/server/src/schema/tables.ts';
-import { query } from './place.ts';
-import { cpuMicroseconds } from './processes.ts';
-import type { Row } from './rows.ts';
+import { createGraphSource } from '../../packages/server/src/modules/authz/graph/graph.ts';
+import { migrate, readMigrations } from '../../packages/server/src/platform/db/migrate.ts';
+import { createKysely, createPool, type PoolSettings } from '../../packages/server/src/platform/db/pool.ts';
+import { inTransaction } from '../../packages/server/src/platform/db/transaction.ts';
+import { createLog } from '../../packages/server/src/platform/logging/log.ts';
+import type { Tables } from '../../packages/server/src/schema/tables.ts';
+import type { Row } from '../report/rows.ts';
+import { format, median } from '../report/table.ts';
+import { query } from '../service/place.ts';
+import { cpuMicroseconds } from '../service/processes.ts';
 import type { Run } from './suite.ts';
-import { format, median } from './table.ts';
 
 const sizes = [
   { roles: 1_000, each: 200, permissions: 1_000 },

@@ -1,13 +1,14 @@
 // Sign-ins against the hash function alone, on the same core. A part of `npm run bench`.
-import { accountCount, createAccounts, load, loginRequests } from './accounts.ts';
-import { argon2Concurrency, measureArgon2 } from './argon2-rate.ts';
-import { startBetterAuth } from './better-auth.ts';
-import { createPlace } from './place.ts';
-import { cpuMicroseconds } from './processes.ts';
-import type { Row } from './rows.ts';
-import { startService } from './service.ts';
+
+import { argon2Concurrency, measureArgon2 } from '../comparison/argon2-rate.ts';
+import { startBetterAuth } from '../comparison/better-auth.ts';
+import { accountCount, createAccounts, load, loginRequests } from '../load/accounts.ts';
+import type { Row } from '../report/rows.ts';
+import { median } from '../report/table.ts';
+import { createPlace } from '../service/place.ts';
+import { cpuMicroseconds } from '../service/processes.ts';
+import { startService } from '../service/service.ts';
 import { onServedCore, pinApart, type Run } from './suite.ts';
-import { median } from './table.ts';
 
 const part = 'sign-ins';
 /** More than the hasher computes at once, so that its queue is never empty. */

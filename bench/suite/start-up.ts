@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createPlace } from './place.ts';
-import type { Goal, Row } from './rows.ts';
-import { startService } from './service.ts';
+import type { Goal, Row } from '../report/rows.ts';
+import { createPlace } from '../service/place.ts';
+import { startService } from '../service/service.ts';
 import type { Run } from './suite.ts';
 
 export async function measureStarts({ rounds }: Run): Promise<Row[]> {

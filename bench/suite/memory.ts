@@ -1,11 +1,11 @@
 // Memory of the service and its PostgreSQL, idle and after a minute of full load. A part of `npm run bench`.
 import { setTimeout as pause } from 'node:timers/promises';
-import { createAccounts, openSessions } from './accounts.ts';
-import { createPlace } from './place.ts';
-import { pssMebibytes } from './processes.ts';
-import { closedLoop } from './raw-load.ts';
-import type { Goal, Row } from './rows.ts';
-import { startService } from './service.ts';
+import { createAccounts, openSessions } from '../load/accounts.ts';
+import { closedLoop } from '../load/raw-load.ts';
+import type { Goal, Row } from '../report/rows.ts';
+import { createPlace } from '../service/place.ts';
+import { pssMebibytes } from '../service/processes.ts';
+import { startService } from '../service/service.ts';
 import { pinApart, type Run } from './suite.ts';
 
 const part = 'memory';
