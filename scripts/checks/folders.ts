@@ -5,9 +5,6 @@ import { dirname } from 'node:path';
 
 export const MOST_LOOSE_FILES = 15;
 
-/** Folders that had more when this check was added. The list may only shrink. */
-export const larger: readonly string[] = [];
-
 const source = /\.(ts|tsx|mjs|css)$/;
 const test = /\.test\.ts$/;
 
@@ -23,28 +20,18 @@ export function looseFiles(files: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** Returns a line for each folder that has too many loose files, and for each that need not be on the list. */
-export function findFolders(files: readonly string[], listed: readonly string[]): string[] {
-  const tooMany = [...looseFiles(files)].filter(([, count]) => count > MOST_LOOSE_FILES);
-  return [
-    ...tooMany
-      .filter(([folder]) => !listed.includes(folder))
-      .map(
-        ([folder, count]) =>
-          `${folder}: ${count} loose files, at most ${MOST_LOOSE_FILES}. Group them by task.`,
-      ),
-    ...listed
-      .filter((one) => !tooMany.some(([folder]) => folder === one))
-      .map(
-        (one) =>
-          `${one}: at most ${MOST_LOOSE_FILES} loose files. Take it off the list in scripts/checks/folders.ts.`,
-      ),
-  ];
-}
+/** Returns a line for each folder that has too many loose files. */
+export const findFolders = (files: readonly string[]): string[] =>
+  [...looseFiles(files)]
+    .filter(([, count]) => count > MOST_LOOSE_FILES)
+    .map(
+      ([folder, count]) =>
+        `${folder}: ${count} loose files, at most ${MOST_LOOSE_FILES}. Group them by task.`,
+    );
 
 if (import.meta.main) {
   const files = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' }).split('\0');
-  const found = findFolders(files, larger);
+  const found = findFolders(files);
   for (const one of found) process.stderr.write(`${one}\n`);
   if (found.length > 0) process.exitCode = 1;
 }
