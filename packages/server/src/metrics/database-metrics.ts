@@ -28,22 +28,17 @@ export const databaseMetrics: readonly Definition[] = [
     'counter',
     'castellan_database_statements_total',
     'SQL statements by their name, or their verb and table. Lookups that arrive together share statements.',
-    'statement',
-    ofStatements('count'),
+    { label: 'statement', read: ofStatements('count') },
   ),
-  labelled(
-    'counter',
-    'castellan_database_statement_failures_total',
-    'SQL statements that failed.',
-    'statement',
-    ofStatements('failures'),
-  ),
+  labelled('counter', 'castellan_database_statement_failures_total', 'SQL statements that failed.', {
+    label: 'statement',
+    read: ofStatements('failures'),
+  }),
   labelled(
     'counter',
     'castellan_database_statement_seconds_total',
     'Time from sending SQL statements until their answers had come.',
-    'statement',
-    ofStatements('seconds'),
+    { label: 'statement', read: ofStatements('seconds') },
   ),
   {
     name: 'castellan_database_statement_duration_seconds',
@@ -62,19 +57,15 @@ export const databaseMetrics: readonly Definition[] = [
         { labels: { pool, state: 'idle' }, value: idleCount },
       ]),
   },
-  labelled(
-    'gauge',
-    'castellan_database_connections_max',
-    'Connections that the pool may open.',
-    'pool',
-    ofPools((pool) => pool.options.max),
-  ),
+  labelled('gauge', 'castellan_database_connections_max', 'Connections that the pool may open.', {
+    label: 'pool',
+    read: ofPools((pool) => pool.options.max),
+  }),
   labelled(
     'gauge',
     'castellan_database_connection_waiters',
     'Statements and transactions that wait for a connection.',
-    'pool',
-    ofPools((pool) => pool.waitingCount),
+    { label: 'pool', read: ofPools((pool) => pool.waitingCount) },
   ),
   single(
     'gauge',
@@ -82,11 +73,13 @@ export const databaseMetrics: readonly Definition[] = [
     'Live sessions of the database. Above 10,000, the number is up to 60 seconds old; absent if nobody has counted since.',
     ({ figures }) => figures?.liveSessions,
   ),
-  labelled('gauge', 'castellan_users', 'Users of the database.', 'state', ({ figures }) =>
-    figures
-      ? { active: figures.activeUsers, inactive: Math.max(0, figures.users - figures.activeUsers) }
-      : {},
-  ),
+  labelled('gauge', 'castellan_users', 'Users of the database.', {
+    label: 'state',
+    read: ({ figures }) =>
+      figures
+        ? { active: figures.activeUsers, inactive: Math.max(0, figures.users - figures.activeUsers) }
+        : {},
+  }),
   single(
     'gauge',
     'castellan_mails_waiting',

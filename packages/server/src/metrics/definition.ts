@@ -51,13 +51,12 @@ export const single = (
   },
 });
 
-/** Returns a metric with one label, from value → number. */
+/** Returns a metric with one label, whose numbers are read as value → number. */
 export const labelled = (
   type: 'counter' | 'gauge',
   name: string,
   help: string,
-  label: string,
-  read: (snapshot: Snapshot) => Readonly<Record<string, number>>,
+  { label, read }: { label: string; read: (snapshot: Snapshot) => Readonly<Record<string, number>> },
 ): Definition => ({
   name,
   type,

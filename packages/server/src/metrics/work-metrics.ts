@@ -13,16 +13,13 @@ export const workMetrics: readonly Definition[] = [
     '1 if the instance serves requests: database, schema and keys are in place.',
     ({ deps }) => (deps.readiness.ready && !deps.readiness.stopping ? 1 : 0),
   ),
-  labelled(
-    'counter',
-    'castellan_password_hashes_total',
-    'Finished password hashes.',
-    'operation',
-    ({ deps }) => {
+  labelled('counter', 'castellan_password_hashes_total', 'Finished password hashes.', {
+    label: 'operation',
+    read: ({ deps }) => {
       const { hashes, verifications } = deps.hasher.stats();
       return { hash: hashes, verify: verifications };
     },
-  ),
+  }),
   single(
     'gauge',
     'castellan_password_hashes_waiting',
@@ -72,8 +69,7 @@ export const workMetrics: readonly Definition[] = [
     'counter',
     'castellan_graph_renewals_total',
     'Reads of the graph after a change: of everything (`all`), of what changed (`changed`), or `failed`.',
-    'extent',
-    ({ deps }) => deps.graphSource.stats().renewals,
+    { label: 'extent', read: ({ deps }) => deps.graphSource.stats().renewals },
   ),
   single(
     'counter',
@@ -85,10 +81,12 @@ export const workMetrics: readonly Definition[] = [
     'counter',
     'castellan_mail_attempts_total',
     'Attempts of this instance to send a mail, by their end.',
-    'result',
-    ({ deps }) => {
-      const { sent, retried, dead } = deps.outbox.stats();
-      return { sent, retried, given_up: dead };
+    {
+      label: 'result',
+      read: ({ deps }) => {
+        const { sent, retried, dead } = deps.outbox.stats();
+        return { sent, retried, given_up: dead };
+      },
     },
   ),
   {
@@ -106,11 +104,13 @@ export const workMetrics: readonly Definition[] = [
     'gauge',
     'castellan_job_last_success_timestamp_seconds',
     'When a periodic job last succeeded in this instance. Ask for the maximum over all instances.',
-    'job_name',
-    ({ jobs }) =>
-      Object.fromEntries(
-        jobs.flatMap(({ name, lastSuccessAt }) => (lastSuccessAt === null ? [] : [[name, lastSuccessAt]])),
-      ),
+    {
+      label: 'job_name',
+      read: ({ jobs }) =>
+        Object.fromEntries(
+          jobs.flatMap(({ name, lastSuccessAt }) => (lastSuccessAt === null ? [] : [[name, lastSuccessAt]])),
+        ),
+    },
   ),
   single(
     'gauge',

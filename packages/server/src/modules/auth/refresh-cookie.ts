@@ -40,7 +40,12 @@ export function setRefreshCookie(
   token: string,
   maxAgeSeconds: number,
 ): void {
-  setOwnCookie(reply, settings, REFRESH_COOKIE, token, { ...attributes(settings), maxAgeSeconds });
+  setOwnCookie(
+    reply,
+    settings,
+    { name: REFRESH_COOKIE, value: token },
+    { ...attributes(settings), maxAgeSeconds },
+  );
 }
 
 export function clearRefreshCookie(reply: FastifyReply, settings: Settings): void {

@@ -161,16 +161,14 @@ function attemptOf(
         leave();
       }
     },
-    fail: (userId, refusal) => settle(() => countFailure(deps, client, { email, slot }, userId, refusal)),
+    fail: (userId, refusal) => settle(() => countFailure(deps, client, { email, slot, userId, refusal })),
   };
 }
 
 async function countFailure(
   deps: LockoutDeps,
   client: Client,
-  { email, slot }: Slot,
-  userId: string | null,
-  refusal: AuditEvent,
+  { email, slot, userId, refusal }: Slot & { userId: string | null; refusal: AuditEvent },
 ): Promise<void> {
   const { lockoutAttempts, lockoutMinutes } = deps.settings;
   const lockEvent: AuditEvent = {

@@ -97,7 +97,7 @@ async function importBatch(
   options: UserImportOptions,
   seen: Set<string>,
 ): Promise<Verdict[]> {
-  const judged = await inTransaction(deps.db, (tx) => judge(tx, deps, candidates, options, seen));
+  const judged = await inTransaction(deps.db, (tx) => judge(tx, deps, candidates, { ...options, seen }));
   if (options.dryRun) for (const { user } of candidates) seen.add(user.email);
   return [...refusals, ...judged].sort((one, other) => one.row - other.row);
 }
@@ -106,8 +106,7 @@ async function judge(
   tx: Tx,
   { auditLog, settings }: UserImportDeps,
   candidates: readonly Candidate[],
-  { dryRun, privileged, source }: UserImportOptions,
-  seen: ReadonlySet<string>,
+  { dryRun, privileged, source, seen }: UserImportOptions & { seen: ReadonlySet<string> },
 ): Promise<Verdict[]> {
   const { defaultRole } = settings;
   const rolesOf = await roleFinder(tx, candidates, defaultRole, privileged);

@@ -94,12 +94,10 @@ describe('signing', () => {
     const seconds = fc.integer({ min: 0, max: 2 ** 33 });
     const uuid = fc.uuid();
     fc.assert(
-      fc.property(uuid, uuid, uuid, seconds, fc.webUrl(), (sub, jti, sid, iat, iss) => {
+      fc.property(fc.record({ sub: uuid, jti: uuid, sid: uuid }), seconds, fc.webUrl(), (ids, iat, iss) => {
         fc.pre(iss.length < 500);
         const claims = claimsFor('access', {
-          sub,
-          jti,
-          sid,
+          ...ids,
           iat,
           exp: iat + 1,
           iss,

@@ -41,8 +41,7 @@ export function cookieValues(request: FastifyRequest, settings: CookieSettings, 
 export function setOwnCookie(
   reply: FastifyReply,
   settings: CookieSettings,
-  name: string,
-  value: string,
+  { name, value }: { name: string; value: string },
   { maxAgeSeconds, ...attributes }: Attributes,
 ): void {
   reply.setCookie(settings.cookiePrefix + name, value, {

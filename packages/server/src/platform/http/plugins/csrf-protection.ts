@@ -58,7 +58,7 @@ export function issueCsrfToken(
   const cookie = known?.cookie ?? csrf.issueBrowserId();
   const browserId = known?.browserId ?? csrf.readBrowserId(cookie);
   if (browserId === null) throw new Error('the CSRF cookie just issued does not verify');
-  setOwnCookie(reply, settings, CSRF_COOKIE, cookie, { path: '/', secure });
+  setOwnCookie(reply, settings, { name: CSRF_COOKIE, value: cookie }, { path: '/', secure });
   return csrf.issueToken(browserId);
 }
 
