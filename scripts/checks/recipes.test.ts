@@ -62,7 +62,7 @@ test('the diffs of CONTRIBUTING.md fit the files of this checkout', () => {
   const recipes = readRecipes(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'));
   assert.deepEqual(
     recipes.map(({ title }) => title),
-    ['A field of a user', 'A setting'],
+    ['A field of a user', 'A field of another record', 'A setting'],
   );
   for (const { steps, edits } of recipes) {
     for (const { file } of steps) assert.ok(file.includes('NNNN') || existsSync(join(root, file)), file);

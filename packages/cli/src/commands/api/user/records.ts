@@ -22,8 +22,10 @@ const users = commandsOf({
 
 /** `first_name` has both names. `user permissions` lists the permissions. */
 type NotShown = 'last_name' | 'permissions' | 'updated_at';
-/** `is_active` and `roles` have the states. The list does not ask for the activity. */
-type NotListed = NotShown | 'verified' | 'is_superuser' | 'must_change_password' | 'created_at' | 'activity';
+/** In a list, `is_active` and `roles` have the first two. */
+type State = 'verified' | 'is_superuser' | 'must_change_password';
+/** The list does not ask for the activity. */
+type NotListed = NotShown | State | 'created_at' | 'activity';
 
 const columns = Object.values({
   email: ['EMAIL', ({ email }) => email],
