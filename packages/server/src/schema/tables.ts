@@ -93,6 +93,30 @@ export type Tables = {
     issued_at: Timestamp;
     expires_at: Timestamp;
   };
+  devices: {
+    id: string;
+    user_id: string;
+    token_hash: Buffer;
+    network: string | null;
+    user_agent: string | null;
+    created_at: Defaulted<Timestamp>;
+    last_used_at: Defaulted<Timestamp>;
+    trusted_until: Timestamp | null;
+    trusted_epoch: number | null;
+    failures: Defaulted<number>;
+    code_failures: Defaulted<number>;
+    slots: Defaulted<Json>;
+    locked_until: Timestamp | null;
+    code_locked_until: Timestamp | null;
+  };
+  factor_attempts: {
+    user_id: string;
+    failures: Defaulted<number>;
+    locks: Defaulted<number>;
+    total: Defaulted<number>;
+    locked_until: Timestamp | null;
+    updated_at: Defaulted<Timestamp>;
+  };
   idempotency_keys: {
     user_id: string;
     key: string;
@@ -133,7 +157,7 @@ export type Tables = {
   };
   one_time_tokens: {
     token_hash: Buffer;
-    purpose: 'verify_email' | 'reset_password';
+    purpose: 'verify_email' | 'reset_password' | 'recover';
     user_id: string;
     email: string;
     created_at: Defaulted<Timestamp>;
@@ -152,11 +176,41 @@ export type Tables = {
     sent_at: Timestamp | null;
     failed_at: Timestamp | null;
   };
+  passkeys: {
+    id: string;
+    user_id: string;
+    credential_id: Buffer;
+    public_key: Buffer;
+    kind: 'passkey' | 'security_key';
+    name: string;
+    rp_id: string;
+    sign_count: Int8;
+    transports: Defaulted<string[]>;
+    aaguid: string | null;
+    backup_eligible: boolean;
+    backed_up: boolean;
+    created_at: Defaulted<Timestamp>;
+    last_used_at: Timestamp | null;
+  };
   password_history: {
     id: string;
     user_id: string;
     password_hash: string;
     created_at: Defaulted<Timestamp>;
+  };
+  pending_sign_ins: {
+    token_hash: Buffer;
+    user_id: string;
+    browser_hash: Buffer;
+    device_id: string | null;
+    network: string;
+    session_epoch: number;
+    password_epoch: number;
+    failures: Defaulted<number>;
+    tries: Defaulted<number>;
+    created_at: Defaulted<Timestamp>;
+    expires_at: Timestamp;
+    completed_at: Timestamp | null;
   };
   permission_groups: {
     id: string;
@@ -177,11 +231,20 @@ export type Tables = {
     updated_at: Defaulted<Timestamp>;
     created_by_id: string | null;
     is_builtin: Defaulted<boolean>;
+    required_acr: 'aal1' | 'aal2' | 'phr' | null;
+    max_auth_age: number | null;
   };
   rate_limits: {
     key: string;
     hits: number;
     reset_at: Timestamp;
+  };
+  recovery_codes: {
+    user_id: string;
+    selector: string;
+    code_hash: string;
+    used_at: Timestamp | null;
+    created_at: Defaulted<Timestamp>;
   };
   revoked_signing_keys: {
     key_id: string;
@@ -222,6 +285,8 @@ export type Tables = {
     updated_at: Defaulted<Timestamp>;
     created_by_id: string | null;
     version: Defaulted<number>;
+    required_acr: 'aal2' | 'phr' | null;
+    enforced_from: Timestamp | null;
   };
   schema_checksums: {
     name: string;
@@ -273,6 +338,9 @@ export type Tables = {
     rotated_at: Timestamp | null;
     successor_jti: string | null;
     signed_expires_at: Timestamp | null;
+    acr: string | null;
+    amr: string[] | null;
+    auth_time: Timestamp | null;
   };
   sessions: {
     id: string;
@@ -289,6 +357,8 @@ export type Tables = {
     is_new_network: Defaulted<boolean>;
     last_address: string | null;
     other_origin_address: string | null;
+    proof: string | null;
+    device_id: string | null;
   };
   signing_keys: {
     key_id: string;
@@ -298,6 +368,25 @@ export type Tables = {
     signs_from: Defaulted<Timestamp>;
     purpose: Defaulted<string>;
     alg: Defaulted<string>;
+  };
+  totp_enrolments: {
+    user_id: string;
+    session_id: string;
+    secret_sealed: Buffer;
+    failures: Defaulted<number>;
+    expires_at: Timestamp;
+  };
+  totp_factors: {
+    user_id: string;
+    secret_sealed: Buffer;
+    last_step: Defaulted<Int8>;
+    created_at: Defaulted<Timestamp>;
+    last_used_at: Timestamp | null;
+    suspended_at: Timestamp | null;
+  };
+  used_challenges: {
+    challenge_hash: Buffer;
+    expires_at: Timestamp;
   };
   user_changes: {
     id: string;
@@ -344,5 +433,7 @@ export type Tables = {
     must_change_password: Defaulted<boolean>;
     language: string | null;
     without_roles: Defaulted<boolean>;
+    recovery_pending: Defaulted<boolean>;
+    has_factor: Defaulted<boolean>;
   };
 };
