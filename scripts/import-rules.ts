@@ -138,6 +138,7 @@ export const platform: Record<string, string[]> = {
   limits: ['.'],
   'security/password-hashes': [],
   security: ['.', 'security/password-hashes'],
+  'security/factors': ['.', 'security'],
   delivery: [],
   mail: ['.', 'logging', 'delivery'],
   db: ['.', 'logging'],
