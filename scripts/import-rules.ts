@@ -16,6 +16,7 @@ export const modules: Modules = {
   'api-keys': { uses: ['audit'] },
   lockout: { uses: ['audit'] },
   passwords: { uses: ['audit', 'sessions'] },
+  factors: { uses: ['audit', 'sessions', 'passwords'] },
   authz: {
     uses: ['audit', 'sessions', 'sessions/token-lookup.ts', 'api-keys'],
     face: [
@@ -40,7 +41,9 @@ export const modules: Modules = {
   assignments: { uses: ['authz'], face: ['service.ts', 'unattended.ts'], routesSee: [] },
   'authz/graph': { uses: [] },
   'authz/impact': { uses: ['audit', 'authz'] },
-  'authz/guard': { uses: ['audit', 'sessions', 'sessions/token-lookup.ts', 'api-keys', 'authz'] },
+  'authz/guard': {
+    uses: ['audit', 'sessions', 'sessions/token-lookup.ts', 'api-keys', 'factors', 'authz'],
+  },
   'group-trees': { uses: ['authz'] },
   permissions: { uses: ['authz'], face: ['service.ts', 'presentation.ts'] },
   'permission-groups': { uses: ['authz', 'group-trees', 'permissions'] },
@@ -89,9 +92,24 @@ export const modules: Modules = {
       'sessions/tokens.ts',
       'lockout',
       'passwords',
+      'factors',
       'authz',
       'assignments',
       'users',
+    ],
+  },
+  'auth/second-factors': {
+    uses: [
+      'audit',
+      'sessions',
+      'passwords',
+      'factors',
+      'authz',
+      'users',
+      'auth/login.ts',
+      'auth/mail-language.ts',
+      'auth/password-change.ts',
+      'auth/refresh-cookie.ts',
     ],
   },
   'service-accounts': { uses: ['authz', 'assignments'] },

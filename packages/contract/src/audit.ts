@@ -23,7 +23,10 @@ type AuditActionEntry = {
 };
 
 export const auditActionCatalogue = {
-  login_succeeded: { text: 'A user signed in. details: email, session_id, user_agent.', bounded: true },
+  login_succeeded: {
+    text: 'A user signed in. details: email, session_id, user_agent; methods, if it took more than a password.',
+    bounded: true,
+  },
   login_failed: {
     text: 'A sign-in was refused. details.reason: unknown_user, wrong_password, locked, unverified, inactive or sanitization.',
     failure: true,
@@ -36,6 +39,44 @@ export const auditActionCatalogue = {
   account_unlocked: {
     text: 'The lock ended. details.reason: expired, password_set or administrator.',
     afterCommit: true,
+  },
+  second_factor_requested: {
+    text: 'A password was right, and the account has a second factor: the sign-in waits for it. details: email, methods.',
+    bounded: true,
+  },
+  second_factor_failed: {
+    text: 'A second factor was refused. details.method, and details.reason: wrong_code, used_code, locked, expired, passkey_unknown or passkey_refused.',
+    failure: true,
+    bounded: true,
+  },
+  second_factor_locked: {
+    text: 'Too many wrong codes closed the authenticator app of an account. details: until, failures.',
+    failure: true,
+  },
+  second_factor_unlocked: { text: 'An administrator opened a closed authenticator app.' },
+  totp_enrolled: {
+    text: 'A user set up an authenticator app. details.replaced: whether it took the place of another.',
+  },
+  totp_removed: { text: 'A user removed their authenticator app.' },
+  totp_suspended: {
+    text: 'An authenticator app was suspended after too many wrong codes in a row, or because SECRET_KEY does not open it.',
+    failure: true,
+  },
+  recovery_codes_created: { text: 'A user got new recovery codes; the former ones ended.' },
+  recovery_code_used: { text: 'A recovery code was used in the place of a factor. details: left.' },
+  step_up_succeeded: {
+    text: 'A user confirmed in a session who they are. details: method, acr.',
+    bounded: true,
+  },
+  step_up_failed: {
+    text: 'A confirmation in a session was refused. details: method, reason.',
+    failure: true,
+    bounded: true,
+  },
+  step_up_required: {
+    text: 'A request needed a stronger or younger proof than its token has. details: required_acr, max_age, route.',
+    failure: true,
+    bounded: true,
   },
   user_registered: { text: 'A user registered an account.' },
   registration_refused: {

@@ -85,6 +85,16 @@ export const Introspection = Type.Object(
     aud: Type.Optional(Type.String()),
     jti: Type.Optional(Type.String({ description: 'Id of the token; of an API key, the id of its record.' })),
     sid: Type.Optional(Type.String({ description: 'Id of the session of a user.' })),
+    acr: Type.Optional(
+      Type.String({
+        description:
+          'How strongly the user was authenticated for this token. Absent: by a password, when the session began.',
+      }),
+    ),
+    amr: Type.Optional(Type.Array(Type.String(), { description: 'The methods (RFC 8176).' })),
+    auth_time: Type.Optional(
+      Type.Integer({ description: 'When the user last proved who they are for this token.' }),
+    ),
     roles: Type.Optional(Type.Array(Type.String(), { description: 'Names, sorted.' })),
     permissions: Type.Optional(
       Type.Array(Type.String(), { description: 'Names of everything that the token may do, sorted.' }),

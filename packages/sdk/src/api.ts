@@ -159,6 +159,12 @@ export type AuditLogPage = {
   message: string;
 };
 
+export type AuthenticationContext = {
+  acr: 'aal1' | 'aal2' | 'phr';
+  /** When the holder of this token last proved who they are. */
+  auth_time: string;
+};
+
 /** RFC 8414. */
 export type AuthorizationServerMetadata = {
   issuer: string;
@@ -204,6 +210,11 @@ export type AuthzenSubject = {
   id: string;
   /** Accepted and not used. */
   properties?: Record<string, unknown>;
+};
+
+/** What can be set up here. */
+export type AvailableFactors = {
+  totp: boolean;
 };
 
 export type BulkCreateRoleGroups =
@@ -289,6 +300,15 @@ export type ChangedAccess = {
   items: ChangedRecord[];
 };
 
+export type ChangedFactors = {
+  factors: Factors;
+  /** Shown here once. Each signs in once, in the place of a factor. */
+  recovery_codes?: string[];
+  access_token: string;
+  token_type: 'bearer';
+  refresh_token: string;
+};
+
 export type ChangedRecord = {
   role_id?: string;
   user_id?: string;
@@ -308,6 +328,11 @@ export type CloneRoleGroup = {
   name?: string;
   /** 1 to 250 characters; unique, ignoring case. */
   new_name?: string;
+};
+
+export type ConfirmTotp = {
+  /** The six digits that the app shows. */
+  totp: string;
 };
 
 export type CreateApiKey = {
@@ -493,6 +518,11 @@ export type Error = {
   errors?: FieldError[];
   /** With `permission_denied`: the permission that the operation requires. */
   required_permission?: string;
+  second_factor?: SecondFactorRequest;
+  /** With a wrong code: how many more this sign-in takes. */
+  attempts_left?: number;
+  step_up?: StepUpRequest;
+  required_acr?: 'aal1' | 'aal2' | 'phr';
   /** With 412: the current record. */
   current?: Record<string, unknown>;
 };
@@ -552,6 +582,13 @@ export type Explanation = {
   notices: ('locked' | 'unverified')[];
   /** With a denial: up to 10 roles that hold the permission; those that add the fewest other permissions come first. Empty for callers without `access.explain`. */
   nearest: NearestRole[];
+};
+
+export type Factors = {
+  totp: TotpFactor | null;
+  recovery_codes: RecoveryCodesState | null;
+  available: AvailableFactors;
+  context: AuthenticationContext;
 };
 
 export type FieldError = {
@@ -631,6 +668,12 @@ export type Introspection = {
   jti?: string;
   /** Id of the session of a user. */
   sid?: string;
+  /** How strongly the user was authenticated for this token. Absent: by a password, when the session began. */
+  acr?: string;
+  /** The methods (RFC 8176). */
+  amr?: string[];
+  /** When the user last proved who they are for this token. */
+  auth_time?: number;
   /** Names, sorted. */
   roles?: string[];
   /** Names of everything that the token may do, sorted. */
@@ -905,6 +948,11 @@ export type Problem = {
   errors?: FieldError[];
   /** With `permission_denied`: the permission that the operation requires. */
   required_permission?: string;
+  second_factor?: SecondFactorRequest;
+  /** With a wrong code: how many more this sign-in takes. */
+  attempts_left?: number;
+  step_up?: StepUpRequest;
+  required_acr?: 'aal1' | 'aal2' | 'phr';
   /** With 412: the current record. */
   current?: Record<string, unknown>;
   /** Explains the code. */
@@ -926,6 +974,18 @@ export type RecentLogin = {
   email: string;
   /** `YYYY-MM-DD HH:MM:SS` in UTC, or `N/A`. */
   last_active: string;
+};
+
+export type RecoveryCodes = {
+  /** Shown here once. Each signs in once, in the place of a factor. */
+  recovery_codes: string[];
+};
+
+export type RecoveryCodesState = {
+  /** Unused codes. */
+  left: number;
+  /** ISO 8601, UTC. */
+  created_at: string;
 };
 
 export type Refresh = {
@@ -1025,6 +1085,25 @@ export type SearchPageRequest = {
   properties?: Record<string, unknown>;
 };
 
+/** Exactly one proof. */
+export type SecondFactor = {
+  /** `second_factor.token` of the refused sign-in. */
+  token: string;
+  /** The six digits that the app shows. */
+  totp?: string;
+  /** One of the recovery codes, in any spelling: case, blanks and hyphens do not count. */
+  recovery_code?: string;
+};
+
+export type SecondFactorRequest = {
+  /** For `POST /api/v1/auth/login/second-factor`, from this browser only. */
+  token: string;
+  /** ISO 8601, UTC. */
+  expires_at: string;
+  /** Ways that work now, the likeliest first. */
+  methods: ('passkey' | 'totp' | 'recovery_code' | 'recovery_link')[];
+};
+
 export type ServiceAccount = {
   id: string;
   name: string;
@@ -1105,6 +1184,41 @@ export type SourceRole = {
   is_system: boolean;
 };
 
+/** Exactly one proof. */
+export type StepUp = {
+  /** A new password must meet the password policy. */
+  password?: string;
+  /** The six digits that the app shows. */
+  totp?: string;
+  /** One of the recovery codes, in any spelling: case, blanks and hyphens do not count. */
+  recovery_code?: string;
+};
+
+export type StepUpOptions = {
+  /** Ways that reach the level, the likeliest first. `password` only for an account without a factor. */
+  methods: ('passkey' | 'totp' | 'recovery_code' | 'password')[];
+  /** ISO 8601, UTC. */
+  expires_at: string;
+};
+
+export type StepUpOptionsRequest = {
+  acr?: 'aal1' | 'aal2' | 'phr';
+};
+
+export type StepUpRequest = {
+  required_acr: 'aal1' | 'aal2' | 'phr';
+  max_age: number | null;
+};
+
+export type SteppedUp = {
+  access_token: string;
+  token_type: 'bearer';
+  refresh_token: string;
+  acr: 'aal1' | 'aal2' | 'phr';
+  /** When the holder of this token last proved who they are. */
+  auth_time: string;
+};
+
 export type SubjectReference = {
   /** `user`, `service_account` or `role`. */
   type: string;
@@ -1183,6 +1297,26 @@ export type TokenResponse = {
   token_type: 'Bearer';
   /** Seconds: 600, or less for an API key that ends earlier. */
   expires_in: number;
+};
+
+export type TotpEnrolment = {
+  /** Base32, for typing into the app. Never shown again. */
+  secret: string;
+  /** For a QR code: `otpauth://totp/…`. */
+  uri: string;
+  algorithm: 'SHA1';
+  digits: 6;
+  period: 30;
+  /** ISO 8601, UTC. */
+  expires_at: string;
+};
+
+export type TotpFactor = {
+  /** ISO 8601, UTC. */
+  created_at: string;
+  last_used_at: string | null;
+  /** True after too many wrong codes in a row: set the app up anew. */
+  suspended: boolean;
 };
 
 /** Only names can be changed here. */
@@ -1358,11 +1492,15 @@ export type ErrorCode =
   | 'body_too_large'
   | 'circular_dependency'
   | 'client_gone'
+  | 'code_already_used'
   | 'conflict'
   | 'csrf_invalid'
   | 'database_unavailable'
+  | 'device_not_found'
   | 'email_not_verified'
   | 'email_taken'
+  | 'enrolment_expired'
+  | 'factor_not_found'
   | 'field_not_allowed'
   | 'group_in_use'
   | 'headers_too_large'
@@ -1380,12 +1518,18 @@ export type ErrorCode =
   | 'invalid_scope'
   | 'invalid_text'
   | 'key_ended'
+  | 'last_factor'
   | 'last_superuser'
   | 'malformed_json'
   | 'malformed_request'
   | 'method_not_allowed'
   | 'name_taken'
+  | 'no_factor'
   | 'overloaded'
+  | 'passkey_refused'
+  | 'passkey_taken'
+  | 'passkey_unknown'
+  | 'passkeys_unavailable'
   | 'password_change_required'
   | 'password_in_bulk'
   | 'password_rejected'
@@ -1406,11 +1550,17 @@ export type ErrorCode =
   | 'role_not_found'
   | 'route_not_found'
   | 'sanitization_failed'
+  | 'second_factor_enrolment_required'
+  | 'second_factor_invalid'
+  | 'second_factor_locked'
+  | 'second_factor_required'
   | 'self_delete'
   | 'server_error'
   | 'service_account_inactive'
   | 'service_account_not_found'
   | 'session_not_found'
+  | 'sign_in_expired'
+  | 'step_up_required'
   | 'superuser_required'
   | 'system_role'
   | 'temporarily_unavailable'
@@ -1418,12 +1568,14 @@ export type ErrorCode =
   | 'token_invalid'
   | 'token_missing'
   | 'token_revoked'
+  | 'too_many_factors'
   | 'too_many_keys'
   | 'too_many_matches'
   | 'unsupported_grant_type'
   | 'unsupported_media_type'
   | 'uri_too_long'
   | 'use_change_password'
+  | 'use_own_factors'
   | 'user_has_roles'
   | 'user_not_found'
   | 'user_required'
@@ -1481,6 +1633,74 @@ export type Operations = {
     body?: NewAccessToken;
     result: {
       data: AccessToken;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Complete a sign-in with a second factor */
+  'POST /api/v1/auth/login/second-factor': {
+    body: SecondFactor;
+    result: {
+      data: LoginData;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Read your second factors */
+  'GET /api/v1/auth/factors': {
+    result: {
+      data: Factors;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Begin to set up an authenticator app */
+  'POST /api/v1/auth/factors/totp': {
+    result: {
+      data: TotpEnrolment;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Remove your authenticator app */
+  'DELETE /api/v1/auth/factors/totp': {
+    result: {
+      data: ChangedFactors;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Confirm the authenticator app with a code */
+  'POST /api/v1/auth/factors/totp/confirm': {
+    body: ConfirmTotp;
+    result: {
+      data: ChangedFactors;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Make new recovery codes */
+  'POST /api/v1/auth/factors/recovery-codes': {
+    result: {
+      data: RecoveryCodes;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Read how you can confirm that it is you */
+  'POST /api/v1/auth/step-up/options': {
+    body: StepUpOptionsRequest;
+    result: {
+      data: StepUpOptions;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Confirm that it is you */
+  'POST /api/v1/auth/step-up': {
+    body: StepUp;
+    result: {
+      data: SteppedUp;
       /** A sentence for people. */
       message: string;
     };
@@ -2638,6 +2858,18 @@ export type Operations = {
         | 'login_failed'
         | 'account_locked'
         | 'account_unlocked'
+        | 'second_factor_requested'
+        | 'second_factor_failed'
+        | 'second_factor_locked'
+        | 'second_factor_unlocked'
+        | 'totp_enrolled'
+        | 'totp_removed'
+        | 'totp_suspended'
+        | 'recovery_codes_created'
+        | 'recovery_code_used'
+        | 'step_up_succeeded'
+        | 'step_up_failed'
+        | 'step_up_required'
         | 'user_registered'
         | 'registration_refused'
         | 'email_verified'
@@ -2729,6 +2961,18 @@ export type Operations = {
         | 'login_failed'
         | 'account_locked'
         | 'account_unlocked'
+        | 'second_factor_requested'
+        | 'second_factor_failed'
+        | 'second_factor_locked'
+        | 'second_factor_unlocked'
+        | 'totp_enrolled'
+        | 'totp_removed'
+        | 'totp_suspended'
+        | 'recovery_codes_created'
+        | 'recovery_code_used'
+        | 'step_up_succeeded'
+        | 'step_up_failed'
+        | 'step_up_required'
         | 'user_registered'
         | 'registration_refused'
         | 'email_verified'

@@ -1,5 +1,6 @@
 // Assembles the HTTP service: what applies to every request, then one line per module.
 import type { ErrorCode } from '@castellan/contract/errors';
+import type { FastifyRequest } from 'fastify';
 import type { Deps } from './deps.ts';
 import { authzenRoutes, discoveryRoutes } from './modules/access/authzen-routes.ts';
 import { explainRoutes } from './modules/access/explain-routes.ts';
@@ -14,7 +15,7 @@ import { sessionRoutes } from './modules/auth/session-routes.ts';
 import { addAccessFields } from './modules/authz/access-fields.ts';
 import { callerOf } from './modules/authz/caller.ts';
 import { presentsServiceCredential } from './modules/authz/guard/authentication.ts';
-import { recordDenied } from './modules/authz/guard/denials.ts';
+import { recordDenied, recordStepUpRequired } from './modules/authz/guard/denials.ts';
 import { addGuard } from './modules/authz/guard/guard.ts';
 import { createMissingPage } from './modules/console/missing.ts';
 import { consoleRoutes } from './modules/console/routes.ts';
@@ -58,6 +59,8 @@ const securityRefusals: ReadonlySet<ErrorCode> = new Set([
 
 const LOGIN_URL = '/api/v1/auth/login';
 
+const routeOf = ({ method, routeOptions }: FastifyRequest) => ({ method, route: routeOptions.url });
+
 /** Returns the service with all routes registered; it does not listen yet. */
 export async function buildApp(deps: Deps): Promise<App> {
   const { settings, log } = deps;
@@ -74,6 +77,8 @@ export async function buildApp(deps: Deps): Promise<App> {
     ...(deps.tallies ? { onAnswered: deps.tallies.requests.add } : {}),
     onRefused: async ({ code, extras }, request) => {
       const { caller } = request;
+      if (caller && code === 'step_up_required')
+        await recordStepUpRequired(deps, caller, { ...extras.members?.step_up, ...routeOf(request) });
       if (code === 'invalid_text' && request.routeOptions.url === LOGIN_URL)
         await recordUnreadableLogin(deps, request.client, request.body);
       if (caller && securityRefusals.has(code) && !request.routeOptions.config.isDecision)
@@ -81,8 +86,7 @@ export async function buildApp(deps: Deps): Promise<App> {
           ...(code === 'permission_denied'
             ? { permission: extras.requiredPermission ?? caller.access }
             : { code }),
-          method: request.method,
-          route: request.routeOptions.url,
+          ...routeOf(request),
         });
     },
   });

@@ -15,6 +15,7 @@ import { createUserLimit, type UserLimit } from './modules/authz/guard/user-limi
 import { createSubjectSource, type SubjectSource } from './modules/authz/subjects.ts';
 import { createKeptLists, type KeptLists } from './modules/authz/unchanged-lists.ts';
 import type { Logo } from './modules/console/logo.ts';
+import { createTotpVault, type TotpVault } from './modules/factors/service.ts';
 import { createAttemptGate } from './modules/lockout/service.ts';
 import { clientTokenRule } from './modules/oauth/token.ts';
 import { createStrengthMeter, type StrengthMeter } from './modules/passwords/strength.ts';
@@ -103,6 +104,9 @@ export type Deps = {
 
   hasher: PasswordHasher;
   strengthMeter: StrengthMeter;
+
+  /** Seals and opens the secrets of authenticator apps. */
+  totpVault: TotpVault;
 
   accountMail: AccountMail & {
     /** Counts one verification mail to this email. Null if the limit is off. */
@@ -248,6 +252,7 @@ export function createDeps(parts: Parts): Deps {
     strengthMeter: parts.strengthMeter ?? createStrengthMeter(),
     idempotencyKey: deriveKey(secretKey, 'idempotency'),
     searchTokenKey: deriveKey(secretKey, 'search-token'),
+    totpVault: createTotpVault(secretKey),
     csrf: createCsrf({ key: deriveKey(secretKey, 'csrf'), clock }),
     accountMail: {
       enqueue: enqueueAccountMail,

@@ -17,6 +17,7 @@ import { databaseSettings } from './settings/database.ts';
 import { limitsSettings } from './settings/limits.ts';
 import { monitoringSettings } from './settings/monitoring.ts';
 import { pagesSettings } from './settings/pages.ts';
+import { secondFactorsSettings } from './settings/second-factors.ts';
 import { sessionsSettings } from './settings/sessions.ts';
 import { basePathOf } from './start/checks/public-url.ts';
 import { settingWarnings } from './start/checks/setting-warnings.ts';
@@ -28,6 +29,7 @@ export const settingSections = {
   'Database and secrets': databaseSettings,
   'Mails and pages': pagesSettings,
   'Accounts and passwords': accountsSettings,
+  'Second factors': secondFactorsSettings,
   'Sessions and tokens': sessionsSettings,
   'Rate limits': limitsSettings,
   Browsers: browsersSettings,
@@ -40,6 +42,7 @@ export const settingDefinitions = {
   ...databaseSettings,
   ...pagesSettings,
   ...accountsSettings,
+  ...secondFactorsSettings,
   ...sessionsSettings,
   ...limitsSettings,
   ...browsersSettings,

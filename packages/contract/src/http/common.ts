@@ -7,6 +7,8 @@ export const Uuid = Type.String({ format: 'uuid' });
 
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC.' });
 
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
 /** Any text. The server decides whether it is a valid email when it canonicalizes it. */
 export const EmailInput = Type.String({
   description:

@@ -1,6 +1,7 @@
 // Schemas of every response: `{data?, message}` on success, `{detail, code, request_id, errors?}` on failure.
 // They must not depend on a single operation.
 import Type, { type TSchema } from 'typebox';
+import { AcrValue, SecondFactorRequest, StepUpRequest } from '../authentication.ts';
 
 /** A successful response with data. */
 export const DataEnvelope = <T extends TSchema>(data: T) =>
@@ -35,6 +36,12 @@ export const ErrorBody = Type.Object(
     required_permission: Type.Optional(
       Type.String({ description: 'With `permission_denied`: the permission that the operation requires.' }),
     ),
+    second_factor: Type.Optional(SecondFactorRequest),
+    attempts_left: Type.Optional(
+      Type.Integer({ description: 'With a wrong code: how many more this sign-in takes.' }),
+    ),
+    step_up: Type.Optional(StepUpRequest),
+    required_acr: Type.Optional(AcrValue),
     current: Type.Optional(
       Type.Object({}, { additionalProperties: true, description: 'With 412: the current record.' }),
     ),

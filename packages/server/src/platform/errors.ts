@@ -1,7 +1,7 @@
 // The error that services throw on purpose. Its code decides the status (contract/errors.ts).
 // Any other error that reaches the error handler is a bug and answers 500.
 
-import type { FieldError } from '@castellan/contract/envelope';
+import type { ErrorBody, FieldError } from '@castellan/contract/envelope';
 import { defaultDetailOf, type ErrorCode, statusOf } from '@castellan/contract/errors';
 
 export type ErrorExtras = {
@@ -15,6 +15,8 @@ export type ErrorExtras = {
   requiredPermission?: string;
   /** On 412: the current record. */
   current?: Record<string, unknown>;
+  /** Members of the body that belong to this code alone. */
+  members?: Pick<ErrorBody, 'second_factor' | 'attempts_left' | 'step_up' | 'required_acr'>;
 };
 
 export class AppError extends Error {

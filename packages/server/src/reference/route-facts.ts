@@ -56,6 +56,7 @@ export function factsOf(route: RouteOptions, schema: FastifySchema): RouteFacts 
     orSelf: config.orSelf !== undefined,
     errors: [
       ...(config.errors ?? []),
+      ...(config.fresh ? ['step_up_required'] : []),
       ...(config.statedOf ? ['field_not_allowed'] : []),
       ...(config.access === 'public' ? [] : refusalsWhile(config.openTo)),
     ],

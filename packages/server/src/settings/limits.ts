@@ -11,6 +11,12 @@ export const limitsSettings = {
     'Sign-ins per client address. Write `N/second`, `N/minute`, `N/hour`, `N/day` or `off`, here and in the limits below.',
     { default: '5/minute' },
   ),
+  rateLimitSecondFactor: setting(
+    'RATE_LIMIT_SECOND_FACTOR',
+    rateLimit,
+    'Second steps of sign-ins per client address.',
+    { default: '10/minute' },
+  ),
   rateLimitRegister: setting('RATE_LIMIT_REGISTER', rateLimit, 'Registrations per client address.', {
     default: '3/hour',
   }),

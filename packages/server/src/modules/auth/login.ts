@@ -1,7 +1,7 @@
 // Signs a user in with email and password. Neither the response nor its timing may reveal whether an account exists:
 // the statements and the hashing are the same, and unknown, wrong and inactive get the same error.
 import type { LoginBody } from '@castellan/contract/auth';
-import type { ErrorCode } from '@castellan/contract/errors';
+import type { Proof, SecondFactorRequest } from '@castellan/contract/authentication';
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
@@ -15,16 +15,20 @@ import { capEvent, type SessionTokens, startSession } from '../sessions/service.
 import { present, recordLanguage, type UserDeps } from '../users/service.ts';
 import { languageOf } from './mail-language.ts';
 import type { AccountMail } from './mails.ts';
+import { openSecondStep } from './second-factors/pending.ts';
 
 /** What a proof came to: a session, or what its user must do before there can be one. */
-export type SignIn = { done: SessionTokens & { user: User } } | { needs: Need };
+export type SignIn =
+  | { done: SessionTokens & { user: User } }
+  | { needs: 'verified_email' }
+  | { needs: 'second_factor'; request: SecondFactorRequest };
 
-/** The code that tells it to who proved to be the user. */
-export const needCodes = { verified_email: 'email_not_verified' } as const satisfies Record<
-  string,
-  ErrorCode
->;
-type Need = keyof typeof needCodes;
+/** Returns the tokens and the user. Throws what its user must do first, which only who proved to be the user is told. */
+export function signedInOr(outcome: SignIn): SessionTokens & { user: User } {
+  if ('done' in outcome) return outcome.done;
+  if (outcome.needs === 'verified_email') throw new AppError('email_not_verified');
+  throw new AppError('second_factor_required', { members: { second_factor: outcome.request } });
+}
 
 export type LoginDeps = PasswordDeps & UserDeps & LockoutDeps & { accountMail: AccountMail };
 
@@ -40,8 +44,15 @@ type Failure = {
 /** Far above the limit of the password policy, in UTF-16 units. */
 const MAX_PASSWORD_LENGTH = 1_000;
 
+/** Who signs in, from which browser: the id in its CSRF cookie. */
+export type Visitor = { client: Client; browserId: string };
+
 /** Returns what the right password came to. Throws 400, 401 and 422 for all else. */
-export async function login(deps: LoginDeps, client: Client, body: LoginBody): Promise<SignIn> {
+export async function login(
+  deps: LoginDeps,
+  { client, browserId }: Visitor,
+  body: LoginBody,
+): Promise<SignIn> {
   if (hasMarkupOrControl(body.email) || body.password.length > MAX_PASSWORD_LENGTH) {
     await recordFailure(deps, client, { reason: 'sanitization', email: body.email, userId: null });
     throw new AppError('sanitization_failed');
@@ -60,7 +71,7 @@ export async function login(deps: LoginDeps, client: Client, body: LoginBody): P
       place = deps.hasher.reserve();
     });
     const turn = { key: email, signal: client.gone, ...(place ? { place } : {}) };
-    const tried = { client, email, password: body.password, turn };
+    const tried = { client, browserId, email, password: body.password, turn };
     if ('lockedSeconds' in attempt) return await refuseLocked(deps, tried, attempt);
     try {
       return await attemptLogin(deps, tried, attempt);
@@ -73,7 +84,7 @@ export async function login(deps: LoginDeps, client: Client, body: LoginBody): P
 }
 
 /** What somebody signs in with. `email` is canonical. */
-type Tried = { client: Client; email: string; password: string; turn: HashTurn };
+type Tried = Visitor & { email: string; password: string; turn: HashTurn };
 
 async function refuseLocked(
   deps: LoginDeps,
@@ -88,7 +99,7 @@ async function refuseLocked(
 /** Verifies the password and starts a session. What follows the password is one commit. */
 async function attemptLogin(
   deps: LoginDeps,
-  { client, email, password, turn }: Tried,
+  { client, browserId, email, password, turn }: Tried,
   attempt: Attempt,
 ): Promise<SignIn> {
   const { holder } = attempt;
@@ -101,52 +112,78 @@ async function attemptLogin(
   }
   const { user_id: userId } = holder;
   const started = await inRecordedTransaction(deps, client, async (tx) => {
-    const session = holder.verified ? await startUnlessChanged(tx, deps, client, holder) : null;
+    const came = holder.verified ? await startUnlessChanged(tx, deps, { client, browserId }, holder) : null;
     // In the same commit, and after the session: parallel attempts on the email wait for its row.
     await attempt.succeed(tx);
-    if (session) return { result: session, events: eventsOf(client, holder, session) };
+    if (came) return { result: came, events: eventsOf(client, holder, came) };
     const reason = holder.verified ? 'wrong_password' : 'unverified';
     return { result: null, events: [failureEvent(client, { reason, email, userId })] };
   });
   if (!holder.verified) return { needs: 'verified_email' };
   if (!started) throw new AppError('invalid_credentials');
   await rehashWhenOld(deps, holder, password);
+  if ('methods' in started) return { needs: 'second_factor', request: started };
   return { done: { ...started.tokens, user: (await present(deps, started.record)).record } };
 }
 
-type Started = Awaited<ReturnType<typeof startSession>>;
+export type Started = Awaited<ReturnType<typeof startSession>>;
 
-const eventsOf = (
-  { userAgent }: Client,
+function eventsOf(
+  client: Client,
   { user_id: userId, email }: CredentialHolder,
+  came: Started | SecondFactorRequest,
+): AuditEvent[] {
+  if ('tokens' in came) return signInEvents(client, { userId, email, proof: 'password' }, came);
+  const details = { email, methods: came.methods, user_agent: client.userAgent };
+  return [{ action: 'second_factor_requested', actorId: userId, resourceId: userId, details }];
+}
+
+/** Returns the events of a started session. */
+export const signInEvents = (
+  { userAgent }: Client,
+  { userId, email, proof }: { userId: string; email: string; proof: Proof },
   { tokens, revoked }: Started,
 ): AuditEvent[] => [
   {
     action: 'login_succeeded',
     actorId: userId,
     resourceId: userId,
-    details: { email, session_id: tokens.sessionId, user_agent: userAgent },
+    details: {
+      email,
+      session_id: tokens.sessionId,
+      user_agent: userAgent,
+      ...(proof === 'password' ? {} : { methods: proof.split('+') }),
+    },
   },
   ...revoked.map((sessionId) => capEvent(userId, sessionId)),
 ];
 
 /**
- * Starts a session, unless an administrator has changed the account while the password was verified: no session may outlive
- * that. Then returns null.
+ * Starts a session, or the second step of an account with a factor, unless an administrator has changed the account while
+ * the password was verified: no session may outlive that. Then returns null.
  */
 async function startUnlessChanged(
   tx: Tx,
   deps: LoginDeps,
-  client: Client,
+  { client, browserId }: Visitor,
   holder: CredentialHolder,
-): Promise<Started | null> {
+): Promise<Started | SecondFactorRequest | null> {
   const { user_id: userId, email, password_epoch: epoch } = holder;
   const locked = await lockEpoch(tx, userId);
   if (locked?.password_epoch !== epoch || !locked.is_active) return null;
   if (!locked.verified || locked.email !== email) return null;
+  if (locked.has_factor || locked.recovery_pending)
+    return openSecondStep(tx, { userId, client, browserId, ...locked });
   const language = languageOf(client);
   if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
-  return startSession(tx, deps, { id: userId, now: locked.now, isSignIn: true }, client);
+  const beginning = {
+    id: userId,
+    now: locked.now,
+    isSignIn: true,
+    proof: 'password',
+    context: null,
+  } as const;
+  return startSession(tx, deps, beginning, client);
 }
 
 /** Records a failed sign-in whose body was refused before the operation ran (NUL characters, ill-formed Unicode). */

@@ -8,7 +8,11 @@ import type { Db, Row, Tx } from '../../schema/database.ts';
 export type Purpose = Row<'one_time_tokens'>['purpose'];
 
 // A day is enough to find the mail. A reset link is shorter, because a stolen one gives access to the account.
-export const lifetimeMinutes: Record<Purpose, number> = { verify_email: 24 * 60, reset_password: 30 };
+export const lifetimeMinutes: Record<Purpose, number> = {
+  verify_email: 24 * 60,
+  reset_password: 30,
+  recover: 24 * 60,
+};
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 

@@ -26,7 +26,7 @@ import {
   replacePassword,
   unlockEvent,
 } from '../passwords/service.ts';
-import { lockLiveSession, type SessionTokens, startSession } from '../sessions/service.ts';
+import { lockLiveSession, renewed, type SessionTokens, startSession } from '../sessions/service.ts';
 import { present, readRecord, type VersionedUser } from '../users/service.ts';
 import { type AbuseDeps, mayMail } from './abuse.ts';
 import type { LoginDeps } from './login.ts';
@@ -41,7 +41,11 @@ export async function changePassword(
   allHandled(rest);
   const holder = await findPasswordHolder(deps.db, principal.id);
   if (!holder) throw new AppError('token_revoked');
-  await requireCurrentPassword(deps, client, holder, current_password);
+  await requireCurrentPassword(deps, client, {
+    holder,
+    password: current_password,
+    refusalOf: (reason) => refusalEvent(holder, reason),
+  });
   await requireFewChanges(deps, client, holder);
   const replacement = await prepareReplacement(deps, client, {
     holder,
@@ -52,28 +56,39 @@ export async function changePassword(
   const { tokens, record, sessionsEnded } = await inTransaction(deps.db, async (tx) => {
     await lockEpoch(tx, holder.user_id);
     // If the session ended or the user was deactivated during the hashing, the caller must not get a new session.
-    if (!(await lockLiveSession(tx, holder.user_id, principal.session.id)))
-      throw new AppError('token_revoked');
+    const calling = await lockLiveSession(tx, holder.user_id, principal.session.id);
+    if (!calling) throw new AppError('token_revoked');
     const { sessionsEnded, now } = await replacePassword(tx, deps, replacement);
     await endOneTimeTokens(tx, 'reset_password', holder.user_id);
-    const user = { id: holder.user_id, now, isSignIn: false };
-    const { tokens, record } = await startSession(tx, deps, user, client);
+    const anew = { id: holder.user_id, now, isSignIn: false, ...renewed(calling, principal) };
+    const { tokens, record } = await startSession(tx, deps, anew, client);
     return { tokens, sessionsEnded, record };
   });
   await recordEvent(deps, client, replacementEvent(replacement, sessionsEnded));
   return { ...tokens, user: (await present(deps, record)).record };
 }
 
-// Uses the counter of sign-ins, so that a stolen session cannot be used to guess the password.
-async function requireCurrentPassword(
+/**
+ * Throws `wrong_current_password` (400) and `account_locked` (422). Uses the counter of sign-ins, so that a stolen session
+ * cannot be used to guess the password.
+ */
+export async function requireCurrentPassword(
   deps: LoginDeps,
   client: Client,
-  holder: PasswordHolder,
-  password: string,
+  {
+    holder,
+    password,
+    refusalOf,
+  }: {
+    holder: PasswordHolder;
+    password: string;
+    /** Returns the event of a refusal. */
+    refusalOf: (reason: 'locked' | 'wrong_current_password') => AuditEvent;
+  },
 ): Promise<void> {
   const attempt = await beginAttempt(deps, client, holder.email);
   if ('lockedSeconds' in attempt) {
-    await recordEvent(deps, client, refusalEvent(holder, 'locked'));
+    await recordEvent(deps, client, refusalOf('locked'));
     throw new AppError('account_locked', { retryAfterSeconds: attempt.lockedSeconds });
   }
   try {
@@ -82,7 +97,7 @@ async function requireCurrentPassword(
       await attempt.succeed();
       return;
     }
-    await attempt.fail(holder.user_id, refusalEvent(holder, 'wrong_current_password'));
+    await attempt.fail(holder.user_id, refusalOf('wrong_current_password'));
   } finally {
     await attempt.release();
   }

@@ -13,7 +13,7 @@ import { MessageEnvelope } from '@castellan/contract/envelope';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import type { CookieSettings } from '../../platform/http/plugins/cookies.ts';
-import { CSRF_COOKIE, issueCsrfToken } from '../../platform/http/plugins/csrf-protection.ts';
+import { browserIdOf, CSRF_COOKIE, issueCsrfToken } from '../../platform/http/plugins/csrf-protection.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Csrf } from '../../platform/security/csrf.ts';
@@ -22,11 +22,13 @@ import { type RefreshDeps, refreshSession } from '../sessions/refresh.ts';
 import { logout, logoutEverywhere, type SessionTokens } from '../sessions/service.ts';
 import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
 import { type AccountDeps, accountRoutes } from './account-routes.ts';
-import { login, needCodes } from './login.ts';
+import { login, signedInOr } from './login.ts';
 import { changePassword } from './password-change.ts';
 import { clearRefreshCookie, REFRESH_COOKIE, readRefreshCookie, setRefreshCookie } from './refresh-cookie.ts';
+import { type SecondFactorRouteDeps, secondFactorRoutes } from './second-factors/routes.ts';
 
 export type AuthDeps = AccountDeps &
+  SecondFactorRouteDeps &
   RefreshDeps & {
     csrf: Csrf;
     settings: CookieSettings & {
@@ -80,14 +82,15 @@ export function authRoutes(app: App, deps: AuthDeps): void {
         'invalid_credentials',
         'account_locked',
         'email_not_verified',
+        'second_factor_required',
         'overloaded',
       ],
     },
     schema: { summary: 'Sign in', body: LoginBody, response: { 200: LoginEnvelope } },
     handler: async (request, reply) => {
-      const outcome = await login(deps, request.client, request.body);
-      if ('needs' in outcome) throw new AppError(needCodes[outcome.needs]);
-      const { user, ...tokens } = outcome.done;
+      const browserId = browserIdOf(deps.csrf, request, settings);
+      const outcome = await login(deps, { client: request.client, browserId }, request.body);
+      const { user, ...tokens } = signedInOr(outcome);
       return { data: { ...signedIn(reply, tokens), user }, message: 'Signed in.' };
     },
   });
@@ -216,5 +219,6 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     },
   });
 
+  secondFactorRoutes(app, deps, signedIn);
   accountRoutes(app, deps);
 }

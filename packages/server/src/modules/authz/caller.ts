@@ -7,7 +7,7 @@ import type { Client } from '../../platform/http/client.ts';
 import { namedSubjectsIn } from '../../platform/http/plugins/dry-run.ts';
 import { type IfMatch, readIfMatch } from '../../platform/http/record-version.ts';
 import type { ClientRow } from '../api-keys/service.ts';
-import type { CurrentSession } from '../sessions/service.ts';
+import { type CurrentSession, contextIn, provedByPassword } from '../sessions/service.ts';
 import type { LiveToken } from '../sessions/token-lookup.ts';
 import type { Subject } from './effective.ts';
 import type { Graph } from './graph/graph.ts';
@@ -72,7 +72,7 @@ export const userPrincipal = (live: LiveToken): UserPrincipal => ({
   type: 'user',
   id: live.user_id,
   email: live.email,
-  session: { id: live.session_id, proof: { by: 'password', at: live.proved_at } },
+  session: { id: live.session_id, context: contextIn(live) ?? provedByPassword(live.auth_time) },
   subject: live,
   record: live,
 });

@@ -128,6 +128,11 @@ const endOf = ({ key_expires_at }: { key_expires_at: Date | null }): number | un
 function claimsIn(token: string) {
   const claims = readListed(token);
   if (!claims) throw new Error('a token on the allowlist cannot be read');
-  const { type: _type, client_id = OWN_CLIENT_ID, sid, ...common } = claims;
-  return { ...common, client_id, ...(sid === undefined ? {} : { sid }) };
+  const { type: _type, client_id = OWN_CLIENT_ID, sid, amr, ...common } = claims;
+  return {
+    ...common,
+    client_id,
+    ...(sid === undefined ? {} : { sid }),
+    ...(amr === undefined ? {} : { amr: [...amr] }),
+  };
 }

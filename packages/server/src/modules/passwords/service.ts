@@ -21,6 +21,7 @@ export { countingRefusals, type Refusals } from './refusal-limit.ts';
 export {
   findPasswordHolder,
   findPasswordHolderByEmail,
+  type LockedHolder,
   lockEpoch,
 } from './store.ts';
 

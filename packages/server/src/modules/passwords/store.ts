@@ -39,16 +39,23 @@ export async function findFormerHashes(db: Db, userId: string, count: number): P
   return rows.map((row) => row.password_hash);
 }
 
-export type LockedHolder = Pick<User, 'email' | 'password_epoch' | 'is_active' | 'verified' | 'language'> & {
+export type LockedHolder = Pick<
+  User,
+  'email' | 'password_epoch' | 'session_epoch' | 'is_active' | 'verified' | 'language' | 'recovery_pending'
+> & {
+  /** Whether the account has an app, a passkey or a security key now. */
+  has_factor: boolean;
   /** The transaction's time. */
   now: Date;
 };
 
 /** Locks the user's row. Returns undefined if there is no such user. */
 export async function lockEpoch(tx: Tx, userId: string): Promise<LockedHolder | undefined> {
+  // The factors are read from what the transaction before left: it held the same lock.
   const { rows } = await sql<LockedHolder>`
-    select email, password_epoch, is_active, verified, language, now() as now from users where id = ${userId}
-    for update`.execute(tx);
+    select email, password_epoch, session_epoch, is_active, verified, language, recovery_pending, now() as now,
+      has_factor
+    from users where id = ${userId} for update`.execute(tx);
   return rows[0];
 }
 

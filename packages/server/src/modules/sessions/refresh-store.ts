@@ -3,22 +3,25 @@
 import { sql } from 'kysely';
 import type { SessionClaims } from '../../platform/security/jwt.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import type { ContextColumns } from './context.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
-export type ListedToken = Pick<Row<'sessions'>, 'origin_address' | 'other_origin_address'> & {
-  session_id: Row<'sessions'>['id'];
-  now: Date;
-  /** The token has a successor. */
-  exchanged: boolean;
-  /** Exchanged longer ago than the reuse interval. */
-  reused: boolean;
-};
+export type ListedToken = Pick<Row<'sessions'>, 'origin_address' | 'other_origin_address'> &
+  ContextColumns & {
+    session_id: Row<'sessions'>['id'];
+    now: Date;
+    /** The token has a successor. */
+    exchanged: boolean;
+    /** Exchanged longer ago than the reuse interval. */
+    reused: boolean;
+  };
 
 /** The columns from which the successor can be signed again, byte for byte. */
 export type Successor = Pick<
   Row<'session_tokens'>,
   'jti' | 'key_id' | 'token_hash' | 'issued_at' | 'expires_at'
->;
+> &
+  ContextColumns;
 
 /** Returns the user's refresh token if it is on the allowlist and its session is live. */
 export async function findListedToken(
@@ -28,7 +31,7 @@ export async function findListedToken(
   reuseSeconds: number,
 ): Promise<ListedToken | undefined> {
   const { rows } = await sql<ListedToken>`
-    select s.id as session_id, s.origin_address, s.other_origin_address, now() as now, t.successor_jti is not null as exchanged,
+    select s.id as session_id, s.origin_address, s.other_origin_address, t.acr, t.amr, t.auth_time, now() as now, t.successor_jti is not null as exchanged,
            coalesce(t.rotated_at <= clock_timestamp() - make_interval(secs => ${reuseSeconds}), false) as reused
     from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
     join users u on u.id = t.user_id
@@ -53,7 +56,8 @@ export async function findSuccessor(
   tokenHash: Buffer,
 ): Promise<Successor | undefined> {
   const { rows } = await sql<Successor>`
-    select n.jti, n.key_id, n.token_hash, n.issued_at, coalesce(n.signed_expires_at, n.expires_at) as expires_at
+    select n.jti, n.key_id, n.token_hash, n.issued_at, coalesce(n.signed_expires_at, n.expires_at) as expires_at,
+           n.acr, n.amr, n.auth_time
     from session_tokens t join session_tokens n on n.user_id = t.user_id and n.jti = t.successor_jti
     where t.user_id = ${userId} and t.token_hash = ${tokenHash}`.execute(tx);
   return rows[0];

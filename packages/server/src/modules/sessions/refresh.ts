@@ -9,6 +9,7 @@ import { isSameFamily, networkOf } from '../../platform/security/client-address.
 import { peekClaims, readSigned, tokenHash } from '../../platform/security/jwt.ts';
 import type { Tx } from '../../schema/database.ts';
 import { recordBounded, recordEvent } from '../audit/service.ts';
+import { contextIn } from './context.ts';
 import {
   findListedToken,
   findSuccessor,
@@ -158,7 +159,7 @@ async function exchange(
   // The row lock decides between two that are the first of their family: the second one reads what the first one left.
   const otherOrigin = isFirstOfFamily(deps, client, token) ? client.address : null;
   const use = { address: client.address, otherOrigin };
-  const about = { userId, sessionId, now: token.now };
+  const about = { userId, sessionId, now: token.now, context: contextIn(token) };
   const access = createToken(deps, 'access', about);
   const answer = { userId, sessionId, accessToken: access.text, isNewOrigin: otherOrigin !== null };
   if (rotate && !token.exchanged) {

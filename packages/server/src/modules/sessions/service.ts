@@ -1,6 +1,7 @@
 // Starts, authenticates, lists and ends sessions. Refreshing is in refresh.ts.
 // A token is valid only while its row is on the allowlist; a valid signature is not enough.
 
+import { isProof, type Proof } from '@castellan/contract/authentication';
 import type { PageQuery, Pagination } from '@castellan/contract/common';
 import type { ErrorCode } from '@castellan/contract/errors';
 import type { Session } from '@castellan/contract/sessions';
@@ -16,13 +17,17 @@ import { type PeekedClaims, tokenHash, tokenHashText, verify } from '../../platf
 import type { Tx } from '../../schema/database.ts';
 import type { UserRow } from '../../schema/user-record.ts';
 import { type AuditEvent, type Audited, recordEvent } from '../audit/service.ts';
+import { type Context, type ContextColumns, contextIn } from './context.ts';
 import type { KeyRing } from './key-ring.ts';
 import {
   countLiveSessions,
   type EndedSessions,
   endEpochs,
+  endOldestRefreshTokens,
   findSessionIdByRefreshToken,
+  type HeldSession,
   insertSession,
+  insertTokens,
   type LiveSession,
   listLiveSessions,
   lockOwner,
@@ -31,7 +36,8 @@ import {
 import type { LiveToken, TokenLookup } from './token-lookup.ts';
 import { accessAudience, createToken, type TokenSettings } from './tokens.ts';
 
-export { lockLiveSession, revokeLiveSessions } from './store.ts';
+export { type Context, contextIn, contextOf, inSeconds, provedByPassword } from './context.ts';
+export { type HeldSession, lockLiveSession, revokeLiveSessions } from './store.ts';
 
 export type SessionDeps = Audited & {
   clock: Clock;
@@ -46,32 +52,43 @@ export type SessionDeps = Audited & {
   };
 };
 
-/** How and when its user proved who they are. A session begins with its proof. */
-type Proof = { readonly by: 'password'; readonly at: Date };
-
-/** The session that a caller acts in. */
-export type CurrentSession = { readonly id: string; readonly proof: Proof };
+/** The session that a caller acts in, and what the token of this call is worth. */
+export type CurrentSession = { readonly id: string; readonly context: Context };
 
 export type SessionTokens = { sessionId: string; accessToken: string; refreshToken: string };
 
+/** How a session begins. */
+export type Beginning = {
+  /** Id of the user. */
+  id: string;
+  /** The transaction's time. */
+  now: Date;
+  /** Whether it also counts as the latest sign-in. */
+  isSignIn: boolean;
+  /** The database refuses a session that an account with a factor begins without one. */
+  proof: Proof;
+  context: Context | null;
+};
+
 /**
  * Starts a session with both its tokens, and ends the oldest sessions beyond CONCURRENT_SESSION_LIMIT. The caller must
- * have locked the user's row. `user.now` is the transaction's time; `user.isSignIn` also records a sign-in. `revoked` holds
- * the ids of the ended sessions, `record` the user as this transaction leaves them.
+ * have locked the user's row. `revoked` holds the ids of the ended sessions, `record` the user as this transaction leaves them.
  */
 export async function startSession(
   tx: Tx,
   deps: SessionDeps,
-  user: { id: string; now: Date; isSignIn: boolean },
+  { id: userId, now, isSignIn, proof, context }: Beginning,
   client: Client,
 ): Promise<{ tokens: SessionTokens; revoked: string[]; record: UserRow }> {
   const sessionId = newId();
-  const about = { userId: user.id, sessionId, now: user.now };
+  const about = { userId, sessionId, now, context };
   const access = createToken(deps, 'access', about);
   const refresh = createToken(deps, 'refresh', about);
   const session = {
     id: sessionId,
-    user_id: user.id,
+    user_id: userId,
+    proof,
+    device_id: null,
     origin_address: client.address,
     origin_network: networkOf(client.address),
     user_agent: client.userAgent,
@@ -80,14 +97,46 @@ export async function startSession(
   const tokens = { access: access.row, refresh: refresh.row };
   const { beyond, ...record } = await insertSession(tx, session, tokens, {
     limit: deps.settings.concurrentSessionLimit,
-    isSignIn: user.isSignIn,
+    isSignIn,
   });
-  const revoked = beyond.length > 0 ? await revokeSessions(tx, user.id, beyond, 'session_limit') : [];
+  const revoked = beyond.length > 0 ? await revokeSessions(tx, userId, beyond, 'session_limit') : [];
   return {
     tokens: { sessionId, accessToken: access.text, refreshToken: refresh.text },
     revoked,
     record,
   };
+}
+
+/**
+ * Adds both tokens to a live session, which the caller has locked, and ends the oldest refresh tokens beyond four: a session
+ * has some with different contexts, but not any number.
+ */
+export async function addTokens(
+  tx: Tx,
+  deps: SessionDeps,
+  about: { userId: string; sessionId: string; now: Date; context: Context | null },
+): Promise<SessionTokens> {
+  const { userId, sessionId } = about;
+  const access = createToken(deps, 'access', about);
+  const refresh = createToken(deps, 'refresh', about);
+  await insertTokens(tx, userId, sessionId, [access.row, refresh.row]);
+  await endOldestRefreshTokens(tx, { userId, sessionId, limit: MAX_REFRESH_TOKENS });
+  return { sessionId, accessToken: access.text, refreshToken: refresh.text };
+}
+
+/** Live refresh tokens of one session. */
+const MAX_REFRESH_TOKENS = 4;
+
+/**
+ * Returns how a session begins that takes the place of the caller's: with its proof, and with the context of this call's
+ * token, never more. Trust in a device has ended by then.
+ */
+export function renewed(
+  { proof }: HeldSession,
+  { record }: { record: ContextColumns },
+): Pick<Beginning, 'proof' | 'context'> {
+  const kept = proof !== null && isProof(proof) ? proof : 'password';
+  return { proof: kept === 'password+device' ? 'password+session' : kept, context: contextIn(record) };
 }
 
 /** Returns the event of a session that the limit ended. */

@@ -6,12 +6,14 @@ import { onlyRow } from '../../platform/db/sql.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { type UserRow, userColumns } from '../../schema/user-record.ts';
+import type { ContextColumns } from './context.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
 export type NewToken = Pick<
   Row<'session_tokens'>,
   'token_hash' | 'kind' | 'jti' | 'key_id' | 'issued_at' | 'expires_at'
->;
+> &
+  ContextColumns;
 
 /**
  * Inserts a session and both its tokens, and notes whether the user has sessions, live or ended, but none from this
@@ -20,30 +22,42 @@ export type NewToken = Pick<
  */
 export async function insertSession(
   tx: Tx,
-  session: Pick<Row<'sessions'>, 'id' | 'user_id' | 'user_agent' | 'expires_at'> & {
+  session: Pick<Row<'sessions'>, 'id' | 'user_id' | 'user_agent' | 'expires_at' | 'proof' | 'device_id'> & {
     origin_address: string;
     origin_network: string;
   },
   tokens: { access: NewToken; refresh: NewToken },
   { limit, isSignIn }: { limit: number; isSignIn: boolean },
 ): Promise<UserRow & { beyond: string[] }> {
-  const rowOf = ({ token_hash, kind, jti, key_id, issued_at, expires_at }: NewToken) => sql`
+  const rowOf = ({
+    token_hash,
+    kind,
+    jti,
+    key_id,
+    issued_at,
+    expires_at,
+    acr,
+    amr,
+    auth_time,
+  }: NewToken) => sql`
     (${session.user_id}::uuid, ${token_hash}::bytea, ${session.id}::uuid, ${kind}, ${jti}::uuid, ${key_id},
-     ${issued_at}::timestamptz, ${expires_at}::timestamptz)`;
+     ${issued_at}::timestamptz, ${expires_at}::timestamptz, ${acr}, ${amr}::text[], ${auth_time}::timestamptz)`;
   // clock_timestamp(), because a sign-in that waited for the user's row lock must be newer than the one it waited for.
   // The select does not see the session that the statement inserts, so the limit for the others is one less.
   const answer = await sql<UserRow & { beyond: string[] }>`
     with begun as (
       insert into sessions (id, user_id, origin_address, last_address, origin_network, is_new_network, user_agent,
-        created_at, last_used_at, expires_at)
+        proof, device_id, created_at, last_used_at, expires_at)
       values (${session.id}, ${session.user_id}, ${session.origin_address}, ${session.origin_address},
         ${session.origin_network},
         exists (select from sessions o where o.user_id = ${session.user_id} and o.origin_network is not null)
           and not exists (
             select from sessions o where o.user_id = ${session.user_id} and o.origin_network = ${session.origin_network}),
-        ${session.user_agent}, clock_timestamp(), clock_timestamp(), ${session.expires_at})
+        ${session.user_agent}, ${session.proof}, ${session.device_id}, clock_timestamp(), clock_timestamp(),
+        ${session.expires_at})
     ), listed as (
-      insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at)
+      insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at, acr, amr,
+        auth_time)
       values ${rowOf(tokens.access)}, ${rowOf(tokens.refresh)}
     ), entered as (
       insert into last_logins (user_id, logged_in_at)
@@ -69,8 +83,34 @@ export async function insertTokens(
 ): Promise<void> {
   await tx
     .insertInto('session_tokens')
-    .values(tokens.map((token) => ({ ...token, user_id: userId, session_id: sessionId })))
+    .values(
+      tokens.map(({ amr, ...token }) => ({
+        ...token,
+        amr: amr && [...amr],
+        user_id: userId,
+        session_id: sessionId,
+      })),
+    )
     .execute();
+}
+
+/** Keeps the session's newest refresh tokens, with the session for as long as the newest of them. */
+export async function endOldestRefreshTokens(
+  tx: Tx,
+  { userId, sessionId, limit }: { userId: string; sessionId: string; limit: number },
+): Promise<void> {
+  await sql`
+    with live as (
+      select token_hash, expires_at, row_number() over (order by issued_at desc, jti desc) as place
+      from session_tokens
+      where user_id = ${userId} and session_id = ${sessionId} and kind = 'refresh' and expires_at > now()
+        and rotated_at is null
+    ), kept as (
+      update sessions set expires_at = greatest(expires_at, (select max(expires_at) from live))
+      where id = ${sessionId} and user_id = ${userId}
+    )
+    update session_tokens t set expires_at = now() from live
+    where t.user_id = ${userId} and t.token_hash = live.token_hash and live.place > ${limit}`.execute(tx);
 }
 
 /**
@@ -177,15 +217,22 @@ export async function endEpochs(
   return rows;
 }
 
+export type HeldSession = Pick<Row<'sessions'>, 'proof' | 'device_id'>;
+
 /**
- * Locks the session and returns whether it is live. It stays live while the transaction also holds the user's row lock.
+ * Locks the session and returns how it began; undefined if it is not live. It stays live while the transaction also holds the
+ * user's row lock.
  */
-export async function lockLiveSession(tx: Tx, userId: string, sessionId: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from sessions s join users u on u.id = s.user_id
+export async function lockLiveSession(
+  tx: Tx,
+  userId: string,
+  sessionId: string,
+): Promise<HeldSession | undefined> {
+  const { rows } = await sql<HeldSession>`
+    select s.proof, s.device_id from sessions s join users u on u.id = s.user_id
     where s.id = ${sessionId} and s.user_id = ${userId} and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
     for no key update of s`.execute(tx);
-  return rows.length === 1;
+  return rows[0];
 }
 
 /** Returns the id of the live session of a refresh token of this user. */

@@ -80,7 +80,7 @@ describe('a lookup finds', () => {
     assert.match(found.authz_stamp, /^[\da-f-]{36}$/);
     assert.ok(found.created_at instanceof Date);
     const began = await admin.query('select created_at from sessions where id = $1', [token.sessionId]);
-    assert.deepEqual(found.proved_at, began.rows[0].created_at);
+    assert.deepEqual(found.auth_time, began.rows[0].created_at);
   });
 
   const refused: [string, (token: Token) => Promise<Token | unknown>, object?][] = [

@@ -10,8 +10,11 @@ import { isOfTrustedKey } from './revoked-keys.ts';
 /** Includes the user's columns, so that the most common reads need no second statement. */
 export type LiveToken = Readonly<UserRow> & {
   readonly session_id: string;
-  /** When the session began, which is when its user proved who they are. */
-  readonly proved_at: Date;
+  /** See `Context`. Null: by a password. */
+  readonly acr: string | null;
+  readonly amr: readonly string[] | null;
+  /** When its user last proved who they are for this token. */
+  readonly auth_time: Date;
 };
 
 /** `tokenHash`: as `tokenHashText` writes it. The same object as before means that nothing in it has changed. */
@@ -27,7 +30,7 @@ export type TokenLookup = (userId: string, tokenHash: string) => Promise<LiveTok
 const statement = {
   name: 'live-access-tokens',
   text: `
-    select k.ordinal, t.session_id, s.created_at as proved_at, ${userColumns}
+    select k.ordinal, t.session_id, t.acr, t.amr, coalesce(t.auth_time, s.created_at) as auth_time, ${userColumns}
     from unnest((select $1::uuid[]), (select $2::text[])) with ordinality as k (user_id, token_hash, ordinal)
     cross join lateral (select * from session_tokens t
       where t.user_id = k.user_id and t.token_hash = decode(k.token_hash, 'hex') offset 0) t

@@ -2,6 +2,7 @@
 // It must not use the database: a token becomes live when its row is written.
 import { newId } from '../../platform/ids.ts';
 import { OWN_CLIENT_ID, type SessionClaims, type TokenKind, tokenHash } from '../../platform/security/jwt.ts';
+import { type Context, type ContextColumns, columnsOf, contextIn } from './context.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { NewToken } from './store.ts';
 
@@ -15,7 +16,8 @@ const refreshAudience = (settings: { publicUrl: string }): string =>
 export const refreshLifetimeSeconds = (settings: TokenSettings): number =>
   Math.round(settings.refreshTokenDays * 86_400);
 
-type About = { userId: string; sessionId: string; now: Date };
+/** `context`: null for a token of a session that began with a password, from when it began. */
+type About = { userId: string; sessionId: string; now: Date; context: Context | null };
 
 /**
  * Returns a new token and the allowlist row that makes it valid. Times are whole seconds, in the JWT and in the row.
@@ -36,8 +38,9 @@ export function createToken(
     expires_at: new Date((issuedAt + lifetime) * 1_000),
   };
   const jti = newId();
-  const text = signer.sign(claimsOf(deps.settings, kind, { ...about, jti, ...times }));
-  return { text, row: { token_hash: tokenHash(text), kind, jti, key_id: keyId, ...times } };
+  const row = { jti, ...times, ...columnsOf(about.context) };
+  const text = signer.sign(claimsOf(deps.settings, kind, { ...about, ...row }));
+  return { text, row: { token_hash: tokenHash(text), kind, key_id: keyId, ...row } };
 }
 
 /**
@@ -55,7 +58,7 @@ export function rewriteToken(
     token_hash: Buffer;
     issued_at: Date;
     expires_at: Date;
-  },
+  } & ContextColumns,
 ): string | undefined {
   const text = deps.keyRing.find(token.key_id)?.signer.sign(claimsOf(deps.settings, kind, token));
   return text !== undefined && tokenHash(text).equals(token.token_hash) ? text : undefined;
@@ -64,9 +67,16 @@ export function rewriteToken(
 function claimsOf(
   settings: TokenSettings,
   kind: TokenKind,
-  token: { userId: string; sessionId: string; jti: string; issued_at: Date; expires_at: Date },
+  token: {
+    userId: string;
+    sessionId: string;
+    jti: string;
+    issued_at: Date;
+    expires_at: Date;
+  } & ContextColumns,
 ): SessionClaims {
   const issuedAt = token.issued_at.getTime() / 1_000;
+  const context = contextIn(token);
   return {
     iss: settings.publicUrl,
     sub: token.userId,
@@ -78,5 +88,10 @@ function claimsOf(
     jti: token.jti,
     sid: token.sessionId,
     type: kind,
+    ...(context && {
+      acr: context.acr,
+      amr: context.amr,
+      auth_time: Math.floor(context.authTime.getTime() / 1_000),
+    }),
   };
 }

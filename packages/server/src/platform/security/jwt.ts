@@ -19,6 +19,10 @@ type CommonClaims = {
   nbf?: number;
   exp: number;
   jti: string;
+  /** How and when the user was authenticated: all three or none. None: by a password, when the session began. */
+  acr?: string;
+  amr?: readonly string[];
+  auth_time?: number;
 };
 /**
  * Claims of a session's token. `sid` is a lower-case UUID. Refresh tokens have no `client_id`, nor have access tokens of version
@@ -30,7 +34,11 @@ export type SessionClaims = CommonClaims & {
   type: TokenKind;
 };
 /** Claims of a service account's access token (RFC 9068). `client_id` is the id of the account, as `sub` is. */
-export type ClientClaims = CommonClaims & { sid?: undefined; client_id: string; type: 'access' };
+export type ClientClaims = CommonClaims & {
+  sid?: undefined;
+  client_id: string;
+  type: 'access';
+};
 export type TokenClaims = SessionClaims | ClientClaims;
 
 export type TokenFault =
@@ -76,8 +84,22 @@ const headerOf = (type: string, kid: string): string =>
 
 /** Returns the payload as JSON. The order of members is fixed, so that equal claims give equal bytes. */
 function payloadOf(claims: TokenClaims): string {
-  const { iss, sub, aud, iat, nbf, exp, jti, sid, client_id, type } = claims;
-  return JSON.stringify({ iss, sub, aud, iat, nbf, exp, jti, sid, client_id, type });
+  const { iss, sub, aud, iat, nbf, exp, jti, sid, client_id, type, acr, amr, auth_time } = claims;
+  return JSON.stringify({
+    iss,
+    sub,
+    aud,
+    iat,
+    nbf,
+    exp,
+    jti,
+    sid,
+    client_id,
+    type,
+    acr,
+    amr,
+    auth_time,
+  });
 }
 
 type Unchecked = { [claim in keyof SessionClaims]?: unknown };
@@ -103,6 +125,7 @@ function isClaims(value: Unchecked): value is TokenClaims {
     isUuid(value.sub) &&
     isUuid(value.jti) &&
     isHolder(value) &&
+    hasContextOrNone(value) &&
     isSeconds(value.iat) &&
     (isSeconds(value.nbf) || (value.nbf === undefined && value.type === 'access')) &&
     isSeconds(value.exp)
@@ -114,6 +137,14 @@ function isHolder({ sid, client_id, sub, type }: Unchecked): boolean {
   if (sid === undefined) return client_id === sub && type === 'access';
   if (client_id === undefined) return isUuid(sid) && (type === 'access' || type === 'refresh');
   return isUuid(sid) && client_id === OWN_CLIENT_ID && type === 'access';
+}
+
+const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
+
+/** Only tokens of sessions have a context. */
+function hasContextOrNone({ acr, amr, auth_time, sid }: Unchecked): boolean {
+  if (acr === undefined && amr === undefined && auth_time === undefined) return true;
+  return sid !== undefined && isText(acr) && isTexts(amr) && isSeconds(auth_time);
 }
 
 /** Returns the claims if the payload is byte for byte as `payloadOf` writes it: no duplicate member, no extra space. */

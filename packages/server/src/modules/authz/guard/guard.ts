@@ -10,6 +10,7 @@ import { clientCredentials } from '../../../platform/http/plugins/client-credent
 import { requirementCodes } from '../../../platform/http/requirements.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import { isObject } from '../../../platform/unknown-values.ts';
+import { type FreshnessDeps, requireFresh } from '../../factors/service.ts';
 import { type Caller, createCaller } from '../caller.ts';
 import { mayDo } from '../effective.ts';
 import { type GraphSource, withGraph } from '../graph/graph.ts';
@@ -25,11 +26,12 @@ const known: ReadonlySet<string> = new Set(['public', 'authenticated', 'user', .
 // How long the authorization of a request that changes nothing counts. A longer wait is one for the body.
 const READ_AUTHORIZED_MS = 1_000;
 
-type GuardDeps = AuthenticationDeps & {
-  graphSource: GraphSource;
-  userLimit: UserLimit | null;
-  accessLimit: AccessLimit | null;
-};
+type GuardDeps = AuthenticationDeps &
+  FreshnessDeps & {
+    graphSource: GraphSource;
+    userLimit: UserLimit | null;
+    accessLimit: AccessLimit | null;
+  };
 
 export function addGuard(app: App, deps: GuardDeps): void {
   app.decorateRequest('caller', null);
@@ -51,6 +53,7 @@ export function addGuard(app: App, deps: GuardDeps): void {
       endsAccess = false,
       accessLimited = false,
       openTo = [],
+      fresh = false,
     } = request.routeOptions.config;
     if (counted && !endsAccess) deps.userLimit?.refuseKnown(request, counted);
     request.authorizedAt = performance.now();
@@ -70,6 +73,7 @@ export function addGuard(app: App, deps: GuardDeps): void {
     const required = requirementOf(principal);
     if (required && !openTo.includes(required)) throw new AppError(requirementCodes[required]);
     if (!isAboutCaller(request, principal)) requireAccess(request.caller);
+    if (counted && fresh && principal.type === 'user') await requireFresh(deps.db, deps, principal);
   };
   app.addHook(
     'onRequest',

@@ -53,6 +53,7 @@ export function errorBody(error: AppError, requestId: string): ErrorBody {
     ...(error.extras.errors ? { errors: error.extras.errors } : {}),
     ...(error.extras.requiredPermission ? { required_permission: error.extras.requiredPermission } : {}),
     ...(error.extras.current ? { current: error.extras.current } : {}),
+    ...error.extras.members,
   };
 }
 

@@ -62,6 +62,13 @@ export function issueCsrfToken(
   return csrf.issueToken(browserId);
 }
 
+/** Returns the id of the browser that the CSRF token of a state-changing request belongs to. Throws without one. */
+export function browserIdOf(csrf: Csrf, request: FastifyRequest, settings: CookieSettings): string {
+  const known = ownCookie(csrf, request, settings);
+  if (!known) throw new AppError('csrf_invalid');
+  return known.browserId;
+}
+
 /**
  * Returns the cookie that we signed. Another site of the domain may have set more with the same name: values that we did
  * not sign do not count. Of two that we signed none counts, because either may be another browser's.

@@ -1,0 +1,218 @@
+// Changes of a person's own factors: set up, replace and remove an authenticator app, make new recovery codes.
+// The first factor and every removal end all other sessions: whoever else holds one may be why the factors change.
+import { type Factors, RECOVERY_CODES, type TotpEnrolment } from '@castellan/contract/factors';
+import { inTransaction } from '../../../platform/db/transaction.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { shownEmail } from '../../../platform/security/email.ts';
+import { newRecoveryCodes, readRecoveryCode } from '../../../platform/security/factors/recovery-codes.ts';
+import { checkTotp, newTotpSecret, totpText, totpUri } from '../../../platform/security/factors/totp.ts';
+import type { Db, Tx } from '../../../schema/database.ts';
+import { type AuditEvent, inRecordedTransaction } from '../../audit/service.ts';
+import type { UserCaller } from '../../authz/caller.ts';
+import {
+  beginEnrolment,
+  countEnrolmentFailure,
+  deleteRecoveryCodes,
+  deleteTotp,
+  endEnrolment,
+  hasFactor,
+  readEnrolment,
+  replaceRecoveryCodes,
+  requireFresh,
+  saveTotp,
+} from '../../factors/service.ts';
+import {
+  type Context,
+  contextIn,
+  contextOf,
+  provedByPassword,
+  type SessionTokens,
+} from '../../sessions/service.ts';
+import type { SecondFactorDeps } from './deps.ts';
+import { readFactors } from './presentation.ts';
+import { readTotp } from './proofs.ts';
+import { goOn, holdCaller, startAnew } from './tokens.ts';
+
+/** What a change leaves: `context` is that of its tokens. */
+type Ended = { tokens: SessionTokens; context: Context | null; recoveryCodes?: string[] };
+
+export type Changed = { tokens: SessionTokens; factors: Factors; recoveryCodes?: string[] };
+
+const MAX_ENROLMENT_FAILURES = 5;
+
+/** Begins to set up an app. The app that works goes on until the new one is confirmed. */
+export async function beginTotp(deps: SecondFactorDeps, caller: UserCaller): Promise<TotpEnrolment> {
+  const { principal } = caller;
+  if (!deps.settings.secondFactors.includes('totp'))
+    throw new AppError('conflict', {
+      detail: 'Authenticator apps cannot be set up here. See SECOND_FACTORS.',
+    });
+  const secret = newTotpSecret();
+  const expiresAt = await inTransaction(deps.db, async (tx) => {
+    await holdCaller(tx, caller);
+    await requireFresh(tx, deps, principal);
+    return beginEnrolment(tx, {
+      user_id: principal.id,
+      session_id: principal.session.id,
+      secret_sealed: deps.totpVault.seal(principal.id, secret),
+    });
+  });
+  const account = shownEmail(principal.email);
+  return {
+    secret: totpText(secret),
+    uri: totpUri({ issuer: deps.settings.serviceName, account, secret }),
+    algorithm: 'SHA1',
+    digits: 6,
+    period: 30,
+    expires_at: expiresAt.toISOString(),
+  };
+}
+
+type Codes = { rows: { selector: string; code_hash: string }[]; texts: string[] };
+
+/** Makes recovery codes and hashes them, in the hasher's queue and outside of any transaction. */
+async function makeRecoveryCodes(deps: SecondFactorDeps, { client, principal }: UserCaller): Promise<Codes> {
+  const rows = [];
+  const texts = [];
+  for (const { selector, text } of newRecoveryCodes(RECOVERY_CODES)) {
+    const canonical = readRecoveryCode(text)?.canonical ?? text;
+    const code_hash = await deps.hasher.hash(canonical, {
+      key: `factor ${principal.id}`,
+      signal: client.gone,
+    });
+    rows.push({ selector, code_hash });
+    texts.push(text);
+  }
+  return { rows, texts };
+}
+
+/**
+ * Makes the app a factor of the account. Throws `enrolment_expired` (409) unless this session set it up a moment ago, and
+ * `second_factor_invalid` (422) for a wrong code, five times.
+ */
+export async function confirmTotp(
+  deps: SecondFactorDeps,
+  caller: UserCaller,
+  input: string,
+): Promise<Changed> {
+  const code = readTotp(input);
+  const { client, principal } = caller;
+  // A wrong code makes no codes: hashing ten takes a fifth of a second.
+  const mayBeFirst =
+    !(await hasFactor(deps.db, principal.id)) && (await isOfEnrolment(deps.db, deps, caller, code));
+  const codes = mayBeFirst ? await makeRecoveryCodes(deps, caller) : null;
+  const outcome = await inRecordedTransaction<Ended | null>(deps, client, async (tx) => {
+    const held = await holdCaller(tx, caller);
+    await requireFresh(tx, deps, principal);
+    const step = await stepOf(tx, deps, caller, code);
+    if (step === null) {
+      await countEnrolmentFailure(tx, principal.id);
+      return { result: null, events: [] };
+    }
+    const isFirst = !held.locked.has_factor;
+    if (isFirst && !codes)
+      throw new AppError('conflict', { detail: 'The factors were changed at the same time. Start again.' });
+    await saveTotp(tx, { user_id: principal.id, ...step });
+    await endEnrolment(tx, principal.id);
+    const events = [ownEvent(caller, 'totp_enrolled', { replaced: !isFirst })];
+    if (!isFirst || !codes) {
+      const context = contextIn(principal.record);
+      const tokens = await goOn(tx, deps, caller, { held, context });
+      return { result: { tokens, context }, events };
+    }
+    await replaceRecoveryCodes(tx, principal.id, codes.rows);
+    const proof = 'password+totp';
+    const context = contextOf(proof, held.locked.now);
+    const { tokens } = await startAnew(tx, deps, caller, {
+      held,
+      reason: 'factor_added',
+      raised: { proof, context },
+    });
+    return {
+      result: { tokens, context, recoveryCodes: codes.texts },
+      events: [...events, ownEvent(caller, 'recovery_codes_created', { count: codes.texts.length })],
+    };
+  });
+  if (!outcome) throw new AppError('second_factor_invalid');
+  return present(deps, caller, outcome);
+}
+
+/** Returns the sealed secret and the step of a right code; null for a wrong one. Throws `enrolment_expired` (409). */
+async function stepOf(
+  db: Tx,
+  deps: SecondFactorDeps,
+  { principal }: UserCaller,
+  code: string,
+): Promise<{ secret_sealed: Buffer; step: number } | null> {
+  const enrolment = await readEnrolment(db, principal.id, principal.session.id);
+  const secret = enrolment && deps.totpVault.open(principal.id, enrolment.secret_sealed);
+  if (!enrolment || !secret || enrolment.failures >= MAX_ENROLMENT_FAILURES)
+    throw new AppError('enrolment_expired');
+  const checked = checkTotp(secret, code, { now: enrolment.now, lastStep: 0 });
+  return checked === null || checked === 'replayed'
+    ? null
+    : { secret_sealed: enrolment.secret_sealed, step: checked.step };
+}
+
+const isOfEnrolment = (db: Db, deps: SecondFactorDeps, caller: UserCaller, code: string): Promise<boolean> =>
+  inTransaction(db, async (tx) => (await stepOf(tx, deps, caller, code)) !== null);
+
+/** Removes the app. Throws `factor_not_found` (404). */
+export async function removeTotp(deps: SecondFactorDeps, caller: UserCaller): Promise<Changed> {
+  const { client, principal } = caller;
+  const outcome = await inRecordedTransaction(deps, client, async (tx) => {
+    const held = await holdCaller(tx, caller);
+    await requireFresh(tx, deps, principal);
+    if (!(await deleteTotp(tx, principal.id))) throw new AppError('factor_not_found');
+    if (!(await hasFactor(tx, principal.id))) await deleteRecoveryCodes(tx, principal.id);
+    const { tokens, ended } = await startAnew(tx, deps, caller, { held, reason: 'factor_removed' });
+    return {
+      result: { tokens, context: contextIn(principal.record) },
+      events: [ownEvent(caller, 'totp_removed', { sessions_ended: ended })],
+    };
+  });
+  return present(deps, caller, outcome);
+}
+
+/** Returns new recovery codes; the former ones end. Throws `no_factor` (409). */
+export async function renewRecoveryCodes(deps: SecondFactorDeps, caller: UserCaller): Promise<string[]> {
+  const { client, principal } = caller;
+  if (!(await hasFactor(deps.db, principal.id))) throw new AppError('no_factor');
+  const codes = await makeRecoveryCodes(deps, caller);
+  await inRecordedTransaction(deps, client, async (tx) => {
+    await holdCaller(tx, caller);
+    await requireFresh(tx, deps, principal);
+    if (!(await hasFactor(tx, principal.id))) throw new AppError('no_factor');
+    await replaceRecoveryCodes(tx, principal.id, codes.rows);
+    return {
+      result: undefined,
+      events: [ownEvent(caller, 'recovery_codes_created', { count: codes.texts.length })],
+    };
+  });
+  return codes.texts;
+}
+
+const ownEvent = (
+  { principal }: UserCaller,
+  action: AuditEvent['action'],
+  details: Record<string, unknown>,
+): AuditEvent => ({
+  action,
+  actorId: principal.id,
+  resourceId: principal.id,
+  details: { email: principal.email, ...details },
+});
+
+const present = async (
+  deps: SecondFactorDeps,
+  { principal }: UserCaller,
+  { context, ...changed }: Ended,
+): Promise<Changed> => ({
+  ...changed,
+  factors: await readFactors(
+    deps.db,
+    deps,
+    principal.id,
+    context ?? provedByPassword(principal.session.context.authTime),
+  ),
+});

@@ -1,0 +1,232 @@
+// HTTP of the second step of a sign-in, of step-up and of a person's own factors, under /api/v1/auth.
+import { LoginEnvelope } from '@castellan/contract/auth';
+import {
+  ChangedFactorsEnvelope,
+  ConfirmTotpBody,
+  FactorsEnvelope,
+  RecoveryCodesEnvelope,
+  SecondFactorBody,
+  SteppedUpEnvelope,
+  StepUpBody,
+  StepUpOptionsBody,
+  StepUpOptionsEnvelope,
+  TotpEnrolmentEnvelope,
+} from '@castellan/contract/factors';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CookieSettings } from '../../../platform/http/plugins/cookies.ts';
+import { browserIdOf } from '../../../platform/http/plugins/csrf-protection.ts';
+import { overLimit } from '../../../platform/http/plugins/rate-limits.ts';
+import type { App } from '../../../platform/http/server/server.ts';
+import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
+import type { Csrf } from '../../../platform/security/csrf.ts';
+import { recordBounded } from '../../audit/service.ts';
+import { type UserCaller, userCallerOf } from '../../authz/caller.ts';
+import type { SessionTokens } from '../../sessions/service.ts';
+import { signedInOr } from '../login.ts';
+import { REFRESH_COOKIE } from '../refresh-cookie.ts';
+import type { SecondFactorDeps } from './deps.ts';
+import { beginTotp, type Changed, confirmTotp, removeTotp, renewRecoveryCodes } from './enrolment.ts';
+import { readFactors } from './presentation.ts';
+import { completeSignIn } from './second-step.ts';
+import { stepUp, stepUpOptions } from './step-up.ts';
+
+export type SecondFactorRouteDeps = SecondFactorDeps & {
+  csrf: Csrf;
+  settings: CookieSettings & { rateLimitSecondFactor: RateLimitRule | null };
+};
+
+/** Sets the refresh cookie and returns the tokens for the body. */
+export type Issue = (
+  reply: FastifyReply,
+  tokens: SessionTokens,
+) => { access_token: string; token_type: 'bearer'; refresh_token: string };
+
+const codeRefusals = [
+  'second_factor_invalid',
+  'code_already_used',
+  'second_factor_locked',
+  'overloaded',
+] as const;
+
+// Each operation that proves or changes a factor, per session: enough for a person, too few for guesses.
+const ownRule: RateLimitRule = { limit: 30, windowSeconds: 60 };
+
+export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue: Issue): void {
+  const { settings } = deps;
+  const visitorOf = (request: FastifyRequest) => ({
+    client: request.client,
+    browserId: browserIdOf(deps.csrf, request, settings),
+  });
+
+  /** Returns the caller. Throws `rate_limited` (429). */
+  const countedCallerOf = async (request: FastifyRequest): Promise<UserCaller> => {
+    const caller = userCallerOf(request);
+    const { principal, client } = caller;
+    const counted = await deps.limiter.hit(`factors|session:${principal.session.id}`, ownRule);
+    if (counted.allowed) return caller;
+    await recordBounded(deps, client, {
+      action: 'rate_limited',
+      actorId: principal.id,
+      resourceId: principal.id,
+      details: { email: principal.email, limit: 'factors' },
+    });
+    throw overLimit(counted);
+  };
+
+  const changed = (reply: FastifyReply, { tokens, factors, recoveryCodes }: Changed) => ({
+    factors,
+    ...(recoveryCodes ? { recovery_codes: recoveryCodes } : {}),
+    ...issue(reply, tokens),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/login/second-factor',
+    config: {
+      access: 'public',
+      cookies: { sets: [REFRESH_COOKIE] },
+      limit: { name: 'second-factor', rule: settings.rateLimitSecondFactor },
+      errors: ['sign_in_expired', ...codeRefusals],
+    },
+    schema: {
+      summary: 'Complete a sign-in with a second factor',
+      description:
+        'After `second_factor_required`, from the same browser. A sign-in takes five wrong codes, ten tries and ten minutes.',
+      body: SecondFactorBody,
+      response: { 200: LoginEnvelope },
+    },
+    handler: async (request, reply) => {
+      const outcome = await completeSignIn(deps, visitorOf(request), request.body);
+      const { user, ...tokens } = signedInOr(outcome);
+      return { data: { ...issue(reply, tokens), user }, message: 'Signed in.' };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/factors',
+    config: { access: 'user' },
+    schema: { summary: 'Read your second factors', response: { 200: FactorsEnvelope } },
+    handler: async (request) => {
+      const { principal } = userCallerOf(request);
+      const data = await readFactors(deps.db, deps, principal.id, principal.session.context);
+      return { data, message: 'Your second factors.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/factors/totp',
+    config: { access: 'user', fresh: true, errors: ['conflict', 'rate_limited'] },
+    schema: {
+      summary: 'Begin to set up an authenticator app',
+      description:
+        'One at a time, for ten minutes, in this session. An app that is set up already works until the new one is confirmed.',
+      response: { 201: TotpEnrolmentEnvelope },
+    },
+    handler: async (request, reply) => {
+      const data = await beginTotp(deps, await countedCallerOf(request));
+      reply.code(201);
+      return { data, message: 'Enter the secret into the app, then confirm with a code of it.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/factors/totp/confirm',
+    config: {
+      access: 'user',
+      fresh: true,
+      cookies: { sets: [REFRESH_COOKIE] },
+      errors: ['second_factor_invalid', 'enrolment_expired', 'conflict', 'rate_limited', 'overloaded'],
+    },
+    schema: {
+      summary: 'Confirm the authenticator app with a code',
+      description:
+        'The first factor of an account makes its recovery codes, and ends every other session, all trust in devices and every sign-in that waits. The code is used up.',
+      body: ConfirmTotpBody,
+      response: { 200: ChangedFactorsEnvelope },
+    },
+    handler: async (request, reply) => {
+      const outcome = await confirmTotp(deps, await countedCallerOf(request), request.body.totp);
+      return { data: changed(reply, outcome), message: 'The authenticator app is set up.' };
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/factors/totp',
+    config: {
+      access: 'user',
+      fresh: true,
+      cookies: { sets: [REFRESH_COOKIE] },
+      errors: ['factor_not_found', 'rate_limited'],
+    },
+    schema: {
+      summary: 'Remove your authenticator app',
+      description:
+        'Ends every other session, all trust in devices and every sign-in that waits. With the last factor, the recovery codes go.',
+      response: { 200: ChangedFactorsEnvelope },
+    },
+    handler: async (request, reply) => ({
+      data: changed(reply, await removeTotp(deps, await countedCallerOf(request))),
+      message: 'The authenticator app is removed.',
+    }),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/factors/recovery-codes',
+    config: { access: 'user', fresh: true, errors: ['no_factor', 'rate_limited', 'overloaded'] },
+    schema: {
+      summary: 'Make new recovery codes',
+      description: 'The former codes end. The new ones are shown here once.',
+      response: { 201: RecoveryCodesEnvelope },
+    },
+    handler: async (request, reply) => {
+      const codes = await renewRecoveryCodes(deps, await countedCallerOf(request));
+      reply.code(201);
+      return { data: { recovery_codes: codes }, message: 'Keep these codes in a safe place.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/step-up/options',
+    config: { access: 'user', errors: ['second_factor_enrolment_required', 'rate_limited'] },
+    schema: {
+      summary: 'Read how you can confirm that it is you',
+      body: StepUpOptionsBody,
+      response: { 200: StepUpOptionsEnvelope },
+    },
+    handler: async (request) => ({
+      data: await stepUpOptions(deps, await countedCallerOf(request), request.body),
+      message: 'Confirm in one of these ways.',
+    }),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/step-up',
+    config: {
+      access: 'user',
+      cookies: { sets: [REFRESH_COOKIE] },
+      errors: [...codeRefusals, 'wrong_current_password', 'account_locked', 'rate_limited'],
+    },
+    schema: {
+      summary: 'Confirm that it is you',
+      description:
+        'Returns new tokens of the same session that carry the proof (`acr`, `amr`, `auth_time`). Earlier tokens keep theirs. An account with a second factor confirms with it, never with the password alone.',
+      body: StepUpBody,
+      response: { 200: SteppedUpEnvelope },
+    },
+    handler: async (request, reply) => {
+      const { tokens, context } = await stepUp(deps, await countedCallerOf(request), request.body);
+      const { acr, authTime } = context;
+      return {
+        data: { ...issue(reply, tokens), acr, auth_time: authTime.toISOString() },
+        message: 'Confirmed.',
+      };
+    },
+  });
+}

@@ -1,0 +1,132 @@
+// Completes a sign-in whose password was right, with the proof of a second factor.
+// Every try is counted before anything is verified, and every decision is made under the lock of the user's row.
+import type { SecondFactorBody } from '@castellan/contract/factors';
+import { AppError } from '../../../platform/errors.ts';
+import type { Tx } from '../../../schema/database.ts';
+import { type AuditEvent, inRecordedTransaction, recordBounded } from '../../audit/service.ts';
+import {
+  completePending,
+  failPending,
+  hashOf,
+  judgeCode,
+  type PreparedCode,
+  prepareRecoveryCode,
+  readPending,
+  takeTry,
+  type Verdict,
+} from '../../factors/service.ts';
+import { lockEpoch } from '../../passwords/service.ts';
+import { contextOf, startSession } from '../../sessions/service.ts';
+import { present, recordLanguage } from '../../users/service.ts';
+import type { SignIn, Started, Visitor } from '../login.ts';
+import { signInEvents } from '../login.ts';
+import { languageOf } from '../mail-language.ts';
+import type { SecondFactorDeps } from './deps.ts';
+import { type CodeInput, onlyProof, refusalOf } from './proofs.ts';
+
+type Account = { userId: string; email: string };
+type Outcome =
+  | { started: Started }
+  | { over: true }
+  | { refused: Extract<Verdict, { refused: string }>; attemptsLeft: number | undefined };
+
+/**
+ * Returns the session that the proof completes. Throws `sign_in_expired`, `second_factor_invalid`, `code_already_used` and
+ * `second_factor_locked` (422).
+ */
+export async function completeSignIn(
+  deps: SecondFactorDeps,
+  visitor: Visitor,
+  { token, ...input }: SecondFactorBody,
+): Promise<SignIn> {
+  const { client, browserId } = visitor;
+  const proof = onlyProof(input);
+  const tokenHash = hashOf(token);
+  const pending = await takeTry(deps.db, { tokenHash, browserHash: hashOf(browserId) });
+  if (!pending) throw await expired(deps, visitor, proof, null);
+  const userId = pending.user_id;
+  // Parallel tries wait here, not on a connection.
+  return deps.attemptGate.run(`factor ${userId}`, client, async () => {
+    const prepared = await prepare(deps, visitor, userId, proof);
+    const outcome = await inRecordedTransaction(deps, client, (tx) =>
+      settle(tx, deps, visitor, { userId, tokenHash, prepared }),
+    );
+    deps.accountMail.wake();
+    if ('over' in outcome) throw await expired(deps, visitor, proof, userId);
+    if ('refused' in outcome) throw refusalOf(outcome.refused, outcome.attemptsLeft);
+    const { tokens, record } = outcome.started;
+    return { done: { ...tokens, user: (await present(deps, record)).record } };
+  });
+}
+
+const prepare = async (
+  deps: SecondFactorDeps,
+  { client }: Visitor,
+  userId: string,
+  proof: CodeInput,
+): Promise<PreparedCode> =>
+  proof.method === 'totp'
+    ? { method: 'totp', code: proof.code }
+    : prepareRecoveryCode(deps, client, userId, proof.text);
+
+/** One answer whatever ended the sign-in. */
+async function expired(
+  deps: SecondFactorDeps,
+  { client }: Visitor,
+  { method }: CodeInput,
+  userId: string | null,
+): Promise<AppError> {
+  await recordBounded(deps, client, failureEvent(userId, { method, reason: 'expired' }));
+  return new AppError('sign_in_expired');
+}
+
+const failureEvent = (userId: string | null, details: Record<string, unknown>): AuditEvent => ({
+  action: 'second_factor_failed',
+  actorId: userId,
+  resourceId: userId ?? '',
+  details,
+});
+
+async function settle(
+  tx: Tx,
+  deps: SecondFactorDeps,
+  { client }: Visitor,
+  { userId, tokenHash, prepared }: { userId: string; tokenHash: Buffer; prepared: PreparedCode },
+): Promise<{ result: Outcome; events: AuditEvent[] }> {
+  const locked = await lockEpoch(tx, userId);
+  const pending = locked && (await readPending(tx, tokenHash));
+  if (!locked?.is_active || !locked.verified || !pending) return { result: { over: true }, events: [] };
+  const account = { userId, email: locked.email };
+  const verdict = await judgeCode(tx, deps, account, prepared);
+  if ('refused' in verdict) {
+    const left = verdict.isCounted ? await failPending(tx, tokenHash) : undefined;
+    const { email } = account;
+    const refusal = failureEvent(userId, { email, method: prepared.method, reason: verdict.refused });
+    return {
+      result: { refused: verdict, attemptsLeft: left },
+      events: [...verdict.consequences, refusal],
+    };
+  }
+  await completePending(tx, tokenHash);
+  const language = languageOf(client);
+  if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
+  const proof = `password+${verdict.accepted}` as const;
+  const beginning = {
+    id: userId,
+    now: locked.now,
+    isSignIn: true,
+    proof,
+    context: contextOf(proof, locked.now),
+  };
+  const started = await startSession(tx, deps, beginning, client);
+  return {
+    result: { started },
+    events: [...usedCodeEvents(account, verdict), ...signInEvents(client, { ...account, proof }, started)],
+  };
+}
+
+/** Returns the event of a used recovery code. */
+export const usedCodeEvents = ({ userId, email }: Account, { left }: { left?: number }): AuditEvent[] =>
+  left === undefined
+    ? []
+    : [{ action: 'recovery_code_used', actorId: userId, resourceId: userId, details: { email, left } }];

@@ -1,0 +1,162 @@
+// Proves again, inside a session, who its user is. New tokens carry the proof; earlier ones keep what they had.
+import { type Acr, proofs, reaches } from '@castellan/contract/authentication';
+import type { StepUpBody, StepUpOptions, StepUpOptionsBody } from '@castellan/contract/factors';
+import { AppError } from '../../../platform/errors.ts';
+import { type AuditEvent, inRecordedTransaction } from '../../audit/service.ts';
+import type { UserCaller } from '../../authz/caller.ts';
+import {
+  findFactorFacts,
+  hasFactor,
+  judgeCode,
+  methodsOf,
+  prepareRecoveryCode,
+  type Verdict,
+} from '../../factors/service.ts';
+import { findPasswordHolder } from '../../passwords/service.ts';
+import { type Context, inSeconds, type SessionTokens } from '../../sessions/service.ts';
+import { requireCurrentPassword } from '../password-change.ts';
+import type { SecondFactorDeps } from './deps.ts';
+import { onlyProof, refusalOf, requireOne } from './proofs.ts';
+import { usedCodeEvents } from './second-step.ts';
+import { goOn, holdCaller } from './tokens.ts';
+
+export type SteppedUp = { tokens: SessionTokens; context: Context };
+
+/** How long a client may wait with the answer to the options. */
+const OPTIONS_MINUTES = 10;
+
+const levelOf: Record<StepUpOptions['methods'][number], Acr> = {
+  passkey: 'phr',
+  totp: 'aal2',
+  recovery_code: 'aal2',
+  password: 'aal1',
+};
+
+/** Returns the ways to reach the level. Throws `second_factor_enrolment_required` (403) if the account has none. */
+export async function stepUpOptions(
+  deps: SecondFactorDeps,
+  { principal }: UserCaller,
+  { acr = 'aal1' }: StepUpOptionsBody,
+): Promise<StepUpOptions> {
+  const facts = await findFactorFacts(deps.db, principal.id);
+  if (!facts) throw new AppError('token_revoked');
+  const own = (await hasFactor(deps.db, principal.id)) ? methodsOf(facts) : (['password'] as const);
+  const methods = own.flatMap((method) =>
+    method !== 'recovery_link' && reaches(levelOf[method], acr) ? [method] : [],
+  );
+  if (methods.length === 0)
+    throw new AppError('second_factor_enrolment_required', { members: { required_acr: acr } });
+  return {
+    methods,
+    expires_at: new Date(deps.clock.now() + OPTIONS_MINUTES * 60_000).toISOString(),
+  };
+}
+
+/**
+ * Returns new tokens of the same session with the new context. An account with a factor steps up by a factor: whoever stole a
+ * session and the password must not make an old proof young. Throws what a second step throws, `wrong_current_password`
+ * (400) and `account_locked` (422).
+ */
+export async function stepUp(
+  deps: SecondFactorDeps,
+  caller: UserCaller,
+  body: StepUpBody,
+): Promise<SteppedUp> {
+  requireOne(body, ['password', 'totp', 'recovery_code']);
+  const { password, ...codes } = body;
+  return password === undefined ? byCode(deps, caller, codes) : byPassword(deps, caller, password);
+}
+
+async function byPassword(deps: SecondFactorDeps, caller: UserCaller, password: string): Promise<SteppedUp> {
+  const { client, principal } = caller;
+  const refuse = (): AppError =>
+    new AppError('validation_failed', {
+      errors: [
+        {
+          field: 'password',
+          code: 'not_allowed',
+          message: 'is not enough for an account with a second factor; send totp or recovery_code',
+        },
+      ],
+    });
+  if (await hasFactor(deps.db, principal.id)) throw refuse();
+  const holder = await findPasswordHolder(deps.db, principal.id);
+  if (!holder) throw new AppError('token_revoked');
+  await requireCurrentPassword(deps, client, {
+    holder,
+    password,
+    refusalOf: (reason) => failureEvent(caller, 'password', reason),
+  });
+  return inRecordedTransaction(deps, client, async (tx) => {
+    const held = await holdCaller(tx, caller);
+    if (held.locked.has_factor) throw refuse();
+    // A password that was replaced meanwhile proves nothing.
+    if (held.locked.password_epoch !== holder.password_epoch) throw new AppError('wrong_current_password');
+    const context = { ...proofs.password, authTime: inSeconds(held.locked.now) };
+    const tokens = await goOn(tx, deps, caller, { held, context });
+    return { result: { tokens, context }, events: [successEvent(caller, 'password', context)] };
+  });
+}
+
+async function byCode(
+  deps: SecondFactorDeps,
+  caller: UserCaller,
+  input: Omit<StepUpBody, 'password'>,
+): Promise<SteppedUp> {
+  const { client, principal } = caller;
+  const proof = onlyProof(input);
+  const { method } = proof;
+  const account = { userId: principal.id, email: principal.email };
+  return deps.attemptGate.run(`factor ${principal.id}`, client, async () => {
+    const prepared =
+      proof.method === 'totp'
+        ? { method: proof.method, code: proof.code }
+        : await prepareRecoveryCode(deps, client, principal.id, proof.text);
+    const outcome = await inRecordedTransaction<SteppedUp | Extract<Verdict, { refused: string }>>(
+      deps,
+      client,
+      async (tx) => {
+        const held = await holdCaller(tx, caller);
+        const verdict = await judgeCode(tx, deps, account, prepared);
+        if ('refused' in verdict)
+          return {
+            result: verdict,
+            events: [...verdict.consequences, failureEvent(caller, method, verdict.refused)],
+          };
+        const { proof: began } = held.session;
+        const context = { ...contextAfter(began, method), authTime: inSeconds(held.locked.now) };
+        const tokens = await goOn(tx, deps, caller, { held, context });
+        const events = [...usedCodeEvents(account, verdict), successEvent(caller, method, context)];
+        return { result: { tokens, context }, events };
+      },
+    );
+    deps.accountMail.wake();
+    if ('refused' in outcome) throw refusalOf(outcome);
+    return outcome;
+  });
+}
+
+/** The context of the last proof. Its methods name what the session began with, too. */
+function contextAfter(began: string | null, method: 'totp' | 'recovery_code'): Pick<Context, 'acr' | 'amr'> {
+  const { acr, amr } = proofs[`password+${method}`];
+  if (began !== 'passkey') return { acr, amr };
+  return { acr, amr: ['pop', 'user', ...amr.filter((one) => one !== 'pwd')] };
+}
+
+const successEvent = (
+  { principal }: UserCaller,
+  method: string,
+  { acr }: Pick<Context, 'acr'>,
+): AuditEvent => ({
+  action: 'step_up_succeeded',
+  actorId: principal.id,
+  resourceId: principal.id,
+  details: { email: principal.email, method, acr, session_id: principal.session.id },
+});
+
+const failureEvent = ({ principal }: UserCaller, method: string, reason: string): AuditEvent => ({
+  action: 'step_up_failed',
+  actorId: principal.id,
+  resourceId: principal.id,
+  details: { email: principal.email, method, reason, session_id: principal.session.id },
+});

@@ -1,0 +1,47 @@
+// SQL of factor_attempts: wrong codes of an account, apart from wrong passwords.
+// It must run under the lock of the user's row, so that parallel attempts count exactly.
+import { sql } from 'kysely';
+import { onlyRow } from '../../platform/db/sql.ts';
+import type { Tx } from '../../schema/database.ts';
+
+/** After so many wrong codes in a row the app is suspended (NIST SP 800-63B, 3.2.2). */
+export const MAX_CODES_IN_A_ROW = 100;
+const LONGEST_LOCK_SECONDS = 24 * 60 * 60;
+
+export type CodeFailure = {
+  /** Wrong codes since the last right proof. */
+  total: number;
+  /** Whether this one closed the app. */
+  locked_now: boolean;
+  locked_until: Date | null;
+};
+
+/**
+ * Counts a wrong code. Each time `maxAttempts` are reached, the app closes: for `lockSeconds` first, then for twice as long as
+ * before, at most a day.
+ */
+export async function countCodeFailure(
+  tx: Tx,
+  userId: string,
+  { maxAttempts, lockSeconds }: { maxAttempts: number; lockSeconds: number },
+): Promise<CodeFailure> {
+  const lockAfter = (locks: unknown) => sql`now() + make_interval(
+    secs => least(${LONGEST_LOCK_SECONDS}::float8, ${lockSeconds}::float8 * power(2, least(${locks}, 30))))`;
+  const answer = await sql<CodeFailure>`
+    insert into factor_attempts as a (user_id, failures, locks, total, locked_until)
+    values (${userId}, (${maxAttempts} > 1)::integer, (${maxAttempts} <= 1)::integer, 1,
+      case when ${maxAttempts} <= 1 then ${lockAfter(0)} end)
+    on conflict (user_id) do update set
+      failures = case when a.failures + 1 >= ${maxAttempts} then 0 else a.failures + 1 end,
+      locks = a.locks + case when a.failures + 1 >= ${maxAttempts} then 1 else 0 end,
+      total = a.total + 1,
+      locked_until = case when a.failures + 1 >= ${maxAttempts} then ${lockAfter(sql`a.locks`)} else a.locked_until end,
+      updated_at = now()
+    returning total, failures = 0 as locked_now, locked_until`.execute(tx);
+  return onlyRow(answer);
+}
+
+/** Sets the counts back, after a right proof of a factor. */
+export async function clearCodeFailures(tx: Tx, userId: string): Promise<void> {
+  await sql`delete from factor_attempts where user_id = ${userId}`.execute(tx);
+}

@@ -1,0 +1,124 @@
+// Decides about codes of authenticator apps and recovery codes, and counts the wrong ones.
+// A recovery code is hashed before the transaction; everything else is decided under the lock of the user's row.
+import type { Client } from '../../platform/http/client.ts';
+import { readRecoveryCode } from '../../platform/security/factors/recovery-codes.ts';
+import { checkTotp, readTotpCode } from '../../platform/security/factors/totp.ts';
+import type { PasswordHasher } from '../../platform/security/password-hasher.ts';
+import type { Db, Tx } from '../../schema/database.ts';
+import type { AuditEvent } from '../audit/service.ts';
+import { clearCodeFailures, countCodeFailure, MAX_CODES_IN_A_ROW } from './attempts-store.ts';
+import { findRecoveryHash, readCodeState, suspendTotp, useRecoveryCode, useTotpStep } from './store.ts';
+import type { TotpVault } from './totp-vault.ts';
+
+export type CodeDeps = {
+  db: Db;
+  hasher: PasswordHasher;
+  totpVault: TotpVault;
+  settings: { lockoutAttempts: number; lockoutMinutes: number };
+};
+
+/** A code that waits for its decision. */
+export type PreparedCode =
+  | { method: 'totp'; code: string }
+  /** `found`: the stored code that the text matches; null if it matches none. */
+  | { method: 'recovery_code'; found: { selector: string; code_hash: string } | null };
+
+export type Verdict =
+  | {
+      accepted: PreparedCode['method'];
+      /** Recovery codes that are left, if one was used. */
+      left?: number;
+    }
+  | {
+      refused: 'wrong_code' | 'used_code' | 'locked';
+      /** Whether it counts as a wrong code of this sign-in. */
+      isCounted: boolean;
+      lockedSeconds?: number;
+      /** What the failure led to: a closed or a suspended app. */
+      consequences: AuditEvent[];
+    };
+
+type Holder = { userId: string; email: string };
+
+/** Returns the digits of a code of an app; null for what is none. */
+export const totpCodeIn = readTotpCode;
+
+/** Prepares a recovery code. Hashes as long for a text that is no code as for one. */
+export async function prepareRecoveryCode(
+  deps: CodeDeps,
+  client: Client,
+  userId: string,
+  input: string,
+): Promise<PreparedCode> {
+  const read = readRecoveryCode(input);
+  const hash = read ? await findRecoveryHash(deps.db, userId, read.selector) : undefined;
+  const turn = { key: `factor ${userId}`, signal: client.gone };
+  const matches = await deps.hasher.verify(hash ?? null, read?.canonical ?? input, turn);
+  const found = read && hash !== undefined && matches ? { selector: read.selector, code_hash: hash } : null;
+  return { method: 'recovery_code', found };
+}
+
+/**
+ * Decides about a code and uses it up. A wrong one is counted; `consequences` then hold what that led to. While the app is
+ * closed, its codes are neither verified nor counted.
+ */
+export const judgeCode = (
+  tx: Tx,
+  deps: CodeDeps,
+  holder: Holder,
+  prepared: PreparedCode,
+): Promise<Verdict> =>
+  prepared.method === 'totp'
+    ? judgeTotp(tx, deps, holder, prepared.code)
+    : judgeRecoveryCode(tx, deps, holder, prepared.found);
+
+async function judgeTotp(tx: Tx, deps: CodeDeps, holder: Holder, code: string): Promise<Verdict> {
+  const { userId } = holder;
+  const { secret_sealed, last_step, locked_seconds, now } = await readCodeState(tx, userId);
+  if (locked_seconds !== null)
+    return { refused: 'locked', isCounted: false, lockedSeconds: locked_seconds, consequences: [] };
+  const secret = secret_sealed && deps.totpVault.open(userId, secret_sealed);
+  // Without an app that works nothing was guessed.
+  if (!secret) return { refused: 'wrong_code', isCounted: false, consequences: [] };
+  const checked = checkTotp(secret, code, { now, lastStep: Number(last_step) });
+  if (checked === null) return countWrong(tx, deps, holder);
+  if (checked === 'replayed' || !(await useTotpStep(tx, userId, checked.step)))
+    return { refused: 'used_code', isCounted: false, consequences: [] };
+  await clearCodeFailures(tx, userId);
+  return { accepted: 'totp' };
+}
+
+async function judgeRecoveryCode(
+  tx: Tx,
+  deps: CodeDeps,
+  holder: Holder,
+  found: { selector: string; code_hash: string } | null,
+): Promise<Verdict> {
+  const left = found ? await useRecoveryCode(tx, holder.userId, found) : undefined;
+  if (left === undefined) return countWrong(tx, deps, holder);
+  await clearCodeFailures(tx, holder.userId);
+  return { accepted: 'recovery_code', left };
+}
+
+async function countWrong(tx: Tx, deps: CodeDeps, { userId, email }: Holder): Promise<Verdict> {
+  const { lockoutAttempts, lockoutMinutes } = deps.settings;
+  const failure = await countCodeFailure(tx, userId, {
+    maxAttempts: lockoutAttempts,
+    lockSeconds: lockoutMinutes * 60,
+  });
+  const about = { actorId: null, resourceId: userId };
+  const consequences: AuditEvent[] = [];
+  if (failure.locked_now)
+    consequences.push({
+      ...about,
+      action: 'second_factor_locked',
+      details: { email, failures: failure.total, until: failure.locked_until?.toISOString() },
+    });
+  if (failure.total >= MAX_CODES_IN_A_ROW && (await suspendTotp(tx, userId)))
+    consequences.push({
+      ...about,
+      action: 'totp_suspended',
+      details: { email, reason: 'wrong_codes', failures: failure.total },
+    });
+  return { refused: 'wrong_code', isCounted: true, consequences };
+}

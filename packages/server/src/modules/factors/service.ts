@@ -1,0 +1,42 @@
+// The factors of accounts: their state, their codes, and the sign-ins that wait for one.
+// It starts no session: modules/auth does.
+export {
+  type CodeDeps,
+  judgeCode,
+  type PreparedCode,
+  prepareRecoveryCode,
+  totpCodeIn,
+  type Verdict,
+} from './codes.ts';
+export {
+  type FreshnessDeps,
+  type Prover,
+  requireContext,
+  requireFresh,
+  stepUpRequired,
+} from './freshness.ts';
+export { methodsOf } from './methods.ts';
+export {
+  completePending,
+  deleteExpiredPending,
+  failPending,
+  hashOf,
+  openPending,
+  readPending,
+  takeTry,
+} from './pending-store.ts';
+export {
+  beginEnrolment,
+  countEnrolmentFailure,
+  deleteExpiredProofs,
+  deleteRecoveryCodes,
+  deleteTotp,
+  endEnrolment,
+  type FactorFacts,
+  findFactorFacts,
+  hasFactor,
+  readEnrolment,
+  replaceRecoveryCodes,
+  saveTotp,
+} from './store.ts';
+export { createTotpVault, type TotpVault } from './totp-vault.ts';
