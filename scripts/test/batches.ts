@@ -21,7 +21,7 @@ const sharing = [
   'packages/server/src/platform/{db,http,limits,metrics}/*.test.ts',
   'packages/server/src/platform/mail/{link-template,outbox-folder,text-template,transport}.test.ts',
   'packages/server/src/platform/security/{client-address,csrf,email,jwt,jwt-forgeries,signing-keys,text}.test.ts',
-  'packages/server/src/platform/security/factors/{totp,recovery-codes}.test.ts',
+  'packages/server/src/platform/security/factors/*.test.ts',
   'packages/server/src/platform/security/password-hashes/*.test.ts',
   'packages/server/src/start/*.test.ts',
   'packages/cli/src/**/*.test.ts',
