@@ -10,7 +10,7 @@ const browser = import.meta.resolve('@castellan/testing/e2e/browser');
 const testCpu = import.meta.resolve('./cpu.ts');
 
 const sharing = [
-  'packages/server/test/{access,access-changes,accounts,audit,authorization,dashboard,oauth,permission-groups,permissions,records,role-groups,roles,service-accounts,sessions,users}/**/*.test.ts',
+  'packages/server/test/{access,access-changes,accounts,audit,authorization,dashboard,oauth,permission-groups,permissions,records,role-groups,roles,second-factors,security,service-accounts,sessions,users}/**/*.test.ts',
   'packages/server/test/http/{client-address,cors,csrf,errors,health,limits,logging,routes}.test.ts',
   'packages/server/test/http/{bodies,pages}/*.test.ts',
   'packages/server/test/{constraints,idempotency,journey,openapi}.test.ts',
@@ -21,7 +21,7 @@ const sharing = [
   'packages/server/src/platform/{db,http,limits,metrics}/*.test.ts',
   'packages/server/src/platform/mail/{link-template,outbox-folder,text-template,transport}.test.ts',
   'packages/server/src/platform/security/{client-address,csrf,email,jwt,jwt-forgeries,signing-keys,text}.test.ts',
-  'packages/server/src/platform/security/factors/*.test.ts',
+  'packages/server/src/platform/security/factors/{passkey-*,recovery-codes,totp}.test.ts',
   'packages/server/src/platform/security/password-hashes/*.test.ts',
   'packages/server/src/start/*.test.ts',
   'packages/cli/src/**/*.test.ts',
