@@ -130,6 +130,7 @@ for (const [files, problem] of [
   ],
   [{ 'password-reset.text.txt': 'no link' }, /\{\{link\}\} is missing/],
   [{ 'password-reset.html': '{{#app_url}}{{link}}{{/app_url}}' }, /\{\{link\}\} is missing/],
+  [{ 'password-reset.html': '{{^app_url}}{{link}}{{/app_url}}' }, /\{\{link\}\} is missing/],
   [
     { 'verification.subject.txt': 'Hello\nBcc: eve@example.com' },
     /verification\.subject\.txt, line 1: .* one line/,

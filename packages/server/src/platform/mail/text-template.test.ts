@@ -29,6 +29,14 @@ test('a section appears if its value is not empty; sections nest', () => {
   assert.equal(text(source, { link: 'x' }), 'Hello.');
 });
 
+test('an inverted section appears if its value is empty; sections of both kinds nest', () => {
+  const source = '{{#link}}{{link}}{{^name}} for you{{/name}}{{/link}}{{^ link }}no link{{/link}}.';
+  assert.equal(text(source, { link: 'x', name: 'Ada' }), 'x.');
+  assert.equal(text(source, { link: 'x', name: '' }), 'x for you.');
+  assert.equal(text(source, { link: '' }), 'no link.');
+  assert.equal(text(source, {}), 'no link.');
+});
+
 test('in HTML every value is escaped, in text none is; in both a value stays on one line', () => {
   const name = `<b onclick="x('y')">&\r\nBcc: eve@example.com\u2028\u0000`;
   assert.equal(
@@ -42,7 +50,10 @@ for (const [source, line, message] of [
   ['a\nb {{nmae}}', 2, /unknown placeholder \{\{nmae\}\}; use name, link, app_url/],
   ['{{}}', 1, /unknown placeholder/],
   ['{{Name}}', 1, /unknown placeholder/],
-  ['{{^name}}{{/name}}', 1, /unknown placeholder/],
+  ['{{^nmae}}{{/nmae}}', 1, /unknown placeholder/],
+  ['{{!name}}', 1, /unknown placeholder/],
+  ['\n{{^name}}\n', 2, /\{\{\^name\}\} is never closed/],
+  ['{{^name}}{{#link}}{{/name}}{{/link}}', 1, /\{\{\/name\}\} closes no open section/],
   ['\n{{#name}}\n\n', 2, /\{\{#name\}\} is never closed/],
   ['{{#name}}\n{{#link}}\n{{/name}}{{/link}}', 3, /\{\{\/name\}\} closes no open section/],
   ['{{/name}}', 1, /closes no open section/],

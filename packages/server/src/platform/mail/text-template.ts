@@ -1,5 +1,5 @@
-// Mail templates: text with {{placeholders}} and {{#sections}} that appear if a value is not empty (a subset of
-// Mustache).
+// Mail templates: text with {{placeholders}}, and {{#sections}} and {{^sections}} that appear if a value is not empty,
+// or is empty (a subset of Mustache).
 // It must not know a mail: the caller defines the placeholders.
 
 type Values = Readonly<Record<string, string>>;
@@ -18,11 +18,12 @@ export class TemplateError extends Error {
   }
 }
 
-type Part = string | { name: string } | { section: string; parts: Part[] };
+type Part = string | { name: string } | { section: string; isInverted: boolean; parts: Part[] };
 
 /**
- * Compiles a template: `{{name}}` is the value, `{{#name}}…{{/name}}` appears only if the value is not empty. Throws
- * TemplateError for an unknown name, an unclosed section, and opening braces that belong to neither.
+ * Compiles a template: `{{name}}` is the value, `{{#name}}…{{/name}}` appears only if the value is not empty,
+ * `{{^name}}…{{/name}}` only if it is. Throws TemplateError for an unknown name, an unclosed section, and opening braces
+ * that belong to neither.
  */
 export function compileTemplate(source: string, kind: TemplateKind, names: readonly string[]): TextTemplate {
   const parts = parse(source, names);
@@ -32,7 +33,8 @@ export function compileTemplate(source: string, kind: TemplateKind, names: reado
       .map((part) => {
         if (typeof part === 'string') return part;
         if ('name' in part) return shown(values[part.name] ?? '');
-        return values[part.section] ? write(part.parts, values) : '';
+        const isEmpty = (values[part.section] ?? '') === '';
+        return isEmpty === part.isInverted ? write(part.parts, values) : '';
       })
       .join('');
   return (values) => write(parts, values);
@@ -40,7 +42,7 @@ export function compileTemplate(source: string, kind: TemplateKind, names: reado
 
 function parse(source: string, names: readonly string[]): Part[] {
   const root: Part[] = [];
-  const open: { name: string; line: number; into: Part[] }[] = [];
+  const open: { name: string; tag: string; line: number; into: Part[] }[] = [];
   let into = root;
   let line = 1;
   // The pieces with an odd index are tags: the text between the braces.
@@ -52,13 +54,13 @@ function parse(source: string, names: readonly string[]): Part[] {
       line += piece.split('\n').length - 1;
       continue;
     }
-    const [, sign, name = ''] = /^\s*([#/]?)\s*([a-z_]+)\s*$/.exec(piece) ?? [];
+    const [, sign, name = ''] = /^\s*([#^/]?)\s*([a-z_]+)\s*$/.exec(piece) ?? [];
     if (!names.includes(name))
       throw new TemplateError(line, `unknown placeholder {{${piece}}}; use ${names.join(', ')}`);
-    if (sign === '#') {
-      const section: Part = { section: name, parts: [] };
+    if (sign === '#' || sign === '^') {
+      const section: Part = { section: name, isInverted: sign === '^', parts: [] };
       into.push(section);
-      open.push({ name, line, into });
+      open.push({ name, tag: `{{${sign}${name}}}`, line, into });
       into = section.parts;
     } else if (sign === '/') {
       const last = open.pop();
@@ -68,7 +70,7 @@ function parse(source: string, names: readonly string[]): Part[] {
     } else into.push({ name });
   }
   const unclosed = open.at(-1);
-  if (unclosed) throw new TemplateError(unclosed.line, `section {{#${unclosed.name}}} is never closed`);
+  if (unclosed) throw new TemplateError(unclosed.line, `section ${unclosed.tag} is never closed`);
   return root;
 }
 
