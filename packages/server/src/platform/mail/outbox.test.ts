@@ -287,18 +287,18 @@ test('mails wait while the server is down and are sent when it is up', async () 
 
 test('a mail is composed anew for each attempt, and its token is never stored', async () => {
   const sink = await newSink({ onRcptTo: (_address, _session, done) => done(smtpRefusal(450)) });
-  let written = 0;
+  const written: number[] = [];
   const worker = newWorker(smtp(sink), {
-    compose: async (kind, payload) => {
-      written += 1;
-      return compose(kind, payload);
+    compose: async (kind, payload, attempt) => {
+      written.push(attempt);
+      return compose(kind, payload, attempt);
     },
   });
   await enqueue();
   await worker.drain();
   await makeDue();
   await worker.drain();
-  assert.equal(written, 2);
+  assert.deepEqual(written, [1, 2]);
   assert.ok(!(await onlyRow()).whole.includes(token));
 });
 
@@ -357,10 +357,10 @@ for (const [name, end] of staleEndings) {
 
 test('a mail whose composition outlasts its lease is not sent but retried', async () => {
   const sink = await newSink();
-  const slowly: WorkerOptions['compose'] = async (kind, payload) => {
+  const slowly: WorkerOptions['compose'] = async (...row) => {
     const startedAt = performance.now();
     await until(() => performance.now() - startedAt > 60, '60 ms');
-    return compose(kind, payload);
+    return compose(...row);
   };
   const worker = newWorker(smtp(sink), { leaseSeconds: 50.05, compose: slowly });
   await enqueue();

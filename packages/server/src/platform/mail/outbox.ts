@@ -23,9 +23,10 @@ type WorkerDeps = {
   log: Log;
   /**
    * Composes the mail of one row, at each attempt anew, so that one-time tokens are created here and never stored.
-   * Null: there is nothing left to send, and the row is deleted. A rejection counts as a failed attempt.
+   * Null: there is nothing left to send, and the row is deleted. A rejection counts as a failed attempt. `attempt`
+   * counts from 1.
    */
-  compose: (kind: string, payload: unknown) => Promise<Mail | null>;
+  compose: (kind: string, payload: unknown, attempt: number) => Promise<Mail | null>;
   pollMs?: number;
   /** Number of mails that are sent at once. */
   batch?: number;
@@ -87,7 +88,7 @@ export function createOutboxWorker(deps: WorkerDeps): DeliveryWorker {
     async send(row, claimedAt) {
       // Happens only if the process died during each attempt.
       if (row.attempts > maxAttempts) throw new Error('the earlier attempts did not finish');
-      const mail = await compose(row.kind, row.payload);
+      const mail = await compose(row.kind, row.payload, row.attempts);
       if (mail === null) return 'obsolete';
       if (performance.now() - claimedAt > composeMs)
         throw new Error('writing the mail took longer than its lease allows');
