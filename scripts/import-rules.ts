@@ -112,6 +112,7 @@ export const modules: Modules = {
       'auth/refresh-cookie.ts',
     ],
   },
+  'auth/mails': { uses: [] },
   'service-accounts': { uses: ['authz', 'assignments'] },
   access: { uses: ['authz'] },
   forward: { uses: ['authz'] },

@@ -188,7 +188,7 @@ export function createDeps(parts: Parts): Deps {
     pool,
     transport: tracing ? traceMails(transport, tracing) : transport,
     log,
-    compose: createMailComposer({ db, settings, mailTemplates }),
+    compose: createMailComposer({ db, limiter, settings, mailTemplates }),
   });
   const sink = settings.auditSink && createSink(settings.auditSink, settings.auditSinkSecret, log);
   const sessionDeps = {

@@ -173,16 +173,27 @@ export async function eventually<T>(
   }
 }
 
+/** Mails that differ only in their words: kind, and what its built-in subject has in either language. */
+const warnings: readonly (readonly [kind: string, subject: RegExp])[] = [
+  ['second_factor_added', /factor was added|Faktor hinzugefügt/],
+  ['second_factor_removed', /factor was removed|Faktor entfernt/],
+  ['second_factor_reset', /factors .* were reset|Faktoren .* zurückgesetzt/],
+  ['recovery_code_used', /recovery code|Wiederherstellungscode/],
+  ['second_factor_attack', /know your|kennt möglicherweise/],
+  ['app_suspended', /authenticator app|Authenticator-App/],
+  ['new_sign_in', /New sign-in|Neue Anmeldung/],
+];
+
 function readMail(printed: string): TestMail[] {
   const to = /^To: (?:<)?([^>\n]+?)>?$/m.exec(printed)?.[1];
   if (to === undefined) return [];
   const subject = /^Subject: (.+)$/m.exec(printed)?.[1] ?? '';
-  const token = /#token=([\w-]+)/.exec(printed)?.[1] ?? null;
+  const token = /#(?:token|recovery)=([\w-]+)/.exec(printed)?.[1] ?? null;
   const kind = printed.includes('/verify-email#')
     ? 'verification'
     : printed.includes('/reset#')
       ? 'password_reset'
-      : 'account_locked';
+      : (warnings.find(([, pattern]) => pattern.test(subject))?.[0] ?? 'account_locked');
   if (token) watch.note(token, 'token of a mail');
   return [{ kind, to, subject, text: printed, token }];
 }

@@ -26,8 +26,22 @@ const values = {
   link: 'https://app.example.com/confirm?x=1&token=abc',
   link_lifetime: '24 hours',
   lock_duration: '15 minutes',
+  time: '27 November 2026, 07:03 UTC',
+  network: '2001:db8:1:2::/64',
+  device: 'Firefox on Windows',
+  factor: 'Ada\'s "key" <3',
+  codes_left: '7',
 };
-const names: MailName[] = ['verification', 'password-reset', 'account-locked'];
+const warnings: MailName[] = [
+  'second-factor-added',
+  'second-factor-removed',
+  'second-factor-reset',
+  'recovery-code-used',
+  'second-factor-attack',
+  'app-suspended',
+  'new-sign-in',
+];
+const names: MailName[] = ['verification', 'password-reset', 'account-locked', ...warnings];
 
 for (const language of languages)
   for (const name of names)
@@ -49,6 +63,35 @@ for (const language of languages)
       // The mail loads nothing: no image, no style sheet, no script.
       assert.doesNotMatch(html, /<(img|link|script|iframe)\b|url\(|@import/i);
     });
+
+for (const language of languages)
+  for (const name of warnings)
+    test(`the built-in ${name} mail (${language}) says when and from where, and leaves out what is unknown`, () => {
+      const mail = loadMailTemplates(undefined, 'en')[language][name];
+      const [text, html] = [mail.text(values), mail.html(values)];
+      for (const value of [values.time, values.network, values.device])
+        assert.ok(text.includes(value) && html.includes(value), `${value} is not in\n${text}`);
+      const unknown = { ...values, network: '', device: '', factor: '', codes_left: '' };
+      const details = mail.text(unknown).match(/^[\p{L} ]+: .*$/gmu);
+      assert.deepEqual(
+        details?.filter((line) => !line.includes(values.app_url)),
+        [language === 'en' ? `Time: ${values.time}` : `Zeit: ${values.time}`],
+      );
+      assert.doesNotMatch(mail.html(unknown), /(Network|Device|factor|left|Netzwerk|Gerät|Faktor|codes): /);
+    });
+
+test('the mail about a reset says who has the link if it has none', () => {
+  const { en, de } = loadMailTemplates(undefined, 'en');
+  const without = { ...values, link: '' };
+  for (const part of ['text', 'html'] as const) {
+    assert.match(en['second-factor-reset'][part](without), /The administrator hands you the link\./);
+    assert.match(de['second-factor-reset'][part](without), /Den Link erhalten Sie vom Administrator\./);
+    assert.doesNotMatch(en['second-factor-reset'][part](without), /works once|href=""/);
+    assert.doesNotMatch(de['second-factor-reset'][part](without), /gilt einmal|href=""/);
+    assert.doesNotMatch(en['second-factor-reset'][part](values), /hands you/);
+    assert.doesNotMatch(de['second-factor-reset'][part](values), /vom Administrator/);
+  }
+});
 
 test('a mail has the same sentences with the same values in each language, and none of another language', () => {
   const { en, de } = loadMailTemplates(undefined, 'en');

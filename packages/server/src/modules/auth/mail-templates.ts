@@ -8,11 +8,24 @@ import { SettingsError } from '../../platform/config/config.ts';
 import { type Language, languages } from '../../platform/languages.ts';
 import { compileTemplate, TemplateError, type TextTemplate } from '../../platform/mail/text-template.ts';
 
-/** Mail → the placeholders of its templates. Only `app_url`, `first_name` and `last_name` may be empty. */
+const person = ['service_name', 'app_url', 'email', 'first_name', 'last_name'] as const;
+const warning = [...person, 'link', 'time', 'network', 'device'] as const;
+
+/**
+ * Mail → the placeholders of its templates. Only `app_url`, `first_name`, `last_name`, `network`, `device`, `factor` and
+ * `codes_left` may be empty, and the `link` of a reset of second factors.
+ */
 const placeholders = {
   verification: ['service_name', 'app_url', 'email', 'link', 'link_lifetime'],
-  'password-reset': ['service_name', 'app_url', 'email', 'first_name', 'last_name', 'link', 'link_lifetime'],
-  'account-locked': ['service_name', 'app_url', 'email', 'first_name', 'last_name', 'link', 'lock_duration'],
+  'password-reset': [...person, 'link', 'link_lifetime'],
+  'account-locked': [...person, 'link', 'lock_duration'],
+  'second-factor-added': [...warning, 'factor'],
+  'second-factor-removed': [...warning, 'factor'],
+  'second-factor-reset': [...warning, 'link_lifetime'],
+  'recovery-code-used': [...warning, 'codes_left'],
+  'second-factor-attack': warning,
+  'app-suspended': warning,
+  'new-sign-in': warning,
 } as const;
 export type MailName = keyof typeof placeholders;
 export type MailValues<N extends MailName> = Readonly<Record<(typeof placeholders)[N][number], string>>;
@@ -60,6 +73,13 @@ export function loadMailTemplates(dir: string | undefined, defaultLanguage: Lang
     verification: loadMail(language, 'verification'),
     'password-reset': loadMail(language, 'password-reset'),
     'account-locked': loadMail(language, 'account-locked'),
+    'second-factor-added': loadMail(language, 'second-factor-added'),
+    'second-factor-removed': loadMail(language, 'second-factor-removed'),
+    'second-factor-reset': loadMail(language, 'second-factor-reset'),
+    'recovery-code-used': loadMail(language, 'recovery-code-used'),
+    'second-factor-attack': loadMail(language, 'second-factor-attack'),
+    'app-suspended': loadMail(language, 'app-suspended'),
+    'new-sign-in': loadMail(language, 'new-sign-in'),
   });
   const templates = { en: loadLanguage('en'), de: loadLanguage('de') };
   if (problems.length > 0) throw new SettingsError(problems);

@@ -10,30 +10,56 @@ import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { languageOfMails } from './mail-language.ts';
 import type { MailName, MailTemplates, MailValues } from './mail-templates.ts';
+import { greetableName } from './mails/greetable-name.ts';
+import {
+  type MailKind,
+  type MailPayloads,
+  readPayload,
+  readWarning,
+  type Warning,
+  type WarningKind,
+} from './mails/payloads.ts';
+import { mayWarn, type WarningLimitDeps } from './mails/warning-limit.ts';
+import { isWarning, warningNames, warningValues } from './mails/warnings.ts';
 import { issueOneTimeToken, lifetimeMinutes, type Purpose } from './one-time-tokens.ts';
-
-export type MailKind = 'verification' | 'password_reset' | 'account_locked';
 
 export type AccountMail = {
   /** Queues a mail, which is sent only if the transaction commits. Call `wake` after the commit. */
-  enqueue(tx: Tx, kind: MailKind, payload: { email: string }): Promise<void>;
+  enqueue<K extends MailKind>(tx: Tx, kind: K, payload: MailPayloads[K]): Promise<void>;
   wake(): void;
 };
 
 type Recipient = Pick<
   Row<'users'>,
-  'id' | 'email' | 'first_name' | 'last_name' | 'is_active' | 'verified' | 'link_epoch' | 'language'
+  | 'id'
+  | 'email'
+  | 'first_name'
+  | 'last_name'
+  | 'is_active'
+  | 'verified'
+  | 'link_epoch'
+  | 'language'
+  | 'recovery_pending'
 >;
+/** A recipient, with the language of the mail. */
+type Reader = Recipient & { language: Language };
 
-export async function enqueueAccountMail(tx: Tx, kind: MailKind, payload: { email: string }): Promise<void> {
-  // With the account's current link epoch: if an administrator raises it before the mail is sent, the mail is dropped.
+/** A row of the outbox; `attempt` counts from 1. */
+type QueuedMail = { payload: unknown; linkEpoch: number; attempt: number };
+
+export async function enqueueAccountMail<K extends MailKind>(
+  tx: Tx,
+  kind: K,
+  payload: MailPayloads[K],
+): Promise<void> {
+  // With the account's current link epoch: if an administrator raises it before the mail is sent, no link is sent.
   await sql`
     insert into outbox (kind, payload)
     select ${kind}, ${JSON.stringify(payload)}::jsonb || jsonb_build_object('link_epoch',
       coalesce((select link_epoch from users where email = ${payload.email}), 0))`.execute(tx);
 }
 
-export type MailDeps = {
+export type MailDeps = WarningLimitDeps & {
   db: Db;
   mailTemplates: MailTemplates;
   settings: {
@@ -50,15 +76,16 @@ export type MailDeps = {
 
 /**
  * Returns the function that composes the mail of an outbox row. It returns null if no mail must be sent: there is no
- * account, or its state has changed. The language is that of the account when the mail is composed: the row is the same
- * for known and unknown emails, and holds nothing of the request.
+ * account, its state has changed, or it has had its share of warnings. The language is that of the account when the mail
+ * is composed: rows of mails that anybody can request are the same for known and unknown emails, and hold nothing of the
+ * request.
  */
 export function createMailComposer(deps: MailDeps) {
   const { settings } = deps;
-  return async (kind: string, payload: unknown): Promise<Mail | null> => {
+  return async (kind: string, payload: unknown, attempt: number): Promise<Mail | null> => {
     const { email, linkEpoch } = readPayload(payload);
     const { rows } = await sql<Recipient>`
-      select id, email, first_name, last_name, is_active, verified, link_epoch, language from users where email = ${email}`.execute(
+      select id, email, first_name, last_name, is_active, verified, link_epoch, language, recovery_pending from users where email = ${email}`.execute(
       deps.db,
     );
     const user = rows[0];
@@ -85,24 +112,48 @@ export function createMailComposer(deps: MailDeps) {
       }
       case 'account_locked':
         return write(deps, { ...user, language }, 'account-locked', {
-          link: settings.forgotUrl ?? `${settings.publicUrl}/forgot`,
+          link: forgotLink(deps),
           lock_duration: duration(settings.lockoutMinutes, language),
         });
       default:
-        throw new Error(`no mail of kind ${kind}`);
+        if (!isWarning(kind)) throw new Error(`no mail of kind ${kind}`);
+        return composeWarning(deps, { ...user, language }, kind, { payload, linkEpoch, attempt });
     }
   };
 }
 
-/** Reads the payload of an outbox row. Throws if it has no email. */
-function readPayload(payload: unknown): { email: string; linkEpoch: number } {
-  if (typeof payload !== 'object' || payload === null) throw new Error('the mail has no payload');
-  if (!('email' in payload) || typeof payload.email !== 'string') throw new Error('the mail has no email');
-  // Rows of an earlier version have no epoch. 0 is the epoch of an account that no administrator has changed.
-  const linkEpoch =
-    'link_epoch' in payload && typeof payload.link_epoch === 'number' ? payload.link_epoch : 0;
-  return { email: payload.email, linkEpoch };
+/** Returns null if the account has had its share of warnings. */
+async function composeWarning(
+  deps: MailDeps,
+  user: Reader,
+  kind: WarningKind,
+  row: QueuedMail,
+): Promise<Mail | null> {
+  // Counted once, or a mail server that is away would use up the room, and the mail would be dropped.
+  if (row.attempt === 1 && !(await mayWarn(deps, user.id, kind))) return null;
+  const warning = readWarning(row.payload);
+  const link =
+    kind === 'second_factor_reset' ? await recoveryLink(deps, user, row, warning) : forgotLink(deps);
+  return write(deps, user, warningNames[kind], {
+    ...warningValues(warning, user.language),
+    link,
+    link_lifetime: duration(lifetimeMinutes.recover, user.language),
+  });
 }
+
+/** Returns nothing if the administrator hands over the link, or if the account needs none or gets a newer one. */
+async function recoveryLink(
+  deps: MailDeps,
+  user: Recipient,
+  { linkEpoch }: QueuedMail,
+  { isLinkShown }: Warning,
+): Promise<string> {
+  const isNeeded = user.recovery_pending && user.link_epoch === linkEpoch;
+  return isLinkShown || !isNeeded ? '' : ((await issueLink(deps, 'recover', user)) ?? '');
+}
+
+/** Returns the link to the page that sets a new password. It has no token, so it does nothing by itself. */
+const forgotLink = ({ settings }: MailDeps): string => settings.forgotUrl ?? `${settings.publicUrl}/forgot`;
 
 /** Returns null if an administrator ended the links of the account after the mail was queued. */
 async function issueLink(
@@ -110,20 +161,21 @@ async function issueLink(
   purpose: Purpose,
   user: Recipient,
 ): Promise<string | null> {
-  const ownPage = (path: string): LinkTemplate => `${settings.publicUrl}${path}#token=${TOKEN_PLACEHOLDER}`;
-  const template =
-    purpose === 'verify_email'
-      ? (settings.verifyUrl ?? ownPage('/verify-email'))
-      : (settings.resetUrl ?? ownPage('/reset'));
+  const ownPage = (page: string): LinkTemplate => `${settings.publicUrl}${page}=${TOKEN_PLACEHOLDER}`;
+  const templates: Record<Purpose, LinkTemplate> = {
+    verify_email: settings.verifyUrl ?? ownPage('/verify-email#token'),
+    reset_password: settings.resetUrl ?? ownPage('/reset#token'),
+    recover: ownPage('/login#recovery'),
+  };
   const token = await inTransaction(db, (tx) => issueOneTimeToken(tx, purpose, user));
-  return token === null ? null : fillLink(template, token);
+  return token === null ? null : fillLink(templates[purpose], token);
 }
 
 type SharedValue = 'service_name' | 'app_url' | 'email' | 'first_name' | 'last_name';
 
 function write<N extends MailName>(
   { mailTemplates, settings }: MailDeps,
-  user: Recipient & { language: Language },
+  user: Reader,
   name: N,
   own: Omit<MailValues<N>, SharedValue>,
 ): Mail {
@@ -139,15 +191,3 @@ function write<N extends MailName>(
   const { subject, text, html } = mailTemplates[user.language][name];
   return { to: user.email, subject: subject(values), text: text(values), html: html(values) };
 }
-
-// Characters of addresses, and a dot between digits or before what may be a top-level domain. Initials are none: J.R.
-const looksLikeAddress = /[@:/\\]|[.\u3002](?:\d|[\p{L}\p{M}]{2})/u;
-
-/**
- * Returns the name, or nothing if it looks like an address: mail programs would make a link of it, in a mail that people
- * trust. It is judged as people see it, without invisible characters and with compatibility forms such as full-width dots.
- */
-export const greetableName = (name: string): string =>
-  looksLikeAddress.test(name.normalize('NFKC').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''))
-    ? ''
-    : name;

@@ -22,7 +22,7 @@ import {
 } from '@castellan/testing/harness';
 import { freePort } from '@castellan/testing/ports';
 import { type SmtpSink, startSmtpSink } from '@castellan/testing/smtp-sink';
-import { greetableName } from '../../../src/modules/auth/mails.ts';
+import { greetableName } from '../../../src/modules/auth/mails/greetable-name.ts';
 import { assertAnswered, assertMessageOnly, assertRefused } from '../answers.ts';
 
 const PUBLIC_URL = 'https://id.example.org/castellan';

@@ -1,0 +1,82 @@
+// What the outbox rows of account mails hold, by kind.
+// It must not hold a secret: tokens are made when the mail is written.
+
+type Addressed = { email: string };
+
+/** Something that concerns the sign-in of an account, and from where it was done. */
+type SecurityEvent = Addressed & {
+  /** The time of the event in ISO 8601. */
+  at: string;
+  /** As `networkOf` returns it; empty if there is none, as on the command line. */
+  network: string;
+  user_agent: string | null;
+};
+
+/** `factor`: the name of a passkey or security key, or `app`. */
+type FactorEvent = SecurityEvent & { factor?: string };
+
+/** Kind of a mail → what its row holds. */
+export type MailPayloads = {
+  verification: Addressed;
+  password_reset: Addressed;
+  account_locked: Addressed;
+  second_factor_added: FactorEvent;
+  second_factor_removed: FactorEvent;
+  /**
+   * Queue it after the links of the account were ended. `deliver: 'show'`: the administrator hands over the link, and the
+   * mail has none.
+   */
+  second_factor_reset: SecurityEvent & { deliver?: 'mail' | 'show' };
+  /** `left`: how many recovery codes are left. */
+  recovery_code_used: SecurityEvent & { left?: number };
+  second_factor_attack: SecurityEvent;
+  app_suspended: SecurityEvent;
+  new_sign_in: SecurityEvent;
+};
+export type MailKind = keyof MailPayloads;
+
+/** Kinds that warn the owner of an account about its sign-in. */
+export type WarningKind = Exclude<MailKind, 'verification' | 'password_reset' | 'account_locked'>;
+
+export type Warning = {
+  at: Date;
+  network: string;
+  userAgent: string | null;
+  factor: string;
+  left: number | null;
+  isLinkShown: boolean;
+};
+
+/** Reads the email and the link epoch of an outbox row. Throws if it has no email. */
+export function readPayload(payload: unknown): { email: string; linkEpoch: number } {
+  const fields = fieldsOf(payload);
+  const [email, linkEpoch] = [fields.get('email'), fields.get('link_epoch')];
+  if (typeof email !== 'string') throw new Error('the mail has no email');
+  // Rows of an earlier version have no epoch. 0 is the epoch of an account that no administrator has changed.
+  return { email, linkEpoch: typeof linkEpoch === 'number' ? linkEpoch : 0 };
+}
+
+/** Reads what a warning says. Throws if it has no time. */
+export function readWarning(payload: unknown): Warning {
+  const fields = fieldsOf(payload);
+  const text = (name: string): string | null => {
+    const value = fields.get(name);
+    return typeof value === 'string' ? value : null;
+  };
+  const at = new Date(text('at') ?? '');
+  if (Number.isNaN(at.getTime())) throw new Error('the mail has no time');
+  const left = fields.get('left');
+  return {
+    at,
+    network: text('network') ?? '',
+    userAgent: text('user_agent'),
+    factor: text('factor') ?? '',
+    left: typeof left === 'number' ? left : null,
+    isLinkShown: text('deliver') === 'show',
+  };
+}
+
+function fieldsOf(payload: unknown): ReadonlyMap<string, unknown> {
+  if (typeof payload !== 'object' || payload === null) throw new Error('the mail has no payload');
+  return new Map<string, unknown>(Object.entries(payload));
+}
