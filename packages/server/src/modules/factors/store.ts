@@ -85,7 +85,7 @@ export async function findRecoveryHash(
   return rows[0]?.code_hash;
 }
 
-/** Uses up the recovery code. Returns how many are left; undefined if it was used or replaced meanwhile. */
+/** Uses up the recovery code. Returns how many are left; undefined if it has been used or replaced. */
 export async function useRecoveryCode(
   tx: Tx,
   userId: string,

@@ -1,5 +1,5 @@
 // The authentication context of a token: how strongly, by what and when its holder proved who they are.
-// It belongs to the token, not to its session: whoever holds an older token is not raised with its owner.
+// It belongs to the token, not to its session: the holder of an older one is not raised with its owner.
 import { type Acr, acrValues, type Proof, proofs } from '@castellan/contract/authentication';
 import type { Row } from '../../schema/database.ts';
 

@@ -1,5 +1,5 @@
 // Changes of a person's own factors: set up, replace and remove an authenticator app, make new recovery codes.
-// The first factor and every removal end all other sessions: whoever else holds one may be why the factors change.
+// The first factor and every removal end all other sessions: the holder of one of them may be why the factors change.
 import { type Factors, RECOVERY_CODES, type TotpEnrolment } from '@castellan/contract/factors';
 import { inTransaction } from '../../../platform/db/transaction.ts';
 import { AppError } from '../../../platform/errors.ts';

@@ -53,8 +53,8 @@ export async function stepUpOptions(
 }
 
 /**
- * Returns new tokens of the same session with the new context. An account with a factor steps up by a factor: whoever stole a
- * session and the password must not make an old proof young. Throws what a second step throws, `wrong_current_password`
+ * Returns new tokens of the same session with the new context. An account with a factor steps up by a factor: a thief of
+ * session and password must not make an old proof young. Throws what a second step throws, `wrong_current_password`
  * (400) and `account_locked` (422).
  */
 export async function stepUp(
@@ -90,7 +90,7 @@ async function byPassword(deps: SecondFactorDeps, caller: UserCaller, password: 
   return inRecordedTransaction(deps, client, async (tx) => {
     const held = await holdCaller(tx, caller);
     if (held.locked.has_factor) throw refuse();
-    // A password that was replaced meanwhile proves nothing.
+    // A password that has been replaced proves nothing.
     if (held.locked.password_epoch !== holder.password_epoch) throw new AppError('wrong_current_password');
     const context = { ...proofs.password, authTime: inSeconds(held.locked.now) };
     const tokens = await goOn(tx, deps, caller, { held, context });
