@@ -36,7 +36,11 @@ const proofFields = {
 
 export const SecondFactorBody = Type.Object(
   { token: PendingToken, ...proofFields },
-  { title: 'SecondFactor', description: 'Exactly one proof.' },
+  {
+    title: 'SecondFactor',
+    description: 'Exactly one proof.',
+    examples: [{ token: 'q2wZ0mJt8QyJm1sVhXb3c7D4uK5nRf6gTa9eLpYxWoI', totp: '492039' }],
+  },
 );
 export type SecondFactorBody = Type.Static<typeof SecondFactorBody>;
 
@@ -128,7 +132,8 @@ export type StepUpOptionsBody = Type.Static<typeof StepUpOptionsBody>;
 export const StepUpOptions = Type.Object(
   {
     methods: Type.Array(Type.Enum(['passkey', 'totp', 'recovery_code', 'password']), {
-      description: 'Ways that reach the level, the likeliest first. `password` only for an account without a factor.',
+      description:
+        'Ways that reach the level, the likeliest first. `password` only for an account without a factor.',
     }),
     expires_at: Timestamp,
   },
@@ -139,7 +144,7 @@ export const StepUpOptionsEnvelope = DataEnvelope(StepUpOptions);
 
 export const StepUpBody = Type.Object(
   { password: Type.Optional(PasswordInput), ...proofFields },
-  { title: 'StepUp', description: 'Exactly one proof.' },
+  { title: 'StepUp', description: 'Exactly one proof.', examples: [{ totp: '492039' }] },
 );
 export type StepUpBody = Type.Static<typeof StepUpBody>;
 

@@ -25,17 +25,17 @@ export async function countCodeFailure(
   userId: string,
   { maxAttempts, lockSeconds }: { maxAttempts: number; lockSeconds: number },
 ): Promise<CodeFailure> {
-  const lockAfter = (locks: unknown) => sql`now() + make_interval(
-    secs => least(${LONGEST_LOCK_SECONDS}::float8, ${lockSeconds}::float8 * power(2, least(${locks}, 30))))`;
   const answer = await sql<CodeFailure>`
     insert into factor_attempts as a (user_id, failures, locks, total, locked_until)
-    values (${userId}, (${maxAttempts} > 1)::integer, (${maxAttempts} <= 1)::integer, 1,
-      case when ${maxAttempts} <= 1 then ${lockAfter(0)} end)
+    values (${userId}, (${maxAttempts}::integer > 1)::integer, (${maxAttempts}::integer <= 1)::integer, 1,
+      case when ${maxAttempts}::integer <= 1 then now() + make_interval(secs => least(${LONGEST_LOCK_SECONDS}::float8, ${lockSeconds}::float8)) end)
     on conflict (user_id) do update set
-      failures = case when a.failures + 1 >= ${maxAttempts} then 0 else a.failures + 1 end,
-      locks = a.locks + case when a.failures + 1 >= ${maxAttempts} then 1 else 0 end,
+      failures = case when a.failures + 1 >= ${maxAttempts}::integer then 0 else a.failures + 1 end,
+      locks = a.locks + case when a.failures + 1 >= ${maxAttempts}::integer then 1 else 0 end,
       total = a.total + 1,
-      locked_until = case when a.failures + 1 >= ${maxAttempts} then ${lockAfter(sql`a.locks`)} else a.locked_until end,
+      locked_until = case when a.failures + 1 >= ${maxAttempts}::integer
+        then now() + make_interval(secs => least(${LONGEST_LOCK_SECONDS}::float8, ${lockSeconds}::float8 * power(2, least(a.locks, 30))))
+        else a.locked_until end,
       updated_at = now()
     returning total, failures = 0 as locked_now, locked_until`.execute(tx);
   return onlyRow(answer);
