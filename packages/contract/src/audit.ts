@@ -78,6 +78,12 @@ export const auditActionCatalogue = {
     failure: true,
     bounded: true,
   },
+  role_authentication_changed: {
+    text: 'It was set how holders of a role must sign in, and from when. before and after: required_acr, enforced_from.',
+  },
+  permission_authentication_changed: {
+    text: 'It was set what a call that uses a permission must have proved. before and after: required_acr, max_auth_age.',
+  },
   user_registered: { text: 'A user registered an account.' },
   registration_refused: {
     text: 'A registration was refused. details.reason: abuse_limit, email_taken or password_rejected.',

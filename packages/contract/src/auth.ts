@@ -3,6 +3,7 @@
 import Type from 'typebox';
 import { EmailInput, FirstNameInput, LastNameInput, PasswordInput } from './http/common.ts';
 import { DataEnvelope } from './http/envelope.ts';
+import { UnmetRequirement } from './requirements.ts';
 import { User } from './users.ts';
 
 const TokenInput = Type.String({ minLength: 1, maxLength: 4096 });
@@ -77,7 +78,13 @@ export type TokenPair = Type.Static<typeof TokenPair>;
 
 export const LoginEnvelope = DataEnvelope(
   Type.Object(
-    { access_token: Type.String(), token_type: TokenType, refresh_token: Type.String(), user: User },
+    {
+      access_token: Type.String(),
+      token_type: TokenType,
+      refresh_token: Type.String(),
+      user: User,
+      second_factor: Type.Optional(UnmetRequirement),
+    },
     { title: 'LoginData' },
   ),
 );

@@ -16,6 +16,9 @@ export const reaches = (acr: Acr, required: Acr): boolean =>
 /** The levels that would do, in ascending order. */
 export const levelsFrom = (required: Acr): Acr[] => acrValues.filter((acr) => reaches(acr, required));
 
+/** The levels that this one reaches, in ascending order. */
+export const levelsUpTo = (acr: Acr): Acr[] => acrValues.filter((one) => reaches(acr, one));
+
 /** How a session can begin, with its level and its methods. */
 export const proofs = {
   password: { acr: 'aal1', amr: ['pwd'] },
@@ -39,9 +42,13 @@ export type FactorMethod = (typeof factorMethods)[number];
 /** Member `second_factor` of the 422 that follows the right password of an account with a factor. */
 export const SecondFactorRequest = Type.Object(
   {
-    token: Type.String({ description: 'For `POST /api/v1/auth/login/second-factor`, from this browser only.' }),
+    token: Type.String({
+      description: 'For `POST /api/v1/auth/login/second-factor`, from this browser only.',
+    }),
     expires_at: Timestamp,
-    methods: Type.Array(Type.Enum([...factorMethods]), { description: 'Ways that work now, the likeliest first.' }),
+    methods: Type.Array(Type.Enum([...factorMethods]), {
+      description: 'Ways that work now, the likeliest first.',
+    }),
   },
   { title: 'SecondFactorRequest' },
 );

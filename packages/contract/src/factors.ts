@@ -71,6 +71,19 @@ export const AuthenticationContext = Type.Object(
   { title: 'AuthenticationContext' },
 );
 
+export const AccountRequirement = Type.Object(
+  {
+    required_acr: AcrValue,
+    enforced_from: Nullable(Timestamp),
+    met: Type.Boolean({ description: 'Whether a factor of the account reaches the level.' }),
+  },
+  {
+    title: 'AccountRequirement',
+    description: 'What the roles of the account and the settings require, now or from a time on.',
+  },
+);
+export type AccountRequirement = Type.Static<typeof AccountRequirement>;
+
 export const Factors = Type.Object(
   {
     totp: Nullable(TotpFactor),
@@ -79,6 +92,7 @@ export const Factors = Type.Object(
       { totp: Type.Boolean() },
       { title: 'AvailableFactors', description: 'What can be set up here.' },
     ),
+    requirement: Nullable(AccountRequirement),
     context: AuthenticationContext,
   },
   { title: 'Factors' },

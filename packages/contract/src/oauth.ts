@@ -99,6 +99,24 @@ export const Introspection = Type.Object(
     permissions: Type.Optional(
       Type.Array(Type.String(), { description: 'Names of everything that the token may do, sorted.' }),
     ),
+    step_up: Type.Optional(
+      Type.Array(
+        Type.Object({
+          permission: Type.String(),
+          acr_values: Type.String({
+            description: 'Every level that would do, separated by spaces.',
+            examples: ['aal2 phr'],
+          }),
+          max_age: Type.Optional(
+            Type.Integer({ description: 'At most how many seconds ago.', examples: [600] }),
+          ),
+        }),
+        {
+          description:
+            'What the user of the token holds and may use only after they have proved more, sorted by name. Absent if there is nothing.',
+        },
+      ),
+    ),
   },
   {
     title: 'Introspection',
@@ -154,6 +172,7 @@ export const AuthorizationServerMetadata = Type.Object(
     introspection_endpoint: Urls,
     revocation_endpoint: Urls,
     jwks_uri: Urls,
+    acr_values_supported: Texts,
     grant_types_supported: Texts,
     response_types_supported: Texts,
     token_endpoint_auth_methods_supported: Texts,
@@ -170,6 +189,7 @@ export const AuthorizationServerMetadata = Type.Object(
         introspection_endpoint: 'https://id.example.com/api/v1/oauth/introspect',
         revocation_endpoint: 'https://id.example.com/api/v1/oauth/revoke',
         jwks_uri: 'https://id.example.com/.well-known/jwks.json',
+        acr_values_supported: ['aal1', 'aal2', 'phr'],
         grant_types_supported: ['client_credentials'],
         response_types_supported: [],
         token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],

@@ -1,7 +1,22 @@
 // Schemas of permissions and permission groups. The built-in permissions are in permissions.ts.
 import Type from 'typebox';
+import { AcrValue } from './authentication.ts';
 import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid } from './http/common.ts';
 import { DataEnvelope } from './http/envelope.ts';
+
+/** What a call that uses the permission must have proved. */
+export const PermissionAuthentication = Type.Object(
+  {
+    required_acr: AcrValue,
+    max_auth_age: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'At most how many seconds ago. Null: no matter when.',
+    }),
+  },
+  { title: 'PermissionAuthentication' },
+);
+export type PermissionAuthentication = Type.Static<typeof PermissionAuthentication>;
+
+const authentication = Type.Optional(PermissionAuthentication);
 
 export const Permission = Type.Object(
   {
@@ -11,6 +26,7 @@ export const Permission = Type.Object(
     group_id: Uuid,
     group: Type.Object({ id: Uuid, name: Type.String() }, { title: 'GroupReference' }),
     ...authorship,
+    authentication,
   },
   { title: 'Permission' },
 );

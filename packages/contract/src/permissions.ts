@@ -16,6 +16,7 @@ export const permissionCatalogue = {
   settings: ['read'],
   session: ['read', 'revoke'],
   token: ['introspect'],
+  authentication: ['read', 'update'],
 } as const;
 
 type Catalogue = typeof permissionCatalogue;

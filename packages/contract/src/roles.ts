@@ -5,6 +5,7 @@ import { withOtherNames } from './access/access-fields.ts';
 import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './http/common.ts';
 import { DataEnvelope } from './http/envelope.ts';
 import { Permission } from './permission-records.ts';
+import { RoleAuthentication } from './requirements.ts';
 
 export const Role = Type.Object(
   {
@@ -15,6 +16,7 @@ export const Role = Type.Object(
     is_system: Type.Boolean({ description: 'Name and permissions of a system role cannot be changed.' }),
     permissions: Type.Array(Permission),
     ...authorship,
+    authentication: Type.Optional(RoleAuthentication),
     holders: Type.Optional(
       Type.Integer({
         description: 'Users and service accounts with the role. Only in lists, with `include=holders`.',
@@ -42,6 +44,7 @@ export const SummarizedRole = Type.Object(
     created_by_id: authorship.created_by_id,
     version: Type.Integer({ description: 'The number in the ETag of the role, for `POST /access/changes`.' }),
     permission_count: Type.Integer(),
+    authentication: Type.Optional(RoleAuthentication),
     permission_ids: Type.Optional(
       Type.Array(Uuid, { description: 'In no particular order. Only with `include=permission_ids`.' }),
     ),

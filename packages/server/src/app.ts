@@ -24,9 +24,12 @@ import { forwardRoutes } from './modules/forward/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
 import { oauthMetadataRoutes, oauthRoutes } from './modules/oauth/routes.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
+import { permissionAuthenticationRoutes } from './modules/permissions/authentication-routes.ts';
 import { permissionRoutes } from './modules/permissions/routes.ts';
+import { requirementRoutes } from './modules/requirements/routes.ts';
 import { roleGroupMemberRoutes } from './modules/role-groups/member-routes.ts';
 import { roleGroupRoutes } from './modules/role-groups/routes.ts';
+import { roleAuthenticationRoutes } from './modules/roles/authentication-routes.ts';
 import { roleRoutes } from './modules/roles/routes.ts';
 import { serviceAccountRoutes } from './modules/service-accounts/routes.ts';
 import { settingRoutes } from './modules/settings/routes.ts';
@@ -77,7 +80,7 @@ export async function buildApp(deps: Deps): Promise<App> {
     ...(deps.tallies ? { onAnswered: deps.tallies.requests.add } : {}),
     onRefused: async ({ code, extras }, request) => {
       const { caller } = request;
-      if (caller && code === 'step_up_required')
+      if (caller && code === 'step_up_required' && !request.routeOptions.config.isDecision)
         await recordStepUpRequired(deps, caller, { ...extras.members?.step_up, ...routeOf(request) });
       if (code === 'invalid_text' && request.routeOptions.url === LOGIN_URL)
         await recordUnreadableLogin(deps, request.client, request.body);
@@ -142,9 +145,16 @@ export async function buildApp(deps: Deps): Promise<App> {
   });
   await app.register(async (scope) => userSessionRoutes(scope, deps), { prefix: '/api/v1/sessions' });
   await app.register(async (scope) => roleRoutes(scope, deps), { prefix: '/api/v1/roles' });
+  await app.register(async (scope) => roleAuthenticationRoutes(scope, deps), { prefix: '/api/v1/roles' });
   await app.register(async (scope) => roleGroupRoutes(scope, deps), { prefix: '/api/v1/role-groups' });
   await app.register(async (scope) => roleGroupMemberRoutes(scope, deps), { prefix: '/api/v1/role-groups' });
   await app.register(async (scope) => permissionRoutes(scope, deps), { prefix: '/api/v1/permissions' });
+  await app.register(async (scope) => permissionAuthenticationRoutes(scope, deps), {
+    prefix: '/api/v1/permissions',
+  });
+  await app.register(async (scope) => requirementRoutes(scope, deps), {
+    prefix: '/api/v1/authentication',
+  });
   await app.register(async (scope) => permissionGroupRoutes(scope, deps), {
     prefix: '/api/v1/permission-groups',
   });

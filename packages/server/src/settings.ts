@@ -19,6 +19,7 @@ import { monitoringSettings } from './settings/monitoring.ts';
 import { pagesSettings } from './settings/pages.ts';
 import { secondFactorsSettings } from './settings/second-factors.ts';
 import { sessionsSettings } from './settings/sessions.ts';
+import { passkeysAvailable } from './start/checks/passkeys.ts';
 import { basePathOf } from './start/checks/public-url.ts';
 import { settingWarnings } from './start/checks/setting-warnings.ts';
 import { sharesOf } from './start/checks/shares.ts';
@@ -62,6 +63,8 @@ export type Settings = Omit<Read, 'publicUrl' | 'workers' | 'databasePoolSize'> 
   databasePoolSize: number;
   /** Every setting as people may see it, without secrets. */
   inForce: readonly SettingInForce[];
+  /** Whether browsers can have passkeys of `publicUrl`. */
+  passkeysAvailable: boolean;
   /** Setting → path of the file that its value comes from. */
   secretFiles: ReadonlyMap<string, string>;
   /** Warnings about settings that are probably a mistake: sentences for the operator. */
@@ -85,6 +88,10 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
     throw new SettingsError([
       `COOKIE_PREFIX is "${read.cookiePrefix}", and browsers take such cookies only over https; remove COOKIE_SECURE=false, or choose a prefix that does not begin with __Host-, __Secure- or __Http-`,
     ]);
+  if (read.secondFactors.length === 0 && read.secondFactorRequiredFor !== 'nobody')
+    throw new SettingsError([
+      `SECOND_FACTOR_REQUIRED_FOR is "${read.secondFactorRequiredFor}", but SECOND_FACTORS is empty, so nobody could set one up; write SECOND_FACTORS=totp, or SECOND_FACTOR_REQUIRED_FOR=nobody`,
+    ]);
   const publicUrl = read.publicUrl ?? `http://localhost:${read.port}`;
   const settings = { ...read, ...sharesOf(read), publicUrl, basePath: basePathOf(publicUrl) };
   const names = definitions.flatMap(({ name, secret }) => (secret ? [name, fileVariable(name)] : [name]));
@@ -98,6 +105,7 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
       .replace(/^PUBLIC_URL\b/, settings.publicUrl);
   return {
     ...settings,
+    passkeysAvailable: passkeysAvailable(settings),
     secretFiles: secrets.files,
     inForce: settingsInForce(definitions, environment, resolve, secrets),
     warnings: [...secrets.warnings, ...settingWarnings(settings, given, names)],

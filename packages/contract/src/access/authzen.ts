@@ -12,7 +12,49 @@ export const MAX_SEARCH_LIMIT = 1_000;
 
 const anyObject = (description: string) => Type.Object({}, { additionalProperties: true, description });
 const properties = Type.Optional(anyObject('Accepted and not used.'));
-const optionalContext = Type.Optional(anyObject('Accepted and not used.'));
+
+/** How the subject was authenticated, for permissions and accounts that ask for it. */
+export const DecisionContext = Type.Object(
+  {
+    acr: Type.Optional(
+      Type.String({
+        description:
+          'How strongly the subject was authenticated: `aal1`, `aal2` or `phr`. Without it, and for any other text, `aal1`. With it, what the account of the subject must have proved counts too.',
+        examples: ['aal2'],
+      }),
+    ),
+    auth_time: Type.Optional(
+      Type.Integer({
+        description:
+          'When the subject was authenticated, in seconds since 1970. A time more than a minute in the future counts as none.',
+        examples: [1_773_478_613],
+      }),
+    ),
+  },
+  {
+    additionalProperties: true,
+    description:
+      'Other members are accepted and not used. A user who asks about themselves is judged by their own token instead.',
+  },
+);
+export type DecisionContext = Type.Static<typeof DecisionContext>;
+const optionalContext = Type.Optional(DecisionContext);
+
+/** What a subject must have proved besides, as RFC 9470 names it. */
+export const neededProof = {
+  acr_values: Type.Optional(
+    Type.String({
+      description: 'With `step_up_required`: every level that would do, separated by spaces.',
+      examples: ['aal2 phr'],
+    }),
+  ),
+  max_age: Type.Optional(
+    Type.Integer({
+      description: 'With `step_up_required`: at most how many seconds ago.',
+      examples: [600],
+    }),
+  ),
+};
 
 export const AuthzenSubject = Type.Object(
   {
@@ -111,6 +153,7 @@ export const Decision = Type.Object(
       permission: Type.Optional(
         Type.String({ description: 'The permission in question.', examples: ['orders.read'] }),
       ),
+      ...neededProof,
       error: Type.Optional(
         Type.Object(
           { status: Type.Integer({ examples: [400] }), message: Type.String() },

@@ -5,11 +5,15 @@
 export const subjectTypes = ['user', 'service_account', 'role'] as const;
 export type SubjectType = (typeof subjectTypes)[number];
 
-/** Every reason of a decision. Where several hold, the first one in this order is told. */
+/**
+ * Every reason of a decision. Where several hold, the first one in this order is told. `step_up_required` stands in the place of
+ * `superuser` and `granted`: the subject holds the permission and has not proved what it asks for.
+ */
 export const decisionReasons = [
   'unknown_subject',
   'unknown_permission',
   'inactive',
+  'step_up_required',
   'superuser',
   'granted',
   'not_granted',

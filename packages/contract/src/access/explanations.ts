@@ -1,7 +1,10 @@
 // Schemas of why a subject may or may not do something: explanations and effective permissions.
 import Type from 'typebox';
+import { AcrValue } from '../authentication.ts';
 import { Uuid } from '../http/common.ts';
 import { DataEnvelope } from '../http/envelope.ts';
+import { PermissionAuthentication } from '../permission-records.ts';
+import { DecisionContext, neededProof } from './authzen.ts';
 import { decisionReasons, subjectNotices } from './decisions.ts';
 import { holderTypes } from './holders.ts';
 
@@ -32,6 +35,7 @@ export const EffectivePermission = Type.Object(
     superuser: Type.Optional(
       Type.Boolean({ description: 'True for a superuser, who holds every permission without any source.' }),
     ),
+    authentication: Type.Optional(PermissionAuthentication),
     sources: Type.Array(PermissionSource, { description: 'Sorted by the name of the role.' }),
   },
   { title: 'EffectivePermission' },
@@ -72,6 +76,7 @@ export const ExplainBody = Type.Object(
       description: 'The name of a permission, compared ignoring case.',
       examples: ['article.publish'],
     }),
+    context: Type.Optional(DecisionContext),
   },
   { title: 'Explain' },
 );
@@ -102,8 +107,16 @@ export const Explanation = Type.Object(
       },
       { title: 'ExplainedSubject' },
     ),
+    ...neededProof,
+    required_acr: Type.Optional(AcrValue),
+    max_auth_age: Type.Optional(
+      Type.Union([Type.Integer(), Type.Null()], {
+        description: 'What the permission asks for, as `required_acr` does. Absent if it asks for nothing.',
+      }),
+    ),
     sources: Type.Array(PermissionSource, {
-      description: 'The roles that hold the permission, also of a superuser or of an inactive subject.',
+      description:
+        'The roles that hold the permission, also of a superuser, of an inactive subject, or of one that must prove more.',
     }),
     notices,
     nearest: Type.Array(NearestRole, {

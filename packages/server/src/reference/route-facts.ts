@@ -36,8 +36,8 @@ const failureOf = ({ schema, codeOf, bodyOf }: ErrorShape): FailureShape => ({
 
 /** Returns the codes that refuse the operation to users who must do something else first. */
 const refusalsWhile = (openTo: readonly Requirement[] = []): string[] =>
-  Object.entries(requirementCodes).flatMap(([one, code]) =>
-    openTo.some((open) => open === one) ? [] : [code],
+  Object.entries(requirementCodes).flatMap(([one, codes]) =>
+    openTo.some((open) => open === one) ? [] : [...codes],
   );
 
 /** Returns the facts of a route for the OpenAPI document. Throws TypeError when a schema is no object. */

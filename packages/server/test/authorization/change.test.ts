@@ -25,6 +25,8 @@ async function callerWith(client: TestClient, access: Caller['access']): Promise
     principal: userPrincipal(live),
     access,
     operation: 'POST /api/v1/roles',
+    policy: { requiredFor: 'nobody', from: 0 },
+    judgedAt: Date.now(),
     graph: await deps.graphSource.at(live.authz_stamp),
     ifMatch: null,
     namedSubjects: 100,

@@ -5,7 +5,6 @@ import type {
   ChangeAccessBody,
   ChangedAccess,
 } from '@castellan/contract/access-changes';
-import { AppError } from '../../platform/errors.ts';
 import { requireAllFound } from '../../platform/http/ids.ts';
 import { newId } from '../../platform/ids.ts';
 import {
@@ -30,9 +29,8 @@ import {
   type Run,
 } from '../authz/change.ts';
 import { requireMayTake } from '../authz/delegation.ts';
-import { mayDo } from '../authz/effective.ts';
 import { type PreviewDeps, preview } from '../authz/impact/preview.ts';
-import { everywhere } from '../authz/scope.ts';
+import { requireMayUse } from '../authz/requirements/call.ts';
 import { type DeletedRole, deleteRoles, lockGroupTree, requireDeletable } from '../roles/deletion.ts';
 import {
   carryOut,
@@ -99,13 +97,9 @@ export async function previewAccess(
   return preview(deps, caller, { resourceType: 'access' }, changing(items));
 }
 
-function requireItemPermissions({ graph, principal }: Caller, items: readonly Item[]): void {
-  const missing = permissionsFor(items).find((one) => !mayDo(graph, everywhere(principal.subject), one));
-  if (missing === undefined) return;
-  throw new AppError('permission_denied', {
-    detail: `These changes require the permission ${missing}, which you do not have.`,
-    requiredPermission: missing,
-  });
+function requireItemPermissions(caller: Caller, items: readonly Item[]): void {
+  for (const one of permissionsFor(items))
+    requireMayUse(caller, one, `These changes require the permission ${one}, which you do not have.`);
 }
 
 const changing =

@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Db } from '../../schema/database.ts';
 import type { Caller, Principal } from '../authz/caller.ts';
 import { allSourcesOf } from '../authz/effective.ts';
-import type { RoleNode } from '../authz/graph/graph.ts';
+import type { Graph, RoleNode } from '../authz/graph/graph.ts';
 import { everywhere } from '../authz/scope.ts';
 import { asAskedBy, type KnownSubject, type SubjectSource } from '../authz/subjects.ts';
 import { presenterOf } from './sources.ts';
@@ -32,13 +32,14 @@ export async function effectivePermissionsOf(
     is_superuser: subject.is_superuser,
     blocked: subject.is_active ? null : 'inactive',
     notices: details.notices,
-    permissions: await present(deps.db, subject, allSourcesOf(graph, everywhere(subject))),
+    permissions: await present(deps.db, graph, subject, allSourcesOf(graph, everywhere(subject))),
   };
 }
 
 /** Leaves out permissions that were deleted after the graph was read. */
 async function present(
   db: Db,
+  graph: Graph,
   { is_superuser, role_ids }: KnownSubject,
   sources: ReadonlyMap<string, readonly RoleNode[]>,
 ): Promise<EffectivePermission[]> {
@@ -49,8 +50,14 @@ async function present(
     description,
     group: { id: group_id, name: group_name },
     ...(is_superuser ? { superuser: true } : {}),
+    ...permissionAuthentication(graph, id),
     sources: (sources.get(id) ?? []).map(sourceOf),
   }));
+}
+
+function permissionAuthentication(graph: Graph, id: string): Pick<EffectivePermission, 'authentication'> {
+  const need = graph.permissions.needOf(id);
+  return need ? { authentication: { required_acr: need.acr, max_auth_age: need.maxAgeSeconds } } : {};
 }
 
 // As `permissions` of a user is sorted.

@@ -1,5 +1,5 @@
 // Answers evaluations of the AuthZEN API: one, or up to a thousand with one statement.
-// It must not decide anything itself (authz/decision.ts). `context` and `properties` of a request never matter.
+// It must not decide anything itself (authz/decision.ts). `properties` of a request never matter.
 import {
   type Decision,
   type Decisions,
@@ -12,12 +12,14 @@ import { createCheck } from '../../platform/http/bodies/validation.ts';
 import { isObject } from '../../platform/unknown-values.ts';
 import type { Caller } from '../authz/caller.ts';
 import { decide } from '../authz/decision.ts';
+import { toldNeed } from '../authz/requirements/call.ts';
 import { asAskedBy, type SubjectReference, type SubjectSource } from '../authz/subjects.ts';
 import { requireMayAsk } from './asking.ts';
+import { judgedIn } from './context.ts';
 
 export type EvaluationDeps = { subjectSource: SubjectSource };
 
-type Question = Pick<Evaluation, 'subject' | 'action' | 'resource'>;
+type Question = Evaluation;
 
 /** Returns the decision. Throws `permission_denied` for a question about others without `access.check`. */
 export async function evaluate(deps: EvaluationDeps, caller: Caller, question: Question): Promise<Decision> {
@@ -93,14 +95,15 @@ async function prepareAnswers(
   const loaded = await deps.subjectSource.load([...references.values()]);
   requireMayAsk(caller, loaded, 'access.check');
   const subjects = new Map([...references.keys()].map((key, index) => [key, loaded.subjects[index]]));
-  return ({ subject: reference, resource, action }) => {
+  return ({ subject: reference, resource, action, context }) => {
     const subject = subjects.get(keyOf(reference));
-    const { decision, ...context } = decide(
+    const { decision, reason, permission, unmet } = decide(
       loaded.graph,
       subject && asAskedBy(caller.principal, subject),
       `${resource.type}.${action.name}`,
+      judgedIn(caller, subject, context),
     );
-    return { decision, context };
+    return { decision, context: { reason, permission, ...(unmet ? toldNeed(unmet) : {}) } };
   };
 }
 

@@ -4,11 +4,13 @@ import type { ExplainBody, Explanation, NearestRole } from '@castellan/contract/
 import type { Db } from '../../schema/database.ts';
 import type { Caller } from '../authz/caller.ts';
 import { decide } from '../authz/decision.ts';
-import { allSourcesOf, mayDo, type Subject, sourcesOf } from '../authz/effective.ts';
+import { allSourcesOf, type Subject, sourcesOf } from '../authz/effective.ts';
 import type { Graph } from '../authz/graph/graph.ts';
+import { mayUse, toldNeed } from '../authz/requirements/call.ts';
 import { everywhere } from '../authz/scope.ts';
 import { asAskedBy, type SubjectSource } from '../authz/subjects.ts';
 import { requireMayAsk } from './asking.ts';
+import { judgedIn } from './context.ts';
 import { findNearestRoles } from './nearest-roles.ts';
 import { presenterOf } from './sources.ts';
 import { countHoldersOf } from './sources-store.ts';
@@ -22,7 +24,7 @@ type ExplainDeps = { db: Db; subjectSource: SubjectSource };
 export async function explain(
   { db, subjectSource }: ExplainDeps,
   caller: Caller,
-  { subject: reference, permission }: ExplainBody,
+  { subject: reference, permission, context }: ExplainBody,
 ): Promise<Explanation> {
   const loaded = await subjectSource.load([reference]);
   requireMayAsk(caller, loaded, 'access.explain');
@@ -32,7 +34,7 @@ export async function explain(
   } = loaded;
   const { principal } = caller;
   const subject = found && asAskedBy(principal, found);
-  const verdict = decide(graph, subject, permission);
+  const { unmet, ...verdict } = decide(graph, subject, permission, judgedIn(caller, found, context));
   const permissionId = graph.permissions.idOf(permission);
   const roles =
     subject && permissionId !== undefined ? sourcesOf(graph, everywhere(subject), permissionId) : [];
@@ -41,10 +43,13 @@ export async function explain(
     db,
     roles.map(({ id }) => id),
   );
-  const mayExplain = mayDo(graph, everywhere(principal.subject), 'access.explain');
-  const isWanting = !verdict.decision && permissionId !== undefined && mayExplain;
+  const isHeld = verdict.decision || unmet !== null;
+  const isWanting = !isHeld && permissionId !== undefined && mayUse({ ...caller, graph }, 'access.explain');
+  const need = permissionId === undefined ? undefined : graph.permissions.needOf(permissionId);
   return {
     ...verdict,
+    ...(unmet ? toldNeed(unmet) : {}),
+    ...(need ? { required_acr: need.acr, max_auth_age: need.maxAgeSeconds } : {}),
     subject: subject
       ? { type: subject.type, id: subject.id, name: details?.name ?? null }
       : { type: reference.type, id: reference.id, name: null },

@@ -11,9 +11,15 @@ export type HolderSearch = {
   after: string | null;
   /** Maximum results. */
   limit: number;
-  /** Id of a service account that is left out; null for none. */
-  without: string | null;
+  /** Id of a user or of a service account that is left out; null for none. */
+  without?: string | null;
 };
+
+/** Whose accounts must have proved more than the request says. */
+type Demands = { roleIds: string[]; superusers: boolean; everyone: boolean };
+
+/** `self` is not under the demands. Null: nobody is. */
+export type UserSearch = HolderSearch & { self: string | null; demands: Demands | null };
 
 export type HolderPage = {
   /** May have fewer than `limit` before the end: see `next`. */
@@ -43,6 +49,21 @@ const MAX_COUNTED = sql.lit(10_000);
 const MANY_ROLES = sql.lit(16);
 const NEAR_ROWS = sql.lit(5_000);
 
+/** SQL condition on a user's id that ends a condition: the search does not leave the user out. Empty where it leaves out nobody. */
+function admitted(
+  id: RawBuilder<unknown>,
+  { without = null, self, demands }: UserSearch,
+): RawBuilder<unknown> {
+  const conditions: RawBuilder<unknown>[] = [];
+  if (without !== null) conditions.push(sql` and ${id} <> ${without}::uuid`);
+  if (demands && (demands.superusers || demands.roleIds.length > 0))
+    conditions.push(sql` and (${id} is not distinct from ${self}::uuid or not (
+      ${demands.everyone}::boolean
+      or ${demands.superusers}::boolean and (select u.is_superuser from users u where u.id = ${id})
+      or exists (select from held_user_roles o where o.user_id = ${id} and o.role_id = any(${demands.roleIds}::uuid[]))))`);
+  return sql.join(conditions, sql``);
+}
+
 // Subqueries, because a join may read whole tables where the planner expects more rows than there are.
 const isActiveUser = sql`(select u.is_active from users u where u.id = held.user_id)`;
 const isActiveAccount = sql`(select a.is_active from service_accounts a where a.id = held.service_account_id)`;
@@ -60,7 +81,10 @@ const pageOfCandidates = (limit: number): RawBuilder<unknown> => sql`
  * Returns at most `limit` active users who hold the permission by a role or as superusers, sorted by id. Where many
  * roles hold it, inactive users are left out of a page last, so that it is shorter.
  */
-export function findHoldingUsers(db: Db, { permissionId, after, limit }: HolderSearch): Promise<HolderPage> {
+export function findHoldingUsers(db: Db, search: UserSearch): Promise<HolderPage> {
+  const { permissionId, after, limit } = search;
+  const isFound = sql`(${isActiveUser}${admitted(sql`held.user_id`, search)})`;
+  const isFoundSuperuser = sql`is_superuser and is_active${admitted(sql`users.id`, search)}`;
   const start = after ?? FIRST_ID;
   const reach = limit + 1;
   return readPage(
@@ -79,26 +103,26 @@ export function findHoldingUsers(db: Db, { permissionId, after, limit }: HolderS
           (select holder.user_id from through cross join lateral (
             select held.user_id from held_user_roles held
             where held.role_id = through.role_id and held.user_id > ${start}
-              and ((select is_wide from width) or ${isActiveUser})
+              and ((select is_wide from width) or ${isFound})
             order by held.user_id limit ${reach}) holder
            where not (select is_wide from width)
              or (select count(*) from near_holders) < ${reach} and (select count(*) from near) = ${NEAR_ROWS})
           union all
-          (select id from users where is_superuser and is_active and id > ${start} order by id limit ${reach})
+          (select id from users where ${isFoundSuperuser} and id > ${start} order by id limit ${reach})
         ) holder
         order by user_id limit ${reach}),
       candidates as materialized (
-        select held.user_id as id, ${isActiveUser} as is_found from reached held)
+        select held.user_id as id, ${isFound} as is_found from reached held)
       select ${pageOfCandidates(limit)},
         case when ${after === null} then (
           select case when count(*) <= ${MAX_COUNTED} then count(distinct user_id) filter (where is_found) end
           from (
             (select holder.* from through cross join lateral (
-              select held.user_id, ${isActiveUser} as is_found from held_user_roles held
+              select held.user_id, ${isFound} as is_found from held_user_roles held
               where held.role_id = through.role_id limit ${MAX_COUNTED} + 1) holder
              limit ${MAX_COUNTED} + 1)
             union all
-            (select id, true from users where is_superuser and is_active limit ${MAX_COUNTED} + 1)
+            (select id, true from users where ${isFoundSuperuser} limit ${MAX_COUNTED} + 1)
           ) counted) end as total`,
     db,
   );
@@ -107,7 +131,7 @@ export function findHoldingUsers(db: Db, { permissionId, after, limit }: HolderS
 /** Returns at most `limit` active service accounts that hold the permission, sorted by id. */
 export function findHoldingAccounts(
   db: Db,
-  { permissionId, after, limit, without }: HolderSearch,
+  { permissionId, after, limit, without = null }: HolderSearch,
 ): Promise<HolderPage> {
   const isFound = sql`held.service_account_id is distinct from ${without}::uuid and ${isActiveAccount}`;
   return readPage(

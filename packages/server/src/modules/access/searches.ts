@@ -3,27 +3,29 @@
 import type {
   ActionSearchAnswer,
   ActionSearchBody,
+  DecisionContext,
   SubjectSearchAnswer,
   SubjectSearchBody,
 } from '@castellan/contract/authzen';
-import type { SubjectType } from '@castellan/contract/decisions';
+import { type SubjectType, subjectTypes } from '@castellan/contract/decisions';
 import type { Db } from '../../schema/database.ts';
 import type { Caller } from '../authz/caller.ts';
 import { decide } from '../authz/decision.ts';
+import { grantOf } from '../authz/effective.ts';
+import { demandsBeyond } from '../authz/requirements/account.ts';
+import { unmetBy } from '../authz/requirements/call.ts';
+import { everywhere } from '../authz/scope.ts';
 import { asAskedBy, type SubjectSource } from '../authz/subjects.ts';
 import { requireMayAsk, requireMayAskAboutOthers } from './asking.ts';
+import { judgedIn } from './context.ts';
 import type { PageStart, PageTokens } from './page-tokens.ts';
 import { findHoldingAccounts, findHoldingRoles, findHoldingUsers } from './search-store.ts';
 
 export type SearchDeps = { db: Db; subjectSource: SubjectSource; pageTokens: PageTokens };
 
-const finders = {
-  user: findHoldingUsers,
-  service_account: findHoldingAccounts,
-  role: findHoldingRoles,
-} as const satisfies Record<SubjectType, unknown>;
+const finders = { service_account: findHoldingAccounts, role: findHoldingRoles } as const;
 
-const isSubjectType = (type: string): type is SubjectType => Object.hasOwn(finders, type);
+const isSubjectType = (type: string): type is SubjectType => subjectTypes.some((one) => one === type);
 
 /**
  * Returns a page of the active subjects of this type that may do the action, sorted by id. Throws `permission_denied`
@@ -42,14 +44,58 @@ export async function searchSubjects(
   const permissionId = graph.permissions.idOf(`${resource.type}.${action.name}`);
   const found =
     permissionId !== undefined && isSubjectType(type)
-      ? await finders[type](deps.db, {
-          permissionId,
-          after: start.after,
-          limit: start.limit,
-          without: isBeyond(principal, permissionId) ? principal.id : null,
-        })
+      ? await findHolders(deps, caller, { type, permissionId, context, start })
       : nobody;
   return { page: pageOf(deps, search, start, found), results: found.ids.map((id) => ({ type, id })) };
+}
+
+type Wanted = {
+  type: SubjectType;
+  permissionId: string;
+  context: DecisionContext | undefined;
+  start: PageStart;
+};
+
+async function findHolders(
+  { db, subjectSource }: SearchDeps,
+  caller: Caller,
+  { type, permissionId, context, start: { after, limit } }: Wanted,
+): Promise<Found> {
+  const { principal, graph } = caller;
+  const search = { permissionId, after, limit };
+  if (type !== 'user') {
+    const without = isBeyond(principal, permissionId) ? principal.id : null;
+    return finders[type](db, { ...search, without });
+  }
+  const others = judgedIn(caller, undefined, context);
+  const ownUnmet =
+    principal.type === 'user' && unmetBy(graph, principal.session.context, permissionId, others.now) !== null;
+  if (unmetBy(graph, others.proved, permissionId, others.now) !== null)
+    return ownUnmet ? nobody : onlySelf(subjectSource, caller, permissionId, after);
+  const { proved, accountPolicy: policy, now } = others;
+  return findHoldingUsers(db, {
+    ...search,
+    without: ownUnmet ? principal.id : null,
+    self: principal.type === 'user' ? principal.id : null,
+    demands: policy && demandsBeyond({ graph, policy, now }, proved.acr),
+  });
+}
+
+/** Returns the caller alone, if they hold the permission: their token has proved what nobody else is known to have proved. */
+async function onlySelf(
+  source: SubjectSource,
+  { principal, graph }: Caller,
+  permissionId: string,
+  after: string | null,
+): Promise<Found> {
+  const { type, id } = principal;
+  if (type !== 'user') return nobody;
+  const { subjects } = await source.load([{ type, id }]);
+  const isFound = subjects.some(
+    (one) => one?.is_active && grantOf(graph, everywhere(one), permissionId) !== null,
+  );
+  if (!isFound) return nobody;
+  return { ids: after === null || id > after ? [id] : [], next: null, total: 1 };
 }
 
 const nobody: Found = { ids: [], next: null, total: 0 };
@@ -73,9 +119,10 @@ export async function searchActions(
   const start = deps.pageTokens.start(search, page);
   const [known] = loaded.subjects;
   const subject = known && asAskedBy(caller.principal, known);
+  const judged = judgedIn(caller, known, context);
   const actions = subject?.is_active ? loaded.graph.permissions.actionsOn(resource.type) : [];
   const names = actions
-    .filter((name) => decide(loaded.graph, subject, `${resource.type}.${name}`).decision)
+    .filter((name) => decide(loaded.graph, subject, `${resource.type}.${name}`, judged).decision)
     .sort();
   const rest = names.filter((name) => start.after === null || name > start.after);
   const ids = rest.slice(0, start.limit);

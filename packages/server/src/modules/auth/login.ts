@@ -1,7 +1,8 @@
 // Signs a user in with email and password. Neither the response nor its timing may reveal whether an account exists:
 // the statements and the hashing are the same, and unknown, wrong and inactive get the same error.
 import type { LoginBody } from '@castellan/contract/auth';
-import type { Proof, SecondFactorRequest } from '@castellan/contract/authentication';
+import type { Acr, Proof, SecondFactorRequest } from '@castellan/contract/authentication';
+import type { UnmetRequirement } from '@castellan/contract/requirements';
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
@@ -16,21 +17,28 @@ import { present, recordLanguage, type UserDeps } from '../users/service.ts';
 import { languageOf } from './mail-language.ts';
 import type { AccountMail } from './mails.ts';
 import { openSecondStep } from './second-factors/pending.ts';
+import { noticeOf, type RequirementDeps } from './second-factors/requirement.ts';
+
+/** `secondFactor`: what the account still requires, or will. */
+export type SignedIn = SessionTokens & { user: User; secondFactor?: UnmetRequirement };
 
 /** What a proof came to: a session, or what its user must do before there can be one. */
 export type SignIn =
-  | { done: SessionTokens & { user: User } }
+  | { done: SignedIn }
   | { needs: 'verified_email' }
   | { needs: 'second_factor'; request: SecondFactorRequest };
 
 /** Returns the tokens and the user. Throws what its user must do first, which only who proved to be the user is told. */
-export function signedInOr(outcome: SignIn): SessionTokens & { user: User } {
+export function signedInOr(outcome: SignIn): SignedIn {
   if ('done' in outcome) return outcome.done;
   if (outcome.needs === 'verified_email') throw new AppError('email_not_verified');
   throw new AppError('second_factor_required', { members: { second_factor: outcome.request } });
 }
 
-export type LoginDeps = PasswordDeps & UserDeps & LockoutDeps & { accountMail: AccountMail };
+export type LoginDeps = PasswordDeps &
+  UserDeps &
+  LockoutDeps &
+  RequirementDeps & { accountMail: AccountMail };
 
 /** A failed sign-in, as the audit log records it. */
 type Failure = {
@@ -123,8 +131,19 @@ async function attemptLogin(
   if (!started) throw new AppError('invalid_credentials');
   await rehashWhenOld(deps, holder, password);
   if ('methods' in started) return { needs: 'second_factor', request: started };
-  return { done: { ...started.tokens, user: (await present(deps, started.record)).record } };
+  return { done: await signedIn(deps, started, 'aal1') };
 }
+
+/** Returns what the client gets of a started session. `acr`: what its proof reaches. */
+export const signedIn = async (
+  deps: LoginDeps,
+  { tokens, record }: Started,
+  acr: Acr,
+): Promise<SignedIn> => ({
+  ...tokens,
+  user: (await present(deps, record)).record,
+  ...(await noticeOf(deps, record, acr)),
+});
 
 export type Started = Awaited<ReturnType<typeof startSession>>;
 
@@ -173,7 +192,7 @@ async function startUnlessChanged(
   if (locked?.password_epoch !== epoch || !locked.is_active) return null;
   if (!locked.verified || locked.email !== email) return null;
   if (locked.has_factor || locked.recovery_pending)
-    return openSecondStep(tx, { userId, client, browserId, ...locked });
+    return openSecondStep(tx, deps, { userId, client, browserId, ...locked });
   const language = languageOf(client);
   if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
   const beginning = {

@@ -90,8 +90,9 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     handler: async (request, reply) => {
       const browserId = browserIdOf(deps.csrf, request, settings);
       const outcome = await login(deps, { client: request.client, browserId }, request.body);
-      const { user, ...tokens } = signedInOr(outcome);
-      return { data: { ...signedIn(reply, tokens), user }, message: 'Signed in.' };
+      const { user, secondFactor, ...tokens } = signedInOr(outcome);
+      const notice = secondFactor ? { second_factor: secondFactor } : {};
+      return { data: { ...signedIn(reply, tokens), user, ...notice }, message: 'Signed in.' };
     },
   });
 
@@ -101,7 +102,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     config: {
       access: 'user',
       endsAccess: true,
-      openTo: ['password_change'],
+      openTo: ['password_change', 'second_factor'],
       cookies: { reads: [REFRESH_COOKIE], sets: [REFRESH_COOKIE] },
     },
     schema: { summary: 'End this session', response: { 200: MessageEnvelope } },
@@ -118,7 +119,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     config: {
       access: 'user',
       endsAccess: true,
-      openTo: ['password_change'],
+      openTo: ['password_change', 'second_factor'],
       cookies: { sets: [REFRESH_COOKIE] },
     },
     schema: { summary: 'End every session of this user', response: { 200: MessageEnvelope } },
@@ -135,7 +136,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     config: {
       access: 'user',
       endsAccess: true,
-      openTo: ['password_change'],
+      openTo: ['password_change', 'second_factor'],
       cookies: { sets: [REFRESH_COOKIE] },
       errors: [
         'wrong_current_password',

@@ -10,7 +10,7 @@ export function sessionRoutes(app: App, deps: SessionDeps): void {
   app.route({
     method: 'GET',
     url: '/sessions',
-    config: { access: 'user', endsAccess: true },
+    config: { access: 'user', openTo: ['second_factor'], endsAccess: true },
     schema: {
       summary: 'List your live sessions',
       querystring: PageQuery,
@@ -28,7 +28,7 @@ export function sessionRoutes(app: App, deps: SessionDeps): void {
   app.route({
     method: 'DELETE',
     url: '/sessions/:session_id',
-    config: { access: 'user', endsAccess: true, errors: ['session_not_found'] },
+    config: { access: 'user', openTo: ['second_factor'], endsAccess: true, errors: ['session_not_found'] },
     schema: {
       summary: 'End one of your sessions',
       params: SessionParams,

@@ -11,6 +11,7 @@ import { type CurrentSession, contextIn, provedByPassword } from '../sessions/se
 import type { LiveToken } from '../sessions/token-lookup.ts';
 import type { Subject } from './effective.ts';
 import type { Graph } from './graph/graph.ts';
+import type { Policy } from './requirements/account.ts';
 
 /** A signed-in user. */
 export type UserPrincipal = {
@@ -50,6 +51,10 @@ export type Caller = {
   operation: string;
   /** The graph that authorized the request. */
   graph: Graph;
+  /** Whom SECOND_FACTOR_REQUIRED_FOR concerns. */
+  policy: Policy;
+  /** By the clock of the process, in milliseconds since 1970: when it was judged how recent the caller's proof is. */
+  judgedAt: number;
   /** Versions from the If-Match header; null if any version is accepted. See `requireVersion`. */
   ifMatch: IfMatch;
   /** How many subjects a preview names. */
@@ -88,7 +93,7 @@ export const servicePrincipal = (row: ClientRow): ServicePrincipal => ({
 export const createCaller = (
   request: FastifyRequest,
   principal: Principal,
-  authorized: Pick<Caller, 'access' | 'graph'>,
+  authorized: Pick<Caller, 'access' | 'graph' | 'policy' | 'judgedAt'>,
 ): Caller => ({
   ...authorized,
   operation: `${request.method} ${request.routeOptions.url}`,

@@ -5,7 +5,6 @@ import { sql } from 'kysely';
 import { inTransaction, rehearse } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Settle } from '../../platform/http/plugins/idempotency.ts';
-import { requirementCodes } from '../../platform/http/requirements.ts';
 import type { Tx } from '../../schema/database.ts';
 import {
   type AuditEvent,
@@ -14,10 +13,14 @@ import {
   recordChanges,
   recordEvent,
 } from '../audit/service.ts';
-import { actorOf, type Caller } from './caller.ts';
-import { standingOf } from './holding.ts';
+import { stepUpRequired } from '../factors/service.ts';
+import { actorOf, type Caller, type Principal } from './caller.ts';
+import { needIn } from './graph/needs.ts';
+import { type Standing, standingOf } from './holding.ts';
 import { type AccessDelta, sameAccess } from './impact/impact.ts';
-import { requirementOf } from './requirement.ts';
+import { refusalUntil, requirementOf } from './requirement.ts';
+import { meets } from './requirements/call.ts';
+import { levelIn } from './requirements/standing.ts';
 import { everywhere } from './scope.ts';
 
 /** An audit event whose actor is the caller. */
@@ -44,19 +47,34 @@ class LockingChange {
    * Checks that the caller still holds the permission of the route, and those in `also`. Call it after taking every
    * lock, because the caller may lose permissions while the transaction waits. Throws `token_revoked` if the user was
    * deactivated or deleted, `api_key_revoked` if the service account or its key was, `password_change_required` if the
-   * user must now change their password, `permission_denied` if a permission is missing.
+   * user must now change their password, `permission_denied` if a permission is missing, and `step_up_required` or
+   * `second_factor_enrolment_required` if the proof of the call is not what the account or a permission asks for.
    */
   async entitle(also: readonly Permission[] = []): Promise<Entitled> {
-    const { principal, access } = this.caller;
+    const { principal, access, policy } = this.caller;
     const required = [access, ...also];
     const { rows } = await standingOf(everywhere(principal), required).execute(this.#tx);
     const [now] = rows;
     if (!now) throw new AppError(principal.type === 'user' ? 'token_revoked' : 'api_key_revoked');
-    const first = requirementOf(principal, now);
-    if (first) throw new AppError(requirementCodes[first]);
-    const missing = now.is_superuser ? undefined : required.find((one) => !now.held.includes(one));
+    const pending = requirementOf(principal, {
+      must_change_password: now.must_change_password,
+      required: levelIn(policy, now),
+    });
+    if (pending) throw await refusalUntil(this.#tx, principal, pending);
+    const held = new Set(now.held.map(({ name }) => name));
+    const missing = now.is_superuser ? undefined : required.find((one) => !held.has(one));
     if (missing !== undefined) throw new AppError('permission_denied', { requiredPermission: missing });
+    requireProved(principal, now);
     return new EntitledChange(this.#tx, this.caller, now.is_superuser);
+  }
+}
+
+/** Throws `step_up_required` (403) for a permission that asks for more than the call has proved. */
+function requireProved(principal: Principal, { held, judged_at }: Standing): void {
+  if (principal.type !== 'user') return;
+  for (const row of held) {
+    const need = needIn(row);
+    if (need && !meets(principal.session.context, need, judged_at.getTime())) throw stepUpRequired(need);
   }
 }
 

@@ -9,15 +9,29 @@ import { everywhere } from './scope.ts';
 const names = ['Orders.Read', 'orders.write'];
 const table = emptyGraph.permissions.next(
   'all',
-  names.map((name) => ({ id: `id of ${name}`, name, lower_name: name.toLowerCase() })),
+  names.map((name) => ({
+    id: `id of ${name}`,
+    name,
+    lower_name: name.toLowerCase(),
+    required_acr: null,
+    max_auth_age: null,
+  })),
 );
 const reader = RoleNode.of(
-  { id: '1', name: 'Reader', description: '', is_system: false, permission_ids: 'id of Orders.Read' },
+  {
+    id: '1',
+    name: 'Reader',
+    description: '',
+    is_system: false,
+    required_acr: null,
+    enforced_from_ms: null,
+    permission_ids: 'id of Orders.Read',
+  },
   table,
 );
 const graph = emptyGraph.next('7', table, 'all', [reader]);
 
-const nobody: Candidate = { is_active: true, is_superuser: false, role_ids: [] };
+const nobody: Candidate = { type: 'user', is_active: true, is_superuser: false, role_ids: [] };
 const holder: Candidate = { ...nobody, role_ids: ['1'] };
 const superuser: Candidate = { ...nobody, is_superuser: true };
 const inactive = (candidate: Candidate): Candidate => ({ ...candidate, is_active: false });

@@ -4,10 +4,13 @@ import { administrativePermissions } from '@castellan/contract/permissions';
 import { type RawBuilder, sql } from 'kysely';
 import { lockUntilCommit } from '../../platform/db/sql.ts';
 import { AppError } from '../../platform/errors.ts';
+import type { Row } from '../../schema/database.ts';
+import { stepUpRequired } from '../factors/service.ts';
 import type { Caller } from './caller.ts';
 import type { Entitled } from './change.ts';
 import { permissionsOf } from './effective.ts';
-import { isHeldBy } from './holding.ts';
+import { bothOf, needIn } from './graph/needs.ts';
+import { isHeldBy, isMetBy } from './holding.ts';
 import { everywhere } from './scope.ts';
 
 // A longer list would not help the caller.
@@ -23,19 +26,20 @@ export async function requireMayGrantRoles(
 ): Promise<void> {
   if (roleIds.length === 0) return;
   await sql`select from roles where id = any(${roleIds}::uuid[]) order by id for share`.execute(tx);
-  const { rows } = await sql<{ name: string }>`
-    select distinct p.name from role_permissions rp join permissions p on p.id = rp.permission_id
-    where rp.role_id = any(${roleIds}::uuid[]) and ${isLacking(caller)}`.execute(tx);
-  refuseWhatIsLacking(rows);
+  const { rows } = await sql<Unusable>`
+    select distinct p.id, ${unusableColumns(caller)}
+    from role_permissions rp join permissions p on p.id = rp.permission_id
+    where rp.role_id = any(${roleIds}::uuid[]) and ${isUnusable(caller)}`.execute(tx);
+  refuseUnusable(rows);
 }
 
-/** Returns the ids of the permissions of the roles that the caller holds. */
+/** Returns the ids of the permissions of the roles that the caller holds and has proved enough to use. */
 export async function findGrantable({ tx, caller }: Entitled, roleIds: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select p.id from permissions p
     where exists (
         select from role_permissions through where through.permission_id = p.id and through.role_id = any(${roleIds}::uuid[]))
-      and ${isHeldBy(everywhere(caller.principal))}`.execute(tx);
+      and not ${isUnusable(caller)}`.execute(tx);
   return rows.map(({ id }) => id);
 }
 
@@ -50,7 +54,7 @@ export async function requireMayAssign(
   try {
     await requireMayGrantRoles(entitled, [...new Set(assigned.flatMap((one) => one.added))]);
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
+    if (!(error instanceof AppError) || error.code !== 'privilege_escalation') throw error;
     const { graph, principal } = entitled.caller;
     const held = new Set(
       permissionsOf(graph, everywhere({ ...principal.subject, is_superuser: entitled.isSuperuser })),
@@ -79,11 +83,10 @@ export async function requireMayGrantPermissions(
   errorsOf: (missing: ReadonlySet<string>) => { errors?: FieldError[] } = () => ({}),
 ): Promise<void> {
   if (permissionIds.length === 0) return;
-  const { rows } = await sql<{ id: string; name: string }>`
-    select p.id, p.name from permissions p where p.id = any(${permissionIds}::uuid[]) and ${isLacking(caller)}`.execute(
-    tx,
-  );
-  refuseWhatIsLacking(rows, errorsOf(new Set(rows.map(({ id }) => id))));
+  const { rows } = await sql<Unusable>`
+    select p.id, ${unusableColumns(caller)} from permissions p
+    where p.id = any(${permissionIds}::uuid[]) and ${isUnusable(caller)}`.execute(tx);
+  refuseUnusable(rows, errorsOf);
 }
 
 /** Requires that the caller holds every permission there is. Throws `privilege_escalation` with the detail. */
@@ -286,6 +289,32 @@ export async function requireNotBeyond(entitled: Entitled, targets: readonly Tar
 
 // Reads the caller's permissions again, because the caller may have lost some while the transaction waited for locks.
 const isLacking = ({ principal }: Caller) => sql`not ${isHeldBy(everywhere(principal))}`;
+
+/** SQL condition on a permission `p`: the caller lacks it, or this call has not proved what it asks for. */
+const isUnusable = ({ principal }: Caller) => sql`
+  not (${isHeldBy(everywhere(principal))} and ${isMetBy(everywhere(principal))})`;
+
+/** A permission that this call cannot hand out. `is_held`: only a proof is missing. */
+type Unusable = Pick<Row<'permissions'>, 'id' | 'name' | 'required_acr' | 'max_auth_age'> & {
+  is_held: boolean;
+};
+
+const unusableColumns = ({ principal }: Caller) => sql`
+  p.name, p.required_acr, p.max_auth_age, ${isHeldBy(everywhere(principal))} as is_held`;
+
+/**
+ * Throws `privilege_escalation` for the permissions that the caller lacks; `step_up_required` where only a proof is missing:
+ * what a call may not do itself, it gives to nobody.
+ */
+function refuseUnusable(
+  rows: readonly Unusable[],
+  errorsOf: (missing: ReadonlySet<string>) => { errors?: FieldError[] } = () => ({}),
+): void {
+  const lacking = rows.filter(({ is_held }) => !is_held);
+  refuseWhatIsLacking(lacking, errorsOf(new Set(lacking.map(({ id }) => id))));
+  const need = rows.map(needIn).reduce(bothOf, null);
+  if (need) throw stepUpRequired(need);
+}
 
 function refuseWhatIsLacking(rows: readonly { name: string }[], more: { errors?: FieldError[] } = {}): void {
   if (rows.length === 0) return;

@@ -8,7 +8,13 @@ import { everywhere } from './scope.ts';
 const names = ['b.read', 'a.write', 'a.read', 'c.unassigned'];
 const table = emptyGraph.permissions.next(
   'all',
-  names.map((name) => ({ id: `id of ${name}`, name, lower_name: name })),
+  names.map((name) => ({
+    id: `id of ${name}`,
+    name,
+    lower_name: name,
+    required_acr: null,
+    max_auth_age: null,
+  })),
 );
 const role = (id: string, name: string, permissions: string[]): RoleNode =>
   RoleNode.of(
@@ -17,6 +23,8 @@ const role = (id: string, name: string, permissions: string[]): RoleNode =>
       name,
       description: '',
       is_system: false,
+      required_acr: null,
+      enforced_from_ms: null,
       permission_ids: permissions.map((one) => `id of ${one}`).join() || null,
     },
     table,

@@ -1,8 +1,10 @@
 // SQL conditions on what a principal holds now, for checks inside a transaction. The guard computes the same in memory
 // (effective.ts).
+import { levelsUpTo } from '@castellan/contract/authentication';
 import { type RawBuilder, sql } from 'kysely';
+import type { Row } from '../../schema/database.ts';
 import type { Principal } from './caller.ts';
-import type { Obliged } from './requirement.ts';
+import { type Demands, demandsOfRoles } from './requirements/standing.ts';
 import type { Scoped } from './scope.ts';
 
 /**
@@ -31,21 +33,42 @@ export const isHeldBy = ({ subject: principal }: Scoped<Principal>): RawBuilder<
         where a.id = ${principal.id} and through.permission_id = p.id and ${isLiveKey} and ${isInKey})`;
 
 /**
- * SQL that selects one row if the principal is active: whether it is a superuser, whether it must change its password
- * first, and which of these permissions, in lower case, it holds.
+ * SQL condition on a permission `p`: this call has proved what the permission asks for. Service accounts need not. By the time
+ * of the statement, as above.
+ */
+export const isMetBy = ({ subject: principal }: Scoped<Principal>): RawBuilder<unknown> => {
+  if (principal.type !== 'user') return sql`true`;
+  const { acr, authTime } = principal.session.context;
+  return sql`
+    (p.required_acr is null or p.required_acr = any(${levelsUpTo(acr)}::text[])) and (p.max_auth_age is null
+      or extract(epoch from clock_timestamp() - ${authTime}::timestamptz) <= p.max_auth_age)`;
+};
+
+/** SQL: these permissions, in lower case, that the principal holds, each with what it asks for. */
+const heldAmong = (who: Scoped<Principal>, permissions: readonly string[]): RawBuilder<unknown> => sql`
+  coalesce((
+    select json_agg(json_build_object('name', lower(p.name), 'required_acr', p.required_acr, 'max_auth_age', p.max_auth_age))
+    from permissions p where lower(p.name) = any(${permissions}::text[]) and ${isHeldBy(who)}), '[]')`;
+
+/**
+ * SQL that selects one row if the principal is active: whether it is a superuser, what it must do first, and which of these
+ * permissions it holds.
  */
 export const standingOf = (who: Scoped<Principal>, permissions: readonly string[]): RawBuilder<Standing> => {
   const { subject: principal } = who;
   return principal.type === 'user'
     ? sql<Standing>`
-      select u.is_superuser, u.must_change_password, array(
-        select lower(p.name) from permissions p where lower(p.name) = any(${permissions}::text[]) and ${isHeldBy(who)}) as held
+      select u.is_superuser, u.must_change_password, ${demandsOfRoles}, clock_timestamp() as judged_at,
+        ${heldAmong(who, permissions)} as held
       from users u where u.id = ${principal.id} and u.is_active`
     : sql<Standing>`
-      select false as is_superuser, false as must_change_password, array(
-        select lower(p.name) from permissions p where lower(p.name) = any(${permissions}::text[]) and ${isHeldBy(who)}) as held
+      select false as is_superuser, false as must_change_password, null as required_by_roles, false as is_administrator,
+        clock_timestamp() as judged_at, ${heldAmong(who, permissions)} as held
       from service_accounts a join api_keys k on k.id = ${principal.keyId} and k.service_account_id = a.id
       where a.id = ${principal.id} and ${isLiveKey}`;
 };
 
-export type Standing = Obliged & { is_superuser: boolean; held: string[] };
+export type Standing = Demands & {
+  must_change_password: boolean;
+  held: ({ name: string } & Pick<Row<'permissions'>, 'required_acr' | 'max_auth_age'>)[];
+};

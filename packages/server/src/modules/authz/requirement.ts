@@ -1,16 +1,41 @@
 // Decides what a user must do first, before their sessions count for anything else.
 // Everything that takes a session for a caller asks here, inside the service and for others (introspection).
-import type { Requirement } from '../../platform/http/requirements.ts';
-import type { Principal } from './caller.ts';
+import { type Acr, reaches } from '@castellan/contract/authentication';
+import { AppError } from '../../platform/errors.ts';
+import type { Db } from '../../schema/database.ts';
+import { stepUpRequired, strongestFactor } from '../factors/service.ts';
+import type { Principal, UserPrincipal } from './caller.ts';
+import { accountLevel, type Judging } from './requirements/account.ts';
 
-/** The columns of a user by which it is decided. */
-export type Obliged = { readonly must_change_password: boolean };
+/** By what it is decided. `required`: how the user must have signed in; null for no matter how. */
+export type Obliged = { readonly must_change_password: boolean; readonly required: Acr | null };
 
-/**
- * Returns what the principal must do first; null if nothing. `now` is its row, if it was read after the principal was
- * found. Service accounts must do nothing.
- */
-export function requirementOf(principal: Principal, now?: Obliged): Requirement | null {
+export type Pending = { first: 'password_change' } | { first: 'second_factor'; required: Acr };
+
+/** Returns what the principal must do first; null if nothing. Service accounts must do nothing. */
+export function requirementOf(principal: Principal, obliged: Obliged): Pending | null {
   if (principal.type !== 'user') return null;
-  return (now ?? principal.record).must_change_password ? 'password_change' : null;
+  if (obliged.must_change_password) return { first: 'password_change' };
+  const { required } = obliged;
+  if (required === null || reaches(principal.session.context.acr, required)) return null;
+  return { first: 'second_factor', required };
+}
+
+/** Returns what the principal must do first, by its row and the graph; null if nothing. */
+export const pendingOf = (principal: Principal, judging: Judging): Pending | null =>
+  principal.type === 'user' ? requirementOf(principal, obligedIn(principal, judging)) : null;
+
+const obligedIn = ({ record, subject }: UserPrincipal, judging: Judging): Obliged => ({
+  must_change_password: record.must_change_password,
+  required: accountLevel(judging, subject),
+});
+
+/** Returns the refusal of everything else. Whoever has a factor that would do is told to use it, others to set one up. */
+export async function refusalUntil(db: Db, { id }: Principal, pending: Pending): Promise<AppError> {
+  if (pending.first === 'password_change') return new AppError('password_change_required');
+  const { required } = pending;
+  const strongest = await strongestFactor(db, id);
+  return strongest !== null && reaches(strongest, required)
+    ? stepUpRequired({ acr: required, maxAgeSeconds: null })
+    : new AppError('second_factor_enrolment_required', { members: { required_acr: required } });
 }

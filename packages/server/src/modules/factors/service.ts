@@ -39,4 +39,5 @@ export {
   replaceRecoveryCodes,
   saveTotp,
 } from './store.ts';
+export { strongestFactor } from './strength.ts';
 export { createTotpVault, type TotpVault } from './totp-vault.ts';

@@ -4,24 +4,31 @@ import type { SubjectHeaders } from '@castellan/contract/forward';
 import { AppError } from '../../platform/errors.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Caller, Principal } from '../authz/caller.ts';
-import { decide } from '../authz/decision.ts';
+import { decide, unproved } from '../authz/decision.ts';
+import { stepUpRequired } from '../factors/service.ts';
 
 /** A refusal repeats only short names of letters, digits, dots and the like: what a client sends must not mislead who reads it. */
 const PLAIN_NAME = /^[\w.-]{1,40}$/;
 
 /**
  * Returns the headers that tell who the caller is. Throws `permission_denied` if the caller lacks the permission, or if
- * there is none of this name.
+ * there is none of this name; `step_up_required` if it asks for more than the caller has proved.
  */
-export function forward({ principal, graph }: Caller, permissionName: string | undefined): SubjectHeaders {
+export function forward(
+  { principal, graph, judgedAt: now }: Caller,
+  permissionName: string | undefined,
+): SubjectHeaders {
   if (permissionName === undefined) return headersOf(principal);
   // The guard finds no inactive caller.
-  const { decision, reason, permission } = decide(
+  const proved = principal.type === 'user' ? principal.session.context : unproved.proved;
+  const { decision, reason, permission, unmet } = decide(
     graph,
-    { ...principal.subject, is_active: true },
+    { ...principal.subject, type: principal.type, is_active: true },
     permissionName,
+    { proved, accountPolicy: null, now },
   );
   if (decision) return headersOf(principal);
+  if (unmet) throw stepUpRequired(unmet);
   if (reason !== 'unknown_permission')
     throw new AppError('permission_denied', {
       detail: `This requires the permission ${permission}.`,

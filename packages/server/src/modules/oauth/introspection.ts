@@ -1,15 +1,18 @@
 // Tells another service what a token is worth now (RFC 7662).
 // It must cache nothing, and say nothing about a token that this service would not accept.
 import type { Introspection } from '@castellan/contract/oauth';
+import type { Clock } from '../../platform/clock.ts';
 import { looksLikeApiKey } from '../../platform/security/api-key.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import { OWN_CLIENT_ID, peekClaims, readListed, tokenHashText } from '../../platform/security/jwt.ts';
 import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
 import { type Caller, servicePrincipal, userPrincipal } from '../authz/caller.ts';
 import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
-import type { GraphSource } from '../authz/graph/graph.ts';
+import type { Graph, GraphSource } from '../authz/graph/graph.ts';
 import type { AccessLimit } from '../authz/guard/access-limit.ts';
-import { requirementOf } from '../authz/requirement.ts';
+import { pendingOf } from '../authz/requirement.ts';
+import { type PolicySettings, policyOf } from '../authz/requirements/account.ts';
+import { type Proved, toldNeed, unmetBy } from '../authz/requirements/call.ts';
 import { everywhere } from '../authz/scope.ts';
 import type { TokenLookup } from '../sessions/token-lookup.ts';
 import { accessAudience } from '../sessions/tokens.ts';
@@ -19,10 +22,17 @@ export type IntrospectionDeps = {
   tokenLookup: TokenLookup;
   graphSource: GraphSource;
   accessLimit: AccessLimit | null;
-  settings: { publicUrl: string };
+  clock: Clock;
+  settings: PolicySettings & { publicUrl: string };
 };
 
-type Live = { facts: Omit<Introspection, 'active'>; subject: Subject; authz_stamp: string };
+/** `proved`: by the user of the token; null for a service account, which has nothing to prove. */
+type Live = {
+  facts: Omit<Introspection, 'active'>;
+  subject: Subject;
+  authz_stamp: string;
+  proved: Proved | null;
+};
 
 /**
  * Returns what the token is, or only that it is not active: an unknown or ended one, one of
@@ -45,12 +55,29 @@ export async function introspect(
   };
 }
 
-async function permissionsIn({ graphSource }: IntrospectionDeps, { subject, authz_stamp }: Live) {
+async function permissionsIn(
+  { graphSource, clock }: IntrospectionDeps,
+  { subject, authz_stamp, proved }: Live,
+) {
   const graph = await graphSource.at(authz_stamp);
+  const granted = permissionsOf(graph, everywhere(subject));
+  const step_up = proved ? unmetAmong(graph, granted, proved, clock.now()) : [];
+  const unmet = new Set(step_up.map(({ permission }) => permission));
   return {
     roles: rolesOf(graph, subject).map(({ name }) => name),
-    permissions: [...permissionsOf(graph, everywhere(subject))],
+    permissions: granted.filter((name) => !unmet.has(name)),
+    ...(step_up.length > 0 ? { step_up } : {}),
   };
+}
+
+/** Returns those of the permissions that ask for more than was proved. */
+function unmetAmong(graph: Graph, names: readonly string[], proved: Proved, now: number) {
+  if (!graph.permissions.hasNeeds) return [];
+  return names.flatMap((permission) => {
+    const id = graph.permissions.idOf(permission);
+    const unmet = id === undefined ? null : unmetBy(graph, proved, id, now);
+    return unmet ? [{ permission, ...toldNeed(unmet) }] : [];
+  });
 }
 
 async function findLive(deps: IntrospectionDeps, token: string): Promise<Live | undefined> {
@@ -72,12 +99,19 @@ async function findUserToken(
 ): Promise<Live | undefined> {
   const row = await deps.tokenLookup(userId, tokenHashText(token));
   const principal = row && userPrincipal(row);
-  if (!principal || requirementOf(principal)) return undefined;
-  const { email, subject } = principal;
+  if (!principal) return undefined;
+  const judging = {
+    graph: await deps.graphSource.at(principal.record.authz_stamp),
+    policy: policyOf(deps.settings),
+    now: deps.clock.now(),
+  };
+  if (pendingOf(principal, judging)) return undefined;
+  const { email, subject, session } = principal;
   return {
     facts: { ...claimsIn(token), username: shownEmail(email), token_type: 'Bearer' },
     subject,
     authz_stamp: principal.record.authz_stamp,
+    proved: session.context,
   };
 }
 
@@ -95,6 +129,7 @@ async function findClientToken(
     facts: { ...claims, username: name, token_type: 'Bearer', exp: Math.min(exp, endOf(row) ?? exp) },
     subject,
     authz_stamp: row.authz_stamp,
+    proved: null,
   };
 }
 
@@ -117,6 +152,7 @@ function factsOfKey({ settings }: IntrospectionDeps, key: KeyRow): Live {
     },
     subject,
     authz_stamp: key.authz_stamp,
+    proved: null,
   };
 }
 

@@ -1,4 +1,5 @@
 // The metadata of the token services, for client libraries (RFC 8414). It must not promise what no route does.
+import { acrValues } from '@castellan/contract/authentication';
 import type { AuthorizationServerMetadata } from '@castellan/contract/oauth';
 
 const clientAuthentication = ['client_secret_basic', 'client_secret_post'];
@@ -10,6 +11,7 @@ export const metadataOf = (publicUrl: string): AuthorizationServerMetadata => ({
   introspection_endpoint: `${publicUrl}/api/v1/oauth/introspect`,
   revocation_endpoint: `${publicUrl}/api/v1/oauth/revoke`,
   jwks_uri: `${publicUrl}/.well-known/jwks.json`,
+  acr_values_supported: [...acrValues],
   grant_types_supported: ['client_credentials'],
   // Required, and empty: there is no authorization endpoint.
   response_types_supported: [],

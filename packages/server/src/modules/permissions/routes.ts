@@ -10,10 +10,12 @@ import {
 } from '@castellan/contract/permission-records';
 import Type from 'typebox';
 import { creation } from '../../platform/http/plugins/idempotency.ts';
+import { sendEtag } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import { callerOf } from '../authz/caller.ts';
 import { type ListDeps, unlessUnchanged } from '../authz/unchanged-lists.ts';
 import {
+  authenticationVersion,
   createPermission,
   deletePermission,
   getPermission,
@@ -43,10 +45,11 @@ export function permissionRoutes(app: App, deps: PermissionDeps & ListDeps): voi
     url: '/:permission_id',
     config: { access: 'permission.read', errors: ['permission_not_found'] },
     schema: { summary: 'Read a permission', params: PermissionParams, response: { 200: PermissionEnvelope } },
-    handler: async (request) => ({
-      data: await getPermission(deps, request.params.permission_id),
-      message: 'The permission.',
-    }),
+    handler: async (request, reply) => {
+      const data = await getPermission(deps, request.params.permission_id);
+      if (data.authentication) sendEtag(reply, authenticationVersion(data));
+      return { data, message: 'The permission.' };
+    },
   });
 
   app.route({

@@ -23,6 +23,13 @@ import {
   readPermission,
 } from './store.ts';
 
+export {
+  authenticationVersion,
+  type PermissionAuthenticationDeps,
+  previewPermissionAuthentication,
+  setPermissionAuthentication,
+} from './authentication.ts';
+
 export type PermissionDeps = ChangeDeps;
 
 /** Maximum characters of a name with its prefix. The database repeats it as a CHECK constraint. */

@@ -86,6 +86,18 @@ async function touchGroup(tx: Tx, groupId: string): Promise<void> {
   await sql`update permission_groups set updated_at = now() where id = ${groupId}`.execute(tx);
 }
 
+/** Sets what the permission requires. Its group counts as changed. */
+export async function setRequirement(
+  { tx }: Entitled,
+  { id, group_id }: Pick<Permission, 'id' | 'group_id'>,
+  { required_acr, max_auth_age }: Pick<Row<'permissions'>, 'required_acr' | 'max_auth_age'>,
+): Promise<void> {
+  await touchGroup(tx, group_id);
+  await sql`
+    update permissions set required_acr = ${required_acr}, max_auth_age = ${max_auth_age}, updated_at = now()
+    where id = ${id}`.execute(tx);
+}
+
 /** Locks the permission until the transaction ends, so that no role can get it. Returns whether it exists. */
 export async function lockPermission(tx: Tx, id: string): Promise<boolean> {
   // Locks the group first, in the same order as renaming a group. A permission never changes its group.

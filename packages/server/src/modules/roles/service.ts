@@ -50,6 +50,11 @@ import {
   readRole,
 } from './store.ts';
 
+export {
+  previewRoleAuthentication,
+  type RoleAuthenticationDeps,
+  setRoleAuthentication,
+} from './authentication.ts';
 export { copyLinks, linkRoles, lockGroupTree, lockRoles, syncLinks, unlinkRoles } from './group-links.ts';
 export type { RoleDeps } from './record.ts';
 export { changePermissions, previewPermissions } from './role-permissions.ts';

@@ -10,12 +10,25 @@ import { isWithoutHolders, isWithoutPermissions } from '../../schema/attention.t
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { holdersOfRole } from '../../schema/role-holders.ts';
 import type { Entitled } from '../authz/change.ts';
-import { permissionJson } from '../permissions/presentation.ts';
+import { permissionAuthentication, permissionJson } from '../permissions/presentation.ts';
 
 export type RoleRecord = Omit<Role, 'holders' | 'version'> & { version: number };
 
+/** As a statement returns it: null where the role requires nothing. */
+type Columns<R> = Omit<R, 'authentication'> & { authentication: Role['authentication'] | null };
+
+const shown = <R extends { authentication: Role['authentication'] | null }>({
+  authentication,
+  ...role
+}: R): Omit<R, 'authentication'> & Pick<Role, 'authentication'> =>
+  authentication ? { ...role, authentication } : role;
+
+const authentication = sql`
+  case when r.required_acr is not null then
+    json_build_object('required_acr', r.required_acr, 'enforced_from', ${isoTime('r.enforced_from')}) end as authentication`;
+
 const ownColumns = sql`
-  r.id, r.name, r.description, r.role_group_id, r.is_system, r.version, r.created_by_id,
+  r.id, r.name, r.description, r.role_group_id, r.is_system, r.version, r.created_by_id, ${authentication},
   ${isoTime('r.created_at')} as created_at, ${isoTime('r.updated_at')} as updated_at`;
 
 const roleColumns = sql`${ownColumns},
@@ -25,15 +38,17 @@ const roleColumns = sql`${ownColumns},
     where rp.role_id = r.id), '[]'::json) as permissions`;
 
 export async function findRole(db: Db, id: string): Promise<RoleRecord | undefined> {
-  const { rows } = await sql<RoleRecord>`select ${roleColumns} from roles r where r.id = ${id}`.execute(db);
-  return rows[0];
+  const { rows } = await sql<
+    Columns<RoleRecord>
+  >`select ${roleColumns} from roles r where r.id = ${id}`.execute(db);
+  return rows.map(shown)[0];
 }
 
 /** Returns the roles in no particular order. Leaves out unknown ids. */
 export async function findRoles(tx: Tx, ids: readonly string[]): Promise<RoleRecord[]> {
-  const { rows } = await sql<RoleRecord>`
+  const { rows } = await sql<Columns<RoleRecord>>`
     select ${roleColumns} from roles r where r.id = any(${ids}::uuid[])`.execute(tx);
-  return rows;
+  return rows.map(shown);
 }
 
 /** Returns a role that the transaction has locked or created. */
@@ -77,7 +92,7 @@ export async function countRoles(db: Db, filter: RoleFilter): Promise<number> {
 export const listRoles = (db: Db, filter: RoleFilter, page: PageQuery): Promise<RoleRecord[]> =>
   inSnapshot(db, async (tx) => {
     const { rows: roles } = await sql<
-      Omit<RoleRecord, 'permissions'> & { permission_ids: string }
+      Columns<Omit<RoleRecord, 'permissions'>> & { permission_ids: string }
     >`${plannedForValues}
       select ${ownColumns}, coalesce((
         select string_agg(permission_id::text, ',') from role_permissions where role_id = r.id), '') as permission_ids
@@ -89,7 +104,7 @@ export const listRoles = (db: Db, filter: RoleFilter, page: PageQuery): Promise<
     );
     const places = new Map(permissions.map(({ id }, place) => [id, place]));
     return roles.map(({ permission_ids, ...role }) => ({
-      ...role,
+      ...shown(role),
       permissions: placesOf(permission_ids, places).flatMap((place) => permissions[place] ?? []),
     }));
   });
@@ -97,16 +112,19 @@ export const listRoles = (db: Db, filter: RoleFilter, page: PageQuery): Promise<
 /** Returns the permissions of any of the roles, by name. Builds no JSON: that would cost PostgreSQL three times as much. */
 async function findPermissionsOf(tx: Tx, roleIds: readonly string[]): Promise<RoleRecord['permissions']> {
   const { rows } = await sql<
-    Omit<RoleRecord['permissions'][number], 'group'> & { group_name: string }
+    Omit<RoleRecord['permissions'][number], 'group' | 'authentication'> & {
+      group_name: string;
+    } & Pick<Row<'permissions'>, 'required_acr' | 'max_auth_age'>
   >`${plannedForValues}
     select p.id, p.name, p.description, p.group_id, pg.name as group_name, ${isoTime('p.created_at')} as created_at,
-      ${isoTime('p.updated_at')} as updated_at, p.created_by_id
+      ${isoTime('p.updated_at')} as updated_at, p.created_by_id, p.required_acr, p.max_auth_age
     from permissions p join permission_groups pg on pg.id = p.group_id
     where p.id in (select permission_id from role_permissions where role_id = any(${roleIds}::uuid[]))
     order by p.name`.execute(tx);
-  return rows.map(({ group_name, ...permission }) => ({
+  return rows.map(({ group_name, required_acr, max_auth_age, ...permission }) => ({
     ...permission,
     group: { id: permission.group_id, name: group_name },
+    ...permissionAuthentication({ required_acr, max_auth_age }),
   }));
 }
 
@@ -131,11 +149,11 @@ export const findAllRoles = (db: Db): Promise<AllRoles> =>
       select p.id, ${permissionJson}::text as json
       from permissions p join permission_groups pg on pg.id = p.group_id
       where p.id in (select permission_id from role_permissions) order by p.name`.execute(tx);
-    const { rows: roles } = await sql<AllRoles['roles'][number]>`
+    const { rows: roles } = await sql<Columns<AllRoles['roles'][number]>>`
       select ${ownColumns}, coalesce((
         select string_agg(permission_id::text, ',') from role_permissions where role_id = r.id), '') as permission_ids
       from roles r order by lower(r.name), r.id`.execute(tx);
-    return { roles, permissions };
+    return { roles: roles.map(shown), permissions };
   });
 
 export async function findRoleIds(db: Db): Promise<string[]> {
@@ -151,15 +169,17 @@ export async function listSummaries(
   withIds: boolean,
 ): Promise<Omit<SummarizedRole, 'holders'>[]> {
   const { rows } = await sql<
-    Omit<SummarizedRole, 'holders' | 'permission_ids'> & { permission_ids: string[] | null }
+    Columns<Omit<SummarizedRole, 'holders' | 'permission_ids'>> & { permission_ids: string[] | null }
   >`${plannedForValues}
-    select r.id, r.name, r.description, r.role_group_id, r.is_system, r.created_by_id, r.version,
+    select r.id, r.name, r.description, r.role_group_id, r.is_system, r.created_by_id, r.version, ${authentication},
       (select count(*)::integer from role_permissions where role_id = r.id) as permission_count,
       case when ${withIds}::boolean then array(select permission_id from role_permissions where role_id = r.id) end
         as permission_ids
     from roles r where ${matching(filter)} order by lower(r.name), r.id
     limit ${page.size} offset ${offsetOf(page)}`.execute(db);
-  return rows.map(({ permission_ids, ...role }) => (permission_ids ? { ...role, permission_ids } : role));
+  return rows.map(({ permission_ids, ...role }) =>
+    permission_ids ? { ...shown(role), permission_ids } : shown(role),
+  );
 }
 
 export async function insertRole(
@@ -239,6 +259,16 @@ export async function countHolders(db: Db, ids: readonly string[]): Promise<Map<
       + (select count(*)::integer from held_account_roles where role_id = wanted.id) as holders
     from unnest(${ids}::uuid[]) as wanted(id)`.execute(db);
   return new Map(rows.map((row) => [row.id, row.holders]));
+}
+
+export async function setRequirement(
+  { tx }: Entitled,
+  id: string,
+  { required_acr, enforced_from }: Pick<Row<'roles'>, 'required_acr' | 'enforced_from'>,
+): Promise<void> {
+  await sql`
+    update roles set required_acr = ${required_acr}, enforced_from = ${enforced_from}, updated_at = now()
+    where id = ${id}`.execute(tx);
 }
 
 export async function deleteRoleRows({ tx }: Entitled, ids: readonly string[]): Promise<void> {

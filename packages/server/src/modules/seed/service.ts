@@ -36,6 +36,7 @@ const groupDescriptions: Readonly<Record<string, string>> = {
   settings: 'The settings of the service',
   session: 'The sessions of all users',
   token: 'Checking access tokens and API keys',
+  authentication: 'What roles and permissions ask of sign-ins',
 } satisfies Record<keyof typeof permissionCatalogue, string>;
 
 type SeedRole = {

@@ -90,7 +90,7 @@ function ownRoutes(app: App, deps: UserAdminDeps): void {
   app.route({
     method: 'GET',
     url: '/me',
-    config: { access: 'user', turn: false, openTo: ['password_change'] },
+    config: { access: 'user', turn: false, openTo: ['password_change', 'second_factor'] },
     schema: {
       summary: 'Read your account',
       querystring: OwnUserQuery,

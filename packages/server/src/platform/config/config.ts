@@ -109,6 +109,14 @@ export const choice =
     return found;
   };
 
+/** Reads a time with its zone, as RFC 3339 writes it. */
+export const timestamp = (value: string): Date => {
+  const isRfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i.test(value);
+  if (!isRfc3339 || Number.isNaN(Date.parse(value)))
+    throw new Error(`is "${value}"; write a time with its zone, such as 2027-01-31T08:00:00Z`);
+  return new Date(value);
+};
+
 export const list =
   <T>(read: (value: string) => T) =>
   (value: string): T[] =>

@@ -2,9 +2,10 @@
 // to (`openTo` of its config).
 import type { ErrorCode } from '@castellan/contract/errors';
 
-/** The code that refuses every other operation until it is done. */
+/** The codes that refuse every other operation until it is done. */
 export const requirementCodes = {
-  password_change: 'password_change_required',
-} as const satisfies Record<string, ErrorCode>;
+  password_change: ['password_change_required'],
+  second_factor: ['step_up_required', 'second_factor_enrolment_required'],
+} as const satisfies Record<string, readonly ErrorCode[]>;
 
 export type Requirement = keyof typeof requirementCodes;

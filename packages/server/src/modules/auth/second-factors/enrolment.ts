@@ -31,6 +31,7 @@ import {
 import type { SecondFactorDeps } from './deps.ts';
 import { readFactors } from './presentation.ts';
 import { readTotp } from './proofs.ts';
+import { requireFactorsLeft } from './requirement.ts';
 import { goOn, holdCaller, startAnew } from './tokens.ts';
 
 /** What a change leaves: `context` is that of its tokens. */
@@ -165,6 +166,7 @@ export async function removeTotp(deps: SecondFactorDeps, caller: UserCaller): Pr
     await requireFresh(tx, deps, principal);
     if (!(await deleteTotp(tx, principal.id))) throw new AppError('factor_not_found');
     if (!(await hasFactor(tx, principal.id))) await deleteRecoveryCodes(tx, principal.id);
+    await requireFactorsLeft(tx, deps.settings, principal.id);
     const { tokens, ended } = await startAnew(tx, deps, caller, { held, reason: 'factor_removed' });
     return {
       result: { tokens, context: contextIn(principal.record) },
@@ -210,9 +212,8 @@ const present = async (
 ): Promise<Changed> => ({
   ...changed,
   factors: await readFactors(
-    deps.db,
     deps,
-    principal.id,
+    principal.record,
     context ?? provedByPassword(principal.session.context.authTime),
   ),
 });

@@ -6,6 +6,7 @@ import { randomToken } from '../../../platform/ids.ts';
 import { networkOf } from '../../../platform/security/client-address.ts';
 import type { Tx } from '../../../schema/database.ts';
 import { findFactorFacts, hashOf, methodsOf, openPending } from '../../factors/service.ts';
+import { preferredMethods, type RequirementDeps } from './requirement.ts';
 
 type Proved = {
   userId: string;
@@ -17,7 +18,11 @@ type Proved = {
 };
 
 /** Call it with the lock of the user's row, after the right password. */
-export async function openSecondStep(tx: Tx, proved: Proved): Promise<SecondFactorRequest> {
+export async function openSecondStep(
+  tx: Tx,
+  { settings }: Pick<RequirementDeps, 'settings'>,
+  proved: Proved,
+): Promise<SecondFactorRequest> {
   const facts = await findFactorFacts(tx, proved.userId);
   if (!facts) throw new Error('the account of a sign-in is gone under its lock');
   const token = randomToken();
@@ -30,5 +35,6 @@ export async function openSecondStep(tx: Tx, proved: Proved): Promise<SecondFact
     session_epoch: proved.session_epoch,
     password_epoch: proved.password_epoch,
   });
-  return { token, expires_at: expiresAt.toISOString(), methods: methodsOf(facts) };
+  const methods = await preferredMethods(tx, settings, proved.userId, methodsOf(facts));
+  return { token, expires_at: expiresAt.toISOString(), methods };
 }

@@ -1,21 +1,21 @@
 // Presents a person's own factors. It must not show a secret, a hash or a counter.
 import type { Factors } from '@castellan/contract/factors';
 import { AppError } from '../../../platform/errors.ts';
-import type { Db } from '../../../schema/database.ts';
+import type { UserRow } from '../../../schema/user-record.ts';
 import { type FactorFacts, findFactorFacts } from '../../factors/service.ts';
 import type { Context } from '../../sessions/service.ts';
 import type { SecondFactorDeps } from './deps.ts';
+import { requirementOf } from './requirement.ts';
 
 const timeOf = (at: Date | null): string | null => at?.toISOString() ?? null;
 
 /** Throws `token_revoked` if the account is gone. `context`: of the token that will read it. */
 export async function readFactors(
-  db: Db,
-  { settings }: Pick<SecondFactorDeps, 'settings'>,
-  userId: string,
+  deps: SecondFactorDeps,
+  account: UserRow,
   context: Context,
 ): Promise<Factors> {
-  const facts = await findFactorFacts(db, userId);
+  const facts = await findFactorFacts(deps.db, account.user_id);
   if (!facts) throw new AppError('token_revoked');
   return {
     totp: totpOf(facts),
@@ -23,7 +23,8 @@ export async function readFactors(
       facts.codes_created_at === null
         ? null
         : { left: facts.codes_left, created_at: facts.codes_created_at.toISOString() },
-    available: { totp: settings.secondFactors.includes('totp') },
+    available: { totp: deps.settings.secondFactors.includes('totp') },
+    requirement: await requirementOf(deps, account),
     context: { acr: context.acr, auth_time: context.authTime.toISOString() },
   };
 }

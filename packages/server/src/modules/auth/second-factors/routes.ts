@@ -97,19 +97,20 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
     },
     handler: async (request, reply) => {
       const outcome = await completeSignIn(deps, visitorOf(request), request.body);
-      const { user, ...tokens } = signedInOr(outcome);
-      return { data: { ...issue(reply, tokens), user }, message: 'Signed in.' };
+      const { user, secondFactor, ...tokens } = signedInOr(outcome);
+      const notice = secondFactor ? { second_factor: secondFactor } : {};
+      return { data: { ...issue(reply, tokens), user, ...notice }, message: 'Signed in.' };
     },
   });
 
   app.route({
     method: 'GET',
     url: '/factors',
-    config: { access: 'user' },
+    config: { access: 'user', openTo: ['second_factor'] },
     schema: { summary: 'Read your second factors', response: { 200: FactorsEnvelope } },
     handler: async (request) => {
       const { principal } = userCallerOf(request);
-      const data = await readFactors(deps.db, deps, principal.id, principal.session.context);
+      const data = await readFactors(deps, principal.record, principal.session.context);
       return { data, message: 'Your second factors.' };
     },
   });
@@ -117,7 +118,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
   app.route({
     method: 'POST',
     url: '/factors/totp',
-    config: { access: 'user', fresh: true, errors: ['conflict', 'rate_limited'] },
+    config: { access: 'user', openTo: ['second_factor'], fresh: true, errors: ['conflict', 'rate_limited'] },
     schema: {
       summary: 'Begin to set up an authenticator app',
       description:
@@ -136,6 +137,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
     url: '/factors/totp/confirm',
     config: {
       access: 'user',
+      openTo: ['second_factor'],
       fresh: true,
       cookies: { sets: [REFRESH_COOKIE] },
       errors: ['second_factor_invalid', 'enrolment_expired', 'conflict', 'rate_limited', 'overloaded'],
@@ -158,9 +160,10 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
     url: '/factors/totp',
     config: {
       access: 'user',
+      openTo: ['second_factor'],
       fresh: true,
       cookies: { sets: [REFRESH_COOKIE] },
-      errors: ['factor_not_found', 'rate_limited'],
+      errors: ['factor_not_found', 'last_factor', 'rate_limited'],
     },
     schema: {
       summary: 'Remove your authenticator app',
@@ -177,7 +180,12 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
   app.route({
     method: 'POST',
     url: '/factors/recovery-codes',
-    config: { access: 'user', fresh: true, errors: ['no_factor', 'rate_limited', 'overloaded'] },
+    config: {
+      access: 'user',
+      openTo: ['second_factor'],
+      fresh: true,
+      errors: ['no_factor', 'rate_limited', 'overloaded'],
+    },
     schema: {
       summary: 'Make new recovery codes',
       description: 'The former codes end. The new ones are shown here once.',
@@ -193,7 +201,11 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
   app.route({
     method: 'POST',
     url: '/step-up/options',
-    config: { access: 'user', errors: ['second_factor_enrolment_required', 'rate_limited'] },
+    config: {
+      access: 'user',
+      openTo: ['second_factor'],
+      errors: ['second_factor_enrolment_required', 'rate_limited'],
+    },
     schema: {
       summary: 'Read how you can confirm that it is you',
       body: StepUpOptionsBody,
@@ -210,6 +222,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
     url: '/step-up',
     config: {
       access: 'user',
+      openTo: ['second_factor'],
       cookies: { sets: [REFRESH_COOKIE] },
       errors: [...codeRefusals, 'wrong_current_password', 'account_locked', 'rate_limited'],
     },

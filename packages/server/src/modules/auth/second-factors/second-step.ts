@@ -1,5 +1,6 @@
 // Completes a sign-in whose password was right, with the proof of a second factor.
 // Every try is counted before anything is verified, and every decision is made under the lock of the user's row.
+import { proofs } from '@castellan/contract/authentication';
 import type { SecondFactorBody } from '@castellan/contract/factors';
 import { AppError } from '../../../platform/errors.ts';
 import type { Tx } from '../../../schema/database.ts';
@@ -17,9 +18,9 @@ import {
 } from '../../factors/service.ts';
 import { lockEpoch } from '../../passwords/service.ts';
 import { contextOf, startSession } from '../../sessions/service.ts';
-import { present, recordLanguage } from '../../users/service.ts';
+import { recordLanguage } from '../../users/service.ts';
 import type { SignIn, Started, Visitor } from '../login.ts';
-import { signInEvents } from '../login.ts';
+import { signedIn, signInEvents } from '../login.ts';
 import { languageOf } from '../mail-language.ts';
 import type { SecondFactorDeps } from './deps.ts';
 import { type CodeInput, onlyProof, refusalOf } from './proofs.ts';
@@ -54,8 +55,7 @@ export async function completeSignIn(
     deps.accountMail.wake();
     if ('over' in outcome) throw await expired(deps, visitor, proof, userId);
     if ('refused' in outcome) throw refusalOf(outcome.refused, outcome.attemptsLeft);
-    const { tokens, record } = outcome.started;
-    return { done: { ...tokens, user: (await present(deps, record)).record } };
+    return { done: await signedIn(deps, outcome.started, proofs[`password+${proof.method}`].acr) };
   });
 }
 

@@ -4,6 +4,8 @@ import type { StepUpBody, StepUpOptions, StepUpOptionsBody } from '@castellan/co
 import { AppError } from '../../../platform/errors.ts';
 import { type AuditEvent, inRecordedTransaction } from '../../audit/service.ts';
 import type { UserCaller } from '../../authz/caller.ts';
+import { strongerOf } from '../../authz/graph/needs.ts';
+import { accountLevel } from '../../authz/requirements/account.ts';
 import {
   findFactorFacts,
   hasFactor,
@@ -32,12 +34,13 @@ const levelOf: Record<StepUpOptions['methods'][number], Acr> = {
   password: 'aal1',
 };
 
-/** Returns the ways to reach the level. Throws `second_factor_enrolment_required` (403) if the account has none. */
+/** Returns the ways to reach the level that is asked for, and that of the account. Throws `second_factor_enrolment_required` (403) if the account has none. */
 export async function stepUpOptions(
   deps: SecondFactorDeps,
-  { principal }: UserCaller,
-  { acr = 'aal1' }: StepUpOptionsBody,
+  { principal, graph, policy, judgedAt: now }: UserCaller,
+  { acr: asked = 'aal1' }: StepUpOptionsBody,
 ): Promise<StepUpOptions> {
+  const acr = strongerOf(asked, accountLevel({ graph, policy, now }, principal.subject)) ?? asked;
   const facts = await findFactorFacts(deps.db, principal.id);
   if (!facts) throw new AppError('token_revoked');
   const own = (await hasFactor(deps.db, principal.id)) ? methodsOf(facts) : (['password'] as const);

@@ -11,14 +11,26 @@ type Change = { kind: 'permission' | 'role' | 'grant' | 'remove'; at: number; to
 const permissionRows = (state: State, ids: Iterable<string>) =>
   [...ids].flatMap((id) => {
     const name = state.permissions.get(id);
-    return name === undefined ? [] : [{ id, name, lower_name: name.toLowerCase() }];
+    return name === undefined
+      ? []
+      : [{ id, name, lower_name: name.toLowerCase(), required_acr: null, max_auth_age: null }];
   });
 const roleRows = (state: State, ids: Iterable<string>) =>
   [...ids].flatMap((id) => {
     const role = state.roles.get(id);
     if (!role) return [];
     const permission_ids = [...role.held].join() || null;
-    return [{ id, name: role.name, description: '', is_system: false, permission_ids }];
+    return [
+      {
+        id,
+        name: role.name,
+        description: '',
+        is_system: false,
+        required_acr: null,
+        enforced_from_ms: null,
+        permission_ids,
+      },
+    ];
   });
 
 function derive(from: Graph, state: State, roles: Set<string>, permissions: Set<string>): Graph {
@@ -92,11 +104,22 @@ test('a graph derived step by step equals one built from scratch, and earlier gr
 
 test('a graph with one changed role shares all other roles and the sorted permissions with the graph before it', () => {
   const table = emptyGraph.permissions.next('all', [
-    { id: 'b', name: 'b.read', lower_name: 'b.read' },
-    { id: 'a', name: 'a.read', lower_name: 'a.read' },
+    { id: 'b', name: 'b.read', lower_name: 'b.read', required_acr: null, max_auth_age: null },
+    { id: 'a', name: 'a.read', lower_name: 'a.read', required_acr: null, max_auth_age: null },
   ]);
   const row = (id: string, permission_ids: string | null) =>
-    RoleNode.of({ id, name: id, description: '', is_system: false, permission_ids }, table);
+    RoleNode.of(
+      {
+        id,
+        name: id,
+        description: '',
+        is_system: false,
+        required_acr: null,
+        enforced_from_ms: null,
+        permission_ids,
+      },
+      table,
+    );
   const first = emptyGraph.next('1', table, 'all', [row('one', 'a'), row('other', 'b')]);
   const sorted = first.allPermissions;
   const second = first.next('2', table, new Set(['one']), [row('one', 'a,b')]);
@@ -109,7 +132,18 @@ test('a graph with one changed role shares all other roles and the sorted permis
 test('a graph stays right over more changes than it keeps apart from the settled roles', () => {
   const { permissions } = emptyGraph;
   const node = (id: string, name: string) =>
-    RoleNode.of({ id, name, description: '', is_system: false, permission_ids: null }, permissions);
+    RoleNode.of(
+      {
+        id,
+        name,
+        description: '',
+        is_system: false,
+        required_acr: null,
+        enforced_from_ms: null,
+        permission_ids: null,
+      },
+      permissions,
+    );
   const roles = 1_000;
   const expected = new Map(Array.from({ length: roles }, (_, n) => [`r${n}`, `first ${n}`]));
   let graph = emptyGraph.next(

@@ -1,14 +1,18 @@
 // The role → permission graph in memory: built from rows once, then derived from the previous graph and the changes.
 // It has no side effects, and a graph is immutable: a request keeps its graph while the next one is built.
+import { administrativePermissions } from '@castellan/contract/permissions';
 import type { Row } from '../../../schema/database.ts';
+import { type Need, needIn, type RoleNeed, roleNeedIn } from './needs.ts';
 
-export type PermissionRow = Pick<Row<'permissions'>, 'id' | 'name'> & {
+export type PermissionRow = Pick<Row<'permissions'>, 'id' | 'name' | 'required_acr' | 'max_auth_age'> & {
   /** As PostgreSQL's `lower` writes it, by which names are unique. */
   lower_name: string;
 };
-export type RoleRow = Pick<Row<'roles'>, 'id' | 'name' | 'description' | 'is_system'> & {
+export type RoleRow = Pick<Row<'roles'>, 'id' | 'name' | 'description' | 'is_system' | 'required_acr'> & {
   /** Comma-separated ids; null if the role has no permissions. */
   permission_ids: string | null;
+  /** In milliseconds since 1970; null: at once. */
+  enforced_from_ms: number | null;
 };
 
 /** Ids of the records that were added, changed or removed; `all` if they are not known. */
@@ -20,12 +24,20 @@ const fold = (name: string): string => name.normalize('NFC').toLowerCase();
 export class PermissionTable {
   readonly #byId: ReadonlyMap<string, PermissionRow>;
   readonly #idsByName: ReadonlyMap<string, string>;
+  readonly #needs: ReadonlyMap<string, Need>;
   #sorted: readonly string[] | undefined;
+  #administrative: readonly string[] | undefined;
 
   constructor(byId: ReadonlyMap<string, PermissionRow>) {
     this.#byId = byId;
     // Exact names come last, so that they win over the lower-case spelling of another name.
     const rows = [...byId.values()];
+    this.#needs = new Map(
+      rows.flatMap((row) => {
+        const need = needIn(row);
+        return need ? [[row.id, need]] : [];
+      }),
+    );
     this.#idsByName = new Map([
       ...rows.map(({ id, lower_name }) => [lower_name, id] as const),
       ...rows.map(({ id, name }) => [name, id] as const),
@@ -40,6 +52,22 @@ export class PermissionTable {
   /** Returns the name as it is stored. */
   nameOf(id: string): string | undefined {
     return this.#byId.get(id)?.name;
+  }
+
+  /** Returns what a call that uses the permission must have proved; undefined for nothing. */
+  needOf(id: string): Need | undefined {
+    return this.#needs.get(id);
+  }
+
+  /** Whether any permission asks for a proof. */
+  get hasNeeds(): boolean {
+    return this.#needs.size > 0;
+  }
+
+  /** Ids of the permissions to administer the service. Computed on first use. */
+  get administrativeIds(): readonly string[] {
+    this.#administrative ??= administrativePermissions.flatMap((name) => this.idOf(name) ?? []);
+    return this.#administrative;
   }
 
   /** Ids of all permissions. */
@@ -92,12 +120,15 @@ export class RoleNode {
   readonly name: string;
   readonly description: string;
   readonly is_system: boolean;
+  /** How its holders must have signed in; null for no matter how. */
+  readonly need: RoleNeed | null;
   readonly #table: PermissionTable;
   readonly #held: ReadonlySet<string>;
   #permissions: readonly string[] | undefined;
+  #isAdministrative: boolean | undefined;
 
   constructor(
-    role: Pick<RoleNode, 'id' | 'name' | 'description' | 'is_system'>,
+    role: Pick<RoleNode, 'id' | 'name' | 'description' | 'is_system' | 'need'>,
     table: PermissionTable,
     held: ReadonlySet<string>,
   ) {
@@ -105,6 +136,7 @@ export class RoleNode {
     this.name = role.name;
     this.description = role.description;
     this.is_system = role.is_system;
+    this.need = role.need;
     this.#table = table;
     this.#held = held;
   }
@@ -125,7 +157,14 @@ export class RoleNode {
     return this.#permissions;
   }
 
-  static of({ permission_ids, ...role }: RoleRow, table: PermissionTable): RoleNode {
+  /** Whether the role has a permission to administer the service. Computed on first use. */
+  get isAdministrative(): boolean {
+    this.#isAdministrative ??= this.#table.administrativeIds.some((id) => this.#held.has(id));
+    return this.#isAdministrative;
+  }
+
+  static of({ permission_ids, ...row }: RoleRow, table: PermissionTable): RoleNode {
+    const role = { ...row, need: roleNeedIn(row) };
     return new RoleNode(role, table, new Set(table.intern(permission_ids?.split(',') ?? [])));
   }
 
@@ -138,22 +177,39 @@ export class RoleNode {
 // Copying so many entries takes some 50 µs; copying 10,000 takes a millisecond or two, of every request that waits.
 const MAX_RECENT = 256;
 
+const hasNeed = (role: RoleNode | undefined): number => Number((role?.need ?? null) !== null);
+function countWithNeed(roles: ReadonlyMap<string, RoleNode>): number {
+  let count = 0;
+  for (const role of roles.values()) count += hasNeed(role);
+  return count;
+}
+
 /** Roles by id. A change copies only what changed lately, not all roles. */
 class RoleMap {
   readonly size: number;
+  /** How many roles ask how their holders signed in. */
+  readonly withNeed: number;
   readonly #settled: ReadonlyMap<string, RoleNode>;
   /** What differs from `#settled`. Undefined: removed. */
   readonly #recent: ReadonlyMap<string, RoleNode | undefined>;
+  readonly #settledWithNeed: number;
 
   constructor(
     settled: ReadonlyMap<string, RoleNode>,
     recent: ReadonlyMap<string, RoleNode | undefined> = new Map(),
+    settledWithNeed = countWithNeed(settled),
   ) {
     this.#settled = settled;
     this.#recent = recent;
+    this.#settledWithNeed = settledWithNeed;
     let size = settled.size;
-    for (const [id, role] of recent) size += Number(role !== undefined) - Number(settled.has(id));
+    let withNeed = settledWithNeed;
+    for (const [id, role] of recent) {
+      size += Number(role !== undefined) - Number(settled.has(id));
+      withNeed += hasNeed(role) - hasNeed(settled.get(id));
+    }
     this.size = size;
+    this.withNeed = withNeed;
   }
 
   get(id: string): RoleNode | undefined {
@@ -171,7 +227,7 @@ class RoleMap {
     const recent = new Map(this.#recent);
     for (const id of touched) recent.set(id, undefined);
     for (const role of present) recent.set(role.id, role);
-    const next = new RoleMap(this.#settled, recent);
+    const next = new RoleMap(this.#settled, recent, this.#settledWithNeed);
     return recent.size > MAX_RECENT ? new RoleMap(byId(next.values())) : next;
   }
 
@@ -191,6 +247,11 @@ export class Graph {
     this.stamp = stamp;
     this.roles = roles;
     this.permissions = permissions;
+  }
+
+  /** Whether any role or permission asks for a proof. If not, nobody's proof is compared with anything. */
+  get hasRequirements(): boolean {
+    return this.roles.withNeed > 0 || this.permissions.hasNeeds;
   }
 
   /** Names of all permissions, which are those of a superuser. Sorted. */

@@ -23,6 +23,8 @@ export async function findChanges(
   return { stamp: first.now, changes: rows.filter(({ version }) => version !== null) };
 }
 
+const enforcedFromMs = sql`(extract(epoch from r.enforced_from) * 1000)::float8`;
+
 export type Renewal = { stamp: string; changes: Change[]; roles: RoleRow[]; permissions: PermissionRow[] };
 
 /**
@@ -41,11 +43,12 @@ export async function findRenewal(db: Db, since: string): Promise<Renewal> {
         from logged), '[]') as changes,
       coalesce((
         select json_agg(json_build_object('id', r.id, 'name', r.name, 'description', r.description,
-          'is_system', r.is_system, 'permission_ids', (
+          'is_system', r.is_system, 'required_acr', r.required_acr, 'enforced_from_ms', ${enforcedFromMs}, 'permission_ids', (
             select string_agg(held.permission_id::text, ',') from role_permissions held where held.role_id = r.id)))
         from roles r where r.id = any(array(select unnest(role_ids) from logged))), '[]') as roles,
       coalesce((
-        select json_agg(json_build_object('id', p.id, 'name', p.name, 'lower_name', lower(p.name)))
+        select json_agg(json_build_object('id', p.id, 'name', p.name, 'lower_name', lower(p.name),
+          'required_acr', p.required_acr, 'max_auth_age', p.max_auth_age))
         from permissions p where p.id = any(array(select unnest(permission_ids) from logged))), '[]') as permissions
     from authz_version present`.execute(db);
   return onlyRow({ rows });
@@ -54,7 +57,7 @@ export async function findRenewal(db: Db, since: string): Promise<Renewal> {
 export async function findRoles(tx: Tx, ids: readonly string[] | 'all'): Promise<RoleRow[]> {
   if (ids.length === 0) return [];
   const { rows } = await sql<RoleRow>`
-    select r.id, r.name, r.description, r.is_system, string_agg(held.permission_id::text, ',') as permission_ids
+    select r.id, r.name, r.description, r.is_system, r.required_acr, ${enforcedFromMs} as enforced_from_ms, string_agg(held.permission_id::text, ',') as permission_ids
     from roles r left join role_permissions held on held.role_id = r.id
     where ${ids === 'all' ? sql`true` : sql`r.id = any(${ids}::uuid[])`}
     group by r.id`.execute(tx);
@@ -64,7 +67,7 @@ export async function findRoles(tx: Tx, ids: readonly string[] | 'all'): Promise
 export async function findPermissions(tx: Tx, ids: readonly string[] | 'all'): Promise<PermissionRow[]> {
   if (ids.length === 0) return [];
   const { rows } = await sql<PermissionRow>`
-    select id, name, lower(name) as lower_name from permissions
+    select id, name, lower(name) as lower_name, required_acr, max_auth_age from permissions
     where ${ids === 'all' ? sql`true` : sql`id = any(${ids}::uuid[])`}`.execute(tx);
   return rows;
 }

@@ -4,17 +4,19 @@
 import { performance } from 'node:perf_hooks';
 import { allPermissions } from '@castellan/contract/permissions';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../../platform/clock.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { hook } from '../../../platform/http/hooks.ts';
 import { clientCredentials } from '../../../platform/http/plugins/client-credentials.ts';
-import { requirementCodes } from '../../../platform/http/requirements.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import { isObject } from '../../../platform/unknown-values.ts';
-import { type FreshnessDeps, requireFresh } from '../../factors/service.ts';
+import { type FreshnessDeps, requireFresh, stepUpRequired } from '../../factors/service.ts';
 import { type Caller, createCaller } from '../caller.ts';
 import { mayDo } from '../effective.ts';
 import { type GraphSource, withGraph } from '../graph/graph.ts';
-import { requirementOf } from '../requirement.ts';
+import { pendingOf, refusalUntil } from '../requirement.ts';
+import { type PolicySettings, policyOf } from '../requirements/account.ts';
+import { unmetByCall } from '../requirements/call.ts';
 import { everywhere } from '../scope.ts';
 import type { AccessLimit } from './access-limit.ts';
 import { type AuthenticationDeps, findPrincipal } from './authentication.ts';
@@ -28,12 +30,15 @@ const READ_AUTHORIZED_MS = 1_000;
 
 type GuardDeps = AuthenticationDeps &
   FreshnessDeps & {
+    settings: PolicySettings;
+    clock: Clock;
     graphSource: GraphSource;
     userLimit: UserLimit | null;
     accessLimit: AccessLimit | null;
   };
 
 export function addGuard(app: App, deps: GuardDeps): void {
+  const policy = policyOf(deps.settings);
   app.decorateRequest('caller', null);
   app.decorateRequest('authorizedAt', 0);
   app.addHook('onRoute', (route) => {
@@ -69,9 +74,10 @@ export function addGuard(app: App, deps: GuardDeps): void {
         principal,
       );
     }
-    request.caller = createCaller(request, principal, { access, graph });
-    const required = requirementOf(principal);
-    if (required && !openTo.includes(required)) throw new AppError(requirementCodes[required]);
+    const now = deps.clock.now();
+    request.caller = createCaller(request, principal, { access, graph, policy, judgedAt: now });
+    const pending = pendingOf(principal, { graph, policy, now });
+    if (pending && !openTo.includes(pending.first)) throw await refusalUntil(deps.db, principal, pending);
     if (!isAboutCaller(request, principal)) requireAccess(request.caller);
     if (counted && fresh && principal.type === 'user') await requireFresh(deps.db, deps, principal);
   };
@@ -126,10 +132,16 @@ function isAboutCaller({ routeOptions, params }: FastifyRequest, { type, id }: C
 /** Permissions of the group `self` are about the account of a person. */
 const isPersonal = (access: Caller['access']): boolean => access === 'user' || access.startsWith('self.');
 
-/** Throws `user_required` or `permission_denied` (403) unless the caller has the access that its route requires. */
-function requireAccess({ access, principal, graph }: Caller): void {
+/**
+ * Throws `user_required`, `permission_denied` or `step_up_required` (403) unless the caller has the access that its route
+ * requires, and has proved what it asks for.
+ */
+function requireAccess(caller: Caller): void {
+  const { access, principal, graph } = caller;
   if (isPersonal(access) && principal.type !== 'user') throw new AppError('user_required');
   if (access === 'authenticated' || access === 'user' || access === 'public') return;
   if (!mayDo(graph, everywhere(principal.subject), access))
     throw new AppError('permission_denied', { requiredPermission: access });
+  const unmet = unmetByCall(caller, access);
+  if (unmet) throw stepUpRequired(unmet);
 }

@@ -12,8 +12,7 @@ import { constraintCodes } from '../../../schema/constraints.ts';
 import { recordEvent } from '../../audit/service.ts';
 import { actorOf, type Caller } from '../caller.ts';
 import { type ChangeDeps, type Entry, type Run, rehearseChange } from '../change.ts';
-import { mayDo } from '../effective.ts';
-import { everywhere } from '../scope.ts';
+import { mayUse } from '../requirements/call.ts';
 import { type AccessDelta, findImpact } from './impact.ts';
 
 /** `previewGate` limits the impacts that are computed at once in this process: with 100,000 holders one takes a second. */
@@ -55,17 +54,17 @@ export async function preview(
  * How many subjects the preview names. Callers who may neither explain access nor read users get numbers only: a change may
  * be previewed with less. More names than a preview has by default are a list of holders, which requires `access.explain`.
  */
-function namedTo({ graph, principal, namedSubjects }: Caller): number {
-  const who = everywhere(principal.subject);
-  if (mayDo(graph, who, 'access.explain')) return namedSubjects;
-  return mayDo(graph, who, 'users.read') ? Math.min(namedSubjects, NAMED_SUBJECTS) : 0;
+export function namedTo(caller: Caller): number {
+  if (mayUse(caller, 'access.explain')) return caller.namedSubjects;
+  return mayUse(caller, 'users.read') ? Math.min(caller.namedSubjects, NAMED_SUBJECTS) : 0;
 }
 
 type Rehearsed =
   | { refusal: NonNullable<AccessPreview['would_be_refused']>; delta: null }
   | { refusal: null; delta: AccessDelta };
 
-async function rehearsed(deps: ChangeDeps, caller: Caller, run: Run<unknown>): Promise<Rehearsed> {
+/** Returns the refusal of the change, or what it does. Throws what refuses the caller rather than the change. */
+export async function rehearsed(deps: ChangeDeps, caller: Caller, run: Run<unknown>): Promise<Rehearsed> {
   try {
     return { refusal: null, delta: await rehearseChange(deps, caller, run) };
   } catch (thrown) {
@@ -89,4 +88,6 @@ const concernsCaller = ({ status, code }: AppError): boolean =>
   status >= 500 ||
   code === 'permission_denied' ||
   code === 'user_required' ||
-  code === 'password_change_required';
+  code === 'password_change_required' ||
+  code === 'step_up_required' ||
+  code === 'second_factor_enrolment_required';

@@ -16,6 +16,7 @@ import { actorOf, type Caller } from '../../authz/caller.ts';
 import { change, type Locking, type Run, rehearseChange } from '../../authz/change.ts';
 import { requireMayGrantRoles } from '../../authz/delegation.ts';
 import { type PreviewDeps, preview } from '../../authz/impact/preview.ts';
+import { type FreshnessDeps, hasFactor, requireFresh } from '../../factors/service.ts';
 import { clearAttempts } from '../../lockout/service.ts';
 import {
   countingRefusals,
@@ -32,12 +33,13 @@ import type { VersionedUser } from '../presentation.ts';
 import { present, readRecord, type UserDeps } from '../service.ts';
 import { insertUser } from '../store.ts';
 import { cleanChange, readBulkChanges } from './change-input.ts';
-import { planChanges, type UserChange } from './change-plans.ts';
+import { type Plan, planChanges, type UserChange } from './change-plans.ts';
 import { carryOut, deltaOf, write } from './changes.ts';
 
 export type UserAdminDeps = UserDeps &
   PasswordDeps &
-  PreviewDeps & {
+  PreviewDeps &
+  FreshnessDeps & {
     settings: { unverifiedAccountHours: number };
     accountMail: {
       enqueue(tx: Tx, kind: 'verification', payload: { email: string }): Promise<void>;
@@ -124,9 +126,27 @@ export async function createUser(
 }
 
 const changing =
-  (wanted: readonly UserChange[], idsField?: string): Run<VersionedUser[]> =>
-  async (locking) =>
-    carryOut(await planChanges(locking, wanted, idsField));
+  (deps: FreshnessDeps, wanted: readonly UserChange[], idsField?: string): Run<VersionedUser[]> =>
+  async (locking) => {
+    const plan = await planChanges(locking, wanted, idsField);
+    await requireFreshForAddress(deps, locking, plan);
+    return carryOut(plan);
+  };
+
+/**
+ * An account with a factor changes its own address only with a fresh proof: mails to the address stand in for a lost factor.
+ * Throws `step_up_required` (403).
+ */
+async function requireFreshForAddress(
+  deps: FreshnessDeps,
+  { tx, caller: { principal } }: Locking,
+  { changes }: Plan,
+): Promise<void> {
+  if (principal.type !== 'user') return;
+  const own = changes.find(({ before }) => before.user_id === principal.id);
+  if (own?.fields.email !== undefined && (await hasFactor(tx, principal.id)))
+    await requireFresh(tx, deps, principal);
+}
 
 // A stolen session must not be enough to guess or replace its user's password.
 function refuseOwnPassword(caller: Caller, id: string, password: string | undefined): void {
@@ -147,7 +167,7 @@ export async function updateUser(
   const wanted = { ...cleanChange(id, input), setsPassword: password !== undefined };
   const users =
     password === undefined
-      ? await change(deps, caller, changing([wanted]))
+      ? await change(deps, caller, changing(deps, [wanted]))
       : await updateWithPassword(deps, caller, wanted, password);
   return present(deps, requireOne(users));
 }
@@ -162,7 +182,7 @@ export async function previewUserUpdate(
   id: string,
   { password, ...input }: UpdateUserBody,
 ): Promise<AccessPreviewEnvelope> {
-  const run = changing([{ ...cleanChange(id, input), setsPassword: password !== undefined }]);
+  const run = changing(deps, [{ ...cleanChange(id, input), setsPassword: password !== undefined }]);
   return preview(deps, caller, { resourceType: 'user', resourceId: id }, async (locking) => {
     refuseOwnPassword(caller, id, password);
     return run(locking);
@@ -184,7 +204,7 @@ async function updateWithPassword(
   const { client, principal } = caller;
   const { id, fields } = wanted;
   // All other checks run first, so that no later error reveals whether the password was accepted.
-  await rehearseChange(deps, caller, changing([wanted]));
+  await rehearseChange(deps, caller, changing(deps, [wanted]));
   const holder = await findPasswordHolder(deps.db, id);
   if (!holder) throw new AppError('user_not_found');
   const { email = holder.email, first_name = holder.first_name, last_name = holder.last_name } = fields;
@@ -203,6 +223,7 @@ async function updateWithPassword(
     });
     return change(deps, caller, async (locking) => {
       const plan = await planChanges(locking, [wanted]);
+      await requireFreshForAddress(deps, locking, plan);
       const { sessionsEnded } = await replacePassword(locking.tx, deps, replacement);
       const { users, entries } = await write(plan);
       // Last: sign-ins with this email wait for it.
@@ -223,7 +244,7 @@ export async function updateUsers(
   body: BulkUpdateUsersBody,
 ): Promise<User[]> {
   const { changes, idsField } = readBulkChanges(body);
-  const records = await change(deps, caller, changing(changes, idsField));
+  const records = await change(deps, caller, changing(deps, changes, idsField));
   const answers = await Promise.all(records.map((record) => present(deps, record)));
   return answers.map(({ record }) => record);
 }
@@ -234,5 +255,5 @@ export async function previewUserUpdates(
   body: BulkUpdateUsersBody,
 ): Promise<AccessPreviewEnvelope> {
   const { changes, idsField } = readBulkChanges(body);
-  return preview(deps, caller, { resourceType: 'user' }, changing(changes, idsField));
+  return preview(deps, caller, { resourceType: 'user' }, changing(deps, changes, idsField));
 }

@@ -1,0 +1,106 @@
+// Tells people what their account requires of sign-ins, and keeps them from removing the factor that it requires.
+// It must not refuse a request for it: the guard does.
+import { type Acr, type FactorMethod, reaches } from '@castellan/contract/authentication';
+import type { AccountRequirement } from '@castellan/contract/factors';
+import type { UnmetRequirement } from '@castellan/contract/requirements';
+import type { Clock } from '../../../platform/clock.ts';
+import { AppError } from '../../../platform/errors.ts';
+import type { Db, Tx } from '../../../schema/database.ts';
+import type { UserRow } from '../../../schema/user-record.ts';
+import type { GraphSource } from '../../authz/graph/graph.ts';
+import {
+  type AccountNeed,
+  accountNeeds,
+  type Judging,
+  type PolicySettings,
+  policyOf,
+  unmetNeed,
+} from '../../authz/requirements/account.ts';
+import { findAccountLevel } from '../../authz/requirements/standing.ts';
+import { strongestFactor } from '../../factors/service.ts';
+
+export type RequirementDeps = {
+  db: Db;
+  clock: Clock;
+  graphSource: GraphSource;
+  settings: PolicySettings;
+};
+
+type Account = Pick<UserRow, 'user_id' | 'is_superuser' | 'role_ids' | 'authz_stamp'>;
+
+async function judgingOf(deps: RequirementDeps, { authz_stamp }: Account): Promise<Judging> {
+  return {
+    graph: await deps.graphSource.at(authz_stamp),
+    policy: policyOf(deps.settings),
+    now: deps.clock.now(),
+  };
+}
+
+/** Null: at once, for good. */
+const timeOf = ({ from }: AccountNeed): string | null => (from === 0 ? null : new Date(from).toISOString());
+
+/** Returns what a sign-in with this level tells: nothing unless its account requires more, or will. */
+export async function noticeOf(
+  deps: RequirementDeps,
+  account: Account,
+  acr: Acr,
+): Promise<{ secondFactor?: UnmetRequirement }> {
+  const unmet = unmetNeed(await judgingOf(deps, account), account, acr);
+  if (!unmet) return {};
+  const strongest = await strongestFactor(deps.db, account.user_id);
+  return {
+    secondFactor: {
+      required_acr: unmet.acr,
+      enforced_from: timeOf(unmet),
+      enrolled: strongest !== null && reaches(strongest, unmet.acr),
+    },
+  };
+}
+
+/** Returns what the account requires: what its factors do not meet first, otherwise the strongest. Null for nothing. */
+export async function requirementOf(
+  deps: RequirementDeps,
+  account: Account,
+): Promise<AccountRequirement | null> {
+  const judging = await judgingOf(deps, account);
+  const needs = accountNeeds(judging, account);
+  if (needs.length === 0) return null;
+  const strongest = await strongestFactor(deps.db, account.user_id);
+  const unmet = unmetNeed(judging, account, strongest);
+  const told = unmet ?? needs.find(({ acr }) => needs.every((other) => reaches(acr, other.acr)));
+  return told ? { required_acr: told.acr, enforced_from: timeOf(told), met: unmet === null } : null;
+}
+
+const reached: Readonly<Record<FactorMethod, Acr>> = {
+  passkey: 'phr',
+  totp: 'aal2',
+  recovery_code: 'aal2',
+  recovery_link: 'aal1',
+};
+
+/** Returns the methods with those first that reach the level. Recovery codes stay last. */
+export function preferring(methods: readonly FactorMethod[], required: Acr | null): FactorMethod[] {
+  if (required === null) return [...methods];
+  const rankOf = (method: FactorMethod): number =>
+    method === 'recovery_code' ? 2 : Number(!reaches(reached[method], required));
+  return methods.toSorted((one, other) => rankOf(one) - rankOf(other));
+}
+
+/** As `preferring`, by what the account requires now. */
+export async function preferredMethods(
+  tx: Tx,
+  settings: PolicySettings,
+  userId: string,
+  methods: readonly FactorMethod[],
+): Promise<FactorMethod[]> {
+  if (methods.length < 2) return [...methods];
+  return preferring(methods, await findAccountLevel(tx, policyOf(settings), userId));
+}
+
+/** Call it after the removal of a factor, in its transaction. Throws `last_factor` (409) if the account requires one of the level. */
+export async function requireFactorsLeft(tx: Tx, settings: PolicySettings, userId: string): Promise<void> {
+  const required = await findAccountLevel(tx, policyOf(settings), userId);
+  if (required === null) return;
+  const strongest = await strongestFactor(tx, userId);
+  if (strongest === null || !reaches(strongest, required)) throw new AppError('last_factor');
+}

@@ -1,0 +1,50 @@
+// Rules of changing what a role or a permission requires: nobody lifts what they could not pass, nobody locks themselves out.
+import { reaches } from '@castellan/contract/authentication';
+import { sql } from 'kysely';
+import { onlyRow } from '../../../platform/db/sql.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { type FreshnessDeps, requireContext, requireFresh } from '../../factors/service.ts';
+import type { Entitled } from '../change.ts';
+import type { Need } from '../graph/needs.ts';
+
+/** What is required before and after a change. `isLater`: it counts from a later time on. */
+export type Replaced = { before: Need | null; after: Need | null; isLater?: boolean };
+
+/**
+ * Requires that the call has a fresh proof, and one that meets both requirements. Throws `step_up_required` (403). A service
+ * account, which proves nothing, may only make a requirement stricter: `user_required` (403) otherwise.
+ */
+export async function requireMayReplace(
+  { tx, caller: { principal } }: Entitled,
+  deps: FreshnessDeps,
+  replaced: Replaced,
+): Promise<void> {
+  if (principal.type !== 'user') {
+    if (isWeaker(replaced)) throw new AppError('user_required');
+    return;
+  }
+  await requireFresh(tx, deps, principal);
+  for (const need of [replaced.before, replaced.after])
+    if (need) await requireContext(tx, principal.session.context, need);
+}
+
+function isWeaker({ before, after, isLater = false }: Replaced): boolean {
+  if (!before) return false;
+  if (!after || isLater || !reaches(after.acr, before.acr)) return true;
+  if (before.maxAgeSeconds === null) return false;
+  return after.maxAgeSeconds === null || after.maxAgeSeconds > before.maxAgeSeconds;
+}
+
+/** Throws `passkeys_unavailable` (409) for a requirement that nobody here could meet. */
+export function requireReachable(
+  { passkeysAvailable }: { passkeysAvailable: boolean },
+  requiredAcr: string | null,
+): void {
+  if (requiredAcr === 'phr' && !passkeysAvailable) throw new AppError('passkeys_unavailable');
+}
+
+/** The database's clock. */
+export async function timeIn({ tx }: Entitled): Promise<Date> {
+  const answer = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx);
+  return onlyRow(answer).now;
+}
