@@ -118,6 +118,7 @@ export const modules: Modules = {
       'auth/mail-language.ts',
       'auth/password-change.ts',
       'auth/refresh-cookie.ts',
+      'auth/warn.ts',
     ],
   },
   'auth/mails': { uses: [] },

@@ -4,7 +4,7 @@
 type Addressed = { email: string };
 
 /** Something that concerns the sign-in of an account, and from where it was done. */
-type SecurityEvent = Addressed & {
+export type SecurityEvent = Addressed & {
   /** The time of the event in ISO 8601. */
   at: string;
   /** As `networkOf` returns it; empty if there is none, as on the command line. */

@@ -28,6 +28,7 @@ import {
   provedByPassword,
   type SessionTokens,
 } from '../../sessions/service.ts';
+import { seenFrom, warn } from '../warn.ts';
 import type { SecondFactorDeps } from './deps.ts';
 import { readFactors } from './presentation.ts';
 import { readTotp } from './proofs.ts';
@@ -115,6 +116,8 @@ export async function confirmTotp(
       throw new AppError('conflict', { detail: 'The factors were changed at the same time. Start again.' });
     await saveTotp(tx, { user_id: principal.id, ...step });
     await endEnrolment(tx, principal.id);
+    const seen = seenFrom(client, principal.email, held.locked.now);
+    await warn(tx, deps, 'second_factor_added', { ...seen, factor: 'app' });
     const events = [ownEvent(caller, 'totp_enrolled', { replaced: !isFirst })];
     if (!isFirst || !codes) {
       const context = contextIn(principal.record);
@@ -167,6 +170,8 @@ export async function removeTotp(deps: SecondFactorDeps, caller: UserCaller): Pr
     if (!(await deleteTotp(tx, principal.id))) throw new AppError('factor_not_found');
     if (!(await hasFactor(tx, principal.id))) await deleteRecoveryCodes(tx, principal.id);
     await requireFactorsLeft(tx, deps.settings, principal.id);
+    const seen = seenFrom(client, principal.email, held.locked.now);
+    await warn(tx, deps, 'second_factor_removed', { ...seen, factor: 'app' });
     const { tokens, ended } = await startAnew(tx, deps, caller, { held, reason: 'factor_removed' });
     return {
       result: { tokens, context: contextIn(principal.record) },

@@ -22,6 +22,7 @@ import { recordLanguage } from '../../users/service.ts';
 import type { SignIn, Started, Visitor } from '../login.ts';
 import { signedIn, signInEvents } from '../login.ts';
 import { languageOf } from '../mail-language.ts';
+import { seenFrom, warn, warnOfCode } from '../warn.ts';
 import type { SecondFactorDeps } from './deps.ts';
 import { type CodeInput, onlyProof, refusalOf } from './proofs.ts';
 
@@ -52,7 +53,6 @@ export async function completeSignIn(
     const outcome = await inRecordedTransaction(deps, client, (tx) =>
       settle(tx, deps, visitor, { userId, tokenHash, prepared }),
     );
-    deps.accountMail.wake();
     if ('over' in outcome) throw await expired(deps, visitor, proof, userId);
     if ('refused' in outcome) throw refusalOf(outcome.refused, outcome.attemptsLeft);
     return { done: await signedIn(deps, outcome.started, proofs[`password+${proof.method}`].acr) };
@@ -98,8 +98,12 @@ async function settle(
   if (!locked?.is_active || !locked.verified || !pending) return { result: { over: true }, events: [] };
   const account = { userId, email: locked.email };
   const verdict = await judgeCode(tx, deps, account, prepared);
+  const seen = seenFrom(client, locked.email, locked.now);
+  await warnOfCode(tx, deps, seen, verdict);
   if ('refused' in verdict) {
     const left = verdict.isCounted ? await failPending(tx, tokenHash) : undefined;
+    // The password was right: somebody else may know it.
+    if (left === 0) await warn(tx, deps, 'second_factor_attack', seen);
     const { email } = account;
     const refusal = failureEvent(userId, { email, method: prepared.method, reason: verdict.refused });
     return {

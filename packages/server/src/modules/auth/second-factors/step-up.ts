@@ -17,6 +17,7 @@ import {
 import { findPasswordHolder } from '../../passwords/service.ts';
 import { type Context, inSeconds, type SessionTokens } from '../../sessions/service.ts';
 import { requireCurrentPassword } from '../password-change.ts';
+import { seenFrom, warnOfCode } from '../warn.ts';
 import type { SecondFactorDeps } from './deps.ts';
 import { onlyProof, refusalOf, requireOne } from './proofs.ts';
 import { usedCodeEvents } from './second-step.ts';
@@ -121,6 +122,7 @@ async function byCode(
       async (tx) => {
         const held = await holdCaller(tx, caller);
         const verdict = await judgeCode(tx, deps, account, prepared);
+        await warnOfCode(tx, deps, seenFrom(client, principal.email, held.locked.now), verdict);
         if ('refused' in verdict)
           return {
             result: verdict,
@@ -133,7 +135,6 @@ async function byCode(
         return { result: { tokens, context }, events };
       },
     );
-    deps.accountMail.wake();
     if ('refused' in outcome) throw refusalOf(outcome);
     return outcome;
   });
