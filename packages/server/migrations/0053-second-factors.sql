@@ -99,8 +99,8 @@ create table devices (
 );
 create index devices_last_used_at_idx on devices (last_used_at);
 
--- Wrong codes of an account. `failures` count since the last right proof, `locks` how often that closed the app, `total`
--- since the app was enrolled.
+-- Wrong codes of an account since the last right proof: `failures` since the app last closed, `locks` how often it closed,
+-- `total` all.
 create table factor_attempts (
   user_id uuid constraint factor_attempts_user_id_pkey primary key
     constraint factor_attempts_user_id_fkey references users (id) on delete cascade,
@@ -129,8 +129,8 @@ alter table session_tokens
   add column amr text[],
   add column auth_time timestamptz;
 
--- `recovery_pending`: the factors were reset, and the password alone does not sign in. `has_factor` serves lists; a sign-in
--- reads the factors themselves.
+-- `recovery_pending`: the factors were reset, and the password alone does not sign in. `has_factor` serves lists, and a sign-in
+-- under the lock of the row; what decides in the end is the trigger on sessions, which reads the factors themselves.
 alter table users
   add column recovery_pending boolean not null default false,
   add column has_factor boolean not null default false;

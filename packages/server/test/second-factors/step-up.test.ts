@@ -13,6 +13,7 @@ import { addUser, isAccepted, isRefreshable, liveSessionIds } from '@castellan/t
 import { WRONG } from '@castellan/testing/sessions/attempts';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
+import { removeEndedRows } from '../../src/modules/sessions/ended-rows.ts';
 
 const STEP_UP = '/api/v1/auth/step-up';
 const service = await startTestService({ after });
@@ -129,6 +130,40 @@ test('a session has at most four live refresh tokens: the oldest ends', async ()
   const live = [];
   for (const token of tokens) live.push(await isRefreshable(service, token));
   assert.deepEqual(live, [false, true, true, true, true]);
+  // Its row stays until the signed expiry: without one the token would count as exchanged, and end the session.
+  await removeEndedRows(service.service.deps.db, 1_000);
+  const late = await service.client().post('/api/v1/auth/refresh', { refresh_token: tokens[0] });
+  assert.equal(late.status, 401);
+  assert.equal((await liveSessionIds(service, user.id)).length, 1);
+});
+
+test('codes for an account without a factor are refused, and count against no later one', async () => {
+  const user = await addUser(service);
+  const client = await signIn(service, user);
+  for (const body of [{ totp: '123456' }, { recovery_code: '7KQ2-9TBX-4MVW-1D8P' }]) {
+    const answer = await client.post(STEP_UP, body);
+    assert.deepEqual([answer.status, answer.body.code], [422, 'second_factor_invalid']);
+  }
+  assert.deepEqual(await service.sql('select from factor_attempts where user_id = $1', [user.id]), []);
+});
+
+test('wrong recovery codes do not keep a closed app closed for longer', async () => {
+  const user = await addAppUser(service);
+  for (let count = 0; count < 5; count += 1)
+    await user.client.post(STEP_UP, { totp: wrongCodeOf(user.secret) });
+  const until = () =>
+    service.sql('select locks, total, locked_until from factor_attempts where user_id = $1', [user.id]);
+  const before = await until();
+  for (let count = 0; count < 6; count += 1) {
+    const answer = await user.client.post(STEP_UP, { recovery_code: '7KQ2-9TBX-4MVW-1D8P' });
+    assert.equal(answer.body.code, 'second_factor_invalid');
+  }
+  assert.deepEqual(await until(), before);
+  const { body } = await user.client.post(`${STEP_UP}/options`, {});
+  assert.deepEqual(body.data.methods, ['recovery_code']);
+  await service.sql('update recovery_codes set used_at = now() where user_id = $1', [user.id]);
+  const none = await user.client.post(`${STEP_UP}/options`, {});
+  assert.deepEqual([none.status, none.body.code], [422, 'second_factor_locked']);
 });
 
 test('a change of the password keeps the context of the call, and ends the sign-ins that wait', async () => {

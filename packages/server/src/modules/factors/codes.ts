@@ -95,7 +95,13 @@ async function judgeRecoveryCode(
   found: { selector: string; code_hash: string } | null,
 ): Promise<Verdict> {
   const left = found ? await useRecoveryCode(tx, holder.userId, found) : undefined;
-  if (left === undefined) return countWrong(tx, deps, holder);
+  if (left === undefined) {
+    // While the app is closed they would only keep its owner out for longer: their secret needs no limit of attempts.
+    const { locked_seconds } = await readCodeState(tx, holder.userId);
+    return locked_seconds === null
+      ? countWrong(tx, deps, holder)
+      : { refused: 'wrong_code', isCounted: true, consequences: [] };
+  }
   await clearCodeFailures(tx, holder.userId);
   return { accepted: 'recovery_code', left };
 }

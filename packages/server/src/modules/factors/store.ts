@@ -69,7 +69,9 @@ export async function useTotpStep(tx: Tx, userId: string, step: number): Promise
 /** Returns whether there was an app that worked. */
 export async function suspendTotp(tx: Tx, userId: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
-    update totp_factors set suspended_at = now() where user_id = ${userId} and suspended_at is null`.execute(tx);
+    update totp_factors set suspended_at = now() where user_id = ${userId} and suspended_at is null`.execute(
+    tx,
+  );
   return numAffectedRows === 1n;
 }
 
@@ -131,10 +133,11 @@ const ENROLMENT_MINUTES = 10;
 /** Begins to set up an app in a session; one that was begun before, in whatever session, ends. Returns until when. */
 export async function beginEnrolment(
   tx: Tx,
-  { user_id, session_id, secret_sealed }: Pick<
-    Row<'totp_enrolments'>,
-    'user_id' | 'session_id' | 'secret_sealed'
-  >,
+  {
+    user_id,
+    session_id,
+    secret_sealed,
+  }: Pick<Row<'totp_enrolments'>, 'user_id' | 'session_id' | 'secret_sealed'>,
 ): Promise<Date> {
   const answer = await sql<{ expires_at: Date }>`
     insert into totp_enrolments (user_id, session_id, secret_sealed, expires_at)
@@ -182,9 +185,20 @@ export async function deleteTotp(tx: Tx, userId: string): Promise<boolean> {
   return numAffectedRows === 1n;
 }
 
-/** Deletes enrolments and used challenges that are over. Returns their number. */
+/** Deletes enrolments and used challenges that are over, in batches. Returns their number. */
 export async function deleteExpiredProofs(db: Db): Promise<number> {
-  const enrolments = await sql`delete from totp_enrolments where expires_at < now()`.execute(db);
-  const challenges = await sql`delete from used_challenges where expires_at < now()`.execute(db);
-  return Number((enrolments.numAffectedRows ?? 0n) + (challenges.numAffectedRows ?? 0n));
+  const batch = 2_000;
+  let total = 0;
+  for (let deleted = batch; deleted >= batch; total += deleted) {
+    const enrolments = await sql`
+      delete from totp_enrolments where user_id = any(array(
+        select user_id from totp_enrolments where expires_at < now()
+        order by expires_at limit ${batch} for update skip locked))`.execute(db);
+    const challenges = await sql`
+      delete from used_challenges where challenge_hash = any(array(
+        select challenge_hash from used_challenges where expires_at < now()
+        order by expires_at limit ${batch} for update skip locked))`.execute(db);
+    deleted = Number((enrolments.numAffectedRows ?? 0n) + (challenges.numAffectedRows ?? 0n));
+  }
+  return total;
 }

@@ -35,7 +35,8 @@ async function removeExpiredTokens(db: Db, deadline: number): Promise<number> {
   for (let deleted = BATCH; deleted === BATCH && performance.now() < deadline; total += deleted) {
     const result = await sql`
       delete from session_tokens where ctid = any(array(
-        select ctid from session_tokens where expires_at < now()
+        select ctid from session_tokens
+        where expires_at < now() and (rotated_at is not null or coalesce(signed_expires_at, expires_at) < now())
         order by expires_at limit ${BATCH} for update skip locked))`.execute(db);
     deleted = Number(result.numAffectedRows ?? 0);
   }

@@ -94,7 +94,10 @@ export async function insertTokens(
     .execute();
 }
 
-/** Keeps the session's newest refresh tokens, with the session for as long as the newest of them. */
+/**
+ * Keeps the session's newest refresh tokens, with the session for as long as the newest of them. The clean-up keeps the rows of
+ * the others until their signed expiry: without a row, a token counts as exchanged, and its use would end the session.
+ */
 export async function endOldestRefreshTokens(
   tx: Tx,
   { userId, sessionId, limit }: { userId: string; sessionId: string; limit: number },
@@ -109,7 +112,7 @@ export async function endOldestRefreshTokens(
       update sessions set expires_at = greatest(expires_at, (select max(expires_at) from live))
       where id = ${sessionId} and user_id = ${userId}
     )
-    update session_tokens t set expires_at = now() from live
+    update session_tokens t set signed_expires_at = t.expires_at, expires_at = now() from live
     where t.user_id = ${userId} and t.token_hash = live.token_hash and live.place > ${limit}`.execute(tx);
 }
 

@@ -11,6 +11,7 @@ import { type AuditEvent, inRecordedTransaction } from '../../audit/service.ts';
 import type { UserCaller } from '../../authz/caller.ts';
 import {
   beginEnrolment,
+  clearCodeFailures,
   countEnrolmentFailure,
   deleteRecoveryCodes,
   deleteTotp,
@@ -115,6 +116,7 @@ export async function confirmTotp(
     if (isFirst && !codes)
       throw new AppError('conflict', { detail: 'The factors were changed at the same time. Start again.' });
     await saveTotp(tx, { user_id: principal.id, ...step });
+    await clearCodeFailures(tx, principal.id);
     await endEnrolment(tx, principal.id);
     const seen = seenFrom(client, principal.email, held.locked.now);
     await warn(tx, deps, 'second_factor_added', { ...seen, factor: 'app' });

@@ -48,6 +48,10 @@ export async function stepUpOptions(
   const methods = own.flatMap((method) =>
     method !== 'recovery_link' && reaches(levelOf[method], acr) ? [method] : [],
   );
+  if (methods.length === 0 && facts.codes_locked_until !== null && reaches('aal2', acr))
+    throw new AppError('second_factor_locked', {
+      retryAfterSeconds: (facts.codes_locked_until.getTime() - deps.clock.now()) / 1_000,
+    });
   if (methods.length === 0)
     throw new AppError('second_factor_enrolment_required', { members: { required_acr: acr } });
   return {
@@ -121,7 +125,10 @@ async function byCode(
       client,
       async (tx) => {
         const held = await holdCaller(tx, caller);
-        const verdict = await judgeCode(tx, deps, account, prepared);
+        // Nothing is guessed at an account without a factor, and nothing may count against a later one.
+        const verdict: Verdict = held.locked.has_factor
+          ? await judgeCode(tx, deps, account, prepared)
+          : { refused: 'wrong_code', isCounted: false, consequences: [] };
         await warnOfCode(tx, deps, seenFrom(client, principal.email, held.locked.now), verdict);
         if ('refused' in verdict)
           return {
