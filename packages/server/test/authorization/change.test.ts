@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
 import type { TestClient } from '@castellan/testing/client';
 import { ADMIN, startTestService } from '@castellan/testing/harness';
+import { addStrong, ageProofs, requireOfPermission } from '@castellan/testing/second-factors/requirements';
 import { signedInWith } from '@castellan/testing/users/people';
 import { type Caller, userPrincipal } from '../../src/modules/authz/caller.ts';
 import { change, type Locking, rehearseChange } from '../../src/modules/authz/change.ts';
@@ -101,6 +102,59 @@ test('a caller who must change their password before the check changes nothing',
   await service.sql('update users set must_change_password = true where id = $1', [caller.principal.id]);
   await assert.rejects(change(deps, caller, insert(role)), { code: 'password_change_required' });
   assert.deepEqual([await countRoles(role.id), await countEntries(role.id)], [0, 0]);
+});
+
+test('a caller whose role requires a second factor before the check changes nothing, unless they proved one', async () => {
+  const { client } = await signedInWith(service, 'role.create');
+  const strong = await addStrong(service, 'role.create');
+  const [weak, proved] = [
+    await callerWith(client, 'role.create'),
+    await callerWith(strong.client, 'role.create'),
+  ];
+  for (const caller of [weak, proved])
+    await service.sql(
+      `update roles set required_acr = 'aal2', enforced_from = now()
+       where id in (select role_id from user_roles where user_id = $1)`,
+      [caller.principal.id],
+    );
+  const role = newRole();
+  await assert.rejects(change(deps, weak, insert(role)), { code: 'second_factor_enrolment_required' });
+  assert.deepEqual([await countRoles(role.id), await countEntries(role.id)], [0, 0]);
+  assert.equal(await change(deps, proved, insert(role)), role.id);
+});
+
+test('a setting that requires a second factor of administrators counts in the check', async () => {
+  const { client } = await signedInWith(service, 'role.create');
+  const caller = await callerWith(client, 'role.create');
+  const strict = (from: number): Caller => ({ ...caller, policy: { requiredFor: 'administrators', from } });
+  const role = newRole();
+  await assert.rejects(change(deps, strict(0), insert(role)), { code: 'second_factor_enrolment_required' });
+  assert.equal(await change(deps, strict(Date.now() + 60_000), insert(role)), role.id);
+});
+
+test('a permission that asks for a proof before the check refuses a weak and an old one', async () => {
+  const strong = await addStrong(service, 'role.create');
+  const { client } = await signedInWith(service, 'role.create');
+  const [weak, proved] = [
+    await callerWith(client, 'role.create'),
+    await callerWith(strong.client, 'role.create'),
+  ];
+  await requireOfPermission(service, 'role.create', 'aal2', 600);
+  await ageProofs(service, strong, 660);
+  const old = await callerWith(strong.client, 'role.create');
+  for (const caller of [weak, old])
+    await assert.rejects(change(deps, caller, insert(newRole())), {
+      code: 'step_up_required',
+      extras: {
+        headers: {
+          'www-authenticate':
+            'Bearer error="insufficient_user_authentication", error_description="A stronger or more recent proof of the user is required", acr_values="aal2 phr", max_age="600"',
+        },
+        members: { step_up: { required_acr: 'aal2', max_age: 600 } },
+      },
+    });
+  await change(deps, proved, insert(newRole()));
+  await requireOfPermission(service, 'role.create', null);
 });
 
 test('a permission counts in whatever letter case it has in the catalogue', async () => {

@@ -37,7 +37,7 @@ test('without a factor, the list says what can be set up and what the token is w
   assert.equal(status, 200);
   assert.deepEqual(
     { ...body.data, context: body.data.context.acr },
-    { totp: null, recovery_codes: null, available: { totp: true }, context: 'aal1' },
+    { totp: null, recovery_codes: null, available: { totp: true }, requirement: null, context: 'aal1' },
   );
 });
 
