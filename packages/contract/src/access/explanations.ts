@@ -81,6 +81,11 @@ export const ExplainBody = Type.Object(
   { title: 'Explain' },
 );
 export type ExplainBody = Type.Static<typeof ExplainBody>;
+/** As validated: a wrong context is refused as evaluations refuse it. */
+export const ExplainInput = Type.Object({
+  ...ExplainBody.properties,
+  context: Type.Optional(Type.Unknown()),
+});
 
 export const NearestRole = Type.Object(
   {

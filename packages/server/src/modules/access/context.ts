@@ -2,7 +2,8 @@
 // It must not decide anything.
 
 import { acrValues } from '@castellan/contract/authentication';
-import type { DecisionContext } from '@castellan/contract/authzen';
+import { DecisionContext } from '@castellan/contract/authzen';
+import { createCheck } from '../../platform/http/bodies/validation.ts';
 import type { Caller } from '../authz/caller.ts';
 import type { Judged } from '../authz/decision.ts';
 import { isOneself, type KnownSubject } from '../authz/subjects.ts';
@@ -30,6 +31,14 @@ export function judgedIn(
     accountPolicy: acr === undefined ? null : policy,
     now,
   };
+}
+
+const check = createCheck(DecisionContext);
+
+/** Throws `invalid_input` (400) for a context that evaluations would not take. */
+export function requireContext(value: unknown): DecisionContext | undefined {
+  if (value === undefined || check.accepts(value)) return value;
+  throw check.refusalOf(value);
 }
 
 function timeIn(seconds: number | undefined, now: number): Date | null {

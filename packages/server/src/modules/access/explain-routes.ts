@@ -2,10 +2,12 @@
 import {
   EffectivePermissionsEnvelope,
   ExplainBody,
+  ExplainInput,
   ExplanationEnvelope,
 } from '@castellan/contract/explanations';
 import { ServiceAccountParams } from '@castellan/contract/service-accounts';
 import { UserParams } from '@castellan/contract/users';
+import { compileSchema } from '../../platform/http/bodies/validation.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import { callerOf } from '../authz/caller.ts';
 import { type EffectivePermissionsDeps, effectivePermissionsOf } from './effective-permissions.ts';
@@ -25,6 +27,7 @@ export function explainRoutes(app: App, deps: EffectivePermissionsDeps): void {
       body: ExplainBody,
       response: { 200: ExplanationEnvelope },
     },
+    validatorCompiler: (route) => compileSchema({ ...route, schema: ExplainInput }),
     handler: async (request) => ({
       data: await explain(deps, callerOf(request), request.body),
       message: 'The explanation.',

@@ -10,7 +10,7 @@ import { mayUse, toldNeed } from '../authz/requirements/call.ts';
 import { everywhere } from '../authz/scope.ts';
 import { asAskedBy, type SubjectSource } from '../authz/subjects.ts';
 import { requireMayAsk } from './asking.ts';
-import { judgedIn } from './context.ts';
+import { judgedIn, requireContext } from './context.ts';
 import { findNearestRoles } from './nearest-roles.ts';
 import { presenterOf } from './sources.ts';
 import { countHoldersOf } from './sources-store.ts';
@@ -24,8 +24,9 @@ type ExplainDeps = { db: Db; subjectSource: SubjectSource };
 export async function explain(
   { db, subjectSource }: ExplainDeps,
   caller: Caller,
-  { subject: reference, permission, context }: ExplainBody,
+  { subject: reference, permission, context: given }: ExplainBody,
 ): Promise<Explanation> {
+  const context = requireContext(given);
   const loaded = await subjectSource.load([reference]);
   requireMayAsk(caller, loaded, 'access.explain');
   const {

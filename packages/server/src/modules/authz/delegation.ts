@@ -89,6 +89,15 @@ export async function requireMayGrantPermissions(
   refuseUnusable(rows, errorsOf);
 }
 
+/** Requires that the call has proved what every permission asks for: who becomes a superuser gets them all. */
+export async function requireProvedAll({ tx, caller }: Entitled): Promise<void> {
+  if (!caller.graph.permissions.hasNeeds) return;
+  const { rows } = await sql<Unusable>`
+    select p.id, p.name, p.required_acr, p.max_auth_age, true as is_held
+    from permissions p where not (${isMetBy(everywhere(caller.principal))})`.execute(tx);
+  refuseUnusable(rows);
+}
+
 /** Requires that the caller holds every permission there is. Throws `privilege_escalation` with the detail. */
 export async function requireHoldsAll({ tx, caller, isSuperuser }: Entitled, detail: string): Promise<void> {
   if (isSuperuser) return;

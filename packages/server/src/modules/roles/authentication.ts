@@ -4,6 +4,7 @@ import type { AuthenticationPreviewEnvelope, RoleAuthenticationBody } from '@cas
 import type { Role } from '@castellan/contract/roles';
 import { AppError } from '../../platform/errors.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
+import { canonicalTime } from '../../platform/times.ts';
 import type { Caller } from '../authz/caller.ts';
 import { change, type Entitled, type Run } from '../authz/change.ts';
 import { requireMayGrantRoles } from '../authz/delegation.ts';
@@ -51,14 +52,17 @@ function setting(
   id: string,
   { required_acr, enforced_from }: RoleAuthenticationBody,
 ): Run<Versioned<Role>> {
-  if (required_acr === null && enforced_from !== undefined) throw nothingToEnforce();
+  if (required_acr === null && enforced_from !== undefined)
+    throw wrongTime('must be left out without required_acr: nothing is enforced then');
+  const given = enforced_from === undefined ? undefined : canonicalTime(enforced_from);
+  if (given === null) throw wrongTime('must be a time such as 2030-01-31T08:00:00Z');
   return async (locking) => {
     const role = await requireRole(locking, id);
     const entitled = await locking.entitle();
     requireReachable(deps.settings, required_acr);
     await requireMayGrantRoles(entitled, [role.id]);
     const before = requirementIn(role);
-    const from = required_acr === null ? null : await enforcedFrom(entitled, before, enforced_from);
+    const from = required_acr === null ? null : await enforcedFrom(entitled, before, given);
     const after = { required_acr, enforced_from: from };
     await requireMayReplace(entitled, deps, {
       before: needIn(before),
@@ -75,15 +79,10 @@ function setting(
   };
 }
 
-const nothingToEnforce = (): AppError =>
+const wrongTime = (message: string): AppError =>
   new AppError('validation_failed', {
-    errors: [
-      {
-        field: 'enforced_from',
-        code: 'not_allowed',
-        message: 'must be left out without required_acr: nothing is enforced then',
-      },
-    ],
+    detail: `enforced_from ${message}.`,
+    errors: [{ field: 'enforced_from', code: 'invalid_time', message }],
   });
 
 function requirementIn({ authentication }: RoleRecord): Requirement {

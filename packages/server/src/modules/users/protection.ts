@@ -8,7 +8,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Tx } from '../../schema/database.ts';
 import { nameOf, type PlannedRoles, requireMayAdd } from '../assignments/service.ts';
 import { type Entitled, type Locking, lockSubjects } from '../authz/change.ts';
-import { findSubjectsBeyond, requireNotBeyond, type Target } from '../authz/delegation.ts';
+import { findSubjectsBeyond, requireNotBeyond, requireProvedAll, type Target } from '../authz/delegation.ts';
 import type { FieldChanges } from './changes/change-store.ts';
 import type { VersionedUser } from './presentation.ts';
 import { findUserById, findUsersByIds } from './store.ts';
@@ -100,19 +100,26 @@ export async function requireMayActOn(
   return { entitled, user };
 }
 
-/** Checks whether the caller may make the changes. Throws `superuser_required` or `privilege_escalation` (403). */
+/**
+ * Checks whether the caller may make the changes. Throws `superuser_required`, `privilege_escalation` or `step_up_required`
+ * (403).
+ */
 export async function requireMayChange(entitled: Entitled, changes: readonly PlannedChange[]): Promise<void> {
-  if (entitled.isSuperuser) return;
+  const added = changes.map(({ roles }) => roles);
+  // A superuser lacks nothing, but a permission may ask for more than this call has proved.
+  if (entitled.isSuperuser) {
+    if (!entitled.caller.graph.permissions.hasNeeds) return;
+    await requireMayAdd(entitled, added);
+    if (changes.some(({ fields }) => fields.is_superuser)) await requireProvedAll(entitled);
+    return;
+  }
   const ofSuperusers = changes.filter(({ before }) => before.is_superuser);
   if (ofSuperusers.length > 0)
     throw refusal('superuser_required', onField(ofSuperusers, 'id'), 'is a superuser');
   const raising = changes.filter(({ fields }) => fields.is_superuser !== undefined);
   if (raising.length > 0)
     throw refusal('superuser_required', onField(raising, 'is_superuser'), 'can be set only by a superuser');
-  await requireMayAdd(
-    entitled,
-    changes.map(({ roles }) => roles),
-  );
+  await requireMayAdd(entitled, added);
   await requireNotBeyond(entitled, changes.map(targetOf));
 }
 

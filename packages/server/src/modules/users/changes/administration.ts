@@ -14,7 +14,7 @@ import type { Tx } from '../../../schema/database.ts';
 import { lockWantedRoles, planRoles, rolesDelta, writeRoles } from '../../assignments/service.ts';
 import { actorOf, type Caller } from '../../authz/caller.ts';
 import { change, type Locking, type Run, rehearseChange } from '../../authz/change.ts';
-import { requireMayGrantRoles } from '../../authz/delegation.ts';
+import { requireMayGrantRoles, requireProvedAll } from '../../authz/delegation.ts';
 import { type PreviewDeps, preview } from '../../authz/impact/preview.ts';
 import { type FreshnessDeps, hasFactor, requireFresh } from '../../factors/service.ts';
 import { clearAttempts } from '../../lockout/service.ts';
@@ -98,6 +98,7 @@ export async function createUser(
         ],
       });
     await requireMayGrantRoles(entitled, roleIds);
+    if (is_superuser) await requireProvedAll(entitled);
     await insertUser(entitled, { id, email, ...names, password_hash: passwordHash, ...state });
     const planned = [planRoles(wanted)];
     await writeRoles(entitled, planned);
