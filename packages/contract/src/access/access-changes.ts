@@ -2,6 +2,7 @@
 import Type, { type TSchema } from 'typebox';
 import { MAX_IDS, Uuid, UuidList } from '../http/common.ts';
 import { DataEnvelope } from '../http/envelope.ts';
+import { PermissionAuthentication } from '../permission-records.ts';
 
 /** Subjects that a preview names by default, and at most. */
 export const NAMED_SUBJECTS = 100;
@@ -28,7 +29,11 @@ export const DryRunQuery = Type.Object({
 
 const Count = Type.Integer({ minimum: 0 });
 const PermissionCount = Type.Object(
-  { permission: Type.String(), subjects: Count },
+  {
+    permission: Type.String(),
+    subjects: Count,
+    authentication: Type.Optional(PermissionAuthentication),
+  },
   { title: 'PermissionCount' },
 );
 

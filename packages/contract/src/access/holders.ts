@@ -1,9 +1,15 @@
 // Schemas of the holders of a permission or a role: who has it, and through which roles.
 import Type from 'typebox';
 import { Uuid } from '../http/common.ts';
+import { RoleAuthentication } from '../requirements.ts';
 
 /** Everybody who can hold roles. */
 export const holderTypes = ['user', 'service_account'] as const;
+
+const HolderRole = Type.Object(
+  { id: Uuid, name: Type.String(), authentication: Type.Optional(RoleAuthentication) },
+  { title: 'HolderRole' },
+);
 
 export const Holder = Type.Object(
   {
@@ -18,7 +24,7 @@ export const Holder = Type.Object(
       description: 'A holder who is not active may do nothing, and searches leave it out.',
     }),
     superuser: Type.Boolean({ description: 'Superusers may do everything, with or without the roles.' }),
-    roles: Type.Array(Type.Object({ id: Uuid, name: Type.String() }, { title: 'RoleName' }), {
+    roles: Type.Array(HolderRole, {
       description: 'Sorted by name. Empty for a superuser who holds the permission through no role.',
     }),
   },

@@ -37,6 +37,16 @@ export const requestMetrics: readonly Definition[] = [
       ),
   },
   single(
+    'counter',
+    'castellan_step_ups_required_total',
+    'Requests that were refused until their user proves more (`step_up_required`).',
+    ({ tallies }) =>
+      [...tallies.requests.all()].reduce(
+        (sum, { refusals }) => sum + (refusals.get('step_up_required') ?? 0),
+        0,
+      ),
+  ),
+  single(
     'gauge',
     'castellan_http_connections',
     'Open connections of clients.',

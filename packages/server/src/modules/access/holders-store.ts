@@ -1,7 +1,7 @@
 // SQL of who holds a permission or a role, in pages by id.
 import type { Holder } from '@castellan/contract/holders';
 import { type RawBuilder, sql } from 'kysely';
-import { onlyRow } from '../../platform/db/sql.ts';
+import { isoTime, onlyRow } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db } from '../../schema/database.ts';
 import { holdersOfRole } from '../../schema/role-holders.ts';
@@ -122,7 +122,10 @@ export async function findHolders(
     with ${pageOf(held, after ?? beforeAll, limit)}
     select page.type, page.id, s.name, s.email, s.is_active, s.is_superuser as superuser,
       coalesce((
-        select json_agg(json_build_object('id', r.id, 'name', r.name) order by lower(r.name), r.id)
+        select json_agg(case when r.required_acr is null then json_build_object('id', r.id, 'name', r.name)
+          else json_build_object('id', r.id, 'name', r.name, 'authentication', json_build_object(
+            'required_acr', r.required_acr, 'enforced_from', ${isoTime('r.enforced_from')})) end
+          order by lower(r.name), r.id)
         from held_roles h join roles r on r.id = h.role_id
         where h.subject_type = page.type and h.subject_id = page.id and ${leadsTo(held)}), '[]'::json) as roles
     from page cross join lateral (

@@ -1,6 +1,7 @@
 // Previews a change of access: the refusal that it would get, or who would gain and lose what.
 // It must not hold a lock while it computes the impact, and it writes nothing but one audit entry.
 import {
+  type AccessImpact,
   type AccessPreview,
   type AccessPreviewEnvelope,
   NAMED_SUBJECTS,
@@ -12,6 +13,7 @@ import { constraintCodes } from '../../../schema/constraints.ts';
 import { recordEvent } from '../../audit/service.ts';
 import { actorOf, type Caller } from '../caller.ts';
 import { type ChangeDeps, type Entry, type Run, rehearseChange } from '../change.ts';
+import type { Graph } from '../graph/graph.ts';
 import { mayUse } from '../requirements/call.ts';
 import { type AccessDelta, findImpact } from './impact.ts';
 
@@ -30,7 +32,10 @@ export async function preview(
 ): Promise<AccessPreviewEnvelope> {
   const { refusal, delta } = await rehearsed(deps, caller, run);
   const impact = delta
-    ? await deps.previewGate.run('all', caller.client, () => findImpact(deps.db, delta, namedTo(caller)))
+    ? withNeeds(
+        caller.graph,
+        await deps.previewGate.run('all', caller.client, () => findImpact(deps.db, delta, namedTo(caller))),
+      )
     : null;
   await recordEvent(deps, caller.client, {
     action: 'access_previewed',
@@ -48,6 +53,18 @@ export async function preview(
       ? 'Nothing was changed: the change would be refused.'
       : 'Nothing was changed: this is what the change would do.',
   };
+}
+
+/** Adds to each permission what it asks for. */
+function withNeeds({ permissions }: Graph, impact: AccessImpact): AccessImpact {
+  if (!permissions.hasNeeds) return impact;
+  const withNeed = (one: AccessImpact['gained'][number]): AccessImpact['gained'][number] => {
+    const need = permissions.needOf(permissions.idOf(one.permission) ?? '');
+    return need
+      ? { ...one, authentication: { required_acr: need.acr, max_auth_age: need.maxAgeSeconds } }
+      : one;
+  };
+  return { ...impact, gained: impact.gained.map(withNeed), lost: impact.lost.map(withNeed) };
 }
 
 /**
