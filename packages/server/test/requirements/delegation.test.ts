@@ -51,6 +51,40 @@ const acts: Record<string, (client: TestClient) => Promise<Answer>> = {
     }),
 };
 
+const takeovers: Record<string, (client: TestClient, id: string) => Promise<Answer>> = {
+  'a password': (client, id) => client.put(`/api/v1/users/${id}`, { password: 'ReplacementPassword!42' }),
+  'an address': (client, id) => client.put(`/api/v1/users/${id}`, { email: `taken-${id}@example.com` }),
+};
+
+for (const [what, takeOver] of Object.entries(takeovers))
+  test(`${what} for a holder: only with the proof that the permission asks for`, async () => {
+    const { id } = await addPerson(service, { roles: [role] });
+    const refused = await takeOver(weak, id);
+    assert.deepEqual([refused.status, refused.body.code], [403, 'step_up_required'], refused.text);
+    const stale = await takeOver(admin, id);
+    assert.deepEqual([stale.status, stale.body.code], [403, 'step_up_required'], 'superusers are under it');
+    const done = await takeOver(strong, id);
+    assert.equal(done.status, 200, done.text);
+  });
+
+test('a permission that requires a proof is deleted only by a call that meets it', async () => {
+  const { client: deleter } = await signedInWith(service, 'permission.delete');
+  const { client: strongDeleter } = await addStrong(service, 'permission.delete');
+  const { id, name } = await makePermission(admin);
+  await requireOfPermission(service, name, 'aal2', null);
+  const refused = await deleter.delete(`/api/v1/permissions/${id}`);
+  assert.deepEqual([refused.status, refused.body.code], [403, 'step_up_required'], refused.text);
+  const done = await strongDeleter.delete(`/api/v1/permissions/${id}`);
+  assert.equal(done.status, 200, done.text);
+});
+
+test('its group is renamed only by a call that meets it', async () => {
+  const { id, group_id: group, name } = await makePermission(admin);
+  await requireOfPermission(service, name, 'aal2', null);
+  const refused = await admin.put(`/api/v1/permission-groups/${group}`, { name: `renamed ${id}` });
+  assert.deepEqual([refused.status, refused.body.code], [403, 'step_up_required'], refused.text);
+});
+
 for (const [what, act] of Object.entries(acts))
   test(`${what}: only with the proof that the permission asks for`, async () => {
     const refused = await act(weak);

@@ -98,6 +98,26 @@ export async function requireProvedAll({ tx, caller }: Entitled): Promise<void> 
   refuseUnusable(rows);
 }
 
+/**
+ * Requires of a change by which the caller can sign in as these subjects that the call has proved what their permissions ask for. Throws
+ * `step_up_required` (403).
+ */
+export async function requireProvedForTakeover(
+  { tx, caller }: Entitled,
+  targets: readonly Target[],
+): Promise<void> {
+  const ids = targets.filter(({ id, all }) => all && id !== caller.principal.id).map(({ id }) => id);
+  if (!caller.graph.permissions.hasNeeds || ids.length === 0) return;
+  const { rows } = await sql<Unusable>`
+    select distinct p.id, p.name, p.required_acr, p.max_auth_age, true as is_held
+    from held_roles held join role_permissions through on through.role_id = held.role_id
+    join permissions p on p.id = through.permission_id
+    where held.subject_id = any(${ids}::uuid[]) and not (${isMetBy(everywhere(caller.principal))})`.execute(
+    tx,
+  );
+  refuseUnusable(rows);
+}
+
 /** Requires that the caller holds every permission there is. Throws `privilege_escalation` with the detail. */
 export async function requireHoldsAll({ tx, caller, isSuperuser }: Entitled, detail: string): Promise<void> {
   if (isSuperuser) return;

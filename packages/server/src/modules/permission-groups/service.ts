@@ -11,6 +11,7 @@ import { allHandled } from '../../platform/fields.ts';
 import { cleanName } from '../../platform/security/record-text.ts';
 import type { Entitled } from '../authz/change.ts';
 import { requireHoldsAll } from '../authz/delegation.ts';
+import { requireMayLift } from '../authz/requirements/changing.ts';
 import { createGroupTrees, type GroupInput, type GroupNode } from '../group-trees/service.ts';
 import { MAX_PERMISSION_NAME_LENGTH } from '../permissions/service.ts';
 import {
@@ -84,6 +85,10 @@ async function rename(entitled: Entitled, group: GroupNode, newName: string): Pr
       entitled,
       'Renaming this group renames permissions that somebody holds. Only a superuser, or a caller who holds every permission, can do this.',
     );
+  await requireMayLift(
+    entitled,
+    permissions.map(({ id }) => id),
+  );
   if (builtIn.has(group.name.toLowerCase()))
     throw new AppError('conflict', {
       detail: `The group "${group.name}" contains built-in permissions. It cannot be renamed.`,

@@ -10,6 +10,7 @@ import { paginationOf } from '../../platform/pages.ts';
 import { cleanDescription, cleanName } from '../../platform/security/record-text.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { type ChangeDeps, change, type Locking } from '../authz/change.ts';
+import { requireMayLift } from '../authz/requirements/changing.ts';
 import {
   countPermissions,
   deletePermissionRow,
@@ -133,13 +134,19 @@ export async function deletePermission(
       throw new AppError('permission_in_use', {
         detail: `The permission belongs to ${holders.length} roles (${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ', …' : ''}). Remove it from them first.`,
       });
+    await requireMayLift(entitled, [id]);
     const roleIds = await deletePermissionRow(entitled, id, permission.group_id);
     const delta = { rolePermissions: roleIds.map((roleId) => ({ roleId, added: [], removed: [id] })) };
     return entitled.done(permission, delta, {
       action: 'permission_deleted',
       resourceType: 'permission',
       resourceId: id,
-      before: { name: permission.name, description: permission.description, group_id: permission.group_id },
+      before: {
+        name: permission.name,
+        description: permission.description,
+        group_id: permission.group_id,
+        ...(permission.authentication ? { authentication: permission.authentication } : {}),
+      },
       after: null,
     });
   });

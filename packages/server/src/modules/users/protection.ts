@@ -8,7 +8,13 @@ import { AppError } from '../../platform/errors.ts';
 import type { Tx } from '../../schema/database.ts';
 import { nameOf, type PlannedRoles, requireMayAdd } from '../assignments/service.ts';
 import { type Entitled, type Locking, lockSubjects } from '../authz/change.ts';
-import { findSubjectsBeyond, requireNotBeyond, requireProvedAll, type Target } from '../authz/delegation.ts';
+import {
+  findSubjectsBeyond,
+  requireNotBeyond,
+  requireProvedAll,
+  requireProvedForTakeover,
+  type Target,
+} from '../authz/delegation.ts';
 import type { FieldChanges } from './changes/change-store.ts';
 import type { VersionedUser } from './presentation.ts';
 import { findUserById, findUsersByIds } from './store.ts';
@@ -110,7 +116,11 @@ export async function requireMayChange(entitled: Entitled, changes: readonly Pla
   if (entitled.isSuperuser) {
     if (!entitled.caller.graph.permissions.hasNeeds) return;
     await requireMayAdd(entitled, added);
-    if (changes.some(({ fields }) => fields.is_superuser)) await requireProvedAll(entitled);
+    const isOfSuperuser = ({ before, ...change }: PlannedChange): boolean =>
+      change.fields.is_superuser === true ||
+      (before.is_superuser && takeoverField({ before, ...change }) !== undefined);
+    if (changes.some(isOfSuperuser)) await requireProvedAll(entitled);
+    await requireProvedForTakeover(entitled, changes.map(targetOf));
     return;
   }
   const ofSuperusers = changes.filter(({ before }) => before.is_superuser);
@@ -120,7 +130,9 @@ export async function requireMayChange(entitled: Entitled, changes: readonly Pla
   if (raising.length > 0)
     throw refusal('superuser_required', onField(raising, 'is_superuser'), 'can be set only by a superuser');
   await requireMayAdd(entitled, added);
-  await requireNotBeyond(entitled, changes.map(targetOf));
+  const targets = changes.map(targetOf);
+  await requireNotBeyond(entitled, targets);
+  await requireProvedForTakeover(entitled, targets);
 }
 
 /** A caller who sets these can sign in as the user, or keep the user out until they verify their email again. */

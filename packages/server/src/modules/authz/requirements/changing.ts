@@ -3,9 +3,10 @@ import { reaches } from '@castellan/contract/authentication';
 import { sql } from 'kysely';
 import { onlyRow } from '../../../platform/db/sql.ts';
 import { AppError } from '../../../platform/errors.ts';
+import type { Row } from '../../../schema/database.ts';
 import { type FreshnessDeps, requireContext, requireFresh } from '../../factors/service.ts';
 import type { Entitled } from '../change.ts';
-import type { Need } from '../graph/needs.ts';
+import { type Need, needIn } from '../graph/needs.ts';
 
 /** What is required before and after a change. `isLater`: it counts from a later time on. */
 export type Replaced = { before: Need | null; after: Need | null; isLater?: boolean };
@@ -26,6 +27,24 @@ export async function requireMayReplace(
   await requireFresh(tx, deps, principal);
   for (const need of [replaced.before, replaced.after])
     if (need) await requireContext(tx, principal.session.context, need);
+}
+
+/**
+ * Requires of a change that takes away these permissions, or their names, that the call meets what they require: under the same
+ * name, others could then be made that require nothing. Throws `step_up_required` and, for service accounts,
+ * `user_required` (403).
+ */
+export async function requireMayLift(
+  { tx, caller: { principal } }: Entitled,
+  permissionIds: readonly string[],
+): Promise<void> {
+  const { rows } = await sql<Pick<Row<'permissions'>, 'required_acr' | 'max_auth_age'>>`
+    select distinct required_acr, max_auth_age from permissions
+    where id = any(${permissionIds}::uuid[]) and required_acr is not null`.execute(tx);
+  const needs = rows.map(needIn).filter((need) => need !== null);
+  if (needs.length > 0 && principal.type !== 'user') throw new AppError('user_required');
+  if (principal.type !== 'user') return;
+  for (const need of needs) await requireContext(tx, principal.session.context, need);
 }
 
 function isWeaker({ before, after, isLater = false }: Replaced): boolean {
