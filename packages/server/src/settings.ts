@@ -9,6 +9,7 @@ import {
 } from './platform/config/config.ts';
 import { fileVariable, readSecretFiles } from './platform/config/secret-files.ts';
 import { needsSecure } from './platform/http/plugins/cookies.ts';
+import { passkeySiteOf } from './platform/security/factors/passkey-site.ts';
 import { accountsSettings } from './settings/accounts.ts';
 import { addressSettings } from './settings/address.ts';
 import { auditSettings } from './settings/audit.ts';
@@ -95,9 +96,10 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
   const publicUrl = read.publicUrl ?? `http://localhost:${read.port}`;
   const settings = { ...read, ...sharesOf(read), publicUrl, basePath: basePathOf(publicUrl) };
   const names = definitions.flatMap(({ name, secret }) => (secret ? [name, fileVariable(name)] : [name]));
-  const chosen: Readonly<Record<string, number>> = {
+  const chosen: Readonly<Record<string, number | string>> = {
     [settingDefinitions.workers.name]: settings.workers,
     [settingDefinitions.databasePoolSize.name]: settings.databasePoolSize,
+    [settingDefinitions.passkeyRpId.name]: passkeySiteOf(settings).rpId,
   };
   const resolve = ({ name, shown }: { name: string; shown: string }): string =>
     String(chosen[name] ?? shown)

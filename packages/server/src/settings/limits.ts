@@ -14,8 +14,14 @@ export const limitsSettings = {
   rateLimitSecondFactor: setting(
     'RATE_LIMIT_SECOND_FACTOR',
     rateLimit,
-    'Second steps of sign-ins per client address.',
+    'Second steps of sign-ins, and sign-ins with a passkey, each per client address.',
     { default: '10/minute' },
+  ),
+  rateLimitPasskeyOptions: setting(
+    'RATE_LIMIT_PASSKEY_OPTIONS',
+    rateLimit,
+    'Challenges for sign-ins with a passkey, per client address. A page asks for one when it opens.',
+    { default: '60/minute' },
   ),
   rateLimitRegister: setting('RATE_LIMIT_REGISTER', rateLimit, 'Registrations per client address.', {
     default: '3/hour',

@@ -5,6 +5,7 @@ import { loadSettings } from '../../settings.ts';
 import { isOneEditAway } from './setting-warnings.ts';
 
 const warningsOf = (environment: Record<string, string>): string[] => loadSettings(environment).warnings;
+const withoutPasskeys = { SECOND_FACTORS: 'totp', PASSKEY_SIGN_IN: 'false' };
 const key = 'q3Vh0cGx5bXV0dGVyLWZvcmVzdC1saWdodC1tb3NhaWMtOTQx';
 
 test('a variable one letter off from a setting gives a warning, and no error; others give none', () => {
@@ -98,14 +99,44 @@ test('correct settings give no warning', () => {
       SMTP_URL: 'smtps://m.example.com',
       MAIL_FROM: 'Ada <a@example.com>',
     },
-    { PUBLIC_URL: 'http://127.0.0.1:8000' },
-    { PUBLIC_URL: 'http://accounts.example.com', COOKIE_SECURE: 'false' },
+    { PUBLIC_URL: 'http://127.0.0.1:8000', ...withoutPasskeys },
+    { PUBLIC_URL: 'http://accounts.example.com', COOKIE_SECURE: 'false', ...withoutPasskeys },
+    { PUBLIC_URL: 'https://accounts.example.com', PASSKEY_RP_ID: 'example.com' },
     { SECRET_KEY: key },
     { DATABASE_URL: 'postgres://app:p%40ss%25@localhost:5432/db?sslmode=verify-full' },
     { DATABASE_URL: 'postgres://app@%2Frun%2Fpostgresql/db' },
     { DATABASE_URL: 'postgres:///db?host=/run/postgresql' },
   ])
     assert.deepEqual(warningsOf(environment), [], JSON.stringify(environment));
+});
+
+test('an address that has no passkeys, and a domain that must help, give a warning', () => {
+  for (const [environment, expected] of [
+    [{ PUBLIC_URL: 'https://192.0.2.7' }, /^Browsers offer no passkeys at https:\/\/192\.0\.2\.7,/],
+    [
+      { PUBLIC_URL: 'http://accounts.example.com', COOKIE_SECURE: 'false', SECOND_FACTORS: 'totp' },
+      /^Browsers offer no passkeys at http:\/\/accounts\.example\.com,/,
+    ],
+    [
+      { PUBLIC_URL: 'https://new.example', PASSKEY_RP_ID: 'old.example' },
+      /only if https:\/\/old\.example\/\.well-known\/webauthn lists https:\/\/new\.example:/,
+    ],
+  ] as const) {
+    const warnings = warningsOf(environment);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? '', expected);
+  }
+});
+
+test('a wrong domain or origin of passkeys stops the start', () => {
+  for (const [name, value] of [
+    ['PASSKEY_RP_ID', 'https://example.com'],
+    ['PASSKEY_ORIGINS', 'https://a.example,http://b.example'],
+    ['PASSKEY_FORMER_RP_IDS', 'old.example,192.0.2.7'],
+    ['SECOND_FACTORS', 'totp,sms'],
+    ['PASSKEY_SIGN_IN', 'maybe'],
+  ] as const)
+    assert.throws(() => loadSettings({ [name]: value }), new RegExp(name), name);
 });
 
 test('metrics that other machines can read give a warning', () => {

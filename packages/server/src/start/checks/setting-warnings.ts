@@ -5,10 +5,10 @@ import { accentStyle } from '../../modules/console/accent-color.ts';
 import { addressOfSender } from '../../platform/mail/transport.ts';
 import { describeAddress, isReachedLocally, type MetricsAddress } from '../../platform/metrics/address.ts';
 import { guessingBits } from './key-guessability.ts';
+import { passkeyWarnings } from './passkey-warnings.ts';
 import { unencryptedConnections } from './unencrypted-connections.ts';
 
-type Judged = {
-  publicUrl: string;
+type Judged = Parameters<typeof passkeyWarnings>[0] & {
   cookieSecure: boolean;
   smtpUrl?: string | undefined;
   mailFrom: string;
@@ -35,6 +35,7 @@ export function settingWarnings(
     ...encodingWarnings('DATABASE_REPLICA_URL', settings.databaseReplicaUrl),
     ...metricsWarnings(settings),
     ...unencryptedConnections(settings),
+    ...passkeyWarnings(settings),
   ];
 }
 

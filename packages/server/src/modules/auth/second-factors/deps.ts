@@ -7,7 +7,9 @@ export type SecondFactorDeps = LoginDeps &
   FreshnessDeps & {
     settings: {
       serviceName: string;
+      /** Whether passkeys sign in without the password. */
+      passkeySignIn: boolean;
       /** What can be set up. What is set up already is asked for whatever it says. */
-      secondFactors: readonly 'totp'[];
+      secondFactors: readonly ('totp' | 'passkey')[];
     };
   };
