@@ -10,7 +10,7 @@ const browser = import.meta.resolve('@castellan/testing/e2e/browser');
 const testCpu = import.meta.resolve('./cpu.ts');
 
 const sharing = [
-  'packages/server/test/{access,access-changes,accounts,audit,authorization,dashboard,oauth,permission-groups,permissions,records,role-groups,roles,second-factors,security,service-accounts,sessions,users}/**/*.test.ts',
+  'packages/server/test/{access,access-changes,accounts,audit,authorization,dashboard,oauth,passkeys,permission-groups,permissions,records,role-groups,roles,second-factors,security,service-accounts,sessions,users}/**/*.test.ts',
   'packages/server/test/http/{client-address,cors,csrf,errors,health,limits,logging,routes}.test.ts',
   'packages/server/test/http/{bodies,pages}/*.test.ts',
   'packages/server/test/{constraints,idempotency,journey,openapi}.test.ts',

@@ -62,6 +62,19 @@ export const auditActionCatalogue = {
     text: 'An authenticator app was suspended after too many wrong codes in a row, or because SECRET_KEY does not open it.',
     failure: true,
   },
+  passkey_added: { text: 'A user added a passkey or a security key. details: passkey_id, name, kind.' },
+  passkey_renamed: {
+    text: 'A user renamed a passkey or a security key. details: passkey_id, before, after.',
+  },
+  passkey_removed: { text: 'A user removed a passkey or a security key. details: passkey_id, name, kind.' },
+  passkey_backup_changed: {
+    text: 'A passkey can be synced to further devices since this use, or no longer. details: passkey_id, name, backup_eligible, backed_up.',
+    bounded: true,
+  },
+  passkey_counter_regressed: {
+    text: 'The counter of a passkey or a security key did not rise: somebody may have a copy of it. details: passkey_id, name, accepted.',
+    failure: true,
+  },
   recovery_codes_created: { text: 'A user got new recovery codes; the former ones ended.' },
   recovery_code_used: { text: 'A recovery code was used in the place of a factor. details: left.' },
   step_up_succeeded: {

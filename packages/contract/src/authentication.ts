@@ -2,6 +2,7 @@
 // Sources: RFC 8176 (amr), OpenID Connect EAP ACR Values 1.0 (phr), NIST SP 800-63B (aal).
 import Type from 'typebox';
 import { Nullable, Timestamp } from './http/common.ts';
+import { PasskeyRequestOptions } from './passkeys/passkey-options.ts';
 
 /** From the weakest to the strongest. `phr`: a proof that cannot be phished. */
 export const acrValues = ['aal1', 'aal2', 'phr'] as const;
@@ -49,6 +50,7 @@ export const SecondFactorRequest = Type.Object(
     methods: Type.Array(Type.Enum([...factorMethods]), {
       description: 'Ways that work now, the likeliest first.',
     }),
+    passkey: Type.Optional(PasskeyRequestOptions),
   },
   { title: 'SecondFactorRequest' },
 );

@@ -4,6 +4,8 @@ import Type from 'typebox';
 import { AcrValue } from './authentication.ts';
 import { Nullable, PasswordInput, Timestamp } from './http/common.ts';
 import { DataEnvelope } from './http/envelope.ts';
+import { PasskeyRequestOptions } from './passkeys/passkey-options.ts';
+import { Passkey, PasskeyAssertion } from './passkeys/passkeys.ts';
 
 /** The number of recovery codes that an account gets at once. */
 export const RECOVERY_CODES = 10;
@@ -32,6 +34,7 @@ const PendingToken = Type.String({
 const proofFields = {
   totp: Type.Optional(TotpInput),
   recovery_code: Type.Optional(RecoveryCodeInput),
+  passkey: Type.Optional(PasskeyAssertion),
 };
 
 export const SecondFactorBody = Type.Object(
@@ -87,9 +90,10 @@ export type AccountRequirement = Type.Static<typeof AccountRequirement>;
 export const Factors = Type.Object(
   {
     totp: Nullable(TotpFactor),
+    passkeys: Type.Array(Passkey),
     recovery_codes: Nullable(RecoveryCodesState),
     available: Type.Object(
-      { totp: Type.Boolean() },
+      { totp: Type.Boolean(), passkey: Type.Boolean(), security_key: Type.Boolean() },
       { title: 'AvailableFactors', description: 'What can be set up here.' },
     ),
     requirement: Nullable(AccountRequirement),
@@ -116,6 +120,9 @@ export const ChangedFactors = Type.Object(
 );
 export type ChangedFactors = Type.Static<typeof ChangedFactors>;
 export const ChangedFactorsEnvelope = DataEnvelope(ChangedFactors);
+export const AddedPasskeyEnvelope = DataEnvelope(
+  Type.Object({ ...ChangedFactors.properties, passkey: Passkey }, { title: 'AddedPasskey' }),
+);
 
 export const TotpEnrolment = Type.Object(
   {
@@ -149,6 +156,7 @@ export const StepUpOptions = Type.Object(
       description:
         'Ways that reach the level, the likeliest first. `password` only for an account without a factor.',
     }),
+    passkey: Type.Optional(PasskeyRequestOptions),
     expires_at: Timestamp,
   },
   { title: 'StepUpOptions' },

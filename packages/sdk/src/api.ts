@@ -75,6 +75,16 @@ export type ActivityDay = {
   registrations: number;
 };
 
+export type AddedPasskey = {
+  factors: Factors;
+  /** Shown here once. Each signs in once, in the place of a factor. */
+  recovery_codes?: string[];
+  access_token: string;
+  token_type: 'bearer';
+  refresh_token: string;
+  passkey: Passkey;
+};
+
 export type AffectedSubject = {
   type: 'user' | 'service_account';
   id: string;
@@ -215,6 +225,8 @@ export type AuthzenSubject = {
 /** What can be set up here. */
 export type AvailableFactors = {
   totp: boolean;
+  passkey: boolean;
+  security_key: boolean;
 };
 
 export type BulkCreateRoleGroups =
@@ -586,6 +598,7 @@ export type Explanation = {
 
 export type Factors = {
   totp: TotpFactor | null;
+  passkeys: Passkey[];
   recovery_codes: RecoveryCodesState | null;
   available: AvailableFactors;
   context: AuthenticationContext;
@@ -790,6 +803,25 @@ export type NewApiKey = {
   key?: string;
 };
 
+export type NewPasskey = {
+  /** `passkey`: signs in alone, or after the password. `security_key`: after the password only. */
+  kind: 'passkey' | 'security_key';
+  /** 1 to 100 characters, no markup. Default: the browser and the system. */
+  name?: string;
+  passkey: PasskeyRegistration;
+};
+
+export type NewPasskeyOptions = {
+  passkey: PasskeyCreationOptions;
+  /** ISO 8601, UTC. */
+  expires_at: string;
+};
+
+export type NewPasskeyOptionsRequest = {
+  /** `passkey`: signs in alone, or after the password. `security_key`: after the password only. */
+  kind: 'passkey' | 'security_key';
+};
+
 /** RFC 6749, section 5.2. */
 export type OAuthError = {
   /** Stable; switch on it in programs. */
@@ -823,6 +855,109 @@ export type Pagination = {
   limit: number;
   total: number;
   pages: number;
+};
+
+export type Passkey = {
+  id: string;
+  /** `passkey`: signs in alone, or after the password. `security_key`: after the password only. */
+  kind: 'passkey' | 'security_key';
+  name: string;
+  /** The domain that it is bound to. */
+  rp_id: string;
+  /** False if it is bound to a domain that this service does not use (any more). */
+  usable: boolean;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  last_used_at: string | null;
+  /** Whether it is synced to further devices. */
+  backed_up: boolean;
+  /** How the browser reaches it: `internal`, `hybrid`, `usb`, `nfc`, `ble` or others. */
+  transports: string[];
+};
+
+/** What the browser answers to the options: `credential.toJSON()` of `navigator.credentials.get()`. */
+export type PasskeyAssertion = {
+  /** base64url, without padding. */
+  id: string;
+  /** base64url, without padding. */
+  rawId: string;
+  type: 'public-key';
+  response: {
+    /** base64url, without padding. */
+    clientDataJSON: string;
+    /** base64url, without padding. */
+    authenticatorData: string;
+    /** base64url, without padding. */
+    signature: string;
+    /** base64url, without padding. */
+    userHandle?: string;
+  };
+  clientExtensionResults: Record<string, unknown>;
+};
+
+/** For `PublicKeyCredential.parseCreationOptionsFromJSON()` and `navigator.credentials.create()`. */
+export type PasskeyCreationOptions = {
+  challenge: string;
+  rp: {
+    id: string;
+    name: string;
+  };
+  user: {
+    id: string;
+    name: string;
+    displayName: string;
+  };
+  pubKeyCredParams: {
+    type: 'public-key';
+    alg: number;
+  }[];
+  timeout: number;
+  excludeCredentials: {
+    id: string;
+    type: 'public-key';
+    transports?: string[];
+  }[];
+  authenticatorSelection: {
+    residentKey: 'required' | 'discouraged';
+    requireResidentKey: boolean;
+    userVerification: 'required' | 'discouraged';
+  };
+  hints?: 'security-key'[];
+  attestation: 'none';
+  extensions: {
+    credProps: true;
+  };
+};
+
+/** What the browser answers to the options: `credential.toJSON()` of `navigator.credentials.create()`. */
+export type PasskeyRegistration = {
+  /** base64url, without padding. */
+  id: string;
+  /** base64url, without padding. */
+  rawId: string;
+  type: 'public-key';
+  response: {
+    /** base64url, without padding. */
+    clientDataJSON: string;
+    /** base64url, without padding. */
+    attestationObject: string;
+    transports?: string[];
+  };
+  clientExtensionResults: Record<string, unknown>;
+};
+
+/** For `PublicKeyCredential.parseRequestOptionsFromJSON()` and `navigator.credentials.get()`. */
+export type PasskeyRequestOptions = {
+  challenge: string;
+  rpId: string;
+  /** Milliseconds. */
+  timeout: number;
+  userVerification: 'required' | 'preferred' | 'discouraged';
+  allowCredentials?: {
+    id: string;
+    type: 'public-key';
+    transports?: string[];
+  }[];
 };
 
 export type PasswordPolicy = {
@@ -1003,6 +1138,15 @@ export type Register = {
   last_name: string;
 };
 
+export type RelatedOrigins = {
+  origins: string[];
+};
+
+export type RenamePasskey = {
+  /** 1 to 100 characters, no markup. */
+  name: string;
+};
+
 export type RevocationRequest = {
   token: string;
   /** Ignored. */
@@ -1093,6 +1237,7 @@ export type SecondFactor = {
   totp?: string;
   /** One of the recovery codes, in any spelling: case, blanks and hyphens do not count. */
   recovery_code?: string;
+  passkey?: PasskeyAssertion;
 };
 
 export type SecondFactorRequest = {
@@ -1102,6 +1247,7 @@ export type SecondFactorRequest = {
   expires_at: string;
   /** Ways that work now, the likeliest first. */
   methods: ('passkey' | 'totp' | 'recovery_code' | 'recovery_link')[];
+  passkey?: PasskeyRequestOptions;
 };
 
 export type ServiceAccount = {
@@ -1178,6 +1324,30 @@ export type Setting = {
   description: string;
 };
 
+export type SignInMethods = {
+  password: true;
+  passkey: {
+    /** Whether a passkey signs in without the password. */
+    available: boolean;
+    rp_id: string | null;
+    reason: 'off' | 'address' | null;
+  };
+  /** How long a device can be trusted after a second factor; 0 for never. */
+  trusted_device_days: number;
+};
+
+export type SignInPasskeyOptions = {
+  passkey: PasskeyRequestOptions;
+  /** ISO 8601, UTC. */
+  expires_at: string;
+};
+
+export type SignInPasskeyOptionsRequest = Record<string, never>;
+
+export type SignInWithPasskey = {
+  passkey: PasskeyAssertion;
+};
+
 export type SourceRole = {
   id: string;
   name: string;
@@ -1192,11 +1362,13 @@ export type StepUp = {
   totp?: string;
   /** One of the recovery codes, in any spelling: case, blanks and hyphens do not count. */
   recovery_code?: string;
+  passkey?: PasskeyAssertion;
 };
 
 export type StepUpOptions = {
   /** Ways that reach the level, the likeliest first. `password` only for an account without a factor. */
   methods: ('passkey' | 'totp' | 'recovery_code' | 'password')[];
+  passkey?: PasskeyRequestOptions;
   /** ISO 8601, UTC. */
   expires_at: string;
 };
@@ -1633,6 +1805,73 @@ export type Operations = {
     body?: NewAccessToken;
     result: {
       data: AccessToken;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Read how people can sign in here */
+  'GET /api/v1/auth/sign-in-methods': {
+    result: {
+      data: SignInMethods;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Begin a sign-in with a passkey */
+  'POST /api/v1/auth/login/passkey/options': {
+    body: SignInPasskeyOptionsRequest;
+    result: {
+      data: SignInPasskeyOptions;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Sign in with a passkey */
+  'POST /api/v1/auth/login/passkey': {
+    body: SignInWithPasskey;
+    result: {
+      data: LoginData;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Begin to add a passkey or a security key */
+  'POST /api/v1/auth/factors/passkeys/options': {
+    body: NewPasskeyOptionsRequest;
+    result: {
+      data: NewPasskeyOptions;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Add a passkey or a security key */
+  'POST /api/v1/auth/factors/passkeys': {
+    body: NewPasskey;
+    result: {
+      data: AddedPasskey;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Rename one of your passkeys or security keys */
+  'PUT /api/v1/auth/factors/passkeys/{passkey_id}': {
+    path: {
+      passkey_id: string;
+    };
+    body: RenamePasskey;
+    result: {
+      data: Passkey;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Remove one of your passkeys or security keys */
+  'DELETE /api/v1/auth/factors/passkeys/{passkey_id}': {
+    path: {
+      passkey_id: string;
+    };
+    result: {
+      data: ChangedFactors;
       /** A sentence for people. */
       message: string;
     };
@@ -2865,6 +3104,11 @@ export type Operations = {
         | 'totp_enrolled'
         | 'totp_removed'
         | 'totp_suspended'
+        | 'passkey_added'
+        | 'passkey_renamed'
+        | 'passkey_removed'
+        | 'passkey_backup_changed'
+        | 'passkey_counter_regressed'
         | 'recovery_codes_created'
         | 'recovery_code_used'
         | 'step_up_succeeded'
@@ -2968,6 +3212,11 @@ export type Operations = {
         | 'totp_enrolled'
         | 'totp_removed'
         | 'totp_suspended'
+        | 'passkey_added'
+        | 'passkey_renamed'
+        | 'passkey_removed'
+        | 'passkey_backup_changed'
+        | 'passkey_counter_regressed'
         | 'recovery_codes_created'
         | 'recovery_code_used'
         | 'step_up_succeeded'
@@ -3076,6 +3325,10 @@ export type Operations = {
   /** Read the addresses and abilities of the token services */
   'GET /.well-known/oauth-authorization-server': {
     result: AuthorizationServerMetadata;
+  };
+  /** Read which origins may use the passkeys of this service */
+  'GET /.well-known/webauthn': {
+    result: RelatedOrigins;
   };
   /** Check that the process runs */
   'GET /health/live': {

@@ -11,6 +11,7 @@ import { recordBounded } from './modules/audit/service.ts';
 import { recordUnreadableLogin } from './modules/auth/login.ts';
 import { lifetimeMinutes } from './modules/auth/one-time-tokens.ts';
 import { authRoutes } from './modules/auth/routes.ts';
+import { relatedOriginRoutes } from './modules/auth/second-factors/passkey-routes.ts';
 import { sessionRoutes } from './modules/auth/session-routes.ts';
 import { addAccessFields } from './modules/authz/access-fields.ts';
 import { callerOf } from './modules/authz/caller.ts';
@@ -172,6 +173,7 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => settingRoutes(scope, deps), { prefix: '/api/v1/settings' });
   await app.register(async (scope) => oauthRoutes(scope, deps), { prefix: '/api/v1/oauth' });
   await app.register(async (scope) => oauthMetadataRoutes(scope, deps));
+  await app.register(async (scope) => relatedOriginRoutes(scope, deps));
   await app.register(async (scope) => healthRoutes(scope, { ...deps, pool: deps.reservedPool }));
   await app.register(async (scope) => consoleRoutes(scope, pageDeps));
   return app;

@@ -34,6 +34,11 @@ import type { Logger } from './platform/logging/log.ts';
 import { createOutboxWorker } from './platform/mail/outbox.ts';
 import type { MailTransport } from './platform/mail/transport.ts';
 import { type Csrf, createCsrf } from './platform/security/csrf.ts';
+import {
+  createPasskeyChallenges,
+  type PasskeyChallenges,
+} from './platform/security/factors/passkey-challenge.ts';
+import { type PasskeySite, passkeySiteOf } from './platform/security/factors/passkey-site.ts';
 import type { PasswordHasher } from './platform/security/password-hasher.ts';
 import { deriveKey } from './platform/security/sealing.ts';
 import type { Tracing } from './platform/tracing/tracing.ts';
@@ -107,6 +112,9 @@ export type Deps = {
 
   /** Seals and opens the secrets of authenticator apps. */
   totpVault: TotpVault;
+  /** Where passkeys work. */
+  passkeySite: PasskeySite;
+  passkeyChallenges: PasskeyChallenges;
 
   accountMail: AccountMail & {
     /** Counts one verification mail to this email. Null if the limit is off. */
@@ -253,6 +261,8 @@ export function createDeps(parts: Parts): Deps {
     idempotencyKey: deriveKey(secretKey, 'idempotency'),
     searchTokenKey: deriveKey(secretKey, 'search-token'),
     totpVault: createTotpVault(secretKey),
+    passkeySite: passkeySiteOf(settings),
+    passkeyChallenges: createPasskeyChallenges({ key: deriveKey(secretKey, 'passkey challenge'), clock }),
     csrf: createCsrf({ key: deriveKey(secretKey, 'csrf'), clock }),
     accountMail: {
       enqueue: enqueueAccountMail,

@@ -20,7 +20,6 @@ import { monitoringSettings } from './settings/monitoring.ts';
 import { pagesSettings } from './settings/pages.ts';
 import { secondFactorsSettings } from './settings/second-factors.ts';
 import { sessionsSettings } from './settings/sessions.ts';
-import { passkeysAvailable } from './start/checks/passkeys.ts';
 import { basePathOf } from './start/checks/public-url.ts';
 import { settingWarnings } from './start/checks/setting-warnings.ts';
 import { sharesOf } from './start/checks/shares.ts';
@@ -64,7 +63,7 @@ export type Settings = Omit<Read, 'publicUrl' | 'workers' | 'databasePoolSize'> 
   databasePoolSize: number;
   /** Every setting as people may see it, without secrets. */
   inForce: readonly SettingInForce[];
-  /** Whether browsers can have passkeys of `publicUrl`. */
+  /** Whether people can set up passkeys: browsers can have them of `publicUrl`, and SECOND_FACTORS names them. */
   passkeysAvailable: boolean;
   /** Setting → path of the file that its value comes from. */
   secretFiles: ReadonlyMap<string, string>;
@@ -107,7 +106,7 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
       .replace(/^PUBLIC_URL\b/, settings.publicUrl);
   return {
     ...settings,
-    passkeysAvailable: passkeysAvailable(settings),
+    passkeysAvailable: passkeySiteOf(settings).isFit && settings.secondFactors.includes('passkey'),
     secretFiles: secrets.files,
     inForce: settingsInForce(definitions, environment, resolve, secrets),
     warnings: [...secrets.warnings, ...settingWarnings(settings, given, names)],

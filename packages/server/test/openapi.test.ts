@@ -146,7 +146,6 @@ test('an operation whose errors have another shape lists the codes that are impl
 
 /** Codes that are answered before the router has found an operation. */
 const beforeAnyOperation: ErrorCode[] = [
-  'route_not_found',
   'method_not_allowed',
   'request_timeout',
   'uri_too_long',

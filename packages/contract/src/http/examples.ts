@@ -55,6 +55,37 @@ export const fieldExamples: Readonly<Record<string, unknown>> = {
   UpdatePermissionGroup: { name: 'article', parent_id: null },
   UpdateUser: { first_name: 'Ada', is_active: false },
   BulkUpdateUsers: { user_ids: ['0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210'], updates: { is_active: false } },
+  SecondFactor: { token: 'q2wZ0mJt8QyJm1sVhXb3c7D4uK5nRf6gTa9eLpYxWoI', totp: '492 039' },
+  StepUp: { totp: '492 039' },
+  'Passkey.name': 'Work laptop',
+  rp_id: 'accounts.example.com',
+  rpId: 'accounts.example.com',
+  userVerification: 'preferred',
+  PasskeyAssertion: {
+    id: 'AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA',
+    rawId: 'AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA',
+    type: 'public-key',
+    response: {
+      clientDataJSON:
+        'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0IiwiY2hhbGxlbmdlIjoiQWFCYiIsIm9yaWdpbiI6Imh0dHBzOi8vYWNjb3VudHMuZXhhbXBsZS5jb20ifQ',
+      authenticatorData: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+      signature: 'MAYCAQECAQE',
+      userHandle: 'AZLwwXtefDqfZD0fCoviEA',
+    },
+    clientExtensionResults: {},
+  },
+  PasskeyRegistration: {
+    id: 'AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA',
+    rawId: 'AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA',
+    type: 'public-key',
+    response: {
+      clientDataJSON:
+        'eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIiwiY2hhbGxlbmdlIjoiQWFCYiIsIm9yaWdpbiI6Imh0dHBzOi8vYWNjb3VudHMuZXhhbXBsZS5jb20ifQ',
+      attestationObject: 'o2NmbXRkbm9uZQ',
+      transports: ['internal', 'hybrid'],
+    },
+    clientExtensionResults: { credProps: { rk: true } },
+  },
   CreateRole: { name: 'Editor', description: 'Writes and publishes articles.' },
   ChangeAccess: {
     changes: [

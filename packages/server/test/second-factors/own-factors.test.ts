@@ -37,7 +37,14 @@ test('without a factor, the list says what can be set up and what the token is w
   assert.equal(status, 200);
   assert.deepEqual(
     { ...body.data, context: body.data.context.acr },
-    { totp: null, recovery_codes: null, available: { totp: true }, requirement: null, context: 'aal1' },
+    {
+      totp: null,
+      passkeys: [],
+      recovery_codes: null,
+      available: { totp: true, passkey: false, security_key: false },
+      requirement: null,
+      context: 'aal1',
+    },
   );
 });
 

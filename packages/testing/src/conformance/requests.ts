@@ -49,6 +49,8 @@ function kindOf(field: string, path: string): Kind {
     [/^session_id$/, 'session'],
     [/^service_account_id$/, 'service_account'],
     [/^key_id$/, 'api_key'],
+    // No caller has one: the address of these services has no passkeys.
+    [/^passkey_id$/, 'api_key'],
     [/^id$/, 'user'],
     [/^(group_ids?|parent_id|)$/, groups],
   ];

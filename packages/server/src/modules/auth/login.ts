@@ -10,6 +10,7 @@ import { canonicalEmail, hasMarkupOrControl } from '../../platform/security/emai
 import type { HashPlace, HashTurn } from '../../platform/security/password-hasher.ts';
 import type { Tx } from '../../schema/database.ts';
 import { type AuditEvent, inRecordedTransaction, recordEvent } from '../audit/service.ts';
+import type { PasskeyDeps } from '../factors/service.ts';
 import { type Attempt, beginAttempt, type LockedOut, type LockoutDeps } from '../lockout/service.ts';
 import { type CredentialHolder, lockEpoch, type PasswordDeps, rehashWhenOld } from '../passwords/service.ts';
 import { capEvent, type SessionTokens, startSession } from '../sessions/service.ts';
@@ -38,6 +39,7 @@ export function signedInOr(outcome: SignIn): SignedIn {
 export type LoginDeps = PasswordDeps &
   UserDeps &
   LockoutDeps &
+  PasskeyDeps &
   RequirementDeps & { accountMail: AccountMail };
 
 /** A failed sign-in, as the audit log records it. */
@@ -215,7 +217,8 @@ export async function recordUnreadableLogin(deps: LoginDeps, client: Client, bod
   });
 }
 
-const failureEvent = ({ userAgent }: Client, { reason, email, userId }: Failure): AuditEvent => ({
+/** Returns the event of a failed sign-in. */
+export const failureEvent = ({ userAgent }: Client, { reason, email, userId }: Failure): AuditEvent => ({
   action: 'login_failed',
   actorId: null,
   resourceId: userId ?? '',

@@ -25,7 +25,8 @@ import { type AccountDeps, accountRoutes } from './account-routes.ts';
 import { login, signedInOr } from './login.ts';
 import { changePassword } from './password-change.ts';
 import { clearRefreshCookie, REFRESH_COOKIE, readRefreshCookie, setRefreshCookie } from './refresh-cookie.ts';
-import { type SecondFactorRouteDeps, secondFactorRoutes } from './second-factors/routes.ts';
+import type { SecondFactorRouteDeps } from './second-factors/route-deps.ts';
+import { secondFactorRoutes } from './second-factors/routes.ts';
 
 export type AuthDeps = AccountDeps &
   SecondFactorRouteDeps &

@@ -34,7 +34,7 @@ export async function warnOfCode(
   tx: Tx,
   mailer: Mailer,
   seen: SecurityEvent,
-  { left, consequences = [] }: { left?: number; consequences?: readonly AuditEvent[] },
+  { left, consequences = [] }: { accepted?: string; left?: number; consequences?: readonly AuditEvent[] },
 ): Promise<void> {
   if (left !== undefined) await warn(tx, mailer, 'recovery_code_used', { ...seen, left });
   if (consequences.some(({ action }) => action === 'totp_suspended'))

@@ -18,6 +18,24 @@ export {
 } from './freshness.ts';
 export { methodsOf } from './methods.ts';
 export {
+  judgePasskey,
+  type PasskeyDeps,
+  type PasskeyVerdict,
+  type PreparedPasskey,
+  preparePasskey,
+} from './passkey-proofs.ts';
+export { askablePasskeys, type PasskeyRequest, passkeyRequest } from './passkey-requests.ts';
+export {
+  countOtherRpIds,
+  countPasskeys,
+  deletePasskey,
+  insertPasskey,
+  listPasskeys,
+  type PasskeyRow,
+  renamePasskey,
+  useChallenge,
+} from './passkeys-store.ts';
+export {
   completePending,
   deleteExpiredPending,
   failPending,

@@ -168,15 +168,18 @@ export async function endEnrolment(tx: Tx, userId: string): Promise<void> {
   await sql`delete from totp_enrolments where user_id = ${userId}`.execute(tx);
 }
 
-/** Makes the app the account's, in the place of an earlier one. `step` is used up. */
+/** Makes the app the account's, and returns whether in the place of an earlier one. `step` is used up. */
 export async function saveTotp(
   tx: Tx,
   { user_id, secret_sealed, step }: Pick<Totp, 'user_id' | 'secret_sealed'> & { step: number },
-): Promise<void> {
-  await sql`
+): Promise<boolean> {
+  const answer = await sql<{ replaced: boolean }>`
+    with former as (select user_id from totp_factors where user_id = ${user_id})
     insert into totp_factors (user_id, secret_sealed, last_step) values (${user_id}, ${secret_sealed}, ${step})
     on conflict (user_id) do update set secret_sealed = excluded.secret_sealed, last_step = excluded.last_step,
-      created_at = now(), last_used_at = null, suspended_at = null`.execute(tx);
+      created_at = now(), last_used_at = null, suspended_at = null
+    returning exists (select from former) as replaced`.execute(tx);
+  return onlyRow(answer).replaced;
 }
 
 /** Returns whether there was an app. */

@@ -1,19 +1,17 @@
 // Changes of a person's own factors: set up, replace and remove an authenticator app, make new recovery codes.
 // The first factor and every removal end all other sessions: the holder of one of them may be why the factors change.
-import { type Factors, RECOVERY_CODES, type TotpEnrolment } from '@castellan/contract/factors';
+import type { TotpEnrolment } from '@castellan/contract/factors';
 import { inTransaction } from '../../../platform/db/transaction.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { shownEmail } from '../../../platform/security/email.ts';
-import { newRecoveryCodes, readRecoveryCode } from '../../../platform/security/factors/recovery-codes.ts';
 import { checkTotp, newTotpSecret, totpText, totpUri } from '../../../platform/security/factors/totp.ts';
 import type { Db, Tx } from '../../../schema/database.ts';
-import { type AuditEvent, inRecordedTransaction } from '../../audit/service.ts';
+import { inRecordedTransaction } from '../../audit/service.ts';
 import type { UserCaller } from '../../authz/caller.ts';
 import {
   beginEnrolment,
   clearCodeFailures,
   countEnrolmentFailure,
-  deleteRecoveryCodes,
   deleteTotp,
   endEnrolment,
   hasFactor,
@@ -23,23 +21,17 @@ import {
   saveTotp,
 } from '../../factors/service.ts';
 import {
-  type Context,
-  contextIn,
-  contextOf,
-  provedByPassword,
-  type SessionTokens,
-} from '../../sessions/service.ts';
-import { seenFrom, warn } from '../warn.ts';
+  type Changed,
+  type Ended,
+  factorAdded,
+  factorRemoved,
+  makeRecoveryCodes,
+  ownEvent,
+  presentChange,
+} from './changes.ts';
 import type { SecondFactorDeps } from './deps.ts';
-import { readFactors } from './presentation.ts';
 import { readTotp } from './proofs.ts';
-import { requireFactorsLeft } from './requirement.ts';
-import { goOn, holdCaller, startAnew } from './tokens.ts';
-
-/** What a change leaves: `context` is that of its tokens. */
-type Ended = { tokens: SessionTokens; context: Context | null; recoveryCodes?: string[] };
-
-export type Changed = { tokens: SessionTokens; factors: Factors; recoveryCodes?: string[] };
+import { holdCaller } from './tokens.ts';
 
 const MAX_ENROLMENT_FAILURES = 5;
 
@@ -71,24 +63,6 @@ export async function beginTotp(deps: SecondFactorDeps, caller: UserCaller): Pro
   };
 }
 
-type Codes = { rows: { selector: string; code_hash: string }[]; texts: string[] };
-
-/** Makes recovery codes and hashes them, in the hasher's queue and outside of any transaction. */
-async function makeRecoveryCodes(deps: SecondFactorDeps, { client, principal }: UserCaller): Promise<Codes> {
-  const rows = [];
-  const texts = [];
-  for (const { selector, text } of newRecoveryCodes(RECOVERY_CODES)) {
-    const canonical = readRecoveryCode(text)?.canonical ?? text;
-    const code_hash = await deps.hasher.hash(canonical, {
-      key: `factor ${principal.id}`,
-      signal: client.gone,
-    });
-    rows.push({ selector, code_hash });
-    texts.push(text);
-  }
-  return { rows, texts };
-}
-
 /**
  * Makes the app a factor of the account. Throws `enrolment_expired` (409) unless this session set it up a moment ago, and
  * `second_factor_invalid` (422) for a wrong code, five times.
@@ -112,35 +86,14 @@ export async function confirmTotp(
       await countEnrolmentFailure(tx, principal.id);
       return { result: null, events: [] };
     }
-    const isFirst = !held.locked.has_factor;
-    if (isFirst && !codes)
-      throw new AppError('conflict', { detail: 'The factors were changed at the same time. Start again.' });
-    await saveTotp(tx, { user_id: principal.id, ...step });
+    const replaced = await saveTotp(tx, { user_id: principal.id, ...step });
     await clearCodeFailures(tx, principal.id);
     await endEnrolment(tx, principal.id);
-    const seen = seenFrom(client, principal.email, held.locked.now);
-    await warn(tx, deps, 'second_factor_added', { ...seen, factor: 'app' });
-    const events = [ownEvent(caller, 'totp_enrolled', { replaced: !isFirst })];
-    if (!isFirst || !codes) {
-      const context = contextIn(principal.record);
-      const tokens = await goOn(tx, deps, caller, { held, context });
-      return { result: { tokens, context }, events };
-    }
-    await replaceRecoveryCodes(tx, principal.id, codes.rows);
-    const proof = 'password+totp';
-    const context = contextOf(proof, held.locked.now);
-    const { tokens } = await startAnew(tx, deps, caller, {
-      held,
-      reason: 'factor_added',
-      raised: { proof, context },
-    });
-    return {
-      result: { tokens, context, recoveryCodes: codes.texts },
-      events: [...events, ownEvent(caller, 'recovery_codes_created', { count: codes.texts.length })],
-    };
+    const event = ownEvent(caller, 'totp_enrolled', { replaced });
+    return factorAdded(tx, deps, caller, { held, codes, proof: 'password+totp', event, factor: 'app' });
   });
   if (!outcome) throw new AppError('second_factor_invalid');
-  return present(deps, caller, outcome);
+  return presentChange(deps, caller, outcome);
 }
 
 /** Returns the sealed secret and the step of a right code; null for a wrong one. Throws `enrolment_expired` (409). */
@@ -170,17 +123,10 @@ export async function removeTotp(deps: SecondFactorDeps, caller: UserCaller): Pr
     const held = await holdCaller(tx, caller);
     await requireFresh(tx, deps, principal);
     if (!(await deleteTotp(tx, principal.id))) throw new AppError('factor_not_found');
-    if (!(await hasFactor(tx, principal.id))) await deleteRecoveryCodes(tx, principal.id);
-    await requireFactorsLeft(tx, deps.settings, principal.id);
-    const seen = seenFrom(client, principal.email, held.locked.now);
-    await warn(tx, deps, 'second_factor_removed', { ...seen, factor: 'app' });
-    const { tokens, ended } = await startAnew(tx, deps, caller, { held, reason: 'factor_removed' });
-    return {
-      result: { tokens, context: contextIn(principal.record) },
-      events: [ownEvent(caller, 'totp_removed', { sessions_ended: ended })],
-    };
+    const eventOf = (ended: number) => ownEvent(caller, 'totp_removed', { sessions_ended: ended });
+    return factorRemoved(tx, deps, caller, { held, eventOf, factor: 'app' });
   });
-  return present(deps, caller, outcome);
+  return presentChange(deps, caller, outcome);
 }
 
 /** Returns new recovery codes; the former ones end. Throws `no_factor` (409). */
@@ -200,27 +146,3 @@ export async function renewRecoveryCodes(deps: SecondFactorDeps, caller: UserCal
   });
   return codes.texts;
 }
-
-const ownEvent = (
-  { principal }: UserCaller,
-  action: AuditEvent['action'],
-  details: Record<string, unknown>,
-): AuditEvent => ({
-  action,
-  actorId: principal.id,
-  resourceId: principal.id,
-  details: { email: principal.email, ...details },
-});
-
-const present = async (
-  deps: SecondFactorDeps,
-  { principal }: UserCaller,
-  { context, ...changed }: Ended,
-): Promise<Changed> => ({
-  ...changed,
-  factors: await readFactors(
-    deps,
-    principal.record,
-    context ?? provedByPassword(principal.session.context.authTime),
-  ),
-});

@@ -5,7 +5,16 @@ import type { Client } from '../../../platform/http/client.ts';
 import { randomToken } from '../../../platform/ids.ts';
 import { networkOf } from '../../../platform/security/client-address.ts';
 import type { Tx } from '../../../schema/database.ts';
-import { findFactorFacts, hashOf, methodsOf, openPending } from '../../factors/service.ts';
+import {
+  askablePasskeys,
+  findFactorFacts,
+  hashOf,
+  listPasskeys,
+  methodsOf,
+  openPending,
+  type PasskeyDeps,
+  passkeyRequest,
+} from '../../factors/service.ts';
 import { preferredMethods, type RequirementDeps } from './requirement.ts';
 
 type Proved = {
@@ -20,14 +29,17 @@ type Proved = {
 /** Call it with the lock of the user's row, after the right password. */
 export async function openSecondStep(
   tx: Tx,
-  { settings }: Pick<RequirementDeps, 'settings'>,
+  deps: PasskeyDeps & Pick<RequirementDeps, 'settings'>,
   proved: Proved,
 ): Promise<SecondFactorRequest> {
   const facts = await findFactorFacts(tx, proved.userId);
   if (!facts) throw new Error('the account of a sign-in is gone under its lock');
+  const passkeys = askablePasskeys(deps.passkeySite, await listPasskeys(tx, proved.userId));
+  const methods = methodsOf(facts, passkeys);
   const token = randomToken();
+  const tokenHash = hashOf(token);
   const expiresAt = await openPending(tx, {
-    token_hash: hashOf(token),
+    token_hash: tokenHash,
     user_id: proved.userId,
     browser_hash: hashOf(proved.browserId),
     device_id: null,
@@ -35,6 +47,17 @@ export async function openSecondStep(
     session_epoch: proved.session_epoch,
     password_epoch: proved.password_epoch,
   });
-  const methods = await preferredMethods(tx, settings, proved.userId, methodsOf(facts));
-  return { token, expires_at: expiresAt.toISOString(), methods };
+  const preferred = await preferredMethods(tx, deps.settings, proved.userId, methods);
+  return {
+    token,
+    expires_at: expiresAt.toISOString(),
+    methods: preferred,
+    ...(passkeys && methods.includes('passkey')
+      ? { passkey: passkeyRequest(deps, ceremonyOf(tokenHash), passkeys, 'preferred').options }
+      : {}),
+  };
 }
+
+/** What the challenges of a second step are bound to. */
+export const ceremonyOf = (tokenHash: Buffer) =>
+  ({ purpose: 'second_factor', binding: tokenHash.toString('hex') }) as const;

@@ -1,9 +1,16 @@
 // Reads the one proof of a body, and turns a refused one into its answer.
 import type { SecondFactorBody } from '@castellan/contract/factors';
 import { AppError } from '../../../platform/errors.ts';
-import { totpCodeIn, type Verdict } from '../../factors/service.ts';
+import { type AssertionJSON, isAssertionShape } from '../../../platform/security/factors/passkeys.ts';
+import { type PasskeyVerdict, totpCodeIn, type Verdict } from '../../factors/service.ts';
 
-export type CodeInput = { method: 'totp'; code: string } | { method: 'recovery_code'; text: string };
+export type ProofInput =
+  | { method: 'totp'; code: string }
+  | { method: 'recovery_code'; text: string }
+  | { method: 'passkey'; response: AssertionJSON };
+
+/** A proof that was refused. */
+export type Refusal = Extract<Verdict | PasskeyVerdict, { refused: string }>;
 
 /** Throws `validation_failed` (422) unless exactly one of the fields is there. */
 export function requireOne(input: Readonly<Record<string, unknown>>, fields: readonly string[]): void {
@@ -16,10 +23,11 @@ export function requireOne(input: Readonly<Record<string, unknown>>, fields: rea
   });
 }
 
-/** Returns the proof of a code. Throws `validation_failed` (422) for none, for several, and for text that is no code of an app. */
-export function onlyProof(input: Omit<SecondFactorBody, 'token'>): CodeInput {
-  requireOne(input, ['totp', 'recovery_code']);
-  const { totp, recovery_code: recoveryCode = '' } = input;
+/** Returns the proof. Throws `validation_failed` (422) for none, for several, and for one that has not the form of its kind. */
+export function onlyProof(input: Omit<SecondFactorBody, 'token'>): ProofInput {
+  requireOne(input, ['totp', 'recovery_code', 'passkey']);
+  const { totp, recovery_code: recoveryCode = '', passkey } = input;
+  if (passkey !== undefined) return { method: 'passkey', response: readAssertion(passkey) };
   return totp === undefined
     ? { method: 'recovery_code', text: recoveryCode }
     : { method: 'totp', code: readTotp(totp) };
@@ -34,11 +42,31 @@ export function readTotp(input: string): string {
   });
 }
 
+/** Throws `validation_failed` (422) unless each member is canonical base64url and the ids are equal. */
+export function readAssertion(input: unknown): AssertionJSON {
+  if (isAssertionShape(input)) return input;
+  throw malformedPasskey();
+}
+
+/** The refusal of what no browser answers. */
+export const malformedPasskey = (): AppError =>
+  new AppError('validation_failed', {
+    errors: [
+      {
+        field: 'passkey',
+        code: 'format',
+        message: 'send `credential.toJSON()` as it is: base64url without padding, with `id` equal to `rawId`',
+      },
+    ],
+  });
+
 /** `attemptsLeft`: of this sign-in; undefined where nothing was counted. */
-export function refusalOf(
-  { refused, lockedSeconds }: Extract<Verdict, { refused: string }>,
-  attemptsLeft?: number,
-): AppError {
+export function refusalOf(refusal: Refusal, attemptsLeft?: number): AppError {
+  if (refusal.refused === 'passkey_unknown') return new AppError('passkey_unknown');
+  if (refusal.refused === 'passkey_refused' || refusal.refused === 'expired')
+    return new AppError('passkey_refused');
+  const { refused } = refusal;
+  const lockedSeconds = 'lockedSeconds' in refusal ? refusal.lockedSeconds : undefined;
   if (refused === 'used_code') return new AppError('code_already_used');
   if (refused === 'locked')
     return new AppError(

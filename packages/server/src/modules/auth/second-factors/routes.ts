@@ -13,38 +13,28 @@ import {
   TotpEnrolmentEnvelope,
 } from '@castellan/contract/factors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { CookieSettings } from '../../../platform/http/plugins/cookies.ts';
 import { browserIdOf } from '../../../platform/http/plugins/csrf-protection.ts';
 import { overLimit } from '../../../platform/http/plugins/rate-limits.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
-import type { Csrf } from '../../../platform/security/csrf.ts';
 import { recordBounded } from '../../audit/service.ts';
 import { type UserCaller, userCallerOf } from '../../authz/caller.ts';
-import type { SessionTokens } from '../../sessions/service.ts';
 import { signedInOr } from '../login.ts';
 import { REFRESH_COOKIE } from '../refresh-cookie.ts';
-import type { SecondFactorDeps } from './deps.ts';
-import { beginTotp, type Changed, confirmTotp, removeTotp, renewRecoveryCodes } from './enrolment.ts';
+import type { Changed } from './changes.ts';
+import { beginTotp, confirmTotp, removeTotp, renewRecoveryCodes } from './enrolment.ts';
+import { passkeyRoutes } from './passkey-routes.ts';
 import { readFactors } from './presentation.ts';
+import type { Issue, SecondFactorRouteDeps } from './route-deps.ts';
 import { completeSignIn } from './second-step.ts';
 import { stepUp, stepUpOptions } from './step-up.ts';
 
-export type SecondFactorRouteDeps = SecondFactorDeps & {
-  csrf: Csrf;
-  settings: CookieSettings & { rateLimitSecondFactor: RateLimitRule | null };
-};
-
-/** Sets the refresh cookie and returns the tokens for the body. */
-export type Issue = (
-  reply: FastifyReply,
-  tokens: SessionTokens,
-) => { access_token: string; token_type: 'bearer'; refresh_token: string };
-
-const codeRefusals = [
+const proofRefusals = [
   'second_factor_invalid',
   'code_already_used',
   'second_factor_locked',
+  'passkey_unknown',
+  'passkey_refused',
   'overloaded',
 ] as const;
 
@@ -79,6 +69,8 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
     ...issue(reply, tokens),
   });
 
+  passkeyRoutes(app, deps, { visitorOf, countedCallerOf, changed, issue });
+
   app.route({
     method: 'POST',
     url: '/login/second-factor',
@@ -86,7 +78,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
       access: 'public',
       cookies: { sets: [REFRESH_COOKIE] },
       limit: { name: 'second-factor', rule: settings.rateLimitSecondFactor },
-      errors: ['sign_in_expired', ...codeRefusals],
+      errors: ['sign_in_expired', ...proofRefusals],
     },
     schema: {
       summary: 'Complete a sign-in with a second factor',
@@ -224,7 +216,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
       access: 'user',
       openTo: ['second_factor'],
       cookies: { sets: [REFRESH_COOKIE] },
-      errors: [...codeRefusals, 'wrong_current_password', 'account_locked', 'rate_limited'],
+      errors: [...proofRefusals, 'wrong_current_password', 'account_locked', 'rate_limited'],
     },
     schema: {
       summary: 'Confirm that it is you',

@@ -10,11 +10,13 @@ import {
   failPending,
   hashOf,
   judgeCode,
+  judgePasskey,
   type PreparedCode,
+  type PreparedPasskey,
+  preparePasskey,
   prepareRecoveryCode,
   readPending,
   takeTry,
-  type Verdict,
 } from '../../factors/service.ts';
 import { lockEpoch } from '../../passwords/service.ts';
 import { contextOf, startSession } from '../../sessions/service.ts';
@@ -24,17 +26,15 @@ import { signedIn, signInEvents } from '../login.ts';
 import { languageOf } from '../mail-language.ts';
 import { seenFrom, warn, warnOfCode } from '../warn.ts';
 import type { SecondFactorDeps } from './deps.ts';
-import { type CodeInput, onlyProof, refusalOf } from './proofs.ts';
+import { ceremonyOf } from './pending.ts';
+import { onlyProof, type ProofInput, type Refusal, refusalOf } from './proofs.ts';
 
 type Account = { userId: string; email: string };
-type Outcome =
-  | { started: Started }
-  | { over: true }
-  | { refused: Extract<Verdict, { refused: string }>; attemptsLeft: number | undefined };
+type Outcome = { started: Started } | { over: true } | { refused: Refusal; attemptsLeft: number | undefined };
 
 /**
- * Returns the session that the proof completes. Throws `sign_in_expired`, `second_factor_invalid`, `code_already_used` and
- * `second_factor_locked` (422).
+ * Returns the session that the proof completes. Throws `sign_in_expired`, `second_factor_invalid`, `code_already_used`,
+ * `second_factor_locked`, `passkey_unknown` and `passkey_refused` (422).
  */
 export async function completeSignIn(
   deps: SecondFactorDeps,
@@ -49,7 +49,7 @@ export async function completeSignIn(
   const userId = pending.user_id;
   // Parallel tries wait here, not on a connection.
   return deps.attemptGate.run(`factor ${userId}`, client, async () => {
-    const prepared = await prepare(deps, visitor, userId, proof);
+    const prepared = await prepare(deps, visitor, { userId, tokenHash }, proof);
     const outcome = await inRecordedTransaction(deps, client, (tx) =>
       settle(tx, deps, visitor, { userId, tokenHash, prepared }),
     );
@@ -59,21 +59,24 @@ export async function completeSignIn(
   });
 }
 
-const prepare = async (
+async function prepare(
   deps: SecondFactorDeps,
   { client }: Visitor,
-  userId: string,
-  proof: CodeInput,
-): Promise<PreparedCode> =>
-  proof.method === 'totp'
+  { userId, tokenHash }: { userId: string; tokenHash: Buffer },
+  proof: ProofInput,
+): Promise<PreparedCode | PreparedPasskey> {
+  if (proof.method === 'passkey')
+    return preparePasskey(deps, proof.response, { userId, ...ceremonyOf(tokenHash) });
+  return proof.method === 'totp'
     ? { method: 'totp', code: proof.code }
     : prepareRecoveryCode(deps, client, userId, proof.text);
+}
 
 /** One answer whatever ended the sign-in. */
 async function expired(
   deps: SecondFactorDeps,
   { client }: Visitor,
-  { method }: CodeInput,
+  { method }: ProofInput,
   userId: string | null,
 ): Promise<AppError> {
   await recordBounded(deps, client, failureEvent(userId, { method, reason: 'expired' }));
@@ -91,16 +94,24 @@ async function settle(
   tx: Tx,
   deps: SecondFactorDeps,
   { client }: Visitor,
-  { userId, tokenHash, prepared }: { userId: string; tokenHash: Buffer; prepared: PreparedCode },
+  {
+    userId,
+    tokenHash,
+    prepared,
+  }: { userId: string; tokenHash: Buffer; prepared: PreparedCode | PreparedPasskey },
 ): Promise<{ result: Outcome; events: AuditEvent[] }> {
   const locked = await lockEpoch(tx, userId);
   const pending = locked && (await readPending(tx, tokenHash));
   if (!locked?.is_active || !locked.verified || !pending) return { result: { over: true }, events: [] };
   const account = { userId, email: locked.email };
-  const verdict = await judgeCode(tx, deps, account, prepared);
+  const verdict =
+    prepared.method === 'passkey'
+      ? await judgePasskey(tx, account, prepared)
+      : await judgeCode(tx, deps, account, prepared);
   const seen = seenFrom(client, locked.email, locked.now);
   await warnOfCode(tx, deps, seen, verdict);
   if ('refused' in verdict) {
+    if (verdict.refused === 'expired') return { result: { over: true }, events: [] };
     const left = verdict.isCounted ? await failPending(tx, tokenHash) : undefined;
     // The password was right: somebody else may know it.
     if (left === 0) await warn(tx, deps, 'second_factor_attack', seen);
@@ -125,12 +136,15 @@ async function settle(
   const started = await startSession(tx, deps, beginning, client);
   return {
     result: { started },
-    events: [...usedCodeEvents(account, verdict), ...signInEvents(client, { ...account, proof }, started)],
+    events: [...eventsOfUse(account, verdict), ...signInEvents(client, { ...account, proof }, started)],
   };
 }
 
-/** Returns the event of a used recovery code. */
-export const usedCodeEvents = ({ userId, email }: Account, { left }: { left?: number }): AuditEvent[] =>
+/** Returns what an accepted proof leaves in the audit log: the use of a recovery code, or what a passkey told about itself. */
+export const eventsOfUse = (
+  { userId, email }: Account,
+  { left, notes = [] }: { left?: number; notes?: AuditEvent[] },
+): AuditEvent[] =>
   left === undefined
-    ? []
+    ? notes
     : [{ action: 'recovery_code_used', actorId: userId, resourceId: userId, details: { email, left } }];

@@ -7,20 +7,26 @@ import type { UserCaller } from '../../authz/caller.ts';
 import { strongerOf } from '../../authz/graph/needs.ts';
 import { accountLevel } from '../../authz/requirements/account.ts';
 import {
+  askablePasskeys,
   findFactorFacts,
   hasFactor,
   judgeCode,
+  judgePasskey,
+  listPasskeys,
   methodsOf,
+  type PreparedCode,
+  type PreparedPasskey,
+  passkeyRequest,
+  preparePasskey,
   prepareRecoveryCode,
-  type Verdict,
 } from '../../factors/service.ts';
 import { findPasswordHolder } from '../../passwords/service.ts';
 import { type Context, inSeconds, type SessionTokens } from '../../sessions/service.ts';
 import { requireCurrentPassword } from '../password-change.ts';
 import { seenFrom, warnOfCode } from '../warn.ts';
 import type { SecondFactorDeps } from './deps.ts';
-import { onlyProof, refusalOf, requireOne } from './proofs.ts';
-import { usedCodeEvents } from './second-step.ts';
+import { onlyProof, type ProofInput, type Refusal, refusalOf, requireOne } from './proofs.ts';
+import { eventsOfUse } from './second-step.ts';
 import { goOn, holdCaller } from './tokens.ts';
 
 export type SteppedUp = { tokens: SessionTokens; context: Context };
@@ -44,7 +50,8 @@ export async function stepUpOptions(
   const acr = strongerOf(asked, accountLevel({ graph, policy, now }, principal.subject)) ?? asked;
   const facts = await findFactorFacts(deps.db, principal.id);
   if (!facts) throw new AppError('token_revoked');
-  const own = (await hasFactor(deps.db, principal.id)) ? methodsOf(facts) : (['password'] as const);
+  const passkeys = askablePasskeys(deps.passkeySite, await listPasskeys(deps.db, principal.id));
+  const own = (await hasFactor(deps.db, principal.id)) ? methodsOf(facts, passkeys) : (['password'] as const);
   const methods = own.flatMap((method) =>
     method !== 'recovery_link' && reaches(levelOf[method], acr) ? [method] : [],
   );
@@ -54,11 +61,19 @@ export async function stepUpOptions(
     });
   if (methods.length === 0)
     throw new AppError('second_factor_enrolment_required', { members: { required_acr: acr } });
+  const { id, context } = principal.session;
+  // Only sessions that began with a passkey have tokens without `pwd`.
+  const userVerification = context.amr.includes('pwd') ? 'preferred' : 'required';
   return {
     methods,
+    ...(passkeys && methods.includes('passkey')
+      ? { passkey: passkeyRequest(deps, ceremonyOf(id), passkeys, userVerification).options }
+      : {}),
     expires_at: new Date(deps.clock.now() + OPTIONS_MINUTES * 60_000).toISOString(),
   };
 }
+
+const ceremonyOf = (sessionId: string) => ({ purpose: 'step_up', binding: sessionId }) as const;
 
 /**
  * Returns new tokens of the same session with the new context. An account with a factor steps up by a factor: a thief of
@@ -70,9 +85,9 @@ export async function stepUp(
   caller: UserCaller,
   body: StepUpBody,
 ): Promise<SteppedUp> {
-  requireOne(body, ['password', 'totp', 'recovery_code']);
-  const { password, ...codes } = body;
-  return password === undefined ? byCode(deps, caller, codes) : byPassword(deps, caller, password);
+  requireOne(body, ['password', 'totp', 'recovery_code', 'passkey']);
+  const { password, ...factor } = body;
+  return password === undefined ? byFactor(deps, caller, factor) : byPassword(deps, caller, password);
 }
 
 async function byPassword(deps: SecondFactorDeps, caller: UserCaller, password: string): Promise<SteppedUp> {
@@ -83,7 +98,7 @@ async function byPassword(deps: SecondFactorDeps, caller: UserCaller, password: 
         {
           field: 'password',
           code: 'not_allowed',
-          message: 'is not enough for an account with a second factor; send totp or recovery_code',
+          message: 'is not enough for an account with a second factor; send totp, recovery_code or passkey',
         },
       ],
     });
@@ -106,7 +121,7 @@ async function byPassword(deps: SecondFactorDeps, caller: UserCaller, password: 
   });
 }
 
-async function byCode(
+async function byFactor(
   deps: SecondFactorDeps,
   caller: UserCaller,
   input: Omit<StepUpBody, 'password'>,
@@ -116,42 +131,54 @@ async function byCode(
   const { method } = proof;
   const account = { userId: principal.id, email: principal.email };
   return deps.attemptGate.run(`factor ${principal.id}`, client, async () => {
-    const prepared =
-      proof.method === 'totp'
-        ? { method: proof.method, code: proof.code }
-        : await prepareRecoveryCode(deps, client, principal.id, proof.text);
-    const outcome = await inRecordedTransaction<SteppedUp | Extract<Verdict, { refused: string }>>(
-      deps,
-      client,
-      async (tx) => {
-        const held = await holdCaller(tx, caller);
-        // Nothing is guessed at an account without a factor, and nothing may count against a later one.
-        const verdict: Verdict = held.locked.has_factor
-          ? await judgeCode(tx, deps, account, prepared)
-          : { refused: 'wrong_code', isCounted: false, consequences: [] };
-        await warnOfCode(tx, deps, seenFrom(client, principal.email, held.locked.now), verdict);
-        if ('refused' in verdict)
-          return {
-            result: verdict,
-            events: [...verdict.consequences, failureEvent(caller, method, verdict.refused)],
-          };
-        const { proof: began } = held.session;
-        const context = { ...contextAfter(began, method), authTime: inSeconds(held.locked.now) };
-        const tokens = await goOn(tx, deps, caller, { held, context });
-        const events = [...usedCodeEvents(account, verdict), successEvent(caller, method, context)];
-        return { result: { tokens, context }, events };
-      },
-    );
+    const prepared = await prepare(deps, caller, proof);
+    const outcome = await inRecordedTransaction<SteppedUp | Refusal>(deps, client, async (tx) => {
+      const held = await holdCaller(tx, caller);
+      const { proof: began } = held.session;
+      const verdict =
+        prepared.method === 'passkey'
+          ? await judgePasskey(tx, account, prepared, { mustVerifyUser: began === 'passkey' })
+          : held.locked.has_factor
+            ? await judgeCode(tx, deps, account, prepared)
+            : nothingGuessed;
+      await warnOfCode(tx, deps, seenFrom(client, principal.email, held.locked.now), verdict);
+      if ('refused' in verdict)
+        return {
+          result: verdict,
+          events: [...verdict.consequences, failureEvent(caller, method, verdict.refused)],
+        };
+      const context = { ...contextAfter(began, method), authTime: inSeconds(held.locked.now) };
+      const tokens = await goOn(tx, deps, caller, { held, context });
+      const events = [...eventsOfUse(account, verdict), successEvent(caller, method, context)];
+      return { result: { tokens, context }, events };
+    });
+    deps.accountMail.wake();
     if ('refused' in outcome) throw refusalOf(outcome);
     return outcome;
   });
 }
 
+async function prepare(
+  deps: SecondFactorDeps,
+  { client, principal }: UserCaller,
+  proof: ProofInput,
+): Promise<PreparedCode | PreparedPasskey> {
+  const { id, session } = principal;
+  if (proof.method === 'passkey')
+    return preparePasskey(deps, proof.response, { userId: id, ...ceremonyOf(session.id) });
+  return proof.method === 'totp'
+    ? { method: proof.method, code: proof.code }
+    : prepareRecoveryCode(deps, client, id, proof.text);
+}
+
+/** At an account without a factor nothing can be guessed, and nothing may count against a later one. */
+const nothingGuessed: Refusal = { refused: 'wrong_code', isCounted: false, consequences: [] };
+
 /** The context of the last proof. Its methods name what the session began with, too. */
-function contextAfter(began: string | null, method: 'totp' | 'recovery_code'): Pick<Context, 'acr' | 'amr'> {
+function contextAfter(began: string | null, method: ProofInput['method']): Pick<Context, 'acr' | 'amr'> {
   const { acr, amr } = proofs[`password+${method}`];
   if (began !== 'passkey') return { acr, amr };
-  return { acr, amr: ['pop', 'user', ...amr.filter((one) => one !== 'pwd')] };
+  return { acr, amr: [...new Set(['pop', 'user', ...amr.filter((one) => one !== 'pwd')])] };
 }
 
 const successEvent = (

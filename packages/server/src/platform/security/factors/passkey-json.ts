@@ -71,6 +71,20 @@ export function isRegistrationShape(value: unknown): value is RegistrationJSON {
   return isRecord(credProps) && given(credProps.rk).every((rk) => typeof rk === 'boolean');
 }
 
+/** Returns the challenge that the browser signed (base64url); null if its client data is no such text. */
+export function challengeIn({
+  response,
+}: {
+  readonly response: { readonly clientDataJSON: string };
+}): string | null {
+  try {
+    const clientData: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString());
+    return isRecord(clientData) && typeof clientData.challenge === 'string' ? clientData.challenge : null;
+  } catch {
+    return null;
+  }
+}
+
 type Credential = { response: Record<string, unknown>; clientExtensionResults: Record<string, unknown> };
 
 function isCredential(value: unknown): value is Credential {

@@ -12,7 +12,7 @@ export type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationJSON,
 } from './passkey-json.ts';
-export { isAssertionShape, isRegistrationShape } from './passkey-json.ts';
+export { challengeIn, isAssertionShape, isRegistrationShape } from './passkey-json.ts';
 export { creationOptions, requestOptions } from './passkey-options.ts';
 
 export type RegisteredCredential = {

@@ -1,0 +1,124 @@
+// Signs in with a passkey alone: whoever it belongs to, without a password and without naming an account.
+// Nothing is stored before the session starts: the challenge is signed, not kept.
+import type { SignInMethods } from '@castellan/contract/passkeys';
+import { AppError } from '../../../platform/errors.ts';
+import type { AssertionJSON } from '../../../platform/security/factors/passkeys.ts';
+import type { Tx } from '../../../schema/database.ts';
+import { type AuditEvent, inRecordedTransaction, recordBounded } from '../../audit/service.ts';
+import {
+  judgePasskey,
+  type PasskeyRequest,
+  type PreparedPasskey,
+  passkeyRequest,
+  preparePasskey,
+} from '../../factors/service.ts';
+import { lockEpoch } from '../../passwords/service.ts';
+import { contextOf, startSession } from '../../sessions/service.ts';
+import { present, recordLanguage } from '../../users/service.ts';
+import { failureEvent, type SignIn, type Started, signInEvents, type Visitor } from '../login.ts';
+import { languageOf } from '../mail-language.ts';
+import type { SecondFactorDeps } from './deps.ts';
+
+type Site = Pick<SecondFactorDeps, 'settings' | 'passkeySite'>;
+
+/** Why no passkey signs in alone here; null if one does. */
+const obstacleOf = ({ settings, passkeySite }: Site): SignInMethods['passkey']['reason'] => {
+  if (!passkeySite.isFit) return 'address';
+  return settings.passkeySignIn ? null : 'off';
+};
+
+/** Throws `passkeys_unavailable` (409) unless passkeys sign in alone. */
+export function requirePasskeySignIn(site: Site): void {
+  if (obstacleOf(site) !== null) throw new AppError('passkeys_unavailable');
+}
+
+export function signInMethods(deps: Site & { settings: { trustedDeviceDays?: number } }): SignInMethods {
+  const reason = obstacleOf(deps);
+  const { rpId, isFit } = deps.passkeySite;
+  return {
+    password: true,
+    passkey: { available: reason === null, rp_id: isFit ? rpId : null, reason },
+    trusted_device_days: deps.settings.trustedDeviceDays ?? 0,
+  };
+}
+
+const ceremonyOf = (browserId: string) => ({ purpose: 'sign_in', binding: browserId }) as const;
+
+export const signInRequest = (deps: SecondFactorDeps, browserId: string): PasskeyRequest =>
+  passkeyRequest(deps, ceremonyOf(browserId), null, 'required');
+
+type Outcome =
+  | { started: Started }
+  | { needs: 'verified_email' }
+  | { refused: 'passkey_unknown' | 'passkey_refused' | 'expired' };
+
+/** Throws `sign_in_expired`, `passkey_unknown` and `passkey_refused` (422). */
+export async function signInWithPasskey(
+  deps: SecondFactorDeps,
+  { client, browserId }: Visitor,
+  response: AssertionJSON,
+): Promise<SignIn> {
+  const prepared = await preparePasskey(deps, response, { userId: null, ...ceremonyOf(browserId) });
+  const { found } = prepared;
+  if ('refused' in found) {
+    await recordBounded(deps, client, refusedEvent(found.ownerId, found.refused));
+    throw refusalOf(found.refused);
+  }
+  const userId = found.credential.user_id;
+  // Parallel tries wait here, not on a connection.
+  return deps.attemptGate.run(`factor ${userId}`, client, async () => {
+    const outcome = await inRecordedTransaction(deps, client, (tx) =>
+      settle(tx, deps, client, { userId, prepared }),
+    );
+    if ('refused' in outcome) throw refusalOf(outcome.refused);
+    if ('needs' in outcome) return outcome;
+    const { tokens, record } = outcome.started;
+    return { done: { ...tokens, user: (await present(deps, record)).record } };
+  });
+}
+
+const refusalOf = (refused: 'passkey_unknown' | 'passkey_refused' | 'expired'): AppError =>
+  new AppError(refused === 'expired' ? 'sign_in_expired' : refused);
+
+/** Nobody has proved to be the account, so it is not the actor. */
+const refusedEvent = (userId: string | null, reason: string, email?: string): AuditEvent => ({
+  action: 'second_factor_failed',
+  actorId: null,
+  resourceId: userId ?? '',
+  details: { ...(email === undefined ? {} : { email }), method: 'passkey', reason },
+});
+
+async function settle(
+  tx: Tx,
+  deps: SecondFactorDeps,
+  client: Visitor['client'],
+  { userId, prepared }: { userId: string; prepared: PreparedPasskey },
+): Promise<{ result: Outcome; events: AuditEvent[] }> {
+  const locked = await lockEpoch(tx, userId);
+  if (!locked)
+    return {
+      result: { refused: 'passkey_unknown' },
+      events: [refusedEvent(null, 'passkey_unknown')],
+    };
+  const { email, now } = locked;
+  const verdict = await judgePasskey(tx, { userId, email }, prepared);
+  if ('refused' in verdict) {
+    const { refused, consequences } = verdict;
+    return { result: { refused }, events: [...consequences, refusedEvent(userId, refused, email)] };
+  }
+  const failed = (reason: 'inactive' | 'unverified') => [
+    ...verdict.notes,
+    failureEvent(client, { reason, email, userId }),
+  ];
+  if (!locked.is_active) return { result: { refused: 'passkey_refused' }, events: failed('inactive') };
+  if (!locked.verified) return { result: { needs: 'verified_email' }, events: failed('unverified') };
+  const language = languageOf(client);
+  if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
+  const proof = 'passkey';
+  const beginning = { id: userId, now, isSignIn: true, proof, context: contextOf(proof, now) } as const;
+  const started = await startSession(tx, deps, beginning, client);
+  return {
+    result: { started },
+    events: [...verdict.notes, ...signInEvents(client, { userId, email, proof }, started)],
+  };
+}

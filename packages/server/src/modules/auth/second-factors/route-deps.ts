@@ -1,0 +1,21 @@
+// What the HTTP of second factors needs besides the rules.
+import type { FastifyReply } from 'fastify';
+import type { CookieSettings } from '../../../platform/http/plugins/cookies.ts';
+import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
+import type { Csrf } from '../../../platform/security/csrf.ts';
+import type { SessionTokens } from '../../sessions/service.ts';
+import type { SecondFactorDeps } from './deps.ts';
+
+export type SecondFactorRouteDeps = SecondFactorDeps & {
+  csrf: Csrf;
+  settings: CookieSettings & {
+    rateLimitSecondFactor: RateLimitRule | null;
+    rateLimitPasskeyOptions: RateLimitRule | null;
+  };
+};
+
+/** Sets the refresh cookie and returns the tokens for the body. */
+export type Issue = (
+  reply: FastifyReply,
+  tokens: SessionTokens,
+) => { access_token: string; token_type: 'bearer'; refresh_token: string };
