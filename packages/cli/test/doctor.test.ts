@@ -30,6 +30,9 @@ async function doctor(own: Record<string, string> = {}, ...words: string[]) {
     DATA_DIR: '/nonexistent/castellan',
     PORT: new URL(service.url).port,
     PUBLIC_URL: service.url,
+    // Its address is an IP address, which cannot have passkeys.
+    SECOND_FACTORS: 'totp',
+    PASSKEY_SIGN_IN: 'false',
     ...own,
   };
   const host = { environment, print: (text: string) => void printed.push(text) };
@@ -64,6 +67,7 @@ test('a service in order: everything is looked at, and nothing is bad', async ()
     /no pooler is in the way/,
     /schema is that of this version/,
     /^SECRET_KEY decrypts the signing keys/,
+    /^browsers offer no passkeys at http:/,
     /^the service answers at /,
     /leads to this service$/,
   ])
@@ -71,10 +75,25 @@ test('a service in order: everything is looked at, and nothing is bad', async ()
   has('warn', /SMTP_URL is not set/);
   assert.deepEqual(
     [...new Set(findings.map(({ area }) => area))],
-    ['settings', 'disk', 'console', 'database', 'keys', 'mail', 'address'],
+    ['settings', 'disk', 'console', 'database', 'keys', 'passkeys', 'mail', 'address'],
   );
   assert.ok(!text.includes(TEST_SECRET_KEY));
   assert.deepEqual(await rows(), before);
+});
+
+test('passkeys of another domain are counted', async (t) => {
+  const passkeyId = '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210';
+  await service.sql(
+    `insert into passkeys (id, user_id, credential_id, public_key, kind, name, rp_id, sign_count, backup_eligible, backed_up)
+     select $1, id, sha256('x'), '', 'passkey', 'old', 'old.example', 0, false, false from users limit 1`,
+    [passkeyId],
+  );
+  t.after(() => service.sql('delete from passkeys where id = $1', [passkeyId]));
+  const { has } = await doctor({ PUBLIC_URL: 'https://new.example' });
+  has('ok', /^browsers offer passkeys at https:\/\/new\.example; new ones belong to new\.example$/);
+  has('warn', /^passkeys of old\.example: 1; they do not work here$/);
+  const listed = await doctor({ PUBLIC_URL: 'https://new.example', PASSKEY_FORMER_RP_IDS: 'old.example' });
+  listed.has('ok', /^passkeys of old\.example: 1; they work, because PASSKEY_FORMER_RP_IDS names it$/);
 });
 
 test('a service below a path of its host is found there, by the address that people use', async (t) => {

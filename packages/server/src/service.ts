@@ -7,6 +7,7 @@ import { cleanUp, removeSessionRows, renewPositions, sessionRowsMinutes } from '
 import type { Deps } from './deps.ts';
 import { startMetrics } from './metrics/start.ts';
 import { isAssignableRole } from './modules/assignments/unattended.ts';
+import { otherPasskeyDomains } from './modules/factors/passkey-domains.ts';
 import { reloadKeys } from './modules/sessions/key-reload.ts';
 import { countLiveSessions } from './modules/sessions/live-count-store.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
@@ -134,6 +135,9 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     await warnOfDefaultRole(deps).catch((error: unknown) =>
       log.warn({ err: error }, 'DEFAULT_ROLE was not checked'),
     );
+    await warnOfOtherRpIds(deps).catch((error: unknown) =>
+      log.warn({ err: error }, 'the domains of the passkeys were not checked'),
+    );
     deps.readiness.ready = true;
     if (options.listensWhenReady && !stopping.signal.aborted) await listen();
     if (!stopping.signal.aborted) keyReload = reloadKeys(deps);
@@ -175,6 +179,16 @@ async function warnOfDefaultRole({ db, settings, log }: Deps): Promise<void> {
     { role: defaultRole },
     'DEFAULT_ROLE names a missing role or a system role, so people who register get no role. Create the role, set DEFAULT_ROLE to an existing role, or leave it empty.',
   );
+}
+
+async function warnOfOtherRpIds({ db, passkeySite, log }: Deps): Promise<void> {
+  for (const { rp_id: rpId, passkeys, isUsable } of await otherPasskeyDomains(db, passkeySite))
+    log.warn(
+      { rp_id: rpId, passkeys, usable: isUsable },
+      isUsable
+        ? 'passkeys belong to a former domain: they work while PASSKEY_FORMER_RP_IDS names it and it serves /.well-known/webauthn'
+        : 'passkeys belong to another domain and do not work here. Set PASSKEY_RP_ID to it, or list it in PASSKEY_FORMER_RP_IDS',
+    );
 }
 
 /** Prepares the database, with retries until it is available. Rejects if only the operator can fix the cause. */

@@ -80,7 +80,7 @@ export const Passkey = Type.Object(
     name: Type.String(),
     rp_id: Type.String({ description: 'The domain that it is bound to.' }),
     usable: Type.Boolean({
-      description: 'False if it is bound to a domain that this service does not use (any more).',
+      description: 'False if it is bound to a domain that this service does not use.',
     }),
     created_at: Timestamp,
     last_used_at: Nullable(Timestamp),

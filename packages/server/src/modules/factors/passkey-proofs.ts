@@ -63,7 +63,7 @@ export type PasskeyVerdict =
       consequences: AuditEvent[];
     };
 
-/** `userId`: the account whose passkey it must be; null if it is to sign in whoever it belongs to. */
+/** `userId`: the account whose passkey it must be; null if it is to sign its owner in. */
 export async function preparePasskey(
   deps: PasskeyDeps,
   response: AssertionJSON,

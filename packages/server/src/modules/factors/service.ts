@@ -26,7 +26,6 @@ export {
 } from './passkey-proofs.ts';
 export { askablePasskeys, type PasskeyRequest, passkeyRequest } from './passkey-requests.ts';
 export {
-  countOtherRpIds,
   countPasskeys,
   deletePasskey,
   insertPasskey,

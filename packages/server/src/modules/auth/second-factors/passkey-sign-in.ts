@@ -1,4 +1,4 @@
-// Signs in with a passkey alone: whoever it belongs to, without a password and without naming an account.
+// Signs in with a passkey alone, without a password and without naming an account: the passkey names its owner.
 // Nothing is stored before the session starts: the challenge is signed, not kept.
 import type { SignInMethods } from '@castellan/contract/passkeys';
 import { AppError } from '../../../platform/errors.ts';
