@@ -864,7 +864,7 @@ export type Passkey = {
   name: string;
   /** The domain that it is bound to. */
   rp_id: string;
-  /** False if it is bound to a domain that this service does not use (any more). */
+  /** False if it is bound to a domain that this service does not use. */
   usable: boolean;
   /** ISO 8601, UTC. */
   created_at: string;

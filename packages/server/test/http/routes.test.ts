@@ -18,8 +18,12 @@ const nobody = await signIn(service, await createVerifiedUser(service));
 const publicOperations = [
   'GET /api/v1/auth/csrf-token',
   'GET /api/v1/auth/password-policy',
+  'GET /api/v1/auth/sign-in-methods',
   'POST /api/v1/auth/links/check',
   'POST /api/v1/auth/login',
+  'POST /api/v1/auth/login/passkey',
+  'POST /api/v1/auth/login/passkey/options',
+  'POST /api/v1/auth/login/second-factor',
   'POST /api/v1/auth/new_access_token',
   'POST /api/v1/auth/password-reset/confirm',
   'POST /api/v1/auth/password-reset/request',

@@ -187,3 +187,29 @@ test('without a CSRF token nothing else is looked at', async () => {
   const answer = await service.client().post(LOGIN, {}, { headers: { 'x-csrf-token': null } });
   assert.deepEqual([answer.status, answer.body.code], [403, 'csrf_invalid']);
 });
+
+test('the order is CSRF token, limit, whether there are passkeys; each operation counts for itself', async () => {
+  const limited = await startTestService(
+    { after },
+    {
+      PUBLIC_URL: 'https://192.0.2.7',
+      RATE_LIMIT_SECOND_FACTOR: '1/minute',
+      RATE_LIMIT_PASSKEY_OPTIONS: '2/minute',
+    },
+  );
+  const client = limited.client();
+  const codesOf = async (path: string, times: number): Promise<string[]> => {
+    const codes = [];
+    for (let count = 0; count < times; count += 1) codes.push((await client.post(path, {})).body.code);
+    return codes;
+  };
+  const unavailable = 'passkeys_unavailable';
+  assert.deepEqual(await codesOf(`${LOGIN}/options`, 3), [unavailable, unavailable, 'rate_limited']);
+  assert.deepEqual(await codesOf(LOGIN, 2), [unavailable, 'rate_limited']);
+  assert.deepEqual(await codesOf('/api/v1/auth/login/second-factor', 2), [
+    'validation_failed',
+    'rate_limited',
+  ]);
+  const forged = await client.post(LOGIN, {}, { headers: { 'x-csrf-token': 'x' } });
+  assert.equal(forged.body.code, 'csrf_invalid');
+});
