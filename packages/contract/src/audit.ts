@@ -75,6 +75,14 @@ export const auditActionCatalogue = {
     text: 'The counter of a passkey or a security key did not rise: somebody may have a copy of it. details: passkey_id, name, accepted.',
     failure: true,
   },
+  second_factor_reset: {
+    text: 'An administrator removed the second factors of a user; every session ended. details: deliver, removed, sessions_ended, reason.',
+  },
+  recovery_link_used: { text: 'A user signed in with the password and a recovery link.' },
+  device_forgotten: {
+    text: 'A device is no longer known or trusted. details: devices; reason, if an administrator did it.',
+    bounded: true,
+  },
   recovery_codes_created: { text: 'A user got new recovery codes; the former ones ended.' },
   recovery_code_used: { text: 'A recovery code was used in the place of a factor. details: left.' },
   step_up_succeeded: {

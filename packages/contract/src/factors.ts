@@ -30,6 +30,12 @@ const PendingToken = Type.String({
   description: '`second_factor.token` of the refused sign-in.',
 });
 
+const RecoveryTokenInput = Type.String({
+  minLength: 1,
+  maxLength: 4096,
+  description: 'The token of the recovery link, after an administrator reset the factors.',
+});
+
 /** What proves a second factor. Exactly one of them. */
 const proofFields = {
   totp: Type.Optional(TotpInput),
@@ -38,7 +44,7 @@ const proofFields = {
 };
 
 export const SecondFactorBody = Type.Object(
-  { token: PendingToken, ...proofFields },
+  { token: PendingToken, ...proofFields, recovery_token: Type.Optional(RecoveryTokenInput) },
   {
     title: 'SecondFactor',
     description: 'Exactly one proof.',
@@ -46,6 +52,8 @@ export const SecondFactorBody = Type.Object(
   },
 );
 export type SecondFactorBody = Type.Static<typeof SecondFactorBody>;
+
+export const RecoveryMailBody = Type.Object({ token: PendingToken }, { title: 'RecoveryMail' });
 
 export const TotpFactor = Type.Object(
   {

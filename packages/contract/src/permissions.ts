@@ -15,6 +15,7 @@ export const permissionCatalogue = {
   service_account: ['read', 'create', 'update', 'delete'],
   settings: ['read'],
   session: ['read', 'revoke'],
+  second_factor: ['read', 'reset'],
   token: ['introspect'],
   authentication: ['read', 'update'],
 } as const;

@@ -75,16 +75,6 @@ export type ActivityDay = {
   registrations: number;
 };
 
-export type AddedPasskey = {
-  factors: Factors;
-  /** Shown here once. Each signs in once, in the place of a factor. */
-  recovery_codes?: string[];
-  access_token: string;
-  token_type: 'bearer';
-  refresh_token: string;
-  passkey: Passkey;
-};
-
 export type AffectedSubject = {
   type: 'user' | 'service_account';
   id: string;
@@ -225,8 +215,6 @@ export type AuthzenSubject = {
 /** What can be set up here. */
 export type AvailableFactors = {
   totp: boolean;
-  passkey: boolean;
-  security_key: boolean;
 };
 
 export type BulkCreateRoleGroups =
@@ -340,6 +328,12 @@ export type CloneRoleGroup = {
   name?: string;
   /** 1 to 250 characters; unique, ignoring case. */
   new_name?: string;
+};
+
+export type CodeFailures = {
+  locked_until: string | null;
+  /** Whether the app was suspended: the user sets it up anew, or you reset their factors. */
+  suspended: boolean;
 };
 
 export type ConfirmTotp = {
@@ -598,10 +592,24 @@ export type Explanation = {
 
 export type Factors = {
   totp: TotpFactor | null;
-  passkeys: Passkey[];
   recovery_codes: RecoveryCodesState | null;
   available: AvailableFactors;
   context: AuthenticationContext;
+};
+
+export type FactorsReset = {
+  totp: TotpFactor | null;
+  recovery_codes: RecoveryCodesState | null;
+  available: AvailableFactors;
+  failures: CodeFailures;
+  /** Devices on which the password alone signs in. */
+  trusted_devices: number;
+  /** Whether the factors were reset: the next sign-in takes the password and the recovery link. */
+  recovery_pending: boolean;
+  /** With `deliver: show`. Shown here once; it works with the password only. */
+  recovery_url?: string;
+  /** ISO 8601, UTC. */
+  expires_at: string;
 };
 
 export type FieldError = {
@@ -803,25 +811,6 @@ export type NewApiKey = {
   key?: string;
 };
 
-export type NewPasskey = {
-  /** `passkey`: signs in alone, or after the password. `security_key`: after the password only. */
-  kind: 'passkey' | 'security_key';
-  /** 1 to 100 characters, no markup. Default: the browser and the system. */
-  name?: string;
-  passkey: PasskeyRegistration;
-};
-
-export type NewPasskeyOptions = {
-  passkey: PasskeyCreationOptions;
-  /** ISO 8601, UTC. */
-  expires_at: string;
-};
-
-export type NewPasskeyOptionsRequest = {
-  /** `passkey`: signs in alone, or after the password. `security_key`: after the password only. */
-  kind: 'passkey' | 'security_key';
-};
-
 /** RFC 6749, section 5.2. */
 export type OAuthError = {
   /** Stable; switch on it in programs. */
@@ -855,109 +844,6 @@ export type Pagination = {
   limit: number;
   total: number;
   pages: number;
-};
-
-export type Passkey = {
-  id: string;
-  /** `passkey`: signs in alone, or after the password. `security_key`: after the password only. */
-  kind: 'passkey' | 'security_key';
-  name: string;
-  /** The domain that it is bound to. */
-  rp_id: string;
-  /** False if it is bound to a domain that this service does not use. */
-  usable: boolean;
-  /** ISO 8601, UTC. */
-  created_at: string;
-  last_used_at: string | null;
-  /** Whether it is synced to further devices. */
-  backed_up: boolean;
-  /** How the browser reaches it: `internal`, `hybrid`, `usb`, `nfc`, `ble` or others. */
-  transports: string[];
-};
-
-/** What the browser answers to the options: `credential.toJSON()` of `navigator.credentials.get()`. */
-export type PasskeyAssertion = {
-  /** base64url, without padding. */
-  id: string;
-  /** base64url, without padding. */
-  rawId: string;
-  type: 'public-key';
-  response: {
-    /** base64url, without padding. */
-    clientDataJSON: string;
-    /** base64url, without padding. */
-    authenticatorData: string;
-    /** base64url, without padding. */
-    signature: string;
-    /** base64url, without padding. */
-    userHandle?: string;
-  };
-  clientExtensionResults: Record<string, unknown>;
-};
-
-/** For `PublicKeyCredential.parseCreationOptionsFromJSON()` and `navigator.credentials.create()`. */
-export type PasskeyCreationOptions = {
-  challenge: string;
-  rp: {
-    id: string;
-    name: string;
-  };
-  user: {
-    id: string;
-    name: string;
-    displayName: string;
-  };
-  pubKeyCredParams: {
-    type: 'public-key';
-    alg: number;
-  }[];
-  timeout: number;
-  excludeCredentials: {
-    id: string;
-    type: 'public-key';
-    transports?: string[];
-  }[];
-  authenticatorSelection: {
-    residentKey: 'required' | 'discouraged';
-    requireResidentKey: boolean;
-    userVerification: 'required' | 'discouraged';
-  };
-  hints?: 'security-key'[];
-  attestation: 'none';
-  extensions: {
-    credProps: true;
-  };
-};
-
-/** What the browser answers to the options: `credential.toJSON()` of `navigator.credentials.create()`. */
-export type PasskeyRegistration = {
-  /** base64url, without padding. */
-  id: string;
-  /** base64url, without padding. */
-  rawId: string;
-  type: 'public-key';
-  response: {
-    /** base64url, without padding. */
-    clientDataJSON: string;
-    /** base64url, without padding. */
-    attestationObject: string;
-    transports?: string[];
-  };
-  clientExtensionResults: Record<string, unknown>;
-};
-
-/** For `PublicKeyCredential.parseRequestOptionsFromJSON()` and `navigator.credentials.get()`. */
-export type PasskeyRequestOptions = {
-  challenge: string;
-  rpId: string;
-  /** Milliseconds. */
-  timeout: number;
-  userVerification: 'required' | 'preferred' | 'discouraged';
-  allowCredentials?: {
-    id: string;
-    type: 'public-key';
-    transports?: string[];
-  }[];
 };
 
 export type PasswordPolicy = {
@@ -1123,6 +1009,11 @@ export type RecoveryCodesState = {
   created_at: string;
 };
 
+export type RecoveryMail = {
+  /** `second_factor.token` of the refused sign-in. */
+  token: string;
+};
+
 export type Refresh = {
   refresh_token: string;
 };
@@ -1138,14 +1029,12 @@ export type Register = {
   last_name: string;
 };
 
-export type RelatedOrigins = {
-  origins: string[];
-};
-
-export type RenamePasskey = {
-  /** 1 to 100 characters, no markup. */
-  name: string;
-};
+export type ResetFactors = {
+  /** `mail` (default): the recovery link is mailed to the user. `show`: the response has it, and you hand it over in person. */
+  deliver?: 'mail' | 'show';
+  /** Why, for the audit log. Up to 1,000 characters. */
+  reason?: string;
+} | null;
 
 export type RevocationRequest = {
   token: string;
@@ -1237,7 +1126,8 @@ export type SecondFactor = {
   totp?: string;
   /** One of the recovery codes, in any spelling: case, blanks and hyphens do not count. */
   recovery_code?: string;
-  passkey?: PasskeyAssertion;
+  /** The token of the recovery link, after an administrator reset the factors. */
+  recovery_token?: string;
 };
 
 export type SecondFactorRequest = {
@@ -1247,7 +1137,6 @@ export type SecondFactorRequest = {
   expires_at: string;
   /** Ways that work now, the likeliest first. */
   methods: ('passkey' | 'totp' | 'recovery_code' | 'recovery_link')[];
-  passkey?: PasskeyRequestOptions;
 };
 
 export type ServiceAccount = {
@@ -1324,30 +1213,6 @@ export type Setting = {
   description: string;
 };
 
-export type SignInMethods = {
-  password: true;
-  passkey: {
-    /** Whether a passkey signs in without the password. */
-    available: boolean;
-    rp_id: string | null;
-    reason: 'off' | 'address' | null;
-  };
-  /** How long a device can be trusted after a second factor; 0 for never. */
-  trusted_device_days: number;
-};
-
-export type SignInPasskeyOptions = {
-  passkey: PasskeyRequestOptions;
-  /** ISO 8601, UTC. */
-  expires_at: string;
-};
-
-export type SignInPasskeyOptionsRequest = Record<string, never>;
-
-export type SignInWithPasskey = {
-  passkey: PasskeyAssertion;
-};
-
 export type SourceRole = {
   id: string;
   name: string;
@@ -1362,13 +1227,11 @@ export type StepUp = {
   totp?: string;
   /** One of the recovery codes, in any spelling: case, blanks and hyphens do not count. */
   recovery_code?: string;
-  passkey?: PasskeyAssertion;
 };
 
 export type StepUpOptions = {
   /** Ways that reach the level, the likeliest first. `password` only for an account without a factor. */
   methods: ('passkey' | 'totp' | 'recovery_code' | 'password')[];
-  passkey?: PasskeyRequestOptions;
   /** ISO 8601, UTC. */
   expires_at: string;
 };
@@ -1594,6 +1457,17 @@ export type UserActivity = {
   last_active_at: string | null;
 };
 
+export type UserFactors = {
+  totp: TotpFactor | null;
+  recovery_codes: RecoveryCodesState | null;
+  available: AvailableFactors;
+  failures: CodeFailures;
+  /** Devices on which the password alone signs in. */
+  trusted_devices: number;
+  /** Whether the factors were reset: the next sign-in takes the password and the recovery link. */
+  recovery_pending: boolean;
+};
+
 export type UserPage = {
   items: ListedUser[];
   /** How many users match. Exact without filters, with `is_active` and `verified`, with `roles=none` alone, and with a `status` alone; otherwise exact up to 10,000: see `total_is_estimate`. With `role_id` of more than 10,000 users and another filter, up to 10,000 users are looked at. */
@@ -1809,73 +1683,6 @@ export type Operations = {
       message: string;
     };
   };
-  /** Read how people can sign in here */
-  'GET /api/v1/auth/sign-in-methods': {
-    result: {
-      data: SignInMethods;
-      /** A sentence for people. */
-      message: string;
-    };
-  };
-  /** Begin a sign-in with a passkey */
-  'POST /api/v1/auth/login/passkey/options': {
-    body: SignInPasskeyOptionsRequest;
-    result: {
-      data: SignInPasskeyOptions;
-      /** A sentence for people. */
-      message: string;
-    };
-  };
-  /** Sign in with a passkey */
-  'POST /api/v1/auth/login/passkey': {
-    body: SignInWithPasskey;
-    result: {
-      data: LoginData;
-      /** A sentence for people. */
-      message: string;
-    };
-  };
-  /** Begin to add a passkey or a security key */
-  'POST /api/v1/auth/factors/passkeys/options': {
-    body: NewPasskeyOptionsRequest;
-    result: {
-      data: NewPasskeyOptions;
-      /** A sentence for people. */
-      message: string;
-    };
-  };
-  /** Add a passkey or a security key */
-  'POST /api/v1/auth/factors/passkeys': {
-    body: NewPasskey;
-    result: {
-      data: AddedPasskey;
-      /** A sentence for people. */
-      message: string;
-    };
-  };
-  /** Rename one of your passkeys or security keys */
-  'PUT /api/v1/auth/factors/passkeys/{passkey_id}': {
-    path: {
-      passkey_id: string;
-    };
-    body: RenamePasskey;
-    result: {
-      data: Passkey;
-      /** A sentence for people. */
-      message: string;
-    };
-  };
-  /** Remove one of your passkeys or security keys */
-  'DELETE /api/v1/auth/factors/passkeys/{passkey_id}': {
-    path: {
-      passkey_id: string;
-    };
-    result: {
-      data: ChangedFactors;
-      /** A sentence for people. */
-      message: string;
-    };
-  };
   /** Complete a sign-in with a second factor */
   'POST /api/v1/auth/login/second-factor': {
     body: SecondFactor;
@@ -1884,6 +1691,11 @@ export type Operations = {
       /** A sentence for people. */
       message: string;
     };
+  };
+  /** Send the recovery link again */
+  'POST /api/v1/auth/login/recovery-mail': {
+    body: RecoveryMail;
+    result: Message;
   };
   /** Read your second factors */
   'GET /api/v1/auth/factors': {
@@ -2309,6 +2121,36 @@ export type Operations = {
   };
   /** Send the verification mail again */
   'POST /api/v1/users/{user_id}/resend-verification': {
+    path: {
+      user_id: string;
+    };
+    result: Message;
+  };
+  /** Read the second factors of a user */
+  'GET /api/v1/users/{user_id}/factors': {
+    path: {
+      user_id: string;
+    };
+    result: {
+      data: UserFactors;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Reset the second factors of a user */
+  'POST /api/v1/users/{user_id}/factors/reset': {
+    path: {
+      user_id: string;
+    };
+    body?: ResetFactors;
+    result: {
+      data: FactorsReset;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Forget the devices of a user */
+  'DELETE /api/v1/users/{user_id}/devices': {
     path: {
       user_id: string;
     };
@@ -3104,11 +2946,9 @@ export type Operations = {
         | 'totp_enrolled'
         | 'totp_removed'
         | 'totp_suspended'
-        | 'passkey_added'
-        | 'passkey_renamed'
-        | 'passkey_removed'
-        | 'passkey_backup_changed'
-        | 'passkey_counter_regressed'
+        | 'second_factor_reset'
+        | 'recovery_link_used'
+        | 'device_forgotten'
         | 'recovery_codes_created'
         | 'recovery_code_used'
         | 'step_up_succeeded'
@@ -3212,11 +3052,9 @@ export type Operations = {
         | 'totp_enrolled'
         | 'totp_removed'
         | 'totp_suspended'
-        | 'passkey_added'
-        | 'passkey_renamed'
-        | 'passkey_removed'
-        | 'passkey_backup_changed'
-        | 'passkey_counter_regressed'
+        | 'second_factor_reset'
+        | 'recovery_link_used'
+        | 'device_forgotten'
         | 'recovery_codes_created'
         | 'recovery_code_used'
         | 'step_up_succeeded'
@@ -3325,10 +3163,6 @@ export type Operations = {
   /** Read the addresses and abilities of the token services */
   'GET /.well-known/oauth-authorization-server': {
     result: AuthorizationServerMetadata;
-  };
-  /** Read which origins may use the passkeys of this service */
-  'GET /.well-known/webauthn': {
-    result: RelatedOrigins;
   };
   /** Check that the process runs */
   'GET /health/live': {

@@ -9,6 +9,7 @@ import { createSink } from './modules/audit/sinks/create-sink.ts';
 import { countMail } from './modules/auth/abuse.ts';
 import type { MailTemplates } from './modules/auth/mail-templates.ts';
 import { type AccountMail, createMailComposer, enqueueAccountMail } from './modules/auth/mails.ts';
+import { createRecoveryLinks, type RecoveryLinks } from './modules/auth/second-factors/recovery-links.ts';
 import { createGraphSource, type GraphSource } from './modules/authz/graph/graph.ts';
 import { type AccessLimit, createAccessLimit } from './modules/authz/guard/access-limit.ts';
 import { createUserLimit, type UserLimit } from './modules/authz/guard/user-limit.ts';
@@ -115,6 +116,9 @@ export type Deps = {
   /** Where passkeys work. */
   passkeySite: PasskeySite;
   passkeyChallenges: PasskeyChallenges;
+
+  /** Issues the links that administrators hand over after a reset of factors. */
+  recoveryLinks: RecoveryLinks;
 
   accountMail: AccountMail & {
     /** Counts one verification mail to this email. Null if the limit is off. */
@@ -263,6 +267,7 @@ export function createDeps(parts: Parts): Deps {
     totpVault: createTotpVault(secretKey),
     passkeySite: passkeySiteOf(settings),
     passkeyChallenges: createPasskeyChallenges({ key: deriveKey(secretKey, 'passkey challenge'), clock }),
+    recoveryLinks: createRecoveryLinks(settings),
     csrf: createCsrf({ key: deriveKey(secretKey, 'csrf'), clock }),
     accountMail: {
       enqueue: enqueueAccountMail,

@@ -435,5 +435,6 @@ export type Tables = {
     without_roles: Defaulted<boolean>;
     recovery_pending: Defaulted<boolean>;
     has_factor: Defaulted<boolean>;
+    recovery_handed_over: Defaulted<boolean>;
   };
 };

@@ -80,6 +80,23 @@ export async function consumeOneTimeToken(
   return rows[0];
 }
 
+/**
+ * Uses up a token of this user; false if it is invalid or somebody else's, which stays usable. Call it under the lock of the
+ * user's row, in the transaction of the change that the token allows.
+ */
+export async function consumeTokenOf(
+  tx: Tx,
+  userId: string,
+  { purpose, token }: { purpose: Purpose; token: string },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update one_time_tokens t set used_at = now() from users u
+    where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and t.used_at is null
+      and t.expires_at > clock_timestamp() and t.user_id = ${userId}
+      and u.id = t.user_id and u.email = t.email and u.is_active`.execute(tx);
+  return numAffectedRows === 1n;
+}
+
 /** Deletes unused tokens. Used tokens stay until they expire, so that a second click is told from a wrong link. */
 export async function endOneTimeTokens(tx: Tx, purpose: Purpose, userId: string): Promise<void> {
   await sql`

@@ -64,6 +64,24 @@ export async function takeTry(
   return rows[0];
 }
 
+/** The account of an open sign-in, and whether it awaits recovery. */
+export type PendingHolder = Pick<Row<'users'>, 'email' | 'recovery_pending' | 'recovery_handed_over'> & {
+  now: Date;
+};
+
+/** Returns whose sign-in it is, without counting a try; undefined if it is over, of another browser, or unknown. */
+export async function findPending(
+  db: Db,
+  { tokenHash, browserHash }: { tokenHash: Buffer; browserHash: Buffer },
+): Promise<PendingHolder | undefined> {
+  const { rows } = await sql<PendingHolder>`
+    select u.email, u.recovery_pending, u.recovery_handed_over, now() as now
+    from pending_sign_ins p join users u on u.id = p.user_id
+    where p.token_hash = ${tokenHash} and p.browser_hash = ${browserHash} and p.tries < ${MAX_TRIES}
+      and u.is_active and u.verified and ${isOpen}`.execute(db);
+  return rows[0];
+}
+
 /** Returns the sign-in if it is still open under the lock of its user; undefined if it ended while it was verified. */
 export async function readPending(
   tx: Tx,

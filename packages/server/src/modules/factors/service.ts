@@ -38,11 +38,21 @@ export {
   completePending,
   deleteExpiredPending,
   failPending,
+  findPending,
   hashOf,
   openPending,
   readPending,
   takeTry,
 } from './pending-store.ts';
+export { findShownFactors, type PresentationDeps, passkeyOf } from './presentation.ts';
+export {
+  beginRecovery,
+  deleteAllFactors,
+  endRecovery,
+  isRecoveryPending,
+  openClosedApp,
+  type Removed,
+} from './reset-store.ts';
 export {
   beginEnrolment,
   countEnrolmentFailure,
@@ -59,3 +69,4 @@ export {
 } from './store.ts';
 export { strongestFactor } from './strength.ts';
 export { createTotpVault, type TotpVault } from './totp-vault.ts';
+export { opensOne, suspendUnreadable } from './unreadable.ts';

@@ -35,6 +35,7 @@ const groupDescriptions: Readonly<Record<string, string>> = {
   service_account: 'Managing service accounts and their API keys',
   settings: 'The settings of the service',
   session: 'The sessions of all users',
+  second_factor: 'The second factors of users',
   token: 'Checking access tokens and API keys',
   authentication: 'What roles and permissions ask of sign-ins',
 } satisfies Record<keyof typeof permissionCatalogue, string>;

@@ -35,14 +35,17 @@ import { listUsers } from './lists/list.ts';
 import { presentUsers } from './present-users.ts';
 import { userText } from './presentation.ts';
 import { updateMe } from './profile.ts';
+import type { ResetDeps } from './second-factors/reset.ts';
+import { factorRoutes } from './second-factors/routes.ts';
 import { getVersionedUser } from './service.ts';
 import { accessRoutes } from './sessions/account-security-routes.ts';
 
-export function userRoutes(app: App, deps: UserAdminDeps): void {
+export function userRoutes(app: App, deps: UserAdminDeps & ResetDeps): void {
   listRoutes(app, deps);
   ownRoutes(app, deps);
   recordRoutes(app, deps);
   accessRoutes(app, deps);
+  factorRoutes(app, deps);
 }
 
 function listRoutes(app: App, deps: UserAdminDeps): void {

@@ -19,8 +19,8 @@ import {
   provedByPassword,
   type SessionTokens,
 } from '../../sessions/service.ts';
-import type { SecondFactorDeps } from './deps.ts';
 import { seenFrom, warn } from '../warn.ts';
+import type { SecondFactorDeps } from './deps.ts';
 import { readFactors } from './presentation.ts';
 import { requireFactorsLeft } from './requirement.ts';
 import { goOn, type Held, startAnew } from './tokens.ts';
@@ -99,11 +99,7 @@ export async function factorRemoved(
   tx: Tx,
   deps: SecondFactorDeps,
   caller: UserCaller,
-  {
-    held,
-    eventOf,
-    factor,
-  }: { held: Held; eventOf: (sessionsEnded: number) => AuditEvent; factor: string },
+  { held, eventOf, factor }: { held: Held; eventOf: (sessionsEnded: number) => AuditEvent; factor: string },
 ): Promise<{ result: Ended; events: AuditEvent[] }> {
   const { client, principal } = caller;
   if (!(await hasFactor(tx, principal.id))) {

@@ -27,6 +27,7 @@ import {
   insertPasskey,
   listPasskeys,
   type PasskeyRow,
+  passkeyOf,
   renamePasskey,
   requireFresh,
   useChallenge,
@@ -41,7 +42,6 @@ import {
   presentChange,
 } from './changes.ts';
 import type { SecondFactorDeps } from './deps.ts';
-import { passkeyOf } from './presentation.ts';
 import { malformedPasskey } from './proofs.ts';
 import { holdCaller } from './tokens.ts';
 

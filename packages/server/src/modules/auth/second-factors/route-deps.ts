@@ -4,15 +4,18 @@ import type { CookieSettings } from '../../../platform/http/plugins/cookies.ts';
 import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
 import type { Csrf } from '../../../platform/security/csrf.ts';
 import type { SessionTokens } from '../../sessions/service.ts';
+import type { AbuseDeps } from '../abuse.ts';
 import type { SecondFactorDeps } from './deps.ts';
 
-export type SecondFactorRouteDeps = SecondFactorDeps & {
-  csrf: Csrf;
-  settings: CookieSettings & {
-    rateLimitSecondFactor: RateLimitRule | null;
-    rateLimitPasskeyOptions: RateLimitRule | null;
+export type SecondFactorRouteDeps = SecondFactorDeps &
+  AbuseDeps & {
+    csrf: Csrf;
+    settings: CookieSettings & {
+      rateLimitSecondFactor: RateLimitRule | null;
+      rateLimitPasskeyOptions: RateLimitRule | null;
+      rateLimitPasswordReset: RateLimitRule | null;
+    };
   };
-};
 
 /** Sets the refresh cookie and returns the tokens for the body. */
 export type Issue = (

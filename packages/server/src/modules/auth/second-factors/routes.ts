@@ -1,10 +1,12 @@
 // HTTP of the second step of a sign-in, of step-up and of a person's own factors, under /api/v1/auth.
 import { LoginEnvelope } from '@castellan/contract/auth';
+import { MessageEnvelope } from '@castellan/contract/envelope';
 import {
   ChangedFactorsEnvelope,
   ConfirmTotpBody,
   FactorsEnvelope,
   RecoveryCodesEnvelope,
+  RecoveryMailBody,
   SecondFactorBody,
   SteppedUpEnvelope,
   StepUpBody,
@@ -25,6 +27,7 @@ import type { Changed } from './changes.ts';
 import { beginTotp, confirmTotp, removeTotp, renewRecoveryCodes } from './enrolment.ts';
 import { passkeyRoutes } from './passkey-routes.ts';
 import { readFactors } from './presentation.ts';
+import { mailRecoveryLink } from './recovery.ts';
 import type { Issue, SecondFactorRouteDeps } from './route-deps.ts';
 import { completeSignIn } from './second-step.ts';
 import { stepUp, stepUpOptions } from './step-up.ts';
@@ -92,6 +95,27 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
       const { user, secondFactor, ...tokens } = signedInOr(outcome);
       const notice = secondFactor ? { second_factor: secondFactor } : {};
       return { data: { ...issue(reply, tokens), user, ...notice }, message: 'Signed in.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/login/recovery-mail',
+    config: {
+      access: 'public',
+      limit: { name: 'recovery-mail', rule: settings.rateLimitPasswordReset },
+      errors: ['sign_in_expired'],
+    },
+    schema: {
+      summary: 'Send the recovery link again',
+      description:
+        'After `second_factor_required` with the method `recovery_link`, from the same browser. Ends the earlier link. Sends nothing if an administrator hands over the link, or beyond `ACCOUNT_EMAIL_LIMIT`.',
+      body: RecoveryMailBody,
+      response: { 200: MessageEnvelope },
+    },
+    handler: async (request) => {
+      await mailRecoveryLink(deps, visitorOf(request), request.body.token);
+      return { message: 'If this account awaits recovery, a mail with a link is on its way.' };
     },
   });
 

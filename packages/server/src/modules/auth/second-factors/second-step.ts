@@ -11,12 +11,14 @@ import {
   hashOf,
   judgeCode,
   judgePasskey,
+  type PasskeyVerdict,
   type PreparedCode,
   type PreparedPasskey,
   preparePasskey,
   prepareRecoveryCode,
   readPending,
   takeTry,
+  type Verdict,
 } from '../../factors/service.ts';
 import { lockEpoch } from '../../passwords/service.ts';
 import { contextOf, startSession } from '../../sessions/service.ts';
@@ -27,7 +29,8 @@ import { languageOf } from '../mail-language.ts';
 import { seenFrom, warn, warnOfCode } from '../warn.ts';
 import type { SecondFactorDeps } from './deps.ts';
 import { ceremonyOf } from './pending.ts';
-import { onlyProof, type ProofInput, type Refusal, refusalOf } from './proofs.ts';
+import { onlyProof, type ProofInput, type Refusal, refusalOf, requireOne } from './proofs.ts';
+import { type PreparedLink, usedLinkEvent, useRecoveryLink } from './recovery.ts';
 
 type Account = { userId: string; email: string };
 type Outcome = { started: Started } | { over: true } | { refused: Refusal; attemptsLeft: number | undefined };
@@ -42,7 +45,7 @@ export async function completeSignIn(
   { token, ...input }: SecondFactorBody,
 ): Promise<SignIn> {
   const { client, browserId } = visitor;
-  const proof = onlyProof(input);
+  const proof = proofIn(input);
   const tokenHash = hashOf(token);
   const pending = await takeTry(deps.db, { tokenHash, browserHash: hashOf(browserId) });
   if (!pending) throw await expired(deps, visitor, proof, null);
@@ -59,24 +62,47 @@ export async function completeSignIn(
   });
 }
 
+/** A proof of a factor, or the token of a recovery link. */
+type StepInput = ProofInput | PreparedLink;
+type Prepared = PreparedCode | PreparedPasskey | PreparedLink;
+
+/** Throws `validation_failed` (422) unless there is exactly one proof. */
+function proofIn({ recovery_token: token, ...proofs }: Omit<SecondFactorBody, 'token'>): StepInput {
+  requireOne({ ...proofs, recovery_token: token }, ['totp', 'recovery_code', 'passkey', 'recovery_token']);
+  return token === undefined ? onlyProof(proofs) : { method: 'recovery_link', token };
+}
+
 async function prepare(
   deps: SecondFactorDeps,
   { client }: Visitor,
   { userId, tokenHash }: { userId: string; tokenHash: Buffer },
-  proof: ProofInput,
-): Promise<PreparedCode | PreparedPasskey> {
+  proof: StepInput,
+): Promise<Prepared> {
   if (proof.method === 'passkey')
     return preparePasskey(deps, proof.response, { userId, ...ceremonyOf(tokenHash) });
-  return proof.method === 'totp'
-    ? { method: 'totp', code: proof.code }
-    : prepareRecoveryCode(deps, client, userId, proof.text);
+  return proof.method === 'recovery_code' ? prepareRecoveryCode(deps, client, userId, proof.text) : proof;
+}
+
+type StepVerdict = Verdict | PasskeyVerdict | { accepted: 'recovery_link' };
+
+async function judge(
+  tx: Tx,
+  deps: SecondFactorDeps,
+  { account, isPending }: { account: Account; isPending: boolean },
+  prepared: Prepared,
+): Promise<StepVerdict> {
+  if (prepared.method === 'passkey') return judgePasskey(tx, account, prepared);
+  if (prepared.method !== 'recovery_link') return judgeCode(tx, deps, account, prepared);
+  return (await useRecoveryLink(tx, { userId: account.userId, isPending }, prepared.token))
+    ? { accepted: 'recovery_link' }
+    : { refused: 'wrong_code', isCounted: false, consequences: [] };
 }
 
 /** One answer whatever ended the sign-in. */
 async function expired(
   deps: SecondFactorDeps,
   { client }: Visitor,
-  { method }: ProofInput,
+  { method }: StepInput,
   userId: string | null,
 ): Promise<AppError> {
   await recordBounded(deps, client, failureEvent(userId, { method, reason: 'expired' }));
@@ -94,20 +120,13 @@ async function settle(
   tx: Tx,
   deps: SecondFactorDeps,
   { client }: Visitor,
-  {
-    userId,
-    tokenHash,
-    prepared,
-  }: { userId: string; tokenHash: Buffer; prepared: PreparedCode | PreparedPasskey },
+  { userId, tokenHash, prepared }: { userId: string; tokenHash: Buffer; prepared: Prepared },
 ): Promise<{ result: Outcome; events: AuditEvent[] }> {
   const locked = await lockEpoch(tx, userId);
   const pending = locked && (await readPending(tx, tokenHash));
   if (!locked?.is_active || !locked.verified || !pending) return { result: { over: true }, events: [] };
   const account = { userId, email: locked.email };
-  const verdict =
-    prepared.method === 'passkey'
-      ? await judgePasskey(tx, account, prepared)
-      : await judgeCode(tx, deps, account, prepared);
+  const verdict = await judge(tx, deps, { account, isPending: locked.recovery_pending }, prepared);
   const seen = seenFrom(client, locked.email, locked.now);
   await warnOfCode(tx, deps, seen, verdict);
   if ('refused' in verdict) {
@@ -136,14 +155,17 @@ async function settle(
   const started = await startSession(tx, deps, beginning, client);
   return {
     result: { started },
-    events: [...eventsOfUse(account, verdict), ...signInEvents(client, { ...account, proof }, started)],
+    events: [...usedEvents(account, verdict), ...signInEvents(client, { ...account, proof }, started)],
   };
 }
+
+const usedEvents = (account: Account, verdict: Extract<StepVerdict, { accepted: string }>): AuditEvent[] =>
+  verdict.accepted === 'recovery_link' ? [usedLinkEvent(account)] : eventsOfUse(account, verdict);
 
 /** Returns what an accepted proof leaves in the audit log: the use of a recovery code, or what a passkey told about itself. */
 export const eventsOfUse = (
   { userId, email }: Account,
-  { left, notes = [] }: { left?: number; notes?: AuditEvent[] },
+  { left, notes = [] }: { accepted?: string; left?: number; notes?: AuditEvent[] },
 ): AuditEvent[] =>
   left === undefined
     ? notes

@@ -171,6 +171,8 @@ function accountRoutes(app: App, deps: UserAdminDeps): void {
     },
     schema: {
       summary: 'Unlock an account',
+      description:
+        'Ends the lock after wrong passwords, and opens an authenticator app that wrong codes closed. An app that was suspended stays suspended.',
       params: UserParams,
       response: { 200: UserEnvelope },
     },

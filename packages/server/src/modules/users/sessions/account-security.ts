@@ -4,8 +4,16 @@ import type { User } from '@castellan/contract/users';
 import { AppError } from '../../../platform/errors.ts';
 import { overLimit } from '../../../platform/http/plugins/rate-limits.ts';
 import { type Caller, sessionIdOf } from '../../authz/caller.ts';
-import { change, type Done, type Entitled, type Entry, type Locking } from '../../authz/change.ts';
+import {
+  change,
+  type Done,
+  type Entitled,
+  type Entry,
+  isNonEmpty,
+  type Locking,
+} from '../../authz/change.ts';
 import { sameAccess } from '../../authz/impact/impact.ts';
+import { openClosedApp } from '../../factors/service.ts';
 import { endLock } from '../../lockout/service.ts';
 import { endAllSessions, listSessions, revokeSession, type SessionList } from '../../sessions/service.ts';
 import type { UserAdminDeps } from '../changes/administration.ts';
@@ -64,7 +72,7 @@ export async function endSession(locking: Locking, id: string, sessionId: string
 }
 
 /**
- * Ends the lock of a user. Returns whether there was one. If there was none, the counted failures stay; otherwise a
+ * Ends the lock of a user, and opens an authenticator app that wrong codes closed. Returns whether there was either. If there was none, the counted failures stay; otherwise a
  * caller who may unlock users could guess passwords without ever reaching the lock. Throws 404, 403.
  */
 export async function unlockUser(
@@ -74,13 +82,18 @@ export async function unlockUser(
 ): Promise<{ user: User; wasLocked: boolean }> {
   const { user, wasLocked } = await change(deps, caller, async (locking) => {
     const { entitled, user } = await requireMayActOn(locking, id);
-    if (!(await endLock(locking.tx, user.email))) return entitled.unchanged({ user, wasLocked: false });
+    const details = { email: user.email, reason: 'administrator' };
+    const entries: readonly Entry[] = [
+      ...((await endLock(locking.tx, user.email))
+        ? [{ action: 'account_unlocked', resourceId: id, details } as const]
+        : []),
+      ...((await openClosedApp(locking.tx, id))
+        ? [{ action: 'second_factor_unlocked', resourceId: id, details } as const]
+        : []),
+    ];
+    if (!isNonEmpty(entries)) return entitled.unchanged({ user, wasLocked: false });
     await endPendingLinks(entitled, [id]);
-    return entitled.done({ user, wasLocked: true }, sameAccess, {
-      action: 'account_unlocked',
-      resourceId: id,
-      details: { email: user.email, reason: 'administrator' },
-    });
+    return entitled.done({ user, wasLocked: true }, sameAccess, ...entries);
   });
   return { user: (await present(deps, user)).record, wasLocked };
 }
