@@ -3,6 +3,7 @@
 import Type from 'typebox';
 import { DryRunQuery } from './access/access-changes.ts';
 import { accessFields, withOtherNames } from './access/access-fields.ts';
+import { factorMethods } from './authentication.ts';
 import {
   EmailInput,
   FirstNameInput,
@@ -96,8 +97,29 @@ export const UserActivity = Type.Object(
 );
 export type UserActivity = Type.Static<typeof UserActivity>;
 
+export const SecondFactorState = Type.Object(
+  {
+    on: Type.Boolean({
+      description: 'Whether the user has an authenticator app, a passkey or a security key.',
+    }),
+    methods: Type.Array(Type.Enum([...factorMethods]), {
+      description: 'What the user has; `recovery_link` alone after a reset.',
+    }),
+    required_acr: Type.Union([Type.Enum(['aal2', 'phr']), Type.Null()], {
+      description: 'What is required of the user, now or from a date that is announced. Null: nothing.',
+    }),
+    met: Type.Boolean({ description: 'Whether the factors of the user reach that.' }),
+  },
+  { title: 'SecondFactorState' },
+);
+export type SecondFactorState = Type.Static<typeof SecondFactorState>;
+
 export const ListedUser = Type.Object(
-  { ...User.properties, activity: Type.Optional(UserActivity) },
+  {
+    ...User.properties,
+    activity: Type.Optional(UserActivity),
+    second_factor: Type.Optional(SecondFactorState),
+  },
   { title: 'ListedUser' },
 );
 export type ListedUser = Type.Static<typeof ListedUser>;
@@ -138,6 +160,11 @@ export const userSortOrders = [
 ] as const;
 export type UserSortOrder = (typeof userSortOrders)[number];
 
+export const secondFactorFilters = ['on', 'off', 'missing'] as const;
+export type SecondFactorFilter = (typeof secondFactorFilters)[number];
+
+const userExtras = ['activity', 'second_factor'] as const;
+
 const userListFields = {
   email: Type.Optional(
     Type.String({
@@ -173,9 +200,16 @@ const userListFields = {
         'Only users whose id is greater. With `sort=id`, the last id of a response as `after` of the next request reads a whole list: each user once, also while the list changes.',
     }),
   ),
+  second_factor: Type.Optional(
+    Type.Enum([...secondFactorFilters], {
+      description:
+        '`on`: users with a second factor. `off`: users without one. `missing`: users whose factors do not reach what is required of them, now or from a date that is announced.',
+    }),
+  ),
   include: Type.Optional(
-    Type.Enum(['activity'], {
-      description: 'Adds `activity` to each user: status, live sessions and last activity.',
+    Type.Union([Type.Enum([...userExtras]), Type.Array(Type.Enum([...userExtras]), { maxItems: 2 })], {
+      description:
+        '`activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors. Repeat it for both.',
     }),
   ),
 };

@@ -755,6 +755,7 @@ export type ListedUser = {
   /** ISO 8601, UTC. */
   updated_at: string;
   activity?: UserActivity;
+  second_factor?: SecondFactorState;
 };
 
 export type Live = {
@@ -1137,6 +1138,17 @@ export type SecondFactorRequest = {
   expires_at: string;
   /** Ways that work now, the likeliest first. */
   methods: ('passkey' | 'totp' | 'recovery_code' | 'recovery_link')[];
+};
+
+export type SecondFactorState = {
+  /** Whether the user has an authenticator app, a passkey or a security key. */
+  on: boolean;
+  /** What the user has; `recovery_link` alone after a reset. */
+  methods: ('passkey' | 'totp' | 'recovery_code' | 'recovery_link')[];
+  /** What is required of the user, now or from a date that is announced. Null: nothing. */
+  required_acr: 'aal2' | 'phr' | null;
+  /** Whether the factors of the user reach that. */
+  met: boolean;
 };
 
 export type ServiceAccount = {
@@ -1850,8 +1862,10 @@ export type Operations = {
       verified?: boolean;
       /** Only users whose id is greater. With `sort=id`, the last id of a response as `after` of the next request reads a whole list: each user once, also while the list changes. */
       after?: string;
-      /** Adds `activity` to each user: status, live sessions and last activity. */
-      include?: 'activity';
+      /** `on`: users with a second factor. `off`: users without one. `missing`: users whose factors do not reach what is required of them, now or from a date that is announced. */
+      second_factor?: 'on' | 'off' | 'missing';
+      /** `activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors. Repeat it for both. */
+      include?: 'activity' | 'second_factor' | ('activity' | 'second_factor')[];
       sort?: 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name' | 'id' | '-id';
     };
     result: {
@@ -1889,8 +1903,10 @@ export type Operations = {
       verified?: boolean;
       /** Only users whose id is greater. With `sort=id`, the last id of a response as `after` of the next request reads a whole list: each user once, also while the list changes. */
       after?: string;
-      /** Adds `activity` to each user: status, live sessions and last activity. */
-      include?: 'activity';
+      /** `on`: users with a second factor. `off`: users without one. `missing`: users whose factors do not reach what is required of them, now or from a date that is announced. */
+      second_factor?: 'on' | 'off' | 'missing';
+      /** `activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors. Repeat it for both. */
+      include?: 'activity' | 'second_factor' | ('activity' | 'second_factor')[];
       sort?: 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name' | 'id' | '-id';
     };
     result: {
@@ -1919,8 +1935,10 @@ export type Operations = {
       verified?: boolean;
       /** Only users whose id is greater. With `sort=id`, the last id of a response as `after` of the next request reads a whole list: each user once, also while the list changes. */
       after?: string;
-      /** Adds `activity` to each user: status, live sessions and last activity. */
-      include?: 'activity';
+      /** `on`: users with a second factor. `off`: users without one. `missing`: users whose factors do not reach what is required of them, now or from a date that is announced. */
+      second_factor?: 'on' | 'off' | 'missing';
+      /** `activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors. Repeat it for both. */
+      include?: 'activity' | 'second_factor' | ('activity' | 'second_factor')[];
       sort?: 'created_at' | '-created_at';
     };
     result: {

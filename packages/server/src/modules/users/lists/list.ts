@@ -8,6 +8,7 @@ import type { UserDeps } from '../service.ts';
 import type { UserFilter } from './filters.ts';
 import { findActivity } from './list-store.ts';
 import { findUserPage } from './pages.ts';
+import { findSecondFactors, noSecondFactor } from './second-factor.ts';
 
 type ListDeps = UserDeps & { settings: { unverifiedAccountHours: number } };
 
@@ -31,17 +32,30 @@ export async function listUsers(deps: ListDeps, query: UserListQuery): Promise<U
     size,
   });
   const graph = users[0] && (await deps.graphSource.at(users[0].authz_stamp));
-  const activities = include === 'activity' ? await findActivities(deps, users) : null;
-  const activityOf = ({ user_id }: VersionedUser) =>
-    activities === null ? {} : { activity: activities.get(user_id) ?? noActivity };
+  const extrasOf = await findExtras(deps, users, [include ?? []].flat());
   return {
-    items: graph ? users.map((user) => ({ ...toUser(user, graph), ...activityOf(user) })) : [],
+    items: graph ? users.map((user) => ({ ...toUser(user, graph), ...extrasOf(user) })) : [],
     total,
     ...(isEstimate ? { total_is_estimate: true } : {}),
     page,
     size,
     pages: pagesOf(total, size),
   };
+}
+
+/** Reads what the query asks for besides the records. Returns what it adds to a user. */
+async function findExtras(
+  deps: ListDeps,
+  users: readonly VersionedUser[],
+  included: readonly ('activity' | 'second_factor')[],
+): Promise<(user: VersionedUser) => Pick<ListedUser, 'activity' | 'second_factor'>> {
+  const activities = included.includes('activity') ? await findActivities(deps, users) : null;
+  const ids = users.map(({ user_id }) => user_id);
+  const factors = included.includes('second_factor') ? await findSecondFactors(deps.db, ids) : null;
+  return ({ user_id }) => ({
+    ...(activities && { activity: activities.get(user_id) ?? noActivity }),
+    ...(factors && { second_factor: factors.get(user_id) ?? noSecondFactor }),
+  });
 }
 
 async function findActivities(
@@ -75,6 +89,7 @@ function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
     status,
     roles,
     removal_within_hours,
+    second_factor,
   } = query;
   const part = searchText(search);
   return {
@@ -89,5 +104,6 @@ function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
     ...(after === undefined ? {} : { afterId: after.toLowerCase() }),
     ...(is_active === undefined ? {} : { isActive: is_active }),
     ...(verified === undefined ? {} : { verified }),
+    ...(second_factor === undefined ? {} : { secondFactor: second_factor }),
   };
 }
