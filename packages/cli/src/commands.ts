@@ -40,6 +40,11 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'Replace the signing keys after SECRET_KEY was lost. Ends every session.',
     load: () => import('./commands/local/reset-keys.ts'),
   },
+  'reset-second-factor': {
+    heading: LOCAL,
+    summary: 'Remove the second factors of an account, and print a recovery link.',
+    load: () => import('./commands/local/reset-second-factor.ts'),
+  },
   backup: {
     heading: LOCAL,
     summary: 'Back up the database to a file, while the service runs or not.',

@@ -135,6 +135,10 @@ function report({ print }: Call, { database, contents, restored, keepsSessions, 
       ? `Sessions, links and signing keys that ended after ${time} are valid again.`
       : `Ended: ${amount(restored.sessions, 'session')}, ${amount(restored.links, 'mailed link')}, ${amount(restored.mails, 'waiting mail')}. Every signing key is revoked; the next start creates one.`,
   );
+  if (restored.recoveryCodes > 0)
+    print(
+      `Recovery codes that were used after ${time} work again. Users can make new ones; reset the second factors of those who lost theirs.`,
+    );
   if (restored.revokedApiKeys > 0) print(`Revoked: ${amount(restored.revokedApiKeys, 'API key')}.`);
   if (restored.validApiKeys > 0)
     print(

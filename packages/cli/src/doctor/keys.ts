@@ -1,6 +1,7 @@
 // Looks at SECRET_KEY and at the signing keys that are encrypted with it.
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { opensOne } from '@castellan/server/modules/factors/unreadable';
 import { listSigningKeys } from '@castellan/server/modules/sessions/key-revocation';
 import type { Foundation } from '@castellan/server/start/foundation';
 import { bad, ok, type Report, warn } from './finding.ts';
@@ -24,6 +25,24 @@ export async function lookAtKeys({ deps }: Foundation): Promise<Report[]> {
   return [
     days < OLD_DAYS ? ok(text) : warn(text, 'Rotate it: `castellan rotate-keys`.'),
     ...(await lookAtFile(deps.settings)),
+    ...(await lookAtApps(deps)),
+  ];
+}
+
+/** Opens one sealed secret. */
+async function lookAtApps(deps: Foundation['deps']): Promise<Report[]> {
+  const { rows } = await deps.pool.query<{ there: boolean }>(
+    `select to_regclass('totp_factors') is not null as there`,
+  );
+  const opens = rows[0]?.there ? await opensOne(deps) : null;
+  if (opens === null) return [];
+  return [
+    opens
+      ? ok('SECRET_KEY opens the secrets of authenticator apps')
+      : bad(
+          'SECRET_KEY does not open the secrets of authenticator apps, so their codes are refused',
+          'Start with the former SECRET_KEY, or suspend these apps: `castellan reset-keys`.',
+        ),
   ];
 }
 

@@ -2,6 +2,7 @@
 import type { CommandGroup } from '../../command.ts';
 import { access } from './user/access.ts';
 import { creation } from './user/creation.ts';
+import { factors } from './user/factors.ts';
 import { records } from './user/records.ts';
 
-export const declaration: CommandGroup = { commands: { ...records, ...creation, ...access } };
+export const declaration: CommandGroup = { commands: { ...records, ...creation, ...access, ...factors } };

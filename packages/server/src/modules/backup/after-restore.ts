@@ -22,6 +22,8 @@ export type Ended = {
   mails: number;
   revokedApiKeys: number;
   validApiKeys: number;
+  /** Unused in the backup: some may have been used since. */
+  recoveryCodes: number;
 };
 
 /** Throws an Error for the operator if the sessions cannot be kept. */
@@ -49,7 +51,12 @@ export async function settleRestored(
       api_keys_revoked: choices.revokeApiKeys,
     },
   });
-  return { ...ended, revokedApiKeys, validApiKeys: await countApiKeys(tx) };
+  return {
+    ...ended,
+    revokedApiKeys,
+    validApiKeys: await countApiKeys(tx),
+    recoveryCodes: await countRecoveryCodes(tx),
+  };
 }
 
 async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'mails'>> {
@@ -58,6 +65,11 @@ async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'm
     where revoked_at is null and expires_at > now()`.execute(tx);
   await sql`delete from live_session_counts`.execute(tx);
   await sql`truncate session_tokens, client_tokens`.execute(tx);
+  // Trust in devices and sign-ins that wait end with the sessions.
+  await sql`update devices set trusted_until = null, trusted_epoch = null where trusted_until is not null`.execute(
+    tx,
+  );
+  await sql`delete from pending_sign_ins`.execute(tx);
   const { numAffectedRows: links } = await sql`
     delete from one_time_tokens where used_at is null and expires_at > now()`.execute(tx);
   // A link is made when its mail is written, so a mail that had been sent would bring a second one.
@@ -81,6 +93,14 @@ async function revokeApiKeys(tx: Tx): Promise<number> {
   const { numAffectedRows } = await sql`
     update api_keys set revoked_at = now() where revoked_at is null`.execute(tx);
   return Number(numAffectedRows ?? 0);
+}
+
+async function countRecoveryCodes(tx: Tx): Promise<number> {
+  const { count } = onlyRow(
+    await sql<{ count: number }>`
+      select count(*)::integer as count from recovery_codes where used_at is null`.execute(tx),
+  );
+  return count;
 }
 
 async function countApiKeys(tx: Tx): Promise<number> {

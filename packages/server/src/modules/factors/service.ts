@@ -69,4 +69,3 @@ export {
 } from './store.ts';
 export { strongestFactor } from './strength.ts';
 export { createTotpVault, type TotpVault } from './totp-vault.ts';
-export { opensOne, suspendUnreadable } from './unreadable.ts';

@@ -24,8 +24,8 @@ const users = commandsOf({
 type NotShown = 'last_name' | 'permissions' | 'updated_at';
 /** In a list, `is_active` and `roles` have the first two. */
 type State = 'verified' | 'is_superuser' | 'must_change_password';
-/** The list does not ask for the activity. */
-type NotListed = NotShown | State | 'created_at' | 'activity';
+/** The list does not ask for the activity and the factors. */
+type NotListed = NotShown | State | 'created_at' | 'activity' | 'second_factor';
 
 const columns = Object.values({
   email: ['EMAIL', ({ email }) => email],
