@@ -7,3 +7,11 @@ alter table users add column recovery_handed_over boolean not null default false
 -- Few have a factor at first, and few have none where one is required: both are found without reading all users.
 create index if not exists users_with_factor_created_at_id_idx on users (created_at, id) where has_factor;
 create index if not exists users_without_factor_created_at_id_idx on users (created_at, id) where not has_factor;
+
+-- How many users have a factor, as a job counted last, for the metrics. Up to 10,000 are counted when somebody asks.
+create table factor_user_counts (
+  only_row boolean constraint factor_user_counts_only_row_pkey primary key default true,
+  users bigint not null,
+  counted_at timestamptz not null,
+  constraint factor_user_counts_only_row_check check (only_row)
+);

@@ -16,7 +16,12 @@ import { createUserLimit, type UserLimit } from './modules/authz/guard/user-limi
 import { createSubjectSource, type SubjectSource } from './modules/authz/subjects.ts';
 import { createKeptLists, type KeptLists } from './modules/authz/unchanged-lists.ts';
 import type { Logo } from './modules/console/logo.ts';
-import { createTotpVault, type TotpVault } from './modules/factors/service.ts';
+import {
+  createFactorChecks,
+  createTotpVault,
+  type FactorChecks,
+  type TotpVault,
+} from './modules/factors/service.ts';
 import { createAttemptGate } from './modules/lockout/service.ts';
 import { clientTokenRule } from './modules/oauth/token.ts';
 import { createStrengthMeter, type StrengthMeter } from './modules/passwords/strength.ts';
@@ -116,6 +121,9 @@ export type Deps = {
   /** Where passkeys work. */
   passkeySite: PasskeySite;
   passkeyChallenges: PasskeyChallenges;
+
+  /** Counts the checks of second factors in this process. */
+  factorChecks: FactorChecks;
 
   /** Issues the links that administrators hand over after a reset of factors. */
   recoveryLinks: RecoveryLinks;
@@ -267,6 +275,7 @@ export function createDeps(parts: Parts): Deps {
     totpVault: createTotpVault(secretKey),
     passkeySite: passkeySiteOf(settings),
     passkeyChallenges: createPasskeyChallenges({ key: deriveKey(secretKey, 'passkey challenge'), clock }),
+    factorChecks: createFactorChecks(),
     recoveryLinks: createRecoveryLinks(settings),
     csrf: createCsrf({ key: deriveKey(secretKey, 'csrf'), clock }),
     accountMail: {

@@ -73,13 +73,22 @@ export const databaseMetrics: readonly Definition[] = [
     'Live sessions of the database. Above 10,000, the number is up to 60 seconds old; absent if nobody has counted since.',
     ({ figures }) => figures?.liveSessions,
   ),
-  labelled('gauge', 'castellan_users', 'Users of the database.', {
-    label: 'state',
-    read: ({ figures }) =>
-      figures
-        ? { active: figures.activeUsers, inactive: Math.max(0, figures.users - figures.activeUsers) }
-        : {},
-  }),
+  labelled(
+    'gauge',
+    'castellan_users',
+    'Users of the database. `second_factor`: those who have one; above 10,000, the number is up to 5 minutes old.',
+    {
+      label: 'state',
+      read: ({ figures }) =>
+        figures
+          ? {
+              active: figures.activeUsers,
+              inactive: Math.max(0, figures.users - figures.activeUsers),
+              ...(figures.factorUsers === null ? {} : { second_factor: figures.factorUsers }),
+            }
+          : {},
+    },
+  ),
   single(
     'gauge',
     'castellan_mails_waiting',

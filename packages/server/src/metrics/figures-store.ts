@@ -3,12 +3,15 @@
 import { sql } from 'kysely';
 import { onlyRow } from '../platform/db/sql.ts';
 import type { Db } from '../schema/database.ts';
+import { factorUserCount } from '../schema/factor-user-count.ts';
 import { cheapLiveSessionCount } from '../schema/live-sessions.ts';
 import { activeUserCount, userCount } from '../schema/user-counts.ts';
 
 export type DatabaseFigures = {
   users: number;
   activeUsers: number;
+  /** Users with a second factor. Null if there are more than 10,000 and the job has not counted them. */
+  factorUsers: number | null;
   /** Null if there are more than 10,000 and the job has not counted them. */
   liveSessions: number | null;
   /** Mails that wait, at most 10,000. */
@@ -28,6 +31,7 @@ export async function readFigures(db: Db): Promise<DatabaseFigures> {
   const row = onlyRow(
     await sql<Record<keyof DatabaseFigures, number | null>>`
     select ${userCount}::float8 as users, ${activeUserCount}::float8 as "activeUsers",
+      ${factorUserCount}::float8 as "factorUsers",
       ${cheapLiveSessionCount}::float8 as "liveSessions", mails.waiting::float8 as "waitingMails",
       coalesce(greatest(0, extract(epoch from now() - mails.oldest)), 0)::float8 as "oldestMailSeconds",
       (case when exists (select from audit_sink) then (
@@ -43,6 +47,7 @@ export async function readFigures(db: Db): Promise<DatabaseFigures> {
   return {
     users: row.users ?? 0,
     activeUsers: row.activeUsers ?? 0,
+    factorUsers: row.factorUsers,
     liveSessions: row.liveSessions,
     waitingMails: row.waitingMails ?? 0,
     oldestMailSeconds: row.oldestMailSeconds ?? 0,

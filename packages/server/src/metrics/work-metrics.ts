@@ -50,6 +50,16 @@ export const workMetrics: readonly Definition[] = [
     'Time in which hashes were computed.',
     ({ deps }) => deps.hasher.totals().workSeconds,
   ),
+  {
+    name: 'castellan_second_factor_checks_total',
+    type: 'counter',
+    help: 'Checked second factors, in sign-ins and confirmations. `result`: accepted, wrong, used or locked.',
+    labels: ['method', 'result'],
+    read: ({ deps }) =>
+      deps.factorChecks
+        .all()
+        .map(({ method, result, checks }) => ({ labels: { method, result }, value: checks })),
+  },
   single(
     'gauge',
     'castellan_graph_version',

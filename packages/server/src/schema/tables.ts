@@ -117,6 +117,11 @@ export type Tables = {
     locked_until: Timestamp | null;
     updated_at: Defaulted<Timestamp>;
   };
+  factor_user_counts: {
+    only_row: Defaulted<boolean>;
+    users: Int8;
+    counted_at: Timestamp;
+  };
   idempotency_keys: {
     user_id: string;
     key: string;

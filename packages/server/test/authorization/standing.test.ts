@@ -19,6 +19,7 @@ const DESK = [
   'role.update',
   'session.revoke',
   'access.change',
+  'second_factor.reset',
 ];
 
 // Permissions of a product, two of them with names similar to built-in ones.
@@ -122,6 +123,12 @@ const others = new Map<string, Operation>([
       },
     },
   ],
+  // Refused because there is no factor, which is checked later.
+  [
+    'a reset of the second factors',
+    { by: (client, target) => client.post(pathOf(target, '/factors/reset'), {}), passes: 409 },
+  ],
+  ['forgotten devices', { by: (client, target) => client.delete(pathOf(target, '/devices')) }],
   ['unlocking', { by: (client, target) => client.post(pathOf(target, '/unlock')) }],
   [
     'another verification mail',

@@ -1,5 +1,6 @@
-// What an administrator's operation on an account ends of what was issued before: tokens, links, queued mails.
-// Every operation must say what becomes of all three.
+// What an administrator's operation on an account ends of what was issued before: tokens with their proofs, links, queued mails,
+// sign-ins that wait for a second factor, trusted devices, and the factors themselves.
+// Every operation must say what becomes of each.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -11,12 +12,20 @@ import {
 } from '@castellan/testing/accounts/self-service';
 import type { Answer, TestClient } from '@castellan/testing/client';
 import { ADMIN, newEmail, signIn, startTestService } from '@castellan/testing/harness';
+import { beginSignIn, completeSignIn, enrol } from '@castellan/testing/second-factors/app';
+import { readToken } from '@castellan/testing/sessions/own-tokens';
 import { addPerson, addRole } from '@castellan/testing/users/people';
+import { findTokenOwner, issueOneTimeToken } from '../../src/modules/auth/one-time-tokens.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
 
 // The exchanged refresh token is accepted until the end of the test, however slow the machine is.
-const service = await startTestService({ after }, { REFRESH_REUSE_INTERVAL: '600' });
+const service = await startTestService(
+  { after },
+  { REFRESH_REUSE_INTERVAL: '600', RATE_LIMIT_SECOND_FACTOR: 'off' },
+);
 const admin = await signIn(service, ADMIN);
 const visitor = service.client();
+const { db } = service.service.deps;
 const PASSWORD = 'Marble?Tundra61Fox';
 const BULK = '/api/v1/users/bulk-update';
 
@@ -26,6 +35,10 @@ type Operation = {
   /** `never`: the account can have no sessions at that time. */
   sessions: 'end' | 'stay' | 'never';
   links: 'end' | 'stay';
+  /** Sign-ins that wait for their second factor. */
+  pending: 'end' | 'stay';
+  trust?: 'end';
+  factors?: 'end';
   /** The state of the account before the operation; active and unverified by default. */
   found?: 'verified' | 'inactive' | 'locked';
 };
@@ -38,43 +51,70 @@ const putEach = (fields: object) => (target: Target) =>
 
 const role = await addRole(service, 'role.read');
 const otherRole = await addRole(service, 'users.read');
-const ends = { sessions: 'end', links: 'end' } as const;
-const stays = { sessions: 'stay', links: 'stay' } as const;
+const ends = { sessions: 'end', links: 'end', pending: 'end', trust: 'end' } as const;
+/** Trust in devices depends on the end of all sessions at once. */
+const endsSome = { sessions: 'end', links: 'end', pending: 'end' } as const;
+const stays = { sessions: 'stay', links: 'stay', pending: 'stay' } as const;
 const operations: Record<string, Operation> = {
   'a new password': { run: put({ password: PASSWORD }), ...ends },
   'a new email': { run: put({ email: newEmail() }), ...ends },
   'a new email in bulk': { run: putEach({ email: newEmail() }), ...ends },
   deactivation: { run: put({ is_active: false }), ...ends },
   'deactivation in bulk': { run: putAll({ is_active: false }), ...ends },
-  reactivation: { run: put({ is_active: true }), sessions: 'never', links: 'end', found: 'inactive' },
+  reactivation: {
+    run: put({ is_active: true }),
+    sessions: 'never',
+    links: 'end',
+    pending: 'stay',
+    found: 'inactive',
+  },
   'reactivation in bulk': {
     run: putAll({ is_active: true }),
     sessions: 'never',
     links: 'end',
+    pending: 'stay',
     found: 'inactive',
   },
   '`verified: false`': { run: put({ verified: false }), ...ends, found: 'verified' },
   '`verified: false` in bulk': { run: putAll({ verified: false }), ...ends, found: 'verified' },
-  '`verified: true`': { run: put({ verified: true }), sessions: 'stay', links: 'end' },
-  '`verified: true` in bulk': { run: putEach({ verified: true }), sessions: 'stay', links: 'end' },
+  '`verified: true`': { run: put({ verified: true }), sessions: 'stay', links: 'end', pending: 'stay' },
+  '`verified: true` in bulk': {
+    run: putEach({ verified: true }),
+    sessions: 'stay',
+    links: 'end',
+    pending: 'stay',
+  },
   'the end of all sessions': { run: (target) => admin.delete(pathOf(target, '/sessions')), ...ends },
   'the end of the session': {
     run: (target) => admin.delete(pathOf(target, `/sessions/${target.sessionId}`)),
-    ...ends,
+    ...endsSome,
   },
   'the end of the session, whoever has it': {
     run: (target) => admin.delete(`/api/v1/sessions/${target.sessionId}`),
-    ...ends,
+    ...endsSome,
   },
   'the end of sessions by a filter': {
     run: (target) => admin.delete(`/api/v1/sessions?search=${target.email}`),
-    ...ends,
+    ...endsSome,
   },
   'an unlock': {
     run: (target) => admin.post(pathOf(target, '/unlock')),
     sessions: 'stay',
     links: 'end',
+    pending: 'stay',
     found: 'locked',
+  },
+  'a reset of the second factors': {
+    run: (target) => admin.post(pathOf(target, '/factors/reset'), {}),
+    ...ends,
+    factors: 'end',
+  },
+  'forgotten devices': {
+    run: (target) => admin.delete(pathOf(target, '/devices')),
+    sessions: 'stay',
+    links: 'end',
+    pending: 'stay',
+    trust: 'end',
   },
   'new names': { run: put({ first_name: 'Grace' }), ...stays },
   'other roles': { run: (target) => admin.post(pathOf(target, '/roles'), [otherRole]), ...stays },
@@ -89,6 +129,8 @@ type Issued = Target & {
   exchanged: string;
   reset: string;
   verification: string;
+  recovery: string;
+  waiting: { client: TestClient; token: string; recoveryCode: string };
 };
 
 const setState = (id: string, state: { verified: boolean; is_active: boolean }) =>
@@ -102,6 +144,10 @@ const setState = (id: string, state: { verified: boolean; is_active: boolean }) 
 async function issueAll(): Promise<Issued> {
   const person = await addPerson(service, { roles: [role] });
   const browser = await signIn(service, person);
+  const { recoveryCodes } = await enrol(browser);
+  const client = service.client();
+  const waiting = { client, token: await beginSignIn(client, person), recoveryCode: recoveryCodes[0] ?? '' };
+  await trustDevice(person);
   const [access, exchanged] = [browser.accessToken as string, browser.refreshToken as string];
   const { data } = (await visitor.post(paths.refresh, { refresh_token: exchanged })).body;
   const [session] = (await browser.get('/api/v1/auth/sessions')).body.data;
@@ -116,7 +162,26 @@ async function issueAll(): Promise<Issued> {
     exchanged,
     reset,
     verification: await linkTo(service, person.email, 'verification'),
+    recovery: await recoveryToken(person),
+    waiting,
   };
+}
+
+const trustDevice = ({ id }: { id: string }): Promise<unknown> =>
+  service.sql(
+    `insert into devices (id, user_id, token_hash, trusted_until, trusted_epoch)
+     select gen_random_uuid(), id, sha256(id::text::bytea), now() + interval '1 day', session_epoch
+     from users where id = $1`,
+    [id],
+  );
+
+async function recoveryToken({ id }: { id: string }): Promise<string> {
+  const [row] = await service.sql<{ id: string; email: string; link_epoch: number }>(
+    'select id, email, link_epoch from users where id = $1',
+    [id],
+  );
+  assert.ok(row);
+  return (await inTransaction(db, (tx) => issueOneTimeToken(tx, 'recover', row))) ?? assert.fail('no link');
 }
 
 async function setFound({ id, email }: Target, found: Operation['found']): Promise<void> {
@@ -156,7 +221,7 @@ describe("an administrator's operation on an account", () => {
     await waitForEmptyOutbox(service);
   });
 
-  for (const [name, { sessions, links }] of Object.entries(operations)) {
+  for (const [name, { sessions, links, pending, trust, factors }] of Object.entries(operations)) {
     const target = () => issued.get(name) as Issued;
 
     test(`${name}: queued mails ${links === 'end' ? 'are not sent' : 'are sent'}`, () => {
@@ -169,9 +234,32 @@ describe("an administrator's operation on an account", () => {
         const { access, refresh, exchanged } = target();
         const expected = sessions === 'end' ? 401 : 200;
         for (const token of access) assert.equal((await me(visitor, token)).status, expected, 'access');
-        for (const token of [exchanged, refresh])
-          assert.equal((await visitor.post(paths.refresh, { refresh_token: token })).status, expected);
+        for (const token of [exchanged, refresh]) {
+          const answer = await visitor.post(paths.refresh, { refresh_token: token });
+          assert.equal(answer.status, expected, answer.text);
+          if (sessions === 'stay')
+            assert.equal(readToken(answer.body.data.access_token).claims.acr, 'aal2', 'the proof');
+        }
       });
+
+    test(`${name}: sign-ins that wait ${pending}, trust ${trust ?? 'stays'}, factors ${factors ?? 'stay'}`, async () => {
+      const { id, waiting } = target();
+      const { data } = (await admin.get(pathOf(target(), '/factors'))).body;
+      assert.equal(data.totp === null, factors === 'end');
+      assert.equal(data.trusted_devices, trust === 'end' ? 0 : 1);
+      await setState(id, { verified: true, is_active: true });
+      const answer = await completeSignIn(waiting.client, waiting.token, {
+        recovery_code: waiting.recoveryCode,
+      });
+      await setState(id, { verified: false, is_active: true });
+      assert.equal(answer.status, pending === 'end' ? 422 : 200, answer.text);
+      if (pending === 'end') assert.equal(answer.body.code, 'sign_in_expired');
+    });
+
+    test(`${name}: a recovery link ${links === 'end' ? 'ends' : 'stays'}`, async () => {
+      const owner = await findTokenOwner(db, 'recover', target().recovery);
+      assert.equal(owner?.user_id, links === 'end' ? undefined : target().id);
+    });
 
     test(`${name}: mailed links ${links === 'end' ? 'end' : 'stay, replaced by newer ones only'}`, async () => {
       const { id, email, reset, verification } = target();

@@ -64,6 +64,7 @@ async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'm
     update sessions set revoked_at = now(), revoked_reason = 'database_restored'
     where revoked_at is null and expires_at > now()`.execute(tx);
   await sql`delete from live_session_counts`.execute(tx);
+  await sql`delete from factor_user_counts`.execute(tx);
   await sql`truncate session_tokens, client_tokens`.execute(tx);
   // Trust in devices and sign-ins that wait end with the sessions.
   await sql`update devices set trusted_until = null, trusted_epoch = null where trusted_until is not null`.execute(

@@ -1,5 +1,6 @@
 // Decides about codes of authenticator apps and recovery codes, and counts the wrong ones.
 // A recovery code is hashed before the transaction; everything else is decided under the lock of the user's row.
+import { afterCommit } from '../../platform/db/transaction.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { readRecoveryCode } from '../../platform/security/factors/recovery-codes.ts';
 import { checkTotp, readTotpCode } from '../../platform/security/factors/totp.ts';
@@ -7,6 +8,7 @@ import type { PasswordHasher } from '../../platform/security/password-hasher.ts'
 import type { Db, Tx } from '../../schema/database.ts';
 import type { AuditEvent } from '../audit/service.ts';
 import { clearCodeFailures, countCodeFailure, MAX_CODES_IN_A_ROW } from './attempts-store.ts';
+import type { CheckResult, FactorChecks } from './checks.ts';
 import { findRecoveryHash, readCodeState, suspendTotp, useRecoveryCode, useTotpStep } from './store.ts';
 import type { TotpVault } from './totp-vault.ts';
 
@@ -14,6 +16,7 @@ export type CodeDeps = {
   db: Db;
   hasher: PasswordHasher;
   totpVault: TotpVault;
+  factorChecks: FactorChecks;
   settings: { lockoutAttempts: number; lockoutMinutes: number };
 };
 
@@ -62,15 +65,24 @@ export async function prepareRecoveryCode(
  * Decides about a code and uses it up. A wrong one is counted; `consequences` then hold what that led to. While the app is
  * closed, its codes are neither verified nor counted.
  */
-export const judgeCode = (
+export async function judgeCode(
   tx: Tx,
   deps: CodeDeps,
   holder: Holder,
   prepared: PreparedCode,
-): Promise<Verdict> =>
-  prepared.method === 'totp'
+): Promise<Verdict> {
+  const verdict = await (prepared.method === 'totp'
     ? judgeTotp(tx, deps, holder, prepared.code)
-    : judgeRecoveryCode(tx, deps, holder, prepared.found);
+    : judgeRecoveryCode(tx, deps, holder, prepared.found));
+  afterCommit(tx, () => deps.factorChecks.count(prepared.method, resultOf(verdict)));
+  return verdict;
+}
+
+const refusals = { wrong_code: 'wrong', used_code: 'used', locked: 'locked' } as const;
+
+/** Returns what the metrics call the verdict. */
+export const resultOf = (verdict: { refused: keyof typeof refusals } | object): CheckResult =>
+  'refused' in verdict ? refusals[verdict.refused] : 'accepted';
 
 async function judgeTotp(tx: Tx, deps: CodeDeps, holder: Holder, code: string): Promise<Verdict> {
   const { userId } = holder;

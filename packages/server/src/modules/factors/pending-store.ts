@@ -98,6 +98,12 @@ export async function completePending(tx: Tx, tokenHash: Buffer): Promise<void> 
   await sql`update pending_sign_ins set completed_at = now() where token_hash = ${tokenHash}`.execute(tx);
 }
 
+/** Ends every sign-in of these users that waits. Those that end with the epoch of sessions need no such statement. */
+export async function endPendingOf(tx: Tx, userIds: readonly string[]): Promise<void> {
+  if (userIds.length === 0) return;
+  await sql`delete from pending_sign_ins where user_id = any(${userIds}::uuid[])`.execute(tx);
+}
+
 /** Counts a wrong code. Returns how many more the sign-in takes. */
 export async function failPending(tx: Tx, tokenHash: Buffer): Promise<number> {
   const answer = await sql<{ failures: number }>`

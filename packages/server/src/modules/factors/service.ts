@@ -1,11 +1,13 @@
 // The factors of accounts: their state, their codes, and the sign-ins that wait for one.
 // It starts no session: modules/auth does.
 export { clearCodeFailures } from './attempts-store.ts';
+export { type CheckResult, createFactorChecks, type FactorChecks } from './checks.ts';
 export {
   type CodeDeps,
   judgeCode,
   type PreparedCode,
   prepareRecoveryCode,
+  resultOf,
   totpCodeIn,
   type Verdict,
 } from './codes.ts';
@@ -37,6 +39,7 @@ export {
 export {
   completePending,
   deleteExpiredPending,
+  endPendingOf,
   failPending,
   findPending,
   hashOf,

@@ -2,6 +2,7 @@
 // Every try is counted before anything is verified, and every decision is made under the lock of the user's row.
 import { proofs } from '@castellan/contract/authentication';
 import type { SecondFactorBody } from '@castellan/contract/factors';
+import { afterCommit } from '../../../platform/db/transaction.ts';
 import { AppError } from '../../../platform/errors.ts';
 import type { Tx } from '../../../schema/database.ts';
 import { type AuditEvent, inRecordedTransaction, recordBounded } from '../../audit/service.ts';
@@ -17,6 +18,7 @@ import {
   preparePasskey,
   prepareRecoveryCode,
   readPending,
+  resultOf,
   takeTry,
   type Verdict,
 } from '../../factors/service.ts';
@@ -93,9 +95,12 @@ async function judge(
 ): Promise<StepVerdict> {
   if (prepared.method === 'passkey') return judgePasskey(tx, account, prepared);
   if (prepared.method !== 'recovery_link') return judgeCode(tx, deps, account, prepared);
-  return (await useRecoveryLink(tx, { userId: account.userId, isPending }, prepared.token))
+  const isAccepted = await useRecoveryLink(tx, { userId: account.userId, isPending }, prepared.token);
+  const verdict: StepVerdict = isAccepted
     ? { accepted: 'recovery_link' }
     : { refused: 'wrong_code', isCounted: false, consequences: [] };
+  afterCommit(tx, () => deps.factorChecks.count('recovery_link', resultOf(verdict)));
+  return verdict;
 }
 
 /** One answer whatever ended the sign-in. */

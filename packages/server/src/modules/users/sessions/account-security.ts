@@ -13,7 +13,7 @@ import {
   type Locking,
 } from '../../authz/change.ts';
 import { sameAccess } from '../../authz/impact/impact.ts';
-import { openClosedApp } from '../../factors/service.ts';
+import { endPendingOf, openClosedApp } from '../../factors/service.ts';
 import { endLock } from '../../lockout/service.ts';
 import { endAllSessions, listSessions, revokeSession, type SessionList } from '../../sessions/service.ts';
 import type { UserAdminDeps } from '../changes/administration.ts';
@@ -68,6 +68,7 @@ export async function endSession(locking: Locking, id: string, sessionId: string
   const { entitled } = await requireMayActOn(locking, id);
   const revoked = await revokeSession(locking.tx, id, sessionId);
   await endPendingLinks(entitled, [id]);
+  await endPendingOf(locking.tx, [id]);
   return entitled.done(undefined, sameAccess, revoked);
 }
 

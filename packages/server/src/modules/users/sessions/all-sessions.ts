@@ -16,6 +16,7 @@ import type { Db } from '../../../schema/database.ts';
 import { type Caller, sessionIdOf } from '../../authz/caller.ts';
 import { change, type Entry, isNonEmpty } from '../../authz/change.ts';
 import { sameAccess } from '../../authz/impact/impact.ts';
+import { endPendingOf } from '../../factors/service.ts';
 import { revokeLiveSessions, toSession } from '../../sessions/service.ts';
 import type { UserAdminDeps } from '../changes/administration.ts';
 import { endPendingLinks } from '../changes/change-store.ts';
@@ -92,10 +93,9 @@ export async function endMatchingSessions(
     const entitled = await requireMayActOnAll(locking, users);
     const ids = found.map((session) => session.id);
     const ended = await revokeLiveSessions(tx, ids, 'revoked', filter.unusedSince ?? null);
-    await endPendingLinks(
-      entitled,
-      ended.map((one) => one.user_id),
-    );
+    const concerned = ended.map((one) => one.user_id);
+    await endPendingLinks(entitled, concerned);
+    await endPendingOf(tx, concerned);
     const result = { sessions: ended.reduce((sum, { count }) => sum + count, 0), users: ended.length };
     const entries: readonly Entry[] = ended.map((one) => endedEntry(one.user_id, one));
     return isNonEmpty(entries) ? entitled.done(result, sameAccess, ...entries) : entitled.unchanged(result);
