@@ -12,7 +12,7 @@ export const resetFactors = (by: TestClient, user: { id: string }, body: object 
   by.post(factorsOf(user, '/reset'), body);
 
 /** Returns the token of a recovery URL. */
-export const tokenIn = (url: string): string => new URL(url).hash.replace('#recovery=', '');
+const tokenIn = (url: string): string => new URL(url).hash.replace('#recovery=', '');
 
 /** Returns a user whose factors were reset, with the token of the link that the administrator hands over. */
 export async function addResetUser(

@@ -165,7 +165,7 @@ test('a reset between the two steps, and one after the sign-in was begun anew, s
   assert.deepEqual(await liveSessionIds(service, user.id), []);
 });
 
-test('the database refuses a session without the link, whoever writes it', async () => {
+test('the database refuses a session without the link', async () => {
   const { user } = await addResetUser(service, admin);
   await assert.rejects(
     service.sql(

@@ -148,7 +148,7 @@ test('the link is mailed, or shown once to the administrator and not mailed', as
   assert.ok(!JSON.stringify(entries).includes(token));
 });
 
-test('the own factors are not reset, also not by a superuser', async () => {
+test('nobody resets their own factors here, superusers included', async () => {
   const superuser = await addPerson(service, { superuser: true });
   const client = await signIn(service, superuser);
   for (const [by, id] of [

@@ -2,6 +2,7 @@
 // It starts no session: modules/auth does.
 export { clearCodeFailures } from './attempts-store.ts';
 export { type CheckResult, createFactorChecks, type FactorChecks } from './checks.ts';
+export { createFactorChecks, type FactorChecks } from './checks.ts';
 export {
   type CodeDeps,
   judgeCode,

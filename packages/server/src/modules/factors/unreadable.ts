@@ -18,7 +18,7 @@ export async function suspendUnreadable(deps: UnreadableDeps & Audited): Promise
   for (let after = FIRST; ; ) {
     const { rows } = await sql<Sealed>`
       select user_id, secret_sealed from totp_factors where user_id > ${after} and suspended_at is null
-      order by user_id limit ${BATCH}`.execute(deps.db);
+      order by user_id limit ${sql.lit(BATCH)}`.execute(deps.db);
     const lost = rows.filter((row) => deps.totpVault.open(row.user_id, row.secret_sealed) === null);
     total += await suspend(
       deps,
