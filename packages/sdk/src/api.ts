@@ -46,11 +46,24 @@ export type AccessToken = {
   token_type: 'bearer';
 };
 
+/** What the roles of the account and the settings require, now or from a time on. */
+export type AccountRequirement = {
+  required_acr: 'aal1' | 'aal2' | 'phr';
+  enforced_from: string | null;
+  /** Whether a factor of the account reaches the level. */
+  met: boolean;
+};
+
 export type ActionSearch = {
   subject: AuthzenSubject;
   resource: AuthzenResource;
-  /** Accepted and not used. */
-  context?: Record<string, unknown>;
+  /** Other members are accepted and not used. A user who asks about themselves is judged by their own token instead. */
+  context?: {
+    /** How strongly the subject was authenticated: `aal1`, `aal2` or `phr`. Without it, and for any other text, `aal1`. With it, what the account of the subject must have proved counts too. */
+    acr?: string;
+    /** When the subject was authenticated, in seconds since 1970. A time more than a minute in the future counts as none. */
+    auth_time?: number;
+  };
   page?: SearchPageRequest;
 };
 
@@ -165,6 +178,53 @@ export type AuthenticationContext = {
   auth_time: string;
 };
 
+export type AuthenticationImpact = {
+  /** Active users whom it concerns. */
+  holders: number;
+  /** Those among them without a factor that reaches the level. */
+  without_factor: number;
+  /** The first 100 users without such a factor, by name. */
+  subjects: {
+    type: 'user';
+    id: string;
+    name: string;
+  }[];
+  /** Those beyond the list. */
+  more: number;
+};
+
+export type AuthenticationPreview = {
+  dry_run: true;
+  would_be_refused: {
+    status: number;
+    code: string;
+    detail: string;
+  } | null;
+  impact: AuthenticationImpact | null;
+};
+
+export type AuthenticationRequirements = {
+  settings: {
+    required_for: 'nobody' | 'superusers' | 'administrators' | 'everyone';
+    enforced_from: string | null;
+  };
+  roles: {
+    role: NamedRecord;
+    /** `aal2`: with a second factor. `phr`: with a passkey or a security key. */
+    required_acr: 'aal2' | 'phr';
+    enforced_from: string | null;
+    /** Active users whom it concerns. */
+    holders: number;
+    /** Those among them without a factor that reaches the level. */
+    without_factor: number;
+  }[];
+  permissions: {
+    permission: NamedRecord;
+    required_acr: 'aal1' | 'aal2' | 'phr';
+    max_auth_age: number | null;
+  }[];
+};
+
 /** RFC 8414. */
 export type AuthorizationServerMetadata = {
   issuer: string;
@@ -172,6 +232,7 @@ export type AuthorizationServerMetadata = {
   introspection_endpoint: string;
   revocation_endpoint: string;
   jwks_uri: string;
+  acr_values_supported: string[];
   grant_types_supported: string[];
   response_types_supported: string[];
   token_endpoint_auth_methods_supported: string[];
@@ -447,9 +508,20 @@ export type Decision = {
   decision: boolean;
   context: {
     /** If several reasons hold, the first one in this order. */
-    reason?: 'unknown_subject' | 'unknown_permission' | 'inactive' | 'superuser' | 'granted' | 'not_granted';
+    reason?:
+      | 'unknown_subject'
+      | 'unknown_permission'
+      | 'inactive'
+      | 'step_up_required'
+      | 'superuser'
+      | 'granted'
+      | 'not_granted';
     /** The permission in question. */
     permission?: string;
+    /** With `step_up_required`: every level that would do, separated by spaces. */
+    acr_values?: string;
+    /** With `step_up_required`: at most how many seconds ago. */
+    max_age?: number;
     /** Instead of the reason: why this item of a request could not be evaluated. */
     error?: {
       status: number;
@@ -477,6 +549,7 @@ export type EffectivePermission = {
   group: GroupReference;
   /** True for a superuser, who holds every permission without any source. */
   superuser?: boolean;
+  authentication?: PermissionAuthentication;
   /** Sorted by the name of the role. */
   sources: PermissionSource[];
 };
@@ -537,24 +610,39 @@ export type Evaluation = {
   subject: AuthzenSubject;
   action: AuthzenAction;
   resource: AuthzenResource;
-  /** Accepted and not used. */
-  context?: Record<string, unknown>;
+  /** Other members are accepted and not used. A user who asks about themselves is judged by their own token instead. */
+  context?: {
+    /** How strongly the subject was authenticated: `aal1`, `aal2` or `phr`. Without it, and for any other text, `aal1`. With it, what the account of the subject must have proved counts too. */
+    acr?: string;
+    /** When the subject was authenticated, in seconds since 1970. A time more than a minute in the future counts as none. */
+    auth_time?: number;
+  };
 };
 
 export type EvaluationItem = {
   subject?: AuthzenSubject;
   action?: AuthzenAction;
   resource?: AuthzenResource;
-  /** Accepted and not used. */
-  context?: Record<string, unknown>;
+  /** Other members are accepted and not used. A user who asks about themselves is judged by their own token instead. */
+  context?: {
+    /** How strongly the subject was authenticated: `aal1`, `aal2` or `phr`. Without it, and for any other text, `aal1`. With it, what the account of the subject must have proved counts too. */
+    acr?: string;
+    /** When the subject was authenticated, in seconds since 1970. A time more than a minute in the future counts as none. */
+    auth_time?: number;
+  };
 };
 
 export type Evaluations = {
   subject?: AuthzenSubject;
   action?: AuthzenAction;
   resource?: AuthzenResource;
-  /** Accepted and not used. */
-  context?: Record<string, unknown>;
+  /** Other members are accepted and not used. A user who asks about themselves is judged by their own token instead. */
+  context?: {
+    /** How strongly the subject was authenticated: `aal1`, `aal2` or `phr`. Without it, and for any other text, `aal1`. With it, what the account of the subject must have proved counts too. */
+    acr?: string;
+    /** When the subject was authenticated, in seconds since 1970. A time more than a minute in the future counts as none. */
+    auth_time?: number;
+  };
   /** Each item replaces whole entities of the request. Without items, the request is one evaluation. */
   evaluations?: EvaluationItem[];
   options?: {
@@ -567,6 +655,13 @@ export type Explain = {
   subject: SubjectReference;
   /** The name of a permission, compared ignoring case. */
   permission: string;
+  /** Other members are accepted and not used. A user who asks about themselves is judged by their own token instead. */
+  context?: {
+    /** How strongly the subject was authenticated: `aal1`, `aal2` or `phr`. Without it, and for any other text, `aal1`. With it, what the account of the subject must have proved counts too. */
+    acr?: string;
+    /** When the subject was authenticated, in seconds since 1970. A time more than a minute in the future counts as none. */
+    auth_time?: number;
+  };
 };
 
 export type ExplainedSubject = {
@@ -578,11 +673,25 @@ export type ExplainedSubject = {
 
 export type Explanation = {
   decision: boolean;
-  reason: 'unknown_subject' | 'unknown_permission' | 'inactive' | 'superuser' | 'granted' | 'not_granted';
+  reason:
+    | 'unknown_subject'
+    | 'unknown_permission'
+    | 'inactive'
+    | 'step_up_required'
+    | 'superuser'
+    | 'granted'
+    | 'not_granted';
   /** As it is written in the catalogue; as sent if it is unknown. */
   permission: string;
   subject: ExplainedSubject;
-  /** The roles that hold the permission, also of a superuser or of an inactive subject. */
+  /** With `step_up_required`: every level that would do, separated by spaces. */
+  acr_values?: string;
+  /** With `step_up_required`: at most how many seconds ago. */
+  max_age?: number;
+  required_acr?: 'aal1' | 'aal2' | 'phr';
+  /** What the permission asks for, as `required_acr` does. Absent if it asks for nothing. */
+  max_auth_age?: number | null;
+  /** The roles that hold the permission, also of a superuser, of an inactive subject, or of one that must prove more. */
   sources: PermissionSource[];
   /** Facts about a user that decide nothing: `locked` refuses sign-ins with a password, `unverified` all of them. */
   notices: ('locked' | 'unverified')[];
@@ -594,6 +703,7 @@ export type Factors = {
   totp: TotpFactor | null;
   recovery_codes: RecoveryCodesState | null;
   available: AvailableFactors;
+  requirement: AccountRequirement | null;
   context: AuthenticationContext;
 };
 
@@ -658,7 +768,7 @@ export type Holder = {
   /** Superusers may do everything, with or without the roles. */
   superuser: boolean;
   /** Sorted by name. Empty for a superuser who holds the permission through no role. */
-  roles: RoleName[];
+  roles: HolderRole[];
 };
 
 export type HolderPage = {
@@ -667,6 +777,12 @@ export type HolderPage = {
   /** All holders, counted when the first page was read. */
   total: number;
   message: string;
+};
+
+export type HolderRole = {
+  id: string;
+  name: string;
+  authentication?: RoleAuthentication;
 };
 
 export type Introspection = {
@@ -699,6 +815,14 @@ export type Introspection = {
   roles?: string[];
   /** Names of everything that the token may do, sorted. */
   permissions?: string[];
+  /** What the user of the token holds and may use only after they have proved more, sorted by name. Absent if there is nothing. */
+  step_up?: {
+    permission: string;
+    /** Every level that would do, separated by spaces. */
+    acr_values: string;
+    /** At most how many seconds ago. */
+    max_age?: number;
+  }[];
 };
 
 export type IntrospectionRequest = {
@@ -774,11 +898,17 @@ export type LoginData = {
   token_type: 'bearer';
   refresh_token: string;
   user: User;
+  second_factor?: UnmetRequirement;
 };
 
 export type Message = {
   /** A sentence for people. */
   message: string;
+};
+
+export type NamedRecord = {
+  id: string;
+  name: string;
 };
 
 export type NearestRole = {
@@ -910,11 +1040,19 @@ export type Permission = {
   /** ISO 8601, UTC. */
   updated_at: string;
   created_by_id: string | null;
+  authentication?: PermissionAuthentication;
+};
+
+export type PermissionAuthentication = {
+  required_acr: 'aal1' | 'aal2' | 'phr';
+  /** At most how many seconds ago. Null: no matter when. */
+  max_auth_age: number | null;
 };
 
 export type PermissionCount = {
   permission: string;
   subjects: number;
+  authentication?: PermissionAuthentication;
 };
 
 export type PermissionGroup = {
@@ -1056,10 +1194,17 @@ export type Role = {
   /** ISO 8601, UTC. */
   updated_at: string;
   created_by_id: string | null;
+  authentication?: RoleAuthentication;
   /** Users and service accounts with the role. Only in lists, with `include=holders`. */
   holders?: number;
   /** The number in the ETag of the role, for `POST /access/changes`. Only in lists, with `include=holders`. */
   version?: number;
+};
+
+export type RoleAuthentication = {
+  /** `aal2`: with a second factor. `phr`: with a passkey or a security key. */
+  required_acr: 'aal2' | 'phr';
+  enforced_from: string | null;
 };
 
 export type RoleGroup = {
@@ -1211,6 +1356,17 @@ export type SessionsEnded = {
   users: number;
 };
 
+export type SetPermissionAuthentication = {
+  required_acr: 'aal1' | 'aal2' | 'phr' | null;
+  max_auth_age: number | null;
+};
+
+export type SetRoleAuthentication = {
+  required_acr: 'aal2' | 'phr' | null;
+  /** A time in the past means now. Default: in 14 days where the role required nothing before, otherwise as it is. */
+  enforced_from?: string;
+};
+
 export type Setting = {
   /** The environment variable. */
   name: string;
@@ -1283,8 +1439,13 @@ export type SubjectSearch = {
   };
   action: AuthzenAction;
   resource: AuthzenResource;
-  /** Accepted and not used. */
-  context?: Record<string, unknown>;
+  /** Other members are accepted and not used. A user who asks about themselves is judged by their own token instead. */
+  context?: {
+    /** How strongly the subject was authenticated: `aal1`, `aal2` or `phr`. Without it, and for any other text, `aal1`. With it, what the account of the subject must have proved counts too. */
+    acr?: string;
+    /** When the subject was authenticated, in seconds since 1970. A time more than a minute in the future counts as none. */
+    auth_time?: number;
+  };
   page?: SearchPageRequest;
 };
 
@@ -1311,6 +1472,7 @@ export type SummarizedRole = {
   /** The number in the ETag of the role, for `POST /access/changes`. */
   version: number;
   permission_count: number;
+  authentication?: RoleAuthentication;
   /** In no particular order. Only with `include=permission_ids`. */
   permission_ids?: string[];
   /** Users and service accounts with the role. Only with `include=holders`. */
@@ -1364,6 +1526,13 @@ export type TotpFactor = {
   last_used_at: string | null;
   /** True after too many wrong codes in a row: set the app up anew. */
   suspended: boolean;
+};
+
+export type UnmetRequirement = {
+  required_acr: 'aal1' | 'aal2' | 'phr';
+  enforced_from: string | null;
+  /** Whether the account has a factor that reaches the level. */
+  enrolled: boolean;
 };
 
 /** Only names can be changed here. */
@@ -2547,6 +2716,30 @@ export type Operations = {
           message: string;
         };
   };
+  /** Set how holders of a role must sign in */
+  'PUT /api/v1/roles/{role_id}/authentication': {
+    path: {
+      role_id: string;
+    };
+    query?: {
+      /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
+      dry_run?: boolean;
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
+      subjects?: number;
+    };
+    body: SetRoleAuthentication;
+    result:
+      | {
+          data: Role;
+          /** A sentence for people. */
+          message: string;
+        }
+      | {
+          data: AuthenticationPreview;
+          /** A sentence for people. */
+          message: string;
+        };
+  };
   /** List role groups */
   'GET /api/v1/role-groups': {
     query?: {
@@ -2707,6 +2900,38 @@ export type Operations = {
     };
     result: {
       data: Permission;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Set what a call that uses a permission must have proved */
+  'PUT /api/v1/permissions/{permission_id}/authentication': {
+    path: {
+      permission_id: string;
+    };
+    query?: {
+      /** True changes nothing: the response is a preview of who would gain and lose which permissions, or of the refusal. */
+      dry_run?: boolean;
+      /** With `dry_run`: how many of the gaining and losing subjects the preview names. Without `access.explain`, 100 at most; without `users.read` too, none. */
+      subjects?: number;
+    };
+    body: SetPermissionAuthentication;
+    result:
+      | {
+          data: Permission;
+          /** A sentence for people. */
+          message: string;
+        }
+      | {
+          data: AuthenticationPreview;
+          /** A sentence for people. */
+          message: string;
+        };
+  };
+  /** List what is required of sign-ins */
+  'GET /api/v1/authentication/requirements': {
+    result: {
+      data: AuthenticationRequirements;
       /** A sentence for people. */
       message: string;
     };
@@ -2972,6 +3197,8 @@ export type Operations = {
         | 'step_up_succeeded'
         | 'step_up_failed'
         | 'step_up_required'
+        | 'role_authentication_changed'
+        | 'permission_authentication_changed'
         | 'user_registered'
         | 'registration_refused'
         | 'email_verified'
@@ -3078,6 +3305,8 @@ export type Operations = {
         | 'step_up_succeeded'
         | 'step_up_failed'
         | 'step_up_required'
+        | 'role_authentication_changed'
+        | 'permission_authentication_changed'
         | 'user_registered'
         | 'registration_refused'
         | 'email_verified'
