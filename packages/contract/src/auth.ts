@@ -1,9 +1,9 @@
 // Schemas of the request bodies and responses of /auth.
 // They contain no rules: the server decides which error an input gets.
 import Type from 'typebox';
+import { UnmetRequirement } from './access/requirements.ts';
 import { EmailInput, FirstNameInput, LastNameInput, PasswordInput } from './http/common.ts';
 import { DataEnvelope } from './http/envelope.ts';
-import { UnmetRequirement } from './requirements.ts';
 import { User } from './users.ts';
 
 const TokenInput = Type.String({ minLength: 1, maxLength: 4096 });

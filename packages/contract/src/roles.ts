@@ -2,10 +2,10 @@
 import Type from 'typebox';
 import { DryRunQuery } from './access/access-changes.ts';
 import { withOtherNames } from './access/access-fields.ts';
+import { RoleAuthentication } from './access/requirements.ts';
 import { authorship, DescriptionInput, ListEnvelope, NameInput, Uuid, UuidList } from './http/common.ts';
 import { DataEnvelope } from './http/envelope.ts';
 import { Permission } from './permission-records.ts';
-import { RoleAuthentication } from './requirements.ts';
 
 export const Role = Type.Object(
   {

@@ -6,8 +6,8 @@ export const subjectTypes = ['user', 'service_account', 'role'] as const;
 export type SubjectType = (typeof subjectTypes)[number];
 
 /**
- * Every reason of a decision. Where several hold, the first one in this order is told. `step_up_required` stands in the place of
- * `superuser` and `granted`: the subject holds the permission and has not proved what it asks for.
+ * Every reason of a decision. Where several hold, the first one in this order is told. `step_up_required` takes the place
+ * of `superuser` and `granted`: the subject holds the permission and has not proved what it asks for.
  */
 export const decisionReasons = [
   'unknown_subject',

@@ -1,7 +1,7 @@
 // Schemas of the holders of a permission or a role: who has it, and through which roles.
 import Type from 'typebox';
 import { Uuid } from '../http/common.ts';
-import { RoleAuthentication } from '../requirements.ts';
+import { RoleAuthentication } from './requirements.ts';
 
 /** Everybody who can hold roles. */
 export const holderTypes = ['user', 'service_account'] as const;

@@ -83,7 +83,7 @@ test('service accounts and roles have nothing to prove', async () => {
   }
 });
 
-test('the items of a list have contexts of their own', async () => {
+test('each item of a list may have its own context', async () => {
   const { id } = await addPerson(service, { roles: [role] });
   const { body } = await admin.post(`${ACCESS}/evaluations`, {
     subject: { type: 'user', id },

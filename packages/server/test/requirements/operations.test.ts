@@ -275,7 +275,7 @@ test('the list has the settings, roles with their holders, and permissions', asy
   assert.deepEqual(permission, { permission: { id, name }, required_acr: 'aal2', max_auth_age: 60 });
 });
 
-test('the own address of an account with a factor needs a fresh proof, of others and without a factor it does not', async () => {
+test('people with a factor change their own address with a fresh proof only; other changes of addresses need none', async () => {
   const strong = await addStrong(service, 'users.update', 'users.read');
   await ageProofs(service, strong, 660);
   const own = await strong.client.put(`/api/v1/users/${strong.id}`, { email: `new-${strong.email}` });

@@ -18,7 +18,7 @@ const permissions = commandsOf({
 });
 
 /** `group` has the name of the group. */
-type NotShown = 'group_id' | 'updated_at' | 'created_by_id';
+type NotShown = 'group_id' | 'updated_at' | 'created_by_id' | 'authentication';
 type NotListed = NotShown | 'created_at';
 
 const columns = Object.values({

@@ -19,7 +19,7 @@ const roles = commandsOf({
 });
 
 /** The ETag has the version. `role-group get` lists the roles of a group. */
-type NotShown = 'role_group_id' | 'updated_at' | 'created_by_id' | 'holders' | 'version';
+type NotShown = 'role_group_id' | 'updated_at' | 'created_by_id' | 'holders' | 'version' | 'authentication';
 type NotListed = NotShown | 'created_at';
 
 const columns = Object.values({

@@ -14,8 +14,7 @@ import type { Caller } from '../authz/caller.ts';
 import { decide } from '../authz/decision.ts';
 import { toldNeed } from '../authz/requirements/call.ts';
 import { asAskedBy, type SubjectReference, type SubjectSource } from '../authz/subjects.ts';
-import { requireMayAsk } from './asking.ts';
-import { judgedIn } from './context.ts';
+import { judgedIn, requireMayAsk } from './asking.ts';
 
 export type EvaluationDeps = { subjectSource: SubjectSource };
 

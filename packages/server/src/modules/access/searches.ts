@@ -16,8 +16,7 @@ import { demandsBeyond } from '../authz/requirements/account.ts';
 import { unmetBy } from '../authz/requirements/call.ts';
 import { everywhere } from '../authz/scope.ts';
 import { asAskedBy, type SubjectSource } from '../authz/subjects.ts';
-import { requireMayAsk, requireMayAskAboutOthers } from './asking.ts';
-import { judgedIn } from './context.ts';
+import { judgedIn, requireMayAsk, requireMayAskAboutOthers } from './asking.ts';
 import type { PageStart, PageTokens } from './page-tokens.ts';
 import { findHoldingAccounts, findHoldingRoles, findHoldingUsers } from './search-store.ts';
 

@@ -30,7 +30,7 @@ const obligedIn = ({ record, subject }: UserPrincipal, judging: Judging): Oblige
   required: accountLevel(judging, subject),
 });
 
-/** Returns the refusal of everything else. Whoever has a factor that would do is told to use it, others to set one up. */
+/** Returns the refusal of everything else. Users with a factor that would do are told to use it, others to set one up. */
 export async function refusalUntil(db: Db, { id }: Principal, pending: Pending): Promise<AppError> {
   if (pending.first === 'password_change') return new AppError('password_change_required');
   const { required } = pending;

@@ -16,7 +16,7 @@ export type Affected = {
   more: number;
 };
 
-/** SQL condition on a user `u`: a factor of theirs reaches the level. By the columns for lists. */
+/** SQL condition on a user `u`: one of their factors reaches the level. By the columns for lists. */
 export function hasFactorFor(acr: Acr | null): RawBuilder<boolean> {
   if (acr === null || acr === 'aal1') return sql`true`;
   if (acr === 'aal2') return sql`u.has_factor`;

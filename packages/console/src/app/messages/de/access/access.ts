@@ -29,6 +29,7 @@ export const access: Messages['access'] = {
     not_granted: 'Keine der Rollen gewährt sie.',
     inactive: 'Das Konto ist inaktiv und darf daher nichts.',
     unknown_subject: 'Dieses Konto gibt es nicht.',
+    step_up_required: 'Die Berechtigung ist vergeben, verlangt aber eine stärkere oder neuere Anmeldung.',
     unknown_permission: 'Eine Berechtigung dieses Namens gibt es nicht.',
   },
   why: 'Woher sie kommt',

@@ -54,6 +54,9 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   permission_group_updated: '{actor} hat die Berechtigungsgruppe {target} geändert',
   permission_group_moved: '{actor} hat die Berechtigungsgruppe {target} verschoben',
   permission_group_deleted: '{actor} hat die Berechtigungsgruppe {target} gelöscht',
+  role_authentication_changed: '{actor} hat geändert, wie sich Inhaber der Rolle {target} anmelden müssen',
+  permission_authentication_changed:
+    '{actor} hat geändert, welche Anmeldung die Berechtigung {target} verlangt',
   permission_created: '{actor} hat die Berechtigung {target} angelegt',
   permission_deleted: '{actor} hat die Berechtigung {target} gelöscht',
   permission_renamed: 'Eine Aktualisierung hat die Berechtigung {target} umbenannt',

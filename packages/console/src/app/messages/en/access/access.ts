@@ -27,6 +27,7 @@ export const access = {
     not_granted: 'None of their roles grants it.',
     inactive: 'The account is inactive, so it may do nothing.',
     unknown_subject: 'There is no such account.',
+    step_up_required: 'The permission is held, but asks for a stronger or more recent sign-in.',
     unknown_permission: 'There is no permission of this name.',
   },
   why: 'Where it comes from',

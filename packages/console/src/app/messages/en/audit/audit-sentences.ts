@@ -54,6 +54,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   permission_group_updated: '{actor} changed the permission group {target}',
   permission_group_moved: '{actor} moved the permission group {target}',
   permission_group_deleted: '{actor} deleted the permission group {target}',
+  role_authentication_changed: '{actor} changed how holders of the role {target} must sign in',
+  permission_authentication_changed: '{actor} changed which sign-in the permission {target} asks for',
   permission_created: '{actor} created the permission {target}',
   permission_deleted: '{actor} deleted the permission {target}',
   permission_renamed: 'An upgrade renamed the permission {target}',

@@ -1,8 +1,8 @@
 // Schemas of what roles, permissions and the settings ask of sign-ins.
 import Type from 'typebox';
-import { AcrValue } from './authentication.ts';
-import { Nullable, Timestamp, Uuid } from './http/common.ts';
-import { DataEnvelope } from './http/envelope.ts';
+import { AcrValue } from '../authentication.ts';
+import { Nullable, Timestamp, Uuid } from '../http/common.ts';
+import { DataEnvelope } from '../http/envelope.ts';
 
 /** How the holders of a role must have signed in, for anything they do. */
 export const RoleAuthentication = Type.Object(
