@@ -48,6 +48,7 @@ const tags: Readonly<Record<string, string>> = {
   Dashboard: 'Figures for a start page.',
   'Audit logs': 'Who did what, when, from where.',
   Settings: 'How the service is configured.',
+  Authentication: 'What the settings, roles and permissions require of sign-ins.',
   Health: 'Probes for load balancers and supervisors.',
   'Well known': 'Public data at fixed paths.',
 };

@@ -353,6 +353,7 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
     ...urls,
     issuer: 'https://id.example.com',
     jwks_uri: 'https://id.example.com/.well-known/jwks.json',
+    acr_values_supported: ['aal1', 'aal2', 'phr'],
     grant_types_supported: ['client_credentials'],
     response_types_supported: [],
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],

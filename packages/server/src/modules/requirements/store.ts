@@ -10,7 +10,7 @@ type Listed = RequirementsEnvelope['data'];
 /** Returns the roles that require something, by name, with the active users whom it concerns. */
 export async function findRequiringRoles(db: Db): Promise<Listed['roles']> {
   const { rows } = await sql<Listed['roles'][number]>`${plannedForValues}
-    select json_build_object('id', r.id, 'name', r.name) as role, r.required_acr,
+    select json_build_object('id', r.id, 'name', r.name) as role, coalesce(r.required_acr, 'aal2') as required_acr,
       ${isoTime('r.enforced_from')} as enforced_from, counted.holders, counted.without_factor
     from roles r cross join lateral (
       select count(*)::integer as holders, count(*) filter (where not case r.required_acr
