@@ -16,7 +16,7 @@ const reached: Readonly<Record<FactorMethod, Acr>> = {
 };
 
 /** Returns the methods with those first that reach the level. Recovery codes stay last. */
-export function preferring(methods: readonly FactorMethod[], required: Acr | null): FactorMethod[] {
+function preferring(methods: readonly FactorMethod[], required: Acr | null): FactorMethod[] {
   if (required === null) return [...methods];
   const rankOf = (method: FactorMethod): number =>
     method === 'recovery_code' ? 2 : Number(!reaches(reached[method], required));

@@ -14,7 +14,7 @@ export type PolicySettings = {
 export type Policy = { requiredFor: PolicySettings['secondFactorRequiredFor']; from: number };
 
 /** The level that the setting asks for. */
-export const POLICY_ACR = 'aal2';
+const POLICY_ACR = 'aal2';
 
 export const policyOf = (settings: PolicySettings): Policy => ({
   requiredFor: settings.secondFactorRequiredFor,

@@ -17,7 +17,7 @@ export type Affected = {
 };
 
 /** SQL condition on a user `u`: one of their factors reaches the level. By the columns for lists. */
-export function hasFactorFor(acr: Acr | null): RawBuilder<boolean> {
+function hasFactorFor(acr: Acr | null): RawBuilder<boolean> {
   if (acr === null || acr === 'aal1') return sql`true`;
   if (acr === 'aal2') return sql`u.has_factor`;
   return sql`exists (select from passkeys k where k.user_id = u.id)`;
