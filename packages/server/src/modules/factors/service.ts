@@ -1,7 +1,6 @@
 // The factors of accounts: their state, their codes, and the sign-ins that wait for one.
 // It starts no session: modules/auth does.
 export { clearCodeFailures } from './attempts-store.ts';
-export { type CheckResult, createFactorChecks, type FactorChecks } from './checks.ts';
 export { createFactorChecks, type FactorChecks } from './checks.ts';
 export {
   type CodeDeps,
