@@ -58,8 +58,6 @@ export const fieldExamples: Readonly<Record<string, unknown>> = {
   UpdatePermissionGroup: { name: 'article', parent_id: null },
   UpdateUser: { first_name: 'Ada', is_active: false },
   BulkUpdateUsers: { user_ids: ['0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210'], updates: { is_active: false } },
-  SecondFactor: { token: 'q2wZ0mJt8QyJm1sVhXb3c7D4uK5nRf6gTa9eLpYxWoI', totp: '492 039' },
-  StepUp: { totp: '492 039' },
   'Passkey.name': 'Work laptop',
   rp_id: 'accounts.example.com',
   rpId: 'accounts.example.com',
