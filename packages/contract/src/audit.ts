@@ -79,12 +79,20 @@ export const auditActionCatalogue = {
     text: 'An administrator removed the second factors of a user; every session ended. details: deliver, removed, sessions_ended, reason.',
   },
   recovery_link_used: { text: 'A user signed in with the password and a recovery link.' },
-  device_forgotten: {
-    text: 'A device is no longer known or trusted. details: devices; reason, if an administrator did it.',
-    bounded: true,
-  },
   recovery_codes_created: { text: 'A user got new recovery codes; the former ones ended.' },
   recovery_code_used: { text: 'A recovery code was used in the place of a factor. details: left.' },
+  device_trusted: {
+    text: 'A user trusted a device: for a time their password alone signs in on it. details: device_id, days.',
+    bounded: true,
+  },
+  device_forgotten: {
+    text: 'A device is no longer known or trusted. details: device_id or devices (their number); reason, if an administrator did it.',
+    bounded: true,
+  },
+  new_device_sign_in: {
+    text: 'A user who has known devices signed in from another one. details: device_id, network, user_agent.',
+    bounded: true,
+  },
   step_up_succeeded: {
     text: 'A user confirmed in a session who they are. details: method, acr.',
     bounded: true,

@@ -34,6 +34,18 @@ export const proofs = {
 } as const satisfies Record<string, { acr: Acr; amr: readonly string[] }>;
 export type Proof = keyof typeof proofs;
 
+/** What `methods` of a session names, by its proof. A session renewed after its trust ended began on a device, too. */
+export const sessionMethods = {
+  password: ['password'],
+  'password+device': ['password', 'device'],
+  'password+session': ['password', 'device'],
+  'password+recovery_link': ['password', 'recovery_link'],
+  'password+totp': ['password', 'totp'],
+  'password+recovery_code': ['password', 'recovery_code'],
+  'password+passkey': ['password', 'passkey'],
+  passkey: ['passkey'],
+} as const satisfies Record<Proof, readonly string[]>;
+
 export const isProof = (text: string): text is Proof => Object.hasOwn(proofs, text);
 
 /** In the order in which they are offered when nothing else decides. */
@@ -51,6 +63,7 @@ export const SecondFactorRequest = Type.Object(
       description: 'Ways that work now, the likeliest first.',
     }),
     passkey: Type.Optional(PasskeyRequestOptions),
+    may_trust_device: Type.Boolean({ description: 'Whether `trust_device` counts.' }),
   },
   { title: 'SecondFactorRequest' },
 );

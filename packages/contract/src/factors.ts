@@ -44,7 +44,17 @@ const proofFields = {
 };
 
 export const SecondFactorBody = Type.Object(
-  { token: PendingToken, ...proofFields, recovery_token: Type.Optional(RecoveryTokenInput) },
+  {
+    token: PendingToken,
+    ...proofFields,
+    recovery_token: Type.Optional(RecoveryTokenInput),
+    trust_device: Type.Optional(
+      Type.Boolean({
+        description:
+          'For `TRUSTED_DEVICE_DAYS` the password alone signs in on this device. Ignored where `may_trust_device` is false.',
+      }),
+    ),
+  },
   {
     title: 'SecondFactor',
     description: 'Exactly one proof.',

@@ -88,6 +88,16 @@ export type ActivityDay = {
   registrations: number;
 };
 
+export type AddedPasskey = {
+  factors: Factors;
+  /** Shown here once. Each signs in once, in the place of a factor. */
+  recovery_codes?: string[];
+  access_token: string;
+  token_type: 'bearer';
+  refresh_token: string;
+  passkey: Passkey;
+};
+
 export type AffectedSubject = {
   type: 'user' | 'service_account';
   id: string;
@@ -276,6 +286,8 @@ export type AuthzenSubject = {
 /** What can be set up here. */
 export type AvailableFactors = {
   totp: boolean;
+  passkey: boolean;
+  security_key: boolean;
 };
 
 export type BulkCreateRoleGroups =
@@ -543,6 +555,19 @@ export type DeletedCount = {
   deleted: number;
 };
 
+export type Device = {
+  id: string;
+  user_agent: string | null;
+  network: string | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** ISO 8601, UTC. */
+  last_used_at: string;
+  trusted_until: string | null;
+  /** True for the device of the session that sent this request. */
+  current: boolean;
+};
+
 export type EffectivePermission = {
   name: string;
   description: string;
@@ -701,6 +726,7 @@ export type Explanation = {
 
 export type Factors = {
   totp: TotpFactor | null;
+  passkeys: Passkey[];
   recovery_codes: RecoveryCodesState | null;
   available: AvailableFactors;
   requirement: AccountRequirement | null;
@@ -709,8 +735,10 @@ export type Factors = {
 
 export type FactorsReset = {
   totp: TotpFactor | null;
+  passkeys: Passkey[];
   recovery_codes: RecoveryCodesState | null;
   available: AvailableFactors;
+  requirement: AccountRequirement | null;
   failures: CodeFailures;
   /** Devices on which the password alone signs in. */
   trusted_devices: number;
@@ -942,6 +970,25 @@ export type NewApiKey = {
   key?: string;
 };
 
+export type NewPasskey = {
+  /** `passkey`: signs in alone, or after the password. `security_key`: after the password only. */
+  kind: 'passkey' | 'security_key';
+  /** 1 to 100 characters, no markup. Default: the browser and the system. */
+  name?: string;
+  passkey: PasskeyRegistration;
+};
+
+export type NewPasskeyOptions = {
+  passkey: PasskeyCreationOptions;
+  /** ISO 8601, UTC. */
+  expires_at: string;
+};
+
+export type NewPasskeyOptionsRequest = {
+  /** `passkey`: signs in alone, or after the password. `security_key`: after the password only. */
+  kind: 'passkey' | 'security_key';
+};
+
 /** RFC 6749, section 5.2. */
 export type OAuthError = {
   /** Stable; switch on it in programs. */
@@ -975,6 +1022,109 @@ export type Pagination = {
   limit: number;
   total: number;
   pages: number;
+};
+
+export type Passkey = {
+  id: string;
+  /** `passkey`: signs in alone, or after the password. `security_key`: after the password only. */
+  kind: 'passkey' | 'security_key';
+  name: string;
+  /** The domain that it is bound to. */
+  rp_id: string;
+  /** False if it is bound to a domain that this service does not use. */
+  usable: boolean;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  last_used_at: string | null;
+  /** Whether it is synced to further devices. */
+  backed_up: boolean;
+  /** How the browser reaches it: `internal`, `hybrid`, `usb`, `nfc`, `ble` or others. */
+  transports: string[];
+};
+
+/** What the browser answers to the options: `credential.toJSON()` of `navigator.credentials.get()`. */
+export type PasskeyAssertion = {
+  /** base64url, without padding. */
+  id: string;
+  /** base64url, without padding. */
+  rawId: string;
+  type: 'public-key';
+  response: {
+    /** base64url, without padding. */
+    clientDataJSON: string;
+    /** base64url, without padding. */
+    authenticatorData: string;
+    /** base64url, without padding. */
+    signature: string;
+    /** base64url, without padding. */
+    userHandle?: string;
+  };
+  clientExtensionResults: Record<string, unknown>;
+};
+
+/** For `PublicKeyCredential.parseCreationOptionsFromJSON()` and `navigator.credentials.create()`. */
+export type PasskeyCreationOptions = {
+  challenge: string;
+  rp: {
+    id: string;
+    name: string;
+  };
+  user: {
+    id: string;
+    name: string;
+    displayName: string;
+  };
+  pubKeyCredParams: {
+    type: 'public-key';
+    alg: number;
+  }[];
+  timeout: number;
+  excludeCredentials: {
+    id: string;
+    type: 'public-key';
+    transports?: string[];
+  }[];
+  authenticatorSelection: {
+    residentKey: 'required' | 'discouraged';
+    requireResidentKey: boolean;
+    userVerification: 'required' | 'discouraged';
+  };
+  hints?: 'security-key'[];
+  attestation: 'none';
+  extensions: {
+    credProps: true;
+  };
+};
+
+/** What the browser answers to the options: `credential.toJSON()` of `navigator.credentials.create()`. */
+export type PasskeyRegistration = {
+  /** base64url, without padding. */
+  id: string;
+  /** base64url, without padding. */
+  rawId: string;
+  type: 'public-key';
+  response: {
+    /** base64url, without padding. */
+    clientDataJSON: string;
+    /** base64url, without padding. */
+    attestationObject: string;
+    transports?: string[];
+  };
+  clientExtensionResults: Record<string, unknown>;
+};
+
+/** For `PublicKeyCredential.parseRequestOptionsFromJSON()` and `navigator.credentials.get()`. */
+export type PasskeyRequestOptions = {
+  challenge: string;
+  rpId: string;
+  /** Milliseconds. */
+  timeout: number;
+  userVerification: 'required' | 'preferred' | 'discouraged';
+  allowCredentials?: {
+    id: string;
+    type: 'public-key';
+    transports?: string[];
+  }[];
 };
 
 export type PasswordPolicy = {
@@ -1168,6 +1318,15 @@ export type Register = {
   last_name: string;
 };
 
+export type RelatedOrigins = {
+  origins: string[];
+};
+
+export type RenamePasskey = {
+  /** 1 to 100 characters, no markup. */
+  name: string;
+};
+
 export type ResetFactors = {
   /** `mail` (default): the recovery link is mailed to the user. `show`: the response has it, and you hand it over in person. */
   deliver?: 'mail' | 'show';
@@ -1272,8 +1431,11 @@ export type SecondFactor = {
   totp?: string;
   /** One of the recovery codes, in any spelling: case, blanks and hyphens do not count. */
   recovery_code?: string;
+  passkey?: PasskeyAssertion;
   /** The token of the recovery link, after an administrator reset the factors. */
   recovery_token?: string;
+  /** For `TRUSTED_DEVICE_DAYS` the password alone signs in on this device. Ignored where `may_trust_device` is false. */
+  trust_device?: boolean;
 };
 
 export type SecondFactorRequest = {
@@ -1283,6 +1445,9 @@ export type SecondFactorRequest = {
   expires_at: string;
   /** Ways that work now, the likeliest first. */
   methods: ('passkey' | 'totp' | 'recovery_code' | 'recovery_link')[];
+  passkey?: PasskeyRequestOptions;
+  /** Whether `trust_device` counts. */
+  may_trust_device: boolean;
 };
 
 export type SecondFactorState = {
@@ -1330,6 +1495,8 @@ export type Session = {
   expires_at: string;
   /** True for the session that sent this request. */
   current: boolean;
+  /** What the session began with; absent if that was a password alone. `device`: a trusted one, in the place of a factor. */
+  methods?: ('password' | 'device' | 'recovery_link' | 'totp' | 'recovery_code' | 'passkey')[];
 };
 
 export type SessionPage = {
@@ -1381,6 +1548,30 @@ export type Setting = {
   description: string;
 };
 
+export type SignInMethods = {
+  password: true;
+  passkey: {
+    /** Whether a passkey signs in without the password. */
+    available: boolean;
+    rp_id: string | null;
+    reason: 'off' | 'address' | null;
+  };
+  /** How long a device can be trusted after a second factor; 0 for never. */
+  trusted_device_days: number;
+};
+
+export type SignInPasskeyOptions = {
+  passkey: PasskeyRequestOptions;
+  /** ISO 8601, UTC. */
+  expires_at: string;
+};
+
+export type SignInPasskeyOptionsRequest = Record<string, never>;
+
+export type SignInWithPasskey = {
+  passkey: PasskeyAssertion;
+};
+
 export type SourceRole = {
   id: string;
   name: string;
@@ -1395,11 +1586,13 @@ export type StepUp = {
   totp?: string;
   /** One of the recovery codes, in any spelling: case, blanks and hyphens do not count. */
   recovery_code?: string;
+  passkey?: PasskeyAssertion;
 };
 
 export type StepUpOptions = {
   /** Ways that reach the level, the likeliest first. `password` only for an account without a factor. */
   methods: ('passkey' | 'totp' | 'recovery_code' | 'password')[];
+  passkey?: PasskeyRequestOptions;
   /** ISO 8601, UTC. */
   expires_at: string;
 };
@@ -1640,8 +1833,10 @@ export type UserActivity = {
 
 export type UserFactors = {
   totp: TotpFactor | null;
+  passkeys: Passkey[];
   recovery_codes: RecoveryCodesState | null;
   available: AvailableFactors;
+  requirement: AccountRequirement | null;
   failures: CodeFailures;
   /** Devices on which the password alone signs in. */
   trusted_devices: number;
@@ -1686,6 +1881,8 @@ export type UserSession = {
   expires_at: string;
   /** True for the session that sent this request. */
   current: boolean;
+  /** What the session began with; absent if that was a password alone. `device`: a trusted one, in the place of a factor. */
+  methods?: ('password' | 'device' | 'recovery_link' | 'totp' | 'recovery_code' | 'passkey')[];
   user: SessionUser;
 };
 
@@ -1864,6 +2061,73 @@ export type Operations = {
       message: string;
     };
   };
+  /** Read how people can sign in here */
+  'GET /api/v1/auth/sign-in-methods': {
+    result: {
+      data: SignInMethods;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Begin a sign-in with a passkey */
+  'POST /api/v1/auth/login/passkey/options': {
+    body: SignInPasskeyOptionsRequest;
+    result: {
+      data: SignInPasskeyOptions;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Sign in with a passkey */
+  'POST /api/v1/auth/login/passkey': {
+    body: SignInWithPasskey;
+    result: {
+      data: LoginData;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Begin to add a passkey or a security key */
+  'POST /api/v1/auth/factors/passkeys/options': {
+    body: NewPasskeyOptionsRequest;
+    result: {
+      data: NewPasskeyOptions;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Add a passkey or a security key */
+  'POST /api/v1/auth/factors/passkeys': {
+    body: NewPasskey;
+    result: {
+      data: AddedPasskey;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Rename one of your passkeys or security keys */
+  'PUT /api/v1/auth/factors/passkeys/{passkey_id}': {
+    path: {
+      passkey_id: string;
+    };
+    body: RenamePasskey;
+    result: {
+      data: Passkey;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Remove one of your passkeys or security keys */
+  'DELETE /api/v1/auth/factors/passkeys/{passkey_id}': {
+    path: {
+      passkey_id: string;
+    };
+    result: {
+      data: ChangedFactors;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
   /** Complete a sign-in with a second factor */
   'POST /api/v1/auth/login/second-factor': {
     body: SecondFactor;
@@ -1936,6 +2200,25 @@ export type Operations = {
       /** A sentence for people. */
       message: string;
     };
+  };
+  /** List your known devices */
+  'GET /api/v1/auth/devices': {
+    result: {
+      data: Device[];
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Forget all your devices */
+  'DELETE /api/v1/auth/devices': {
+    result: Message;
+  };
+  /** Forget one of your devices */
+  'DELETE /api/v1/auth/devices/{device_id}': {
+    path: {
+      device_id: string;
+    };
+    result: Message;
   };
   /** Read the password policy */
   'GET /api/v1/auth/password-policy': {
@@ -3189,11 +3472,18 @@ export type Operations = {
         | 'totp_enrolled'
         | 'totp_removed'
         | 'totp_suspended'
+        | 'passkey_added'
+        | 'passkey_renamed'
+        | 'passkey_removed'
+        | 'passkey_backup_changed'
+        | 'passkey_counter_regressed'
         | 'second_factor_reset'
         | 'recovery_link_used'
-        | 'device_forgotten'
         | 'recovery_codes_created'
         | 'recovery_code_used'
+        | 'device_trusted'
+        | 'device_forgotten'
+        | 'new_device_sign_in'
         | 'step_up_succeeded'
         | 'step_up_failed'
         | 'step_up_required'
@@ -3297,11 +3587,18 @@ export type Operations = {
         | 'totp_enrolled'
         | 'totp_removed'
         | 'totp_suspended'
+        | 'passkey_added'
+        | 'passkey_renamed'
+        | 'passkey_removed'
+        | 'passkey_backup_changed'
+        | 'passkey_counter_regressed'
         | 'second_factor_reset'
         | 'recovery_link_used'
-        | 'device_forgotten'
         | 'recovery_codes_created'
         | 'recovery_code_used'
+        | 'device_trusted'
+        | 'device_forgotten'
+        | 'new_device_sign_in'
         | 'step_up_succeeded'
         | 'step_up_failed'
         | 'step_up_required'
@@ -3410,6 +3707,10 @@ export type Operations = {
   /** Read the addresses and abilities of the token services */
   'GET /.well-known/oauth-authorization-server': {
     result: AuthorizationServerMetadata;
+  };
+  /** Read which origins may use the passkeys of this service */
+  'GET /.well-known/webauthn': {
+    result: RelatedOrigins;
   };
   /** Check that the process runs */
   'GET /health/live': {

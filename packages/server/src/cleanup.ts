@@ -5,6 +5,7 @@ import type { Deps } from './deps.ts';
 import { forgetAbandonedSink } from './modules/audit/sink-store.ts';
 import { deleteOldEntries } from './modules/audit/store.ts';
 import { deleteExpiredOneTimeTokens } from './modules/auth/one-time-tokens.ts';
+import { deleteIdleDevices } from './modules/devices/service.ts';
 import { deleteExpiredPending, deleteExpiredProofs } from './modules/factors/service.ts';
 import { deleteIdleAttempts } from './modules/lockout/service.ts';
 import { deleteExpiredClientTokens } from './modules/oauth/store.ts';
@@ -43,6 +44,7 @@ export async function cleanUp(deps: Deps): Promise<void> {
     one_time_tokens: () => deleteExpiredOneTimeTokens(db),
     pending_sign_ins: () => deleteExpiredPending(db),
     proofs: () => deleteExpiredProofs(db),
+    devices: () => deleteIdleDevices(db, settings.knownDeviceDays),
     login_attempts: () => deleteIdleAttempts(db, IDLE_ATTEMPT_HOURS),
     former_users: () => forgetFormerUsers(db, USER_MARKS_BUDGET_MS),
     sessions_of_revoked_keys: async () => (await endSessionsOfRevokedKeys(db)).ended,

@@ -15,6 +15,7 @@ import { addressSettings } from './settings/address.ts';
 import { auditSettings } from './settings/audit.ts';
 import { browsersSettings } from './settings/browsers.ts';
 import { databaseSettings } from './settings/database.ts';
+import { devicesSettings, requireKnownWhileTrusted } from './settings/devices.ts';
 import { limitsSettings } from './settings/limits.ts';
 import { monitoringSettings } from './settings/monitoring.ts';
 import { pagesSettings } from './settings/pages.ts';
@@ -31,6 +32,7 @@ export const settingSections = {
   'Mails and pages': pagesSettings,
   'Accounts and passwords': accountsSettings,
   'Second factors': secondFactorsSettings,
+  Devices: devicesSettings,
   'Sessions and tokens': sessionsSettings,
   'Rate limits': limitsSettings,
   Browsers: browsersSettings,
@@ -44,6 +46,7 @@ export const settingDefinitions = {
   ...pagesSettings,
   ...accountsSettings,
   ...secondFactorsSettings,
+  ...devicesSettings,
   ...sessionsSettings,
   ...limitsSettings,
   ...browsersSettings,
@@ -92,6 +95,7 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
     throw new SettingsError([
       `SECOND_FACTOR_REQUIRED_FOR is "${read.secondFactorRequiredFor}", but SECOND_FACTORS is empty, so nobody could set one up; write SECOND_FACTORS=totp, or SECOND_FACTOR_REQUIRED_FOR=nobody`,
     ]);
+  requireKnownWhileTrusted(read);
   const publicUrl = read.publicUrl ?? `http://localhost:${read.port}`;
   const settings = { ...read, ...sharesOf(read), publicUrl, basePath: basePathOf(publicUrl) };
   const names = definitions.flatMap(({ name, secret }) => (secret ? [name, fileVariable(name)] : [name]));

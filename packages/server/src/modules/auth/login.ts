@@ -1,7 +1,7 @@
 // Signs a user in with email and password. Neither the response nor its timing may reveal whether an account exists:
 // the statements and the hashing are the same, and unknown, wrong and inactive get the same error.
 import type { LoginBody } from '@castellan/contract/auth';
-import type { Acr, Proof, SecondFactorRequest } from '@castellan/contract/authentication';
+import type { Acr, SecondFactorRequest } from '@castellan/contract/authentication';
 import type { UnmetRequirement } from '@castellan/contract/requirements';
 import type { User } from '@castellan/contract/users';
 import { AppError } from '../../platform/errors.ts';
@@ -10,18 +10,26 @@ import { canonicalEmail, hasMarkupOrControl } from '../../platform/security/emai
 import type { HashPlace, HashTurn } from '../../platform/security/password-hasher.ts';
 import type { Tx } from '../../schema/database.ts';
 import { type AuditEvent, inRecordedTransaction, recordEvent } from '../audit/service.ts';
+import { policyOf } from '../authz/requirements/account.ts';
+import { findAccountLevel } from '../authz/requirements/standing.ts';
+import { isTrusted, mayTrustDevice } from '../devices/service.ts';
 import type { PasskeyDeps } from '../factors/service.ts';
-import { type Attempt, beginAttempt, type LockedOut, type LockoutDeps } from '../lockout/service.ts';
-import { type CredentialHolder, lockEpoch, type PasswordDeps, rehashWhenOld } from '../passwords/service.ts';
-import { capEvent, type SessionTokens, startSession } from '../sessions/service.ts';
-import { present, recordLanguage, type UserDeps } from '../users/service.ts';
-import { languageOf } from './mail-language.ts';
-import type { AccountMail } from './mails.ts';
+import {
+  type Attempt,
+  type AttemptHolder,
+  beginAttempt,
+  type LockedOut,
+  type LockoutDeps,
+} from '../lockout/service.ts';
+import { type LockedHolder, lockEpoch, type PasswordDeps, rehashWhenOld } from '../passwords/service.ts';
+import { present, type UserDeps } from '../users/service.ts';
+import { type BeginDeps, beginSession, type IssuedTokens, type Started } from './devices/begin-session.ts';
+import type { Visitor } from './devices/cookie.ts';
 import { openSecondStep } from './second-factors/pending.ts';
 import { noticeOf, type RequirementDeps } from './second-factors/requirement.ts';
 
 /** `secondFactor`: what the account still requires, or will. */
-export type SignedIn = SessionTokens & { user: User; secondFactor?: UnmetRequirement };
+export type SignedIn = IssuedTokens & { user: User; secondFactor?: UnmetRequirement };
 
 /** What a proof came to: a session, or what its user must do before there can be one. */
 export type SignIn =
@@ -36,11 +44,7 @@ export function signedInOr(outcome: SignIn): SignedIn {
   throw new AppError('second_factor_required', { members: { second_factor: outcome.request } });
 }
 
-export type LoginDeps = PasswordDeps &
-  UserDeps &
-  LockoutDeps &
-  PasskeyDeps &
-  RequirementDeps & { accountMail: AccountMail };
+export type LoginDeps = PasswordDeps & UserDeps & LockoutDeps & BeginDeps & PasskeyDeps & RequirementDeps;
 
 /** A failed sign-in, as the audit log records it. */
 type Failure = {
@@ -54,15 +58,9 @@ type Failure = {
 /** Far above the limit of the password policy, in UTF-16 units. */
 const MAX_PASSWORD_LENGTH = 1_000;
 
-/** Who signs in, from which browser: the id in its CSRF cookie. */
-export type Visitor = { client: Client; browserId: string };
-
 /** Returns what the right password came to. Throws 400, 401 and 422 for all else. */
-export async function login(
-  deps: LoginDeps,
-  { client, browserId }: Visitor,
-  body: LoginBody,
-): Promise<SignIn> {
+export async function login(deps: LoginDeps, visitor: Visitor, body: LoginBody): Promise<SignIn> {
+  const { client, deviceTokens } = visitor;
   if (hasMarkupOrControl(body.email) || body.password.length > MAX_PASSWORD_LENGTH) {
     await recordFailure(deps, client, { reason: 'sanitization', email: body.email, userId: null });
     throw new AppError('sanitization_failed');
@@ -77,11 +75,12 @@ export async function login(
   let place: HashPlace | undefined;
   try {
     // A full queue refuses before the first statement: a flood of sign-ins must not fill the connections of the others.
-    const attempt = await beginAttempt(deps, client, email, () => {
+    const beforeSlot = (): void => {
       place = deps.hasher.reserve();
-    });
+    };
+    const attempt = await beginAttempt(deps, client, email, { deviceTokens, beforeSlot });
     const turn = { key: email, signal: client.gone, ...(place ? { place } : {}) };
-    const tried = { client, browserId, email, password: body.password, turn };
+    const tried = { visitor, email, password: body.password, turn };
     if ('lockedSeconds' in attempt) return await refuseLocked(deps, tried, attempt);
     try {
       return await attemptLogin(deps, tried, attempt);
@@ -94,11 +93,11 @@ export async function login(
 }
 
 /** What somebody signs in with. `email` is canonical. */
-type Tried = Visitor & { email: string; password: string; turn: HashTurn };
+type Tried = { visitor: Visitor; email: string; password: string; turn: HashTurn };
 
 async function refuseLocked(
   deps: LoginDeps,
-  { client, email, password, turn }: Tried,
+  { visitor: { client }, email, password, turn }: Tried,
   { lockedSeconds, holder }: LockedOut,
 ): Promise<never> {
   await deps.hasher.verify(null, password, turn);
@@ -109,9 +108,10 @@ async function refuseLocked(
 /** Verifies the password and starts a session. What follows the password is one commit. */
 async function attemptLogin(
   deps: LoginDeps,
-  { client, browserId, email, password, turn }: Tried,
+  { visitor, email, password, turn }: Tried,
   attempt: Attempt,
 ): Promise<SignIn> {
+  const { client } = visitor;
   const { holder } = attempt;
   const matches = await deps.hasher.verify(holder?.password_hash ?? null, password, turn);
   if (!holder || !matches || !holder.is_active) {
@@ -122,10 +122,10 @@ async function attemptLogin(
   }
   const { user_id: userId } = holder;
   const started = await inRecordedTransaction(deps, client, async (tx) => {
-    const came = holder.verified ? await startUnlessChanged(tx, deps, { client, browserId }, holder) : null;
+    const came = holder.verified ? await startUnlessChanged(tx, deps, visitor, holder) : null;
     // In the same commit, and after the session: parallel attempts on the email wait for its row.
     await attempt.succeed(tx);
-    if (came) return { result: came, events: eventsOf(client, holder, came) };
+    if (came) return { result: came.result, events: came.events };
     const reason = holder.verified ? 'wrong_password' : 'unverified';
     return { result: null, events: [failureEvent(client, { reason, email, userId })] };
   });
@@ -139,7 +139,7 @@ async function attemptLogin(
 /** Returns what the client gets of a started session. `acr`: what its proof reaches. */
 export const signedIn = async (
   deps: LoginDeps,
-  { tokens, record }: Started,
+  { tokens, record }: Pick<Started, 'tokens' | 'record'>,
   acr: Acr,
 ): Promise<SignedIn> => ({
   ...tokens,
@@ -147,37 +147,8 @@ export const signedIn = async (
   ...(await noticeOf(deps, record, acr)),
 });
 
-export type Started = Awaited<ReturnType<typeof startSession>>;
-
-function eventsOf(
-  client: Client,
-  { user_id: userId, email }: CredentialHolder,
-  came: Started | SecondFactorRequest,
-): AuditEvent[] {
-  if ('tokens' in came) return signInEvents(client, { userId, email, proof: 'password' }, came);
-  const details = { email, methods: came.methods, user_agent: client.userAgent };
-  return [{ action: 'second_factor_requested', actorId: userId, resourceId: userId, details }];
-}
-
-/** Returns the events of a started session. */
-export const signInEvents = (
-  { userAgent }: Client,
-  { userId, email, proof }: { userId: string; email: string; proof: Proof },
-  { tokens, revoked }: Started,
-): AuditEvent[] => [
-  {
-    action: 'login_succeeded',
-    actorId: userId,
-    resourceId: userId,
-    details: {
-      email,
-      session_id: tokens.sessionId,
-      user_agent: userAgent,
-      ...(proof === 'password' ? {} : { methods: proof.split('+') }),
-    },
-  },
-  ...revoked.map((sessionId) => capEvent(userId, sessionId)),
-];
+/** What the right password came to, with its events. */
+type Came = { result: Started | SecondFactorRequest; events: AuditEvent[] };
 
 /**
  * Starts a session, or the second step of an account with a factor, unless an administrator has changed the account while
@@ -186,25 +157,37 @@ export const signInEvents = (
 async function startUnlessChanged(
   tx: Tx,
   deps: LoginDeps,
-  { client, browserId }: Visitor,
-  holder: CredentialHolder,
-): Promise<Started | SecondFactorRequest | null> {
-  const { user_id: userId, email, password_epoch: epoch } = holder;
+  visitor: Visitor,
+  { user_id: userId, email, password_epoch: epoch, device_id: deviceId }: AttemptHolder,
+): Promise<Came | null> {
   const locked = await lockEpoch(tx, userId);
   if (locked?.password_epoch !== epoch || !locked.is_active) return null;
   if (!locked.verified || locked.email !== email) return null;
-  if (locked.has_factor || locked.recovery_pending)
-    return openSecondStep(tx, deps, { userId, client, browserId, ...locked });
-  const language = languageOf(client);
-  if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
-  const beginning = {
-    id: userId,
-    now: locked.now,
-    isSignIn: true,
-    proof: 'password',
-    context: null,
-  } as const;
-  return startSession(tx, deps, beginning, client);
+  const proof = await proofOf(tx, deps, { userId, locked, deviceId });
+  if (proof !== null) {
+    const { started, events } = await beginSession(tx, deps, visitor, { userId, locked, proof });
+    return { result: started, events };
+  }
+  const { client, browserId } = visitor;
+  const request = await openSecondStep(tx, deps, { userId, client, browserId, deviceId, ...locked });
+  const details = { email, methods: request.methods, user_agent: client.userAgent };
+  const event = { action: 'second_factor_requested', actorId: userId, resourceId: userId, details } as const;
+  return { result: request, events: [event] };
+}
+
+/** Returns what the password alone proves here; null if the account must prove more. */
+async function proofOf(
+  tx: Tx,
+  deps: LoginDeps,
+  { userId, locked, deviceId }: { userId: string; locked: LockedHolder; deviceId: string | null },
+): Promise<'password' | 'password+device' | null> {
+  if (locked.recovery_pending) return null;
+  if (!locked.has_factor) return 'password';
+  if (deviceId === null || !mayTrustDevice(deps.settings)) return null;
+  // No device is trusted past a requirement, not even where it comes after the trust.
+  const required = await findAccountLevel(tx, policyOf(deps.settings), userId);
+  if (!mayTrustDevice(deps.settings, required)) return null;
+  return (await isTrusted(tx, userId, deviceId)) ? 'password+device' : null;
 }
 
 /** Records a failed sign-in whose body was refused before the operation ran (NUL characters, ill-formed Unicode). */

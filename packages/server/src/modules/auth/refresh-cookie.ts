@@ -14,7 +14,8 @@ export const REFRESH_COOKIE = 'refresh_token';
 
 type Settings = CookieSettings & { cookieSecure: boolean };
 
-const attributes = ({ basePath, cookieSecure }: Settings) => ({
+/** Attributes of the cookies that only the operations under /auth get. */
+export const authAttributes = ({ basePath, cookieSecure }: Settings) => ({
   path: `${basePath}/api/v1/auth`,
   secure: cookieSecure,
 });
@@ -44,10 +45,10 @@ export function setRefreshCookie(
     reply,
     settings,
     { name: REFRESH_COOKIE, value: token },
-    { ...attributes(settings), maxAgeSeconds },
+    { ...authAttributes(settings), maxAgeSeconds },
   );
 }
 
 export function clearRefreshCookie(reply: FastifyReply, settings: Settings): void {
-  clearOwnCookie(reply, settings, REFRESH_COOKIE, attributes(settings));
+  clearOwnCookie(reply, settings, REFRESH_COOKIE, authAttributes(settings));
 }

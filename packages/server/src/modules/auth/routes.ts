@@ -13,15 +13,18 @@ import { MessageEnvelope } from '@castellan/contract/envelope';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import type { CookieSettings } from '../../platform/http/plugins/cookies.ts';
-import { browserIdOf, CSRF_COOKIE, issueCsrfToken } from '../../platform/http/plugins/csrf-protection.ts';
+import { CSRF_COOKIE, issueCsrfToken } from '../../platform/http/plugins/csrf-protection.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Csrf } from '../../platform/security/csrf.ts';
 import { userCallerOf } from '../authz/caller.ts';
 import { type RefreshDeps, refreshSession } from '../sessions/refresh.ts';
-import { logout, logoutEverywhere, type SessionTokens } from '../sessions/service.ts';
+import { logout, logoutEverywhere } from '../sessions/service.ts';
 import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
 import { type AccountDeps, accountRoutes } from './account-routes.ts';
+import type { IssuedTokens } from './devices/begin-session.ts';
+import { DEVICE_COOKIE, setDeviceCookie, visitorOf } from './devices/cookie.ts';
+import { deviceRoutes } from './devices/routes.ts';
 import { login, signedInOr } from './login.ts';
 import { changePassword } from './password-change.ts';
 import { clearRefreshCookie, REFRESH_COOKIE, readRefreshCookie, setRefreshCookie } from './refresh-cookie.ts';
@@ -34,6 +37,7 @@ export type AuthDeps = AccountDeps &
     csrf: Csrf;
     settings: CookieSettings & {
       cookieSecure: boolean;
+      knownDeviceDays: number;
       rateLimitLogin: RateLimitRule | null;
       rateLimitNewAccessToken: RateLimitRule | null;
     };
@@ -45,9 +49,10 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   const setCookie = (reply: FastifyReply, token: string): void =>
     setRefreshCookie(reply, settings, token, refreshLifetimeSeconds(settings));
 
-  /** Sets the refresh cookie and returns the tokens for the response of login and change_password. */
-  const signedIn = (reply: FastifyReply, tokens: SessionTokens) => {
+  /** Sets the cookies and returns the tokens for the response of login and change_password. */
+  const signedIn = (reply: FastifyReply, tokens: IssuedTokens) => {
     setCookie(reply, tokens.refreshToken);
+    if (tokens.deviceTokens) setDeviceCookie(reply, settings, tokens.deviceTokens);
     return {
       access_token: tokens.accessToken,
       token_type: 'bearer' as const,
@@ -76,7 +81,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     url: '/login',
     config: {
       access: 'public',
-      cookies: { sets: [REFRESH_COOKIE] },
+      cookies: { reads: [DEVICE_COOKIE], sets: [REFRESH_COOKIE, DEVICE_COOKIE] },
       limit: { name: 'login', rule: settings.rateLimitLogin },
       errors: [
         'sanitization_failed',
@@ -89,8 +94,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     },
     schema: { summary: 'Sign in', body: LoginBody, response: { 200: LoginEnvelope } },
     handler: async (request, reply) => {
-      const browserId = browserIdOf(deps.csrf, request, settings);
-      const outcome = await login(deps, { client: request.client, browserId }, request.body);
+      const outcome = await login(deps, visitorOf(request, deps), request.body);
       const { user, secondFactor, ...tokens } = signedInOr(outcome);
       const notice = secondFactor ? { second_factor: secondFactor } : {};
       return { data: { ...signedIn(reply, tokens), user, ...notice }, message: 'Signed in.' };
@@ -222,5 +226,6 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   });
 
   secondFactorRoutes(app, deps, signedIn);
+  deviceRoutes(app, deps);
   accountRoutes(app, deps);
 }

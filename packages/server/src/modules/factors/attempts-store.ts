@@ -41,7 +41,20 @@ export async function countCodeFailure(
   return onlyRow(answer);
 }
 
-/** Sets the counts back, after a right proof of a factor. */
+/** Counts a wrong code of a known device while the app is closed: towards its suspension only. */
+export async function countExemptFailure(tx: Tx, userId: string): Promise<CodeFailure> {
+  const answer = await sql<CodeFailure>`
+    update factor_attempts set total = total + 1, updated_at = now() where user_id = ${userId}
+    returning total, false as locked_now, locked_until`.execute(tx);
+  return onlyRow(answer);
+}
+
+/** Sets the counts back, also those of the account's devices, after a right proof of a factor. */
 export async function clearCodeFailures(tx: Tx, userId: string): Promise<void> {
-  await sql`delete from factor_attempts where user_id = ${userId}`.execute(tx);
+  await sql`
+    with opened as (
+      update devices set code_failures = 0, code_locked_until = null
+      where user_id = ${userId} and (code_failures > 0 or code_locked_until is not null)
+    )
+    delete from factor_attempts where user_id = ${userId}`.execute(tx);
 }

@@ -7,7 +7,13 @@ import { checkTotp, readTotpCode } from '../../platform/security/factors/totp.ts
 import type { PasswordHasher } from '../../platform/security/password-hasher.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import type { AuditEvent } from '../audit/service.ts';
-import { clearCodeFailures, countCodeFailure, MAX_CODES_IN_A_ROW } from './attempts-store.ts';
+import { countDeviceCodeFailure, isOpenForCodes } from '../devices/service.ts';
+import {
+  clearCodeFailures,
+  countCodeFailure,
+  countExemptFailure,
+  MAX_CODES_IN_A_ROW,
+} from './attempts-store.ts';
 import type { CheckResult, FactorChecks } from './checks.ts';
 import { findRecoveryHash, readCodeState, suspendTotp, useRecoveryCode, useTotpStep } from './store.ts';
 import type { TotpVault } from './totp-vault.ts';
@@ -41,7 +47,8 @@ export type Verdict =
       consequences: AuditEvent[];
     };
 
-type Holder = { userId: string; email: string };
+/** `deviceId`: the known device that the code comes from; null if there is none. */
+type Holder = { userId: string; email: string; deviceId: string | null };
 
 /** Returns the digits of a code of an app; null for what is none. */
 export const totpCodeIn = readTotpCode;
@@ -63,7 +70,8 @@ export async function prepareRecoveryCode(
 
 /**
  * Decides about a code and uses it up. A wrong one is counted; `consequences` then hold what that led to. While the app is
- * closed, its codes are neither verified nor counted.
+ * closed, its codes are neither verified nor counted, except from a known device: whoever has the password can shut one door,
+ * not the house.
  */
 export async function judgeCode(
   tx: Tx,
@@ -85,15 +93,17 @@ export const resultOf = (verdict: { refused: keyof typeof refusals } | object): 
   'refused' in verdict ? refusals[verdict.refused] : 'accepted';
 
 async function judgeTotp(tx: Tx, deps: CodeDeps, holder: Holder, code: string): Promise<Verdict> {
-  const { userId } = holder;
+  const { userId, deviceId } = holder;
   const { secret_sealed, last_step, locked_seconds, now } = await readCodeState(tx, userId);
-  if (locked_seconds !== null)
+  const isClosed = locked_seconds !== null;
+  const { lockoutAttempts } = deps.settings;
+  if (isClosed && !(deviceId && (await isOpenForCodes(tx, { userId, deviceId }, lockoutAttempts))))
     return { refused: 'locked', isCounted: false, lockedSeconds: locked_seconds, consequences: [] };
   const secret = secret_sealed && deps.totpVault.open(userId, secret_sealed);
   // Without an app that works nothing was guessed.
   if (!secret) return { refused: 'wrong_code', isCounted: false, consequences: [] };
   const checked = checkTotp(secret, code, { now, lastStep: Number(last_step) });
-  if (checked === null) return countWrong(tx, deps, holder);
+  if (checked === null) return countWrong(tx, deps, holder, isClosed);
   if (checked === 'replayed' || !(await useTotpStep(tx, userId, checked.step)))
     return { refused: 'used_code', isCounted: false, consequences: [] };
   await clearCodeFailures(tx, userId);
@@ -118,12 +128,19 @@ async function judgeRecoveryCode(
   return { accepted: 'recovery_code', left };
 }
 
-async function countWrong(tx: Tx, deps: CodeDeps, { userId, email }: Holder): Promise<Verdict> {
+/** `isExempt`: the app is closed to others, and the code came from a known device. */
+async function countWrong(
+  tx: Tx,
+  deps: CodeDeps,
+  { userId, email, deviceId }: Holder,
+  isExempt = false,
+): Promise<Verdict> {
   const { lockoutAttempts, lockoutMinutes } = deps.settings;
-  const failure = await countCodeFailure(tx, userId, {
-    maxAttempts: lockoutAttempts,
-    lockSeconds: lockoutMinutes * 60,
-  });
+  const limits = { maxAttempts: lockoutAttempts, lockSeconds: lockoutMinutes * 60 };
+  const failure = isExempt
+    ? await countExemptFailure(tx, userId)
+    : await countCodeFailure(tx, userId, limits);
+  if (deviceId !== null) await countDeviceCodeFailure(tx, deviceId, limits);
   const about = { actorId: null, resourceId: userId };
   const consequences: AuditEvent[] = [];
   if (failure.locked_now)

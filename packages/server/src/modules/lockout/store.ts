@@ -1,5 +1,5 @@
 // SQL of login_attempts.
-// Each statement is atomic under the row's lock, so parallel attempts count exactly.
+// Each statement is atomic under the row's lock, so parallel attempts count exactly. The row of a device is locked first.
 import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import { type CredentialHolder, credentialColumns } from '../../schema/credential-holder.ts';
@@ -10,6 +10,16 @@ const SLOT_LEASE_SECONDS = 30;
 // A longer lease was created while the database's clock was ahead. Twice the lease tolerates small clock steps.
 const LONGEST_LEASE_SECONDS = 2 * SLOT_LEASE_SECONDS;
 
+/** The account of an attempt, and which of its known devices the attempt comes from. */
+export type AttemptHolder = CredentialHolder & { device_id: string | null };
+
+/** `devices`: what the attempt presents; `areCounted`: whether the device of the account runs the attempt too. */
+export type Opening = {
+  slot: string;
+  maxAttempts: number;
+  devices: { hashes: readonly Buffer[]; knownDays: number; areCounted: boolean };
+};
+
 /**
  * Takes a slot if the email is not locked and failures and running attempts together leave one. Returns whether it did, and
  * the account with this email, in one commit.
@@ -17,25 +27,35 @@ const LONGEST_LEASE_SECONDS = 2 * SLOT_LEASE_SECONDS;
 export async function takeSlot(
   db: Db,
   email: string,
-  slot: string,
-  maxAttempts: number,
-): Promise<{ taken: boolean; holder: CredentialHolder | null }> {
+  { slot, maxAttempts, devices }: Opening,
+): Promise<{ taken: boolean; holder: AttemptHolder | null }> {
   const lease = sql`jsonb_build_object(${slot}::text, extract(epoch from clock_timestamp()) + ${SLOT_LEASE_SECONDS})`;
   const running = sql`coalesce((
     select jsonb_object_agg(key, value) from jsonb_each(a.slots)
     where value::numeric - extract(epoch from clock_timestamp()) between 0 and ${LONGEST_LEASE_SECONDS}), '{}'::jsonb)`;
-  const answer = await sql<{ taken: boolean; holder: CredentialHolder | null }>`
-    with taken as (
-      insert into login_attempts as a (email, slots) values (${email}, ${lease})
+  const answer = await sql<{ taken: boolean; holder: AttemptHolder | null }>`
+    with holder as materialized (
+      select ${sql.raw(credentialColumns)}, (
+        select d.id from devices d
+        where d.user_id = users.id and d.token_hash = any(${devices.hashes}::bytea[])
+          and d.last_used_at > now() - make_interval(days => ${devices.knownDays})
+        order by d.last_used_at desc limit 1) as device_id
+      from users where email = ${email}
+    ), counted as materialized (
+      select d.id from devices d join holder h on d.id = h.device_id
+      where ${devices.areCounted}::boolean for no key update of d
+    ), taken as (
+      insert into login_attempts as a (email, slots)
+      select ${email}, ${lease} from (select count(*) from counted) locked
       on conflict (email) do update set slots = ${running} || ${lease}, updated_at = now()
       where a.locked_until is null
         and a.failures + (select count(*) from jsonb_object_keys(${running})) < ${maxAttempts}
       returning a.email
+    ), noted as (
+      update devices d set slots = d.slots || ${lease} from counted c
+      where d.id = c.id and exists (select from taken)
     )
-    select exists (select from taken) as taken, (
-      select row_to_json(h) from (select ${sql.raw(credentialColumns)} from users where email = ${email}) h) as holder`.execute(
-    db,
-  );
+    select exists (select from taken) as taken, (select row_to_json(h) from holder h) as holder`.execute(db);
   return onlyRow(answer);
 }
 

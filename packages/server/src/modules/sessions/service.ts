@@ -1,7 +1,7 @@
 // Starts, authenticates, lists and ends sessions. Refreshing is in refresh.ts.
 // A token is valid only while its row is on the allowlist; a valid signature is not enough.
 
-import { isProof, type Proof } from '@castellan/contract/authentication';
+import { isProof, type Proof, sessionMethods } from '@castellan/contract/authentication';
 import type { PageQuery, Pagination } from '@castellan/contract/common';
 import type { ErrorCode } from '@castellan/contract/errors';
 import type { Session } from '@castellan/contract/sessions';
@@ -68,6 +68,8 @@ export type Beginning = {
   /** The database refuses a session that an account with a factor begins without one. */
   proof: Proof;
   context: Context | null;
+  /** The known device that it begins on; null if there is none. */
+  deviceId: string | null;
 };
 
 /**
@@ -77,7 +79,7 @@ export type Beginning = {
 export async function startSession(
   tx: Tx,
   deps: SessionDeps,
-  { id: userId, now, isSignIn, proof, context }: Beginning,
+  { id: userId, now, isSignIn, proof, context, deviceId }: Beginning,
   client: Client,
 ): Promise<{ tokens: SessionTokens; revoked: string[]; record: UserRow }> {
   const sessionId = newId();
@@ -88,7 +90,7 @@ export async function startSession(
     id: sessionId,
     user_id: userId,
     proof,
-    device_id: null,
+    device_id: deviceId,
     origin_address: client.address,
     origin_network: networkOf(client.address),
     user_agent: client.userAgent,
@@ -128,15 +130,19 @@ export async function addTokens(
 const MAX_REFRESH_TOKENS = 4;
 
 /**
- * Returns how a session begins that takes the place of the caller's: with its proof, and with the context of this call's
- * token, never more. Trust in a device has ended by then.
+ * Returns how a session begins that takes the place of the caller's: with its proof, on its device, and with the context of
+ * this call's token, never more. Trust in a device has ended by then.
  */
 export function renewed(
-  { proof }: HeldSession,
+  { proof, device_id: deviceId }: HeldSession,
   { record }: { record: ContextColumns },
-): Pick<Beginning, 'proof' | 'context'> {
+): Pick<Beginning, 'proof' | 'context' | 'deviceId'> {
   const kept = proof !== null && isProof(proof) ? proof : 'password';
-  return { proof: kept === 'password+device' ? 'password+session' : kept, context: contextIn(record) };
+  return {
+    proof: kept === 'password+device' ? 'password+session' : kept,
+    context: contextIn(record),
+    deviceId,
+  };
 }
 
 /** Returns the event of a session that the limit ended. */
@@ -203,7 +209,14 @@ export const toSession = (row: LiveSession, currentId: string | null): Session =
   last_used_at: row.last_used_at.toISOString(),
   expires_at: row.expires_at.toISOString(),
   current: row.id === currentId,
+  ...methodsOf(row),
 });
+
+/** Returns what the session began with, if that is more than a password. */
+function methodsOf({ proof }: LiveSession): Pick<Session, 'methods'> {
+  if (proof === null || proof === 'password' || !isProof(proof)) return {};
+  return { methods: [...sessionMethods[proof]] };
+}
 
 function unusualNetwork(row: LiveSession): Session['unusual_network'] {
   const { origin_network, last_address, is_new_network } = row;

@@ -291,6 +291,7 @@ export type LiveSession = Pick<
   | 'created_at'
   | 'last_used_at'
   | 'expires_at'
+  | 'proof'
 >;
 
 /** The live sessions of a user. The first condition repeats a part of the last one, because it is the index's. */
@@ -308,7 +309,8 @@ export async function countLiveSessions(db: Db, userId: string): Promise<number>
 /** Returns one page of the user's live sessions, newest first. */
 export async function listLiveSessions(db: Db, userId: string, page: PageQuery): Promise<LiveSession[]> {
   const { rows } = await sql<LiveSession>`
-    select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at
+    select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at,
+      s.proof
     from ${liveSessionsOf(userId)}
     order by s.created_at desc, s.id desc limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows;

@@ -24,7 +24,8 @@ import { hook } from '../../../platform/http/hooks.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import type { PasskeySite } from '../../../platform/security/factors/passkey-site.ts';
 import type { UserCaller } from '../../authz/caller.ts';
-import { signedInOr, type Visitor } from '../login.ts';
+import { DEVICE_COOKIE, type Visitor } from '../devices/cookie.ts';
+import { signedInOr } from '../login.ts';
 import { REFRESH_COOKIE } from '../refresh-cookie.ts';
 import type { Changed } from './changes.ts';
 import { addPasskey, beginPasskey, changePasskeyName, removePasskey } from './passkey-enrolment.ts';
@@ -92,7 +93,7 @@ function signInRoutes(app: App, deps: SecondFactorRouteDeps, { visitorOf, issue 
     onRequest,
     config: {
       access: 'public',
-      cookies: { sets: [REFRESH_COOKIE] },
+      cookies: { reads: [DEVICE_COOKIE], sets: [REFRESH_COOKIE, DEVICE_COOKIE] },
       limit: { name: 'login-passkey', rule: settings.rateLimitSecondFactor },
       errors: [
         'passkeys_unavailable',
@@ -112,8 +113,10 @@ function signInRoutes(app: App, deps: SecondFactorRouteDeps, { visitorOf, issue 
     },
     handler: async (request, reply) => {
       const response = readAssertion(request.body.passkey);
-      const { user, ...tokens } = signedInOr(await signInWithPasskey(deps, visitorOf(request), response));
-      return { data: { ...issue(reply, tokens), user }, message: 'Signed in.' };
+      const outcome = await signInWithPasskey(deps, visitorOf(request), response);
+      const { user, secondFactor, ...tokens } = signedInOr(outcome);
+      const notice = secondFactor ? { second_factor: secondFactor } : {};
+      return { data: { ...issue(reply, tokens), user, ...notice }, message: 'Signed in.' };
     },
   });
 }
@@ -128,6 +131,7 @@ function ownPasskeyRoutes(
     url: '/factors/passkeys/options',
     config: {
       access: 'user',
+      openTo: ['second_factor'],
       fresh: true,
       errors: ['passkeys_unavailable', 'too_many_factors', 'rate_limited'],
     },
@@ -152,6 +156,7 @@ function ownPasskeyRoutes(
     url: '/factors/passkeys',
     config: {
       access: 'user',
+      openTo: ['second_factor'],
       fresh: true,
       cookies: { sets: [REFRESH_COOKIE] },
       errors: [
@@ -181,7 +186,7 @@ function ownPasskeyRoutes(
   app.route({
     method: 'PUT',
     url: '/factors/passkeys/:passkey_id',
-    config: { access: 'user', errors: ['factor_not_found', 'rate_limited'] },
+    config: { access: 'user', openTo: ['second_factor'], errors: ['factor_not_found', 'rate_limited'] },
     schema: {
       summary: 'Rename one of your passkeys or security keys',
       params: PasskeyParams,
@@ -200,6 +205,7 @@ function ownPasskeyRoutes(
     url: '/factors/passkeys/:passkey_id',
     config: {
       access: 'user',
+      openTo: ['second_factor'],
       fresh: true,
       cookies: { sets: [REFRESH_COOKIE] },
       errors: ['factor_not_found', 'rate_limited'],

@@ -1,5 +1,6 @@
 // Signs in with a passkey alone, without a password and without naming an account: the passkey names its owner.
 // Nothing is stored before the session starts: the challenge is signed, not kept.
+import { proofs } from '@castellan/contract/authentication';
 import type { SignInMethods } from '@castellan/contract/passkeys';
 import { AppError } from '../../../platform/errors.ts';
 import type { AssertionJSON } from '../../../platform/security/factors/passkeys.ts';
@@ -13,10 +14,9 @@ import {
   preparePasskey,
 } from '../../factors/service.ts';
 import { lockEpoch } from '../../passwords/service.ts';
-import { contextOf, startSession } from '../../sessions/service.ts';
-import { present, recordLanguage } from '../../users/service.ts';
-import { failureEvent, type SignIn, type Started, signInEvents, type Visitor } from '../login.ts';
-import { languageOf } from '../mail-language.ts';
+import { beginSession, type Started } from '../devices/begin-session.ts';
+import type { Visitor } from '../devices/cookie.ts';
+import { failureEvent, type SignIn, signedIn } from '../login.ts';
 import type { SecondFactorDeps } from './deps.ts';
 
 type Site = Pick<SecondFactorDeps, 'settings' | 'passkeySite'>;
@@ -32,13 +32,13 @@ export function requirePasskeySignIn(site: Site): void {
   if (obstacleOf(site) !== null) throw new AppError('passkeys_unavailable');
 }
 
-export function signInMethods(deps: Site & { settings: { trustedDeviceDays?: number } }): SignInMethods {
+export function signInMethods(deps: Site & { settings: { trustedDeviceDays: number } }): SignInMethods {
   const reason = obstacleOf(deps);
   const { rpId, isFit } = deps.passkeySite;
   return {
     password: true,
     passkey: { available: reason === null, rp_id: isFit ? rpId : null, reason },
-    trusted_device_days: deps.settings.trustedDeviceDays ?? 0,
+    trusted_device_days: deps.settings.trustedDeviceDays,
   };
 }
 
@@ -55,9 +55,10 @@ type Outcome =
 /** Throws `sign_in_expired`, `passkey_unknown` and `passkey_refused` (422). */
 export async function signInWithPasskey(
   deps: SecondFactorDeps,
-  { client, browserId }: Visitor,
+  visitor: Visitor,
   response: AssertionJSON,
 ): Promise<SignIn> {
+  const { client, browserId } = visitor;
   const prepared = await preparePasskey(deps, response, { userId: null, ...ceremonyOf(browserId) });
   const { found } = prepared;
   if ('refused' in found) {
@@ -68,12 +69,11 @@ export async function signInWithPasskey(
   // Parallel tries wait here, not on a connection.
   return deps.attemptGate.run(`factor ${userId}`, client, async () => {
     const outcome = await inRecordedTransaction(deps, client, (tx) =>
-      settle(tx, deps, client, { userId, prepared }),
+      settle(tx, deps, visitor, { userId, prepared }),
     );
     if ('refused' in outcome) throw refusalOf(outcome.refused);
     if ('needs' in outcome) return outcome;
-    const { tokens, record } = outcome.started;
-    return { done: { ...tokens, user: (await present(deps, record)).record } };
+    return { done: await signedIn(deps, outcome.started, proofs.passkey.acr) };
   });
 }
 
@@ -91,7 +91,7 @@ const refusedEvent = (userId: string | null, reason: string, email?: string): Au
 async function settle(
   tx: Tx,
   deps: SecondFactorDeps,
-  client: Visitor['client'],
+  visitor: Visitor,
   { userId, prepared }: { userId: string; prepared: PreparedPasskey },
 ): Promise<{ result: Outcome; events: AuditEvent[] }> {
   const locked = await lockEpoch(tx, userId);
@@ -100,7 +100,8 @@ async function settle(
       result: { refused: 'passkey_unknown' },
       events: [refusedEvent(null, 'passkey_unknown')],
     };
-  const { email, now } = locked;
+  const { client } = visitor;
+  const { email } = locked;
   const verdict = await judgePasskey(tx, { userId, email }, prepared);
   if ('refused' in verdict) {
     const { refused, consequences } = verdict;
@@ -112,13 +113,9 @@ async function settle(
   ];
   if (!locked.is_active) return { result: { refused: 'passkey_refused' }, events: failed('inactive') };
   if (!locked.verified) return { result: { needs: 'verified_email' }, events: failed('unverified') };
-  const language = languageOf(client);
-  if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
-  const proof = 'passkey';
-  const beginning = { id: userId, now, isSignIn: true, proof, context: contextOf(proof, now) } as const;
-  const started = await startSession(tx, deps, beginning, client);
+  const { started, events } = await beginSession(tx, deps, visitor, { userId, locked, proof: 'passkey' });
   return {
     result: { started },
-    events: [...verdict.notes, ...signInEvents(client, { userId, email, proof }, started)],
+    events: [...verdict.notes, ...events],
   };
 }

@@ -8,7 +8,7 @@ import type { Tx } from '../../../schema/database.ts';
 import { type AuditEvent, recordBounded } from '../../audit/service.ts';
 import { endRecovery, findPending, hashOf } from '../../factors/service.ts';
 import { type AbuseDeps, mayMail } from '../abuse.ts';
-import type { Visitor } from '../login.ts';
+import type { Visitor } from '../devices/cookie.ts';
 import { consumeTokenOf } from '../one-time-tokens.ts';
 import type { SecondFactorDeps } from './deps.ts';
 

@@ -16,22 +16,11 @@ const reached: Readonly<Record<FactorMethod, Acr>> = {
 };
 
 /** Returns the methods with those first that reach the level. Recovery codes stay last. */
-function preferring(methods: readonly FactorMethod[], required: Acr | null): FactorMethod[] {
+export function preferring(methods: readonly FactorMethod[], required: Acr | null): FactorMethod[] {
   if (required === null) return [...methods];
   const rankOf = (method: FactorMethod): number =>
     method === 'recovery_code' ? 2 : Number(!reaches(reached[method], required));
   return methods.toSorted((one, other) => rankOf(one) - rankOf(other));
-}
-
-/** As `preferring`, by what the account requires now. */
-export async function preferredMethods(
-  tx: Tx,
-  settings: PolicySettings,
-  userId: string,
-  methods: readonly FactorMethod[],
-): Promise<FactorMethod[]> {
-  if (methods.length < 2) return [...methods];
-  return preferring(methods, await findAccountLevel(tx, policyOf(settings), userId));
 }
 
 /** Call it after the removal of a factor, in its transaction. Throws `last_factor` (409) if the account requires one of the level. */

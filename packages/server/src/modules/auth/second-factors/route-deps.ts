@@ -3,8 +3,8 @@ import type { FastifyReply } from 'fastify';
 import type { CookieSettings } from '../../../platform/http/plugins/cookies.ts';
 import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
 import type { Csrf } from '../../../platform/security/csrf.ts';
-import type { SessionTokens } from '../../sessions/service.ts';
 import type { AbuseDeps } from '../abuse.ts';
+import type { IssuedTokens } from '../devices/begin-session.ts';
 import type { SecondFactorDeps } from './deps.ts';
 
 export type SecondFactorRouteDeps = SecondFactorDeps &
@@ -17,8 +17,8 @@ export type SecondFactorRouteDeps = SecondFactorDeps &
     };
   };
 
-/** Sets the refresh cookie and returns the tokens for the body. */
+/** Sets the refresh cookie, and the device cookie after it, and returns the tokens for the body. */
 export type Issue = (
   reply: FastifyReply,
-  tokens: SessionTokens,
+  tokens: IssuedTokens,
 ) => { access_token: string; token_type: 'bearer'; refresh_token: string };

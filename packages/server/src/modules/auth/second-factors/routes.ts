@@ -15,12 +15,12 @@ import {
   TotpEnrolmentEnvelope,
 } from '@castellan/contract/factors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { browserIdOf } from '../../../platform/http/plugins/csrf-protection.ts';
 import { overLimit } from '../../../platform/http/plugins/rate-limits.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
 import { recordBounded } from '../../audit/service.ts';
 import { type UserCaller, userCallerOf } from '../../authz/caller.ts';
+import { DEVICE_COOKIE, visitorOf } from '../devices/cookie.ts';
 import { signedInOr } from '../login.ts';
 import { REFRESH_COOKIE } from '../refresh-cookie.ts';
 import type { Changed } from './changes.ts';
@@ -46,11 +46,6 @@ const ownRule: RateLimitRule = { limit: 30, windowSeconds: 60 };
 
 export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue: Issue): void {
   const { settings } = deps;
-  const visitorOf = (request: FastifyRequest) => ({
-    client: request.client,
-    browserId: browserIdOf(deps.csrf, request, settings),
-  });
-
   /** Returns the caller. Throws `rate_limited` (429). */
   const countedCallerOf = async (request: FastifyRequest): Promise<UserCaller> => {
     const caller = userCallerOf(request);
@@ -72,14 +67,19 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
     ...issue(reply, tokens),
   });
 
-  passkeyRoutes(app, deps, { visitorOf, countedCallerOf, changed, issue });
+  passkeyRoutes(app, deps, {
+    visitorOf: (request) => visitorOf(request, deps),
+    countedCallerOf,
+    changed,
+    issue,
+  });
 
   app.route({
     method: 'POST',
     url: '/login/second-factor',
     config: {
       access: 'public',
-      cookies: { sets: [REFRESH_COOKIE] },
+      cookies: { reads: [DEVICE_COOKIE], sets: [REFRESH_COOKIE, DEVICE_COOKIE] },
       limit: { name: 'second-factor', rule: settings.rateLimitSecondFactor },
       errors: ['sign_in_expired', ...proofRefusals],
     },
@@ -91,7 +91,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
       response: { 200: LoginEnvelope },
     },
     handler: async (request, reply) => {
-      const outcome = await completeSignIn(deps, visitorOf(request), request.body);
+      const outcome = await completeSignIn(deps, visitorOf(request, deps), request.body);
       const { user, secondFactor, ...tokens } = signedInOr(outcome);
       const notice = secondFactor ? { second_factor: secondFactor } : {};
       return { data: { ...issue(reply, tokens), user, ...notice }, message: 'Signed in.' };
@@ -114,7 +114,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
       response: { 200: MessageEnvelope },
     },
     handler: async (request) => {
-      await mailRecoveryLink(deps, visitorOf(request), request.body.token);
+      await mailRecoveryLink(deps, visitorOf(request, deps), request.body.token);
       return { message: 'If this account awaits recovery, a mail with a link is on its way.' };
     },
   });

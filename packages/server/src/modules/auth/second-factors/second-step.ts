@@ -23,18 +23,16 @@ import {
   type Verdict,
 } from '../../factors/service.ts';
 import { lockEpoch } from '../../passwords/service.ts';
-import { contextOf, startSession } from '../../sessions/service.ts';
-import { recordLanguage } from '../../users/service.ts';
-import type { SignIn, Started, Visitor } from '../login.ts';
-import { signedIn, signInEvents } from '../login.ts';
-import { languageOf } from '../mail-language.ts';
+import { beginSession, type Started } from '../devices/begin-session.ts';
+import type { Visitor } from '../devices/cookie.ts';
+import { type SignIn, signedIn } from '../login.ts';
 import { seenFrom, warn, warnOfCode } from '../warn.ts';
 import type { SecondFactorDeps } from './deps.ts';
 import { ceremonyOf } from './pending.ts';
 import { onlyProof, type ProofInput, type Refusal, refusalOf, requireOne } from './proofs.ts';
 import { type PreparedLink, usedLinkEvent, useRecoveryLink } from './recovery.ts';
 
-type Account = { userId: string; email: string };
+type Account = { userId: string; email: string; deviceId: string | null };
 type Outcome = { started: Started } | { over: true } | { refused: Refusal; attemptsLeft: number | undefined };
 
 /**
@@ -44,7 +42,7 @@ type Outcome = { started: Started } | { over: true } | { refused: Refusal; attem
 export async function completeSignIn(
   deps: SecondFactorDeps,
   visitor: Visitor,
-  { token, ...input }: SecondFactorBody,
+  { token, trust_device: isTrustAsked = false, ...input }: SecondFactorBody,
 ): Promise<SignIn> {
   const { client, browserId } = visitor;
   const proof = proofIn(input);
@@ -56,7 +54,7 @@ export async function completeSignIn(
   return deps.attemptGate.run(`factor ${userId}`, client, async () => {
     const prepared = await prepare(deps, visitor, { userId, tokenHash }, proof);
     const outcome = await inRecordedTransaction(deps, client, (tx) =>
-      settle(tx, deps, visitor, { userId, tokenHash, prepared }),
+      settle(tx, deps, visitor, { userId, tokenHash, prepared, isTrustAsked }),
     );
     if ('over' in outcome) throw await expired(deps, visitor, proof, userId);
     if ('refused' in outcome) throw refusalOf(outcome.refused, outcome.attemptsLeft);
@@ -121,16 +119,19 @@ const failureEvent = (userId: string | null, details: Record<string, unknown>): 
   details,
 });
 
+type Step = { userId: string; tokenHash: Buffer; prepared: Prepared; isTrustAsked: boolean };
+
 async function settle(
   tx: Tx,
   deps: SecondFactorDeps,
-  { client }: Visitor,
-  { userId, tokenHash, prepared }: { userId: string; tokenHash: Buffer; prepared: Prepared },
+  visitor: Visitor,
+  { userId, tokenHash, prepared, isTrustAsked }: Step,
 ): Promise<{ result: Outcome; events: AuditEvent[] }> {
   const locked = await lockEpoch(tx, userId);
   const pending = locked && (await readPending(tx, tokenHash));
   if (!locked?.is_active || !locked.verified || !pending) return { result: { over: true }, events: [] };
-  const account = { userId, email: locked.email };
+  const { client } = visitor;
+  const account = { userId, email: locked.email, deviceId: pending.device_id };
   const verdict = await judge(tx, deps, { account, isPending: locked.recovery_pending }, prepared);
   const seen = seenFrom(client, locked.email, locked.now);
   await warnOfCode(tx, deps, seen, verdict);
@@ -147,21 +148,10 @@ async function settle(
     };
   }
   await completePending(tx, tokenHash);
-  const language = languageOf(client);
-  if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
   const proof = `password+${verdict.accepted}` as const;
-  const beginning = {
-    id: userId,
-    now: locked.now,
-    isSignIn: true,
-    proof,
-    context: contextOf(proof, locked.now),
-  };
-  const started = await startSession(tx, deps, beginning, client);
-  return {
-    result: { started },
-    events: [...usedEvents(account, verdict), ...signInEvents(client, { ...account, proof }, started)],
-  };
+  const proved = { userId, locked, proof, isTrustAsked };
+  const { started, events } = await beginSession(tx, deps, visitor, proved);
+  return { result: { started }, events: [...usedEvents(account, verdict), ...events] };
 }
 
 const usedEvents = (account: Account, verdict: Extract<StepVerdict, { accepted: string }>): AuditEvent[] =>
@@ -169,7 +159,7 @@ const usedEvents = (account: Account, verdict: Extract<StepVerdict, { accepted: 
 
 /** Returns what an accepted proof leaves in the audit log: the use of a recovery code, or what a passkey told about itself. */
 export const eventsOfUse = (
-  { userId, email }: Account,
+  { userId, email }: Pick<Account, 'userId' | 'email'>,
   { left, notes = [] }: { accepted?: string; left?: number; notes?: AuditEvent[] },
 ): AuditEvent[] =>
   left === undefined

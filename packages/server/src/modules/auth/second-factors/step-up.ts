@@ -134,12 +134,12 @@ async function byFactor(
     const prepared = await prepare(deps, caller, proof);
     const outcome = await inRecordedTransaction<SteppedUp | Refusal>(deps, client, async (tx) => {
       const held = await holdCaller(tx, caller);
-      const { proof: began } = held.session;
+      const { proof: began, device_id: deviceId } = held.session;
       const verdict =
         prepared.method === 'passkey'
           ? await judgePasskey(tx, account, prepared, { mustVerifyUser: began === 'passkey' })
           : held.locked.has_factor
-            ? await judgeCode(tx, deps, account, prepared)
+            ? await judgeCode(tx, deps, { ...account, deviceId }, prepared)
             : nothingGuessed;
       await warnOfCode(tx, deps, seenFrom(client, principal.email, held.locked.now), verdict);
       if ('refused' in verdict)
@@ -152,7 +152,6 @@ async function byFactor(
       const events = [...eventsOfUse(account, verdict), successEvent(caller, method, context)];
       return { result: { tokens, context }, events };
     });
-    deps.accountMail.wake();
     if ('refused' in outcome) throw refusalOf(outcome);
     return outcome;
   });

@@ -45,7 +45,8 @@ export async function startAnew(
     id: principal.id,
     now: held.locked.now,
     isSignIn: false,
-    ...(raised ?? renewed(held.session, principal)),
+    ...renewed(held.session, principal),
+    ...raised,
   };
   const { tokens } = await startSession(tx, deps, beginning, client);
   return { tokens, ended: count };

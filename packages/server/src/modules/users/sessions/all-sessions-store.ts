@@ -124,6 +124,7 @@ type SessionOfUser = Pick<
   | 'created_at'
   | 'last_used_at'
   | 'expires_at'
+  | 'proof'
 > &
   Pick<Row<'users'>, 'email' | 'first_name' | 'last_name'>;
 export type FoundSession = SessionOfUser & { key: PageKey };
@@ -176,7 +177,7 @@ export async function findSessionPage(
     select c.found, c.are_all, c.is_kept, ${keyTime('n.created_at')} as next_time, n.id as next_id, f.*
     from counted c left join next n on true left join page p on true left join lateral (
       select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent,
-        s.created_at, s.last_used_at, s.expires_at,
+        s.created_at, s.last_used_at, s.expires_at, s.proof,
         ${keyTime('s.created_at')} as key_time, s.user_id, u.email, u.first_name, u.last_name
       from sessions s join users u on u.id = s.user_id where s.id = p.id offset 0) f on true
     order by f.created_at desc, f.id desc`.execute(db);
