@@ -1,7 +1,7 @@
-// Schema of a session for its owner and for administrators.
-// It must never contain a token or the hash of a token.
+// Schemas of sessions, for their owner and for administrators, and of the devices that people sign in from.
+// They must never contain a token or the hash of a token.
 import Type from 'typebox';
-import { ListEnvelope, MAX_IDS, Timestamp, Uuid } from './http/common.ts';
+import { ListEnvelope, MAX_IDS, Nullable, Timestamp, Uuid } from './http/common.ts';
 import { DataEnvelope } from './http/envelope.ts';
 
 export const Session = Type.Object(
@@ -117,3 +117,28 @@ export const SessionsEndedEnvelope = DataEnvelope(
     { title: 'SessionsEnded' },
   ),
 );
+
+/** A browser that a person has signed in from. */
+export const Device = Type.Object(
+  {
+    id: Uuid,
+    user_agent: Nullable(Type.String()),
+    network: Nullable(
+      Type.String({ description: 'The network (IPv4 /24, IPv6 /64) of the latest sign-in.' }),
+    ),
+    created_at: Timestamp,
+    last_used_at: Timestamp,
+    trusted_until: Nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'Until when the password alone signs in on this device; null if it does not.',
+      }),
+    ),
+    current: Type.Boolean({ description: 'True for the device of the session that sent this request.' }),
+  },
+  { title: 'Device' },
+);
+export type Device = Type.Static<typeof Device>;
+
+export const DevicesEnvelope = DataEnvelope(Type.Array(Device));
+export const DeviceParams = Type.Object({ device_id: Uuid });

@@ -86,7 +86,7 @@ test('the next sign-in from the browser uses the same token and the same device'
   assert.equal((await devicesOf(service, user)).length, 1);
 });
 
-test('another account of the browser gets a token of its own, before the others', async () => {
+test('another account of the browser gets a separate token, before the others', async () => {
   const [first, second] = [await addAppUser(service), await addAppUser(service)];
   const client = await knownBrowser(first);
   const [ofFirst] = deviceTokens(client);

@@ -25,6 +25,9 @@ import {
 import { liveSessionIds } from '@castellan/testing/sessions/accounts';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
+import { sql } from 'kysely';
+import { settleRestored } from '../../src/modules/backup/after-restore.ts';
+import { rehearse } from '../../src/platform/db/transaction.ts';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
@@ -235,4 +238,20 @@ test('the database refuses a session of a device whose trust has ended', async (
   await insert();
   await service.sql('update users set session_epoch = session_epoch + 1 where id = $1', [user.id]);
   await assert.rejects(insert(), { constraint: 'sessions_proof_check' });
+});
+
+test('a restore ends trust and the sign-ins that wait, with the sessions', async () => {
+  const user = await addAppUser(service);
+  await trustedBrowser(service, user);
+  await beginSignIn(service.client(), user);
+  const { db, log } = service.service.deps;
+  const left = await rehearse(db, async (tx) => {
+    await settleRestored(tx, log, { sessions: 'end', revokeApiKeys: false }, '2026-11-27T07:00:00Z');
+    const { rows } = await sql<{ devices: number; trusted: number; waiting: number }>`
+      select (select count(*) from devices where user_id = ${user.id})::integer as devices,
+        (select count(*) from devices where trusted_until is not null)::integer as trusted,
+        (select count(*) from pending_sign_ins)::integer as waiting`.execute(tx);
+    return rows[0];
+  });
+  assert.deepEqual(left, { devices: 1, trusted: 0, waiting: 0 });
 });

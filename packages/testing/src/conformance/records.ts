@@ -50,6 +50,12 @@ export async function existingRecords(
       await client.post('/api/v1/permissions', { name: 'act', group_id: parent.body.data?.id });
   }
   const mine = Object.values(callers).map((one) => one.person.id);
+  // People forget only their own devices.
+  await service.sql(
+    `insert into devices (id, user_id, token_hash)
+     select gen_random_uuid(), id, sha256(gen_random_uuid()::text::bytea) from unnest($1::uuid[]) id`,
+    [mine],
+  );
   const column = async (text: string, but = mine) =>
     (await service.sql<{ value: string }>(text, text.includes('$1') ? [but] : [])).map(({ value }) => value);
   const newest = 'order by created_at desc limit 12';
@@ -65,6 +71,7 @@ export async function existingRecords(
     permission_group: await column(`select id as value from permission_groups ${newest}`),
     service_account: await column(`select id as value from service_accounts ${newest}`),
     api_key: await column(`select id as value from api_keys ${newest}`),
+    device: await column(`select id as value from devices ${newest}`),
     session:
       await column(`select s.id as value from sessions s join users u on u.id = s.user_id where is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
       order by s.created_at desc limit 12`),

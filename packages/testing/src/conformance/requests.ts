@@ -22,6 +22,7 @@ export type Kind =
   | 'permission'
   | 'permission_group'
   | 'session'
+  | 'device'
   | 'service_account'
   | 'api_key'
   | 'email';
@@ -47,6 +48,7 @@ function kindOf(field: string, path: string): Kind {
     [/^permission_group_id$/, 'permission_group'],
     [/^((add_|remove_)?permission_ids?|permissions)$/, 'permission'],
     [/^session_id$/, 'session'],
+    [/^device_id$/, 'device'],
     [/^service_account_id$/, 'service_account'],
     [/^key_id$/, 'api_key'],
     // No caller has one: the address of these services has no passkeys.

@@ -9,7 +9,7 @@ import { recordChange } from '../audit/service.ts';
 
 export type RestoreChoices = {
   /**
-   * End every session, mailed link, waiting mail and signing key; or keep them, if this key decrypts the signing keys of the
+   * End every session, all trust in devices, every mailed link, waiting mail and signing key; or keep them, if this key decrypts the signing keys of the
    * backup.
    */
   sessions: 'end' | { secretKey: Buffer };
@@ -66,7 +66,7 @@ async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'm
   await sql`delete from live_session_counts`.execute(tx);
   await sql`delete from factor_user_counts`.execute(tx);
   await sql`truncate session_tokens, client_tokens`.execute(tx);
-  // Trust in devices and sign-ins that wait end with the sessions.
+  // Trust that has ended since ends again, and so does every sign-in that waits for its second factor.
   await sql`update devices set trusted_until = null, trusted_epoch = null where trusted_until is not null`.execute(
     tx,
   );

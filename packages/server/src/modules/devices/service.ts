@@ -14,7 +14,7 @@ export {
   settleDeviceSuccess,
   takeDeviceSlot,
 } from './attempts-store.ts';
-export { deleteDevices, deleteIdleDevices, isTrusted, type ListedDevice, listDevices } from './store.ts';
+export { deleteDevices, deleteIdleDevices, isTrusted, listDevices } from './store.ts';
 
 export type DeviceSettings = {
   knownDeviceDays: number;

@@ -70,8 +70,8 @@ export async function prepareRecoveryCode(
 
 /**
  * Decides about a code and uses it up. A wrong one is counted; `consequences` then hold what that led to. While the app is
- * closed, its codes are neither verified nor counted, except from a known device: whoever has the password can shut one door,
- * not the house.
+ * closed, its codes are neither verified nor counted, except from a known device: somebody who has the password can shut one
+ * door, not the house.
  */
 export async function judgeCode(
   tx: Tx,

@@ -16,7 +16,7 @@ import { brokenRules, passwordRules, REUSED_MESSAGE } from './policy.ts';
 import { findFormerHashes, lockEpoch, replaceHash, replaceHashInPlace } from './store.ts';
 import { type StrengthMeter, StrengthUnavailableError } from './strength.ts';
 
-export type { CredentialHolder, PasswordHolder } from '../../schema/credential-holder.ts';
+export type { PasswordHolder } from '../../schema/credential-holder.ts';
 export { countingRefusals, type Refusals } from './refusal-limit.ts';
 export {
   findPasswordHolder,

@@ -1,6 +1,6 @@
 // A person's own devices: list and forget them.
-// It must not end a session: whoever signed in from the device stays signed in.
-import type { Device } from '@castellan/contract/devices';
+// It must not end a session: the sessions of a forgotten device stay.
+import type { Device } from '@castellan/contract/sessions';
 import { AppError } from '../../../platform/errors.ts';
 import { type Audited, inRecordedTransaction } from '../../audit/service.ts';
 import type { UserCaller } from '../../authz/caller.ts';

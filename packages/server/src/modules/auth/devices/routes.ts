@@ -1,6 +1,7 @@
 // HTTP of the caller's own devices, under /api/v1/auth/devices.
-import { DeviceParams, DevicesEnvelope } from '@castellan/contract/devices';
+
 import { MessageEnvelope } from '@castellan/contract/envelope';
+import { DeviceParams, DevicesEnvelope } from '@castellan/contract/sessions';
 import type { App } from '../../../platform/http/server/server.ts';
 import { userCallerOf } from '../../authz/caller.ts';
 import { forgetDevices, type OwnDeviceDeps, readDevices } from './own-devices.ts';
