@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { newEmail, PASSWORD, signIn, startTestService } from '@castellan/testing/harness';
+import { addAppUser, codeOf, completeSignIn } from '@castellan/testing/second-factors/app';
+import { browserWith, deviceTokens } from '@castellan/testing/second-factors/devices';
 import { addUser, liveSessionIds } from '@castellan/testing/sessions/accounts';
 import { counterOf, failLogins, logIn, WRONG } from '@castellan/testing/sessions/attempts';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
@@ -43,6 +45,31 @@ await costOfLogin((await addUser(service)).email);
 test('a sign-in sends six statements in two transactions', async () => {
   const { email } = await addUser(service);
   assert.deepEqual(await costOfLogin(email), { code: '200', statements: 6, transactions: 2 });
+});
+
+test('a device cookie costs the sign-in of an account without a factor no statement', async () => {
+  const { email } = await addUser(service);
+  const browser = browserWith(service, ['x'.repeat(43)]);
+  await browser.get('/api/v1/auth/csrf-token');
+  const cost = await costOf(() => logIn(browser, email, PASSWORD));
+  assert.deepEqual(cost, { code: '200', statements: 6, transactions: 2 });
+  assert.deepEqual(deviceTokens(browser), ['x'.repeat(43)]);
+});
+
+test('the two steps of a sign-in with an app take two commits each', async () => {
+  const user = await addAppUser(service);
+  const browser = service.client();
+  await browser.get('/api/v1/auth/csrf-token');
+  let token = '';
+  const first = await costOf(async () => {
+    const answer = await logIn(browser, user.email, user.password);
+    token = answer.body.second_factor.token;
+    return answer;
+  });
+  assert.deepEqual(first, { code: 'second_factor_required', statements: 7, transactions: 2 });
+  const second = await costOf(() => completeSignIn(browser, token, { totp: codeOf(user.secret) }));
+  // The session of the set-up ends by the limit of one, with a statement and an entry.
+  assert.deepEqual(second, { code: '200', statements: 13, transactions: 2 });
 });
 
 test('a sign-in that ends an older session sends one statement more, and records both in the same commit', async () => {
