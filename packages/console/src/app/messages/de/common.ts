@@ -1,6 +1,7 @@
 // Texte, die mehrere Seiten verwenden.
 import { createPlural } from '../../../common/language.ts';
-import { errorTexts, fieldTexts } from '../../../common/messages/de/errors.ts';
+import { errorTexts } from '../../../common/messages/de/errors.ts';
+import { fieldTexts } from '../../../common/messages/de/field-texts.ts';
 import { passwordTexts } from '../../../common/messages/de/password.ts';
 import type { Messages } from '../en/index.ts';
 

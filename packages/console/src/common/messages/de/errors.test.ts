@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { errorCatalogue } from '@castellan/contract/errors';
-import { errorTexts, fieldTexts } from './errors.ts';
+import { errorTexts } from './errors.ts';
+import { fieldTexts } from './field-texts.ts';
 
 test('every error code has a German text, and no other has one', () => {
   assert.deepEqual(Object.keys(errorTexts).sort(), Object.keys(errorCatalogue).sort());
