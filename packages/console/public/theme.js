@@ -12,6 +12,17 @@
   const isDark =
     chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
   root.dataset.mantineColorScheme = isDark ? 'dark' : 'light';
+  // The second step and the link of a recovery do not begin as the sign-in page does: see src/auth/sign-in/pending.ts.
+  const isLater = () => {
+    try {
+      const { pathname, hash } = location;
+      const { [pathname]: link, 'castellan.second-step': step } = sessionStorage;
+      return Boolean(link || step || /recovery/i.test(hash));
+    } catch {
+      return false; // without storage, nothing was kept
+    }
+  };
+  if (isLater()) root.dataset.step = '';
   // The rule of src/common/language.ts, for what shows before the scripts have run.
   const own = read('castellan.language');
   const wanted = ['en', 'de', 'en-XB'].includes(own)

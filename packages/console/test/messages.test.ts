@@ -84,3 +84,8 @@ test('every text of the pages of signed-out people is shown somewhere', async ()
   const { en } = await import('../src/auth/messages/en/index.ts');
   assert.deepEqual(unused(pathsOf(en), await usesOf(['auth'])), []);
 });
+
+test('every text of passkeys and of the second step is shown somewhere', async () => {
+  const { later } = await import('../src/auth/messages/en/later.ts');
+  assert.deepEqual(unused(pathsOf(later), await usesOf(['auth'], 'later')), []);
+});

@@ -16,12 +16,24 @@ export const client = createClient({
   retry: { attempts: 1 },
 });
 
-/** Returns whether this browser may have a session, without asking: the note that the SDK keeps. */
+/** The note of the SDK that this browser may have a session, and from which sign-in. */
+const NOTE = `castellan:${baseUrl}:session`;
+
+/** Returns whether this browser may have a session, without asking. */
 export function mayHaveSession(): boolean {
   try {
-    return localStorage.getItem(`castellan:${baseUrl}:session`) !== null;
+    return localStorage.getItem(NOTE) !== null;
   } catch {
     return false;
+  }
+}
+
+/** Notes a session that began without `client.auth`, so that the next page continues it with its cookie. */
+export function noteSession(): void {
+  try {
+    localStorage.setItem(NOTE, crypto.getRandomValues(new Uint32Array(4)).join('-'));
+  } catch {
+    // Without storage, the SDK has none either.
   }
 }
 

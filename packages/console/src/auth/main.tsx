@@ -32,7 +32,7 @@ async function start(): Promise<void> {
     history.replaceState(null, '', addressOf(path));
   }
   // At once, before anything else can read the address.
-  const token = takeToken();
+  const token = takeToken(path === '/login' ? 'recovery' : 'token');
   // A second link that is opened in this tab changes only the fragment, so the page must load again.
   addEventListener('hashchange', () => location.reload());
   markDocument();

@@ -5,6 +5,7 @@ import {
   type InputHTMLAttributes,
   type ReactElement,
   type ReactNode,
+  type RefObject,
   useEffect,
   useId,
   useRef,
@@ -23,7 +24,12 @@ export type NoticeContent = {
   text: string;
   list?: readonly string[];
   requestId?: string | null;
+  /** Leaves the focus where it is: in a field that the notice describes. */
+  isQuiet?: boolean;
 };
+
+/** The id of the line that says what happened. Fields that it is about are described by it. */
+export const STATUS_ID = 'status';
 
 /** Returns the notice of a failure; null without one. Broken rules of a password are listed. */
 export function noticeOf(error: unknown, rules: readonly PasswordRule[] = []): NoticeContent | null {
@@ -35,13 +41,24 @@ export function noticeOf(error: unknown, rules: readonly PasswordRule[] = []): N
   return { kind: 'error', text: sentenceOf(error), list };
 }
 
-type FrameProps = { title: string; notice?: NoticeContent | null; children?: ReactNode };
+type FrameProps = {
+  title: string;
+  notice?: NoticeContent | null;
+  /** The heading takes the focus when it changes, so that screen readers and keyboards begin there. */
+  step?: string | undefined;
+  children?: ReactNode;
+};
 
 /** The operator's brand, the heading, what happened, the content, and the languages. */
-export function Frame({ title, notice = null, children }: FrameProps): ReactElement {
+export function Frame({ title, notice = null, step, children }: FrameProps): ReactElement {
+  const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · ${pageSettings.serviceName}`;
   }, [title]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a notice that comes with a step has the focus
+  useEffect(() => {
+    if (step !== undefined && !notice) heading.current?.focus();
+  }, [step]);
   return (
     <>
       <main>
@@ -53,8 +70,12 @@ export function Frame({ title, notice = null, children }: FrameProps): ReactElem
           )}
           <span data-raw>{pageSettings.serviceName}</span>
         </p>
-        <h1>{title}</h1>
-        <div role="status">{notice && <Notice {...notice} />}</div>
+        <h1 tabIndex={-1} ref={heading}>
+          {title}
+        </h1>
+        <div role="status" id={STATUS_ID}>
+          {notice && <Notice {...notice} />}
+        </div>
         {children}
       </main>
       <Languages />
@@ -70,11 +91,13 @@ const Shield = (): ReactElement => (
 );
 
 /** Takes the focus, so that screen readers read it and keyboards go on from it. */
-function Notice({ kind, text, list = [] }: NoticeContent): ReactElement {
+function Notice({ kind, text, list = [], isQuiet = false }: NoticeContent): ReactElement {
   const box = useRef<HTMLDivElement>(null);
   const content = [kind, text, ...list].join('\n');
   // biome-ignore lint/correctness/useExhaustiveDependencies: another notice takes the focus again
-  useEffect(() => box.current?.focus(), [content]);
+  useEffect(() => {
+    if (!isQuiet) box.current?.focus();
+  }, [content, isQuiet]);
   return (
     <div className={`notice ${kind}`} tabIndex={-1} ref={box}>
       <p>{text}</p>
@@ -109,15 +132,20 @@ function Languages(): ReactElement {
   );
 }
 
-type FieldProps = InputHTMLAttributes<HTMLInputElement> & { label: string; error?: string | null };
+type FieldProps = InputHTMLAttributes<HTMLInputElement> & {
+  label: string;
+  error?: string | null;
+  input?: RefObject<HTMLInputElement | null>;
+};
 
-export function Field({ label, error = null, ...input }: FieldProps): ReactElement {
+export function Field({ label, error = null, input: ref, ...input }: FieldProps): ReactElement {
   const id = useId();
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
       <input
         id={id}
+        ref={ref}
         aria-invalid={error ? true : undefined}
         aria-describedby={error ? `${id}-error` : undefined}
         {...input}
@@ -137,14 +165,22 @@ type EmailProps = {
   error?: unknown;
   /** Where the field is what people come for. */
   hasFocus?: boolean;
+  /** Lets the browser suggest passkeys, too. */
+  hasPasskeys?: boolean;
 };
 
-export const EmailField = ({ value, onChange, error, hasFocus = false }: EmailProps): ReactElement => (
+export const EmailField = ({
+  value,
+  onChange,
+  error,
+  hasFocus = false,
+  hasPasskeys = false,
+}: EmailProps): ReactElement => (
   <Field
     label={t.email}
     name="email"
     type="email"
-    autoComplete="username"
+    autoComplete={hasPasskeys ? 'username webauthn' : 'username'}
     inputMode="email"
     autoFocus={hasFocus}
     required
@@ -247,10 +283,23 @@ export function usePasswordRules(isNeeded = true): readonly PasswordRule[] {
   return rules;
 }
 
-type FormProps = { work: Work; submit: string; isSecondary?: boolean; children?: ReactNode };
+type FormProps = {
+  work: Work;
+  submit: string;
+  /** What the button says while the work goes on. */
+  working?: string;
+  isSecondary?: boolean;
+  children?: ReactNode;
+};
 
 /** The button says how long to wait where the service asks for it, and what is going on. */
-export function Form({ work, submit, isSecondary = false, children }: FormProps): ReactElement {
+export function Form({
+  work,
+  submit,
+  working = t.working,
+  isSecondary = false,
+  children,
+}: FormProps): ReactElement {
   const { isPending, wait } = work;
   const form = useRef<HTMLFormElement>(null);
   const onSubmit = (event: FormEvent): void => work.onSubmit(event);
@@ -262,7 +311,7 @@ export function Form({ work, submit, isSecondary = false, children }: FormProps)
         className={isSecondary ? 'secondary' : undefined}
         aria-disabled={isPending || wait > 0 ? true : undefined}
       >
-        {isPending ? t.working : wait > 0 ? t.waiting(formatIn(wait)) : submit}
+        {isPending ? working : wait > 0 ? t.waiting(formatIn(wait)) : submit}
       </button>
     </form>
   );

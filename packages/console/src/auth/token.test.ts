@@ -30,3 +30,10 @@ test('what is not exactly a token stays as it is, so that the service refuses it
   for (const other of ['x', token, `${full}A`, `4D${full}`]) assert.equal(tokenIn(`#token=${other}`), other);
   for (const none of ['', '#', '#token=', '#tok=x', `#${full}`]) assert.ok(!tokenIn(none), none);
 });
+
+test('a token is read by its own name only', () => {
+  assert.equal(tokenIn(`#recovery=${full}`, 'recovery'), full);
+  assert.equal(tokenIn(`#recovery%3D3D${full}`, 'recovery'), full);
+  assert.ok(!tokenIn(`#recovery=${full}`));
+  assert.ok(!tokenIn(`#token=${full}`, 'recovery'));
+});

@@ -4,14 +4,17 @@
 /** Only the last run of a text may have been changed, so what is not exactly a token stays as it is. */
 const TOKEN = /^(?:3D)?([\w-]{43})$/i;
 
+/** What the fragment of a link calls its token. */
+export type TokenName = 'token' | 'recovery';
+
 /**
  * Returns the token that the fragment of an address names, or null. Undoes what mail programs do to it: escapes and
  * quoted-printable (`token%3D…`, `token=3D…`, a line that ends with `=`), upper case of its name, punctuation behind it.
  */
-export function tokenIn(hash: string): string | null {
-  const [, run] = /\btoken=([\w=\s-]+)/i.exec(unescaped(hash)) ?? [];
+export function tokenIn(hash: string, name: TokenName = 'token'): string | null {
+  const [, run] = new RegExp(`\\b${name}=([\\w=\\s-]+)`, 'i').exec(unescaped(hash)) ?? [];
   const [, token] = TOKEN.exec(run?.replaceAll(/[=\s]/g, '') ?? '') ?? [];
-  return token ?? new URLSearchParams(hash.slice(1)).get('token');
+  return token ?? new URLSearchParams(hash.slice(1)).get(name);
 }
 
 /** Undoes escapes, also those of an address that was escaped again. */
@@ -27,8 +30,8 @@ function unescaped(text: string): string {
  * Returns the token of the link, or null, and removes it from the address and the history. After a reload, or in a tab that
  * the browser discarded, it is found again until `forgetToken`.
  */
-export function takeToken(): string | null {
-  const token = tokenIn(location.hash);
+export function takeToken(name: TokenName): string | null {
+  const token = tokenIn(location.hash, name);
   if (location.hash) history.replaceState(null, '', location.pathname);
   try {
     if (token) sessionStorage.setItem(location.pathname, token);

@@ -6,6 +6,10 @@ const SECOND_MS = 1_000;
 
 export type Work = {
   onSubmit: (event: FormEvent) => void;
+  /** Begins as a click on the button does. */
+  start: () => void;
+  /** Forgets the last failure. */
+  clear: () => void;
   isPending: boolean;
   error: unknown;
   /** Seconds until another attempt makes sense; 0 if it does now. */
@@ -47,13 +51,18 @@ export function useWork(send: () => Promise<void>): Work {
       setPending(false);
     }
   };
+  const start = (): void => {
+    if (!isPending && wait === 0) void run();
+  };
   return {
     isPending,
     error,
     wait,
+    start,
+    clear: () => setError(null),
     onSubmit: (event) => {
       event.preventDefault();
-      if (!isPending && wait === 0) void run();
+      start();
     },
   };
 }

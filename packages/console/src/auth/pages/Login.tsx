@@ -1,51 +1,74 @@
-// Signs in and leads on to the page that asked for it.
-import { type ReactElement, useState } from 'react';
-import { addressOf, pageSettings } from '../../common/page-settings.ts';
-import { client, isCode } from '../client.ts';
+// Signs in with a password or a passkey, and leads on to the page that asked for it. An account with a second factor goes on
+// to the second step, at the same address, so that password managers keep the name.
+// Passkeys and the second step must load on demand: most people never see them.
+import { type ReactElement, useEffect, useState } from 'react';
+import { addressOf } from '../../common/page-settings.ts';
 import { pathAfterSignIn } from '../next.ts';
-import { EmailField, Form, Frame, type NoticeContent, noticeOf, PasswordField } from '../parts.tsx';
+import { Frame, type NoticeContent } from '../parts.tsx';
+import { forgetPending, hasPending } from '../sign-in/waiting.ts';
 import { t } from '../text.ts';
-import { keepEmail, keptEmail } from '../token.ts';
-import { useWork } from '../work.ts';
+import { forgetToken, keepEmail, keptEmail } from '../token.ts';
+import { PasswordStep } from './PasswordStep.tsx';
+import type { SecondStep, SecondStepProps } from './second-step/SecondStep.tsx';
 
-export function Login(): ReactElement {
-  const [email, setEmail] = useState(keptEmail);
-  const [password, setPassword] = useState('');
-  const [sent, setSent] = useState<NoticeContent | null>(null);
-  const signIn = useWork(async () => {
-    setSent(null);
-    await client.auth.signIn({ email, password });
-    keepEmail(null);
-    location.replace(pathAfterSignIn(location.search, location.origin, addressOf('/overview')));
-    // The form stays as it is until the next page is there.
-    await new Promise(() => {});
-  });
-  const resend = useWork(async () => {
-    await client.auth.resendVerificationEmail(email);
-    setSent({ kind: 'good', text: t.verify.sent });
-  });
-  const isUnverified = isCode(signIn.error, 'email_not_verified');
-  const refusal: NoticeContent | null = isUnverified
-    ? { kind: 'error', text: t.login.unverified }
-    : noticeOf(signIn.error);
-  return (
-    <Frame title={t.login.title} notice={noticeOf(resend.error) ?? sent ?? refusal}>
-      {isUnverified && !sent && <Form work={resend} submit={t.login.resend} isSecondary />}
-      <Form work={signIn} submit={t.login.submit}>
-        <EmailField value={email} onChange={setEmail} error={signIn.error} hasFocus />
-        <PasswordField
-          label={t.password}
-          value={password}
-          onChange={setPassword}
-          autoComplete="current-password"
-        />
-      </Form>
-      <p className="links">
-        <a href={pageSettings.forgotUrl ?? addressOf('/forgot')}>{t.login.forgot}</a>
-        <span>
-          {t.login.noAccount} <a href={addressOf('/register')}>{t.login.register}</a>
-        </span>
-      </p>
-    </Frame>
-  );
+const loadSecondStep = () => import('./second-step/load.ts');
+
+/** The form stays as it is until the next page is there. */
+async function leadOn(otherwise = '/overview'): Promise<void> {
+  forgetPending();
+  forgetToken();
+  keepEmail(null);
+  location.replace(pathAfterSignIn(location.search, location.origin, addressOf(otherwise)));
+  await new Promise(() => {});
+}
+
+/** Why people are back at the password. */
+type Return = { email: string; notice: NoticeContent | null };
+
+/** `token`: of the link of a recovery. */
+export function Login({ token }: { token: string | null }): ReactElement {
+  const [isSecond, setSecond] = useState(hasPending);
+  const [back, setBack] = useState<Return | null>(null);
+  const [link, setLink] = useState(token);
+  if (!isSecond) {
+    const goOn = async (refusal: unknown, email: string): Promise<void> => {
+      await (await loadSecondStep()).beginSecondStep(refusal, email);
+      setSecond(true);
+    };
+    return (
+      <PasswordStep
+        email={back?.email ?? keptEmail()}
+        notice={back?.notice ?? null}
+        isReturn={back !== null}
+        hasLink={link !== null}
+        onSecondStep={goOn}
+        onDone={leadOn}
+      />
+    );
+  }
+  const end = (email: string, notice: NoticeContent | null): void => {
+    forgetPending();
+    setBack({ email, notice });
+    setSecond(false);
+  };
+  const dropLink = (): void => {
+    forgetToken();
+    setLink(null);
+  };
+  return <LoadedSecondStep link={link} onDeadLink={dropLink} onDone={leadOn} onEnd={end} />;
+}
+
+/** After the password it is loaded already; after a reload, it takes a moment. */
+function LoadedSecondStep(props: SecondStepProps): ReactElement {
+  const [Step, setStep] = useState<typeof SecondStep | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the step opens
+  useEffect(() => {
+    loadSecondStep()
+      .then(({ secondStep }) => secondStep())
+      .then(
+        (step) => setStep(() => step),
+        () => props.onEnd('', { kind: 'error', text: t.offline }),
+      );
+  }, []);
+  return Step ? <Step {...props} /> : <Frame title={t.secondStep} />;
 }

@@ -1,7 +1,8 @@
 // German texts of the pages of people who are not signed in.
 
-import { errorTexts, fieldTexts } from '../../../common/messages/de/errors.ts';
+import { fieldTexts } from '../../../common/messages/de/field-texts.ts';
 import { passwordTexts } from '../../../common/messages/de/password.ts';
+import { visitorErrorTexts } from '../../../common/messages/de/visitor-errors.ts';
 import type { AuthTexts } from '../en/index.ts';
 
 export const de: AuthTexts = {
@@ -22,7 +23,7 @@ export const de: AuthTexts = {
   limited: (wait) => `Zu viele Anfragen. Versuchen Sie es ${wait} erneut.`,
   waiting: (wait) => `Erneut versuchen ${wait}`,
   unexpected: 'Es ist etwas Unerwartetes passiert. Versuchen Sie es erneut.',
-  byCode: errorTexts,
+  byCode: visitorErrorTexts,
   byField: fieldTexts,
   login: {
     title: 'Anmelden',
@@ -35,7 +36,9 @@ export const de: AuthTexts = {
     unverified:
       'Diese E-Mail-Adresse ist noch nicht bestätigt. Folgen Sie dem Link in unserer E-Mail, oder fordern Sie einen neuen an.',
     resend: 'Neuen Link senden',
+    recovery: 'Melden Sie sich mit Ihrem Passwort an. Dann verwenden wir den Link, den Sie geöffnet haben.',
   },
+  secondStep: 'Bestätigen Sie, dass Sie es sind',
   register: {
     title: 'Konto erstellen',
     submit: 'Konto erstellen',

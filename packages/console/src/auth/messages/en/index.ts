@@ -34,7 +34,10 @@ export const en = {
     locked: (wait: string) => `This account is locked after too many failed attempts. Try again ${wait}.`,
     unverified: 'This email address is not confirmed yet. Follow the link in our mail, or request a new one.',
     resend: 'Send a new link',
+    recovery: 'Sign in with your password. We then use the link that you have opened.',
   },
+  /** The title of the second step, whose other texts load with it. */
+  secondStep: 'Confirm that it is you',
   register: {
     title: 'Create an account',
     submit: 'Create the account',

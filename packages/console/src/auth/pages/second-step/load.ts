@@ -1,0 +1,31 @@
+// Opens the second step: keeps what the service told about it, and loads its texts.
+import { CastellanError } from '@castellan/sdk';
+import { loadLaterTexts } from '../../later-text.ts';
+import { readSignInMethods } from '../../sign-in/calls.ts';
+import { keepPending, type Pending, pendingIn } from '../../sign-in/pending.ts';
+import { SecondStep } from './SecondStep.tsx';
+
+/** Keeps the sign-in that the service refused with `second_factor_required`. Throws any other refusal. */
+export async function beginSecondStep(refusal: unknown, email: string): Promise<void> {
+  const told = refusal instanceof CastellanError ? refusal.body?.second_factor : null;
+  const pending = pendingIn(told, email);
+  if (!pending) throw refusal;
+  const [known] = await Promise.all([withTrust(pending), loadLaterTexts()]);
+  keepPending(known);
+}
+
+/** Adds for how long the device can be trusted, where it can be. */
+async function withTrust(pending: Pending): Promise<Pending> {
+  if (pending.trustDays !== null) return pending;
+  const trustDays = await readSignInMethods().then(
+    (methods) => methods.trusted_device_days,
+    () => null,
+  );
+  return { ...pending, trustDays };
+}
+
+/** Returns the page, when its texts are there. */
+export async function secondStep(): Promise<typeof SecondStep> {
+  await loadLaterTexts();
+  return SecondStep;
+}
