@@ -6,7 +6,7 @@ import { later } from '../later-text.ts';
 import { type NoticeContent, noticeOf } from '../parts.tsx';
 
 /** Returns the tries that are left in this sign-in; null if the service did not tell. */
-export function triesLeft(error: unknown): number | null {
+function triesLeft(error: unknown): number | null {
   const left = error instanceof CastellanError ? error.body?.attempts_left : null;
   return typeof left === 'number' ? left : null;
 }
@@ -39,6 +39,8 @@ export function passkeyNotice(
 ): NoticeContent | null {
   if (!error || (error instanceof Error && error.name === 'AbortError')) return null;
   if (isCode(error, 'passkey_unknown')) return { kind: 'error', text: texts.unknown };
+  // The challenge: the dialog of the browser was open for too long.
+  if (isCode(error, 'sign_in_expired')) return { kind: 'error', text: texts.failed };
   // Whatever else the browser reports: it does not tell what the person did.
   return error instanceof CastellanError ? noticeOf(error) : { kind: 'error', text: texts.failed };
 }

@@ -3,7 +3,7 @@
 import type { PasskeyOptions } from './calls.ts';
 import { PENDING } from './waiting.ts';
 
-export const methods = ['passkey', 'totp', 'recovery_code', 'recovery_link'] as const;
+const methods = ['passkey', 'totp', 'recovery_code', 'recovery_link'] as const;
 export type Method = (typeof methods)[number];
 
 export type Pending = {

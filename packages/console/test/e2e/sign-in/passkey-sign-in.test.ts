@@ -153,6 +153,21 @@ test('a passkey that the service does not know is told, also to the browser', as
   assert.deepEqual(signalled, { rpId: 'castellan.test', credentialId: 'AQID' });
 });
 
+test('a dialog that was open for too long can be opened again', async (t) => {
+  const page = await open(t);
+  await answer(page, 'login/passkey', 422, refusal('sign_in_expired'));
+  await page.goto('/login');
+  await button(page).click();
+  await waitForRequest(page, 1);
+  await settle(page);
+  await status(page).getByText('Nothing happened. Try again, or use your password.').waitFor();
+  await acceptPasskey(page);
+  await button(page).click();
+  await waitForRequest(page, 2);
+  await settle(page);
+  await page.waitForURL('**/overview');
+});
+
 test('a failure of the passkey goes when the password is sent', async (t) => {
   const page = await open(t);
   await answer(page, 'login', 422, refusal('invalid_credentials'));

@@ -13,7 +13,7 @@ import type { Step } from './step.tsx';
 export type SecondStepProps = {
   /** The token of the link of a recovery, if one was opened. */
   link: string | null;
-  /** Called when the link does not work (any more). */
+  /** Called when the link turns out not to work. */
   onDeadLink: () => void;
   /** Leads on. `otherwise`: the path for people whom no page has sent here. */
   onDone: (otherwise?: string) => Promise<void>;
