@@ -18,7 +18,9 @@ import { type ItemOf, type ListPath, type Page, readPages } from './calls/pages.
 import type { Answer, RetryOptions, Send, Settings } from './calls/transport.ts';
 import { type Environment, hostEnvironment } from './environment.ts';
 import { type Auth, createAuth } from './session/auth.ts';
+import type { Ceremonies } from './session/ceremonies.ts';
 import { createServiceFetch, readOrigins } from './session/service-fetch.ts';
+import { createStepUps, type OnStepUp } from './session/step-ups.ts';
 
 type Options = {
   /**
@@ -44,10 +46,22 @@ export type BrowserOptions = Options & {
   accessToken?: undefined;
   /** Origins of your services that `auth.fetch` may send the access token to, besides that of the page. */
   services?: readonly string[];
+  /**
+   * Is called when a request needs a stronger or newer proof of who the person is, once for all requests that wait. Let them prove it
+   * with `auth.stepUp` and return true: the requests are repeated once. With false they end with their refusal. A request that needs
+   * a step-up itself must not be awaited in it.
+   */
+  onStepUp?: OnStepUp | undefined;
+  /** `passkeys` of `@castellan/sdk/passkeys`, for `auth.signInWithPasskey` and `auth.factors.passkeys`. */
+  passkeys?: Ceremonies | undefined;
 };
 
 /** For programs: one credential of a service account, sent as a bearer token. No cookies, no CSRF token, no refresh. */
-export type MachineOptions = Options & { services?: undefined } & (
+export type MachineOptions = Options & {
+  services?: undefined;
+  onStepUp?: undefined;
+  passkeys?: undefined;
+} & (
     | { apiKey: string; accessToken?: undefined }
     | {
         /** A function is called for each request, so that it can replace a token that expires. */
@@ -127,13 +141,15 @@ export function createClientIn(
   if (credential !== undefined)
     return clientOf(settings, createMachineSender(environment, settings, credential));
   const origins = readOrigins(options.services ?? []);
-  const { session, send } = createBrowserSender(environment, settings);
+  const stepUps = createStepUps(options.onStepUp);
+  const { session, send } = createBrowserSender(environment, settings, stepUps);
   const client = clientOf(settings, send);
-  const auth = createAuth(
-    session,
-    async (operation, input) => (await client.request(operation, input)).result,
-    createServiceFetch(environment, session, origins),
-  );
+  const auth = createAuth(session, {
+    run: async (operation: string, input?: AnyInput) =>
+      dataIn(await send(callOf(settings, operation, input))),
+    fetch: createServiceFetch(environment, { session, stepUps }, origins),
+    passkeys: options.passkeys,
+  });
   return { ...client, auth, close: () => session.close() };
 }
 
@@ -145,6 +161,8 @@ function readSettings({ baseUrl, timeoutMs = 10_000, retry = {} }: Options): Set
     throw new TypeError('retry.maxWaitMs must be a number of milliseconds, 0 or more.');
   return { baseUrl: readBaseUrl(baseUrl), timeoutMs: readTimeout(timeoutMs), attempts, maxWaitMs };
 }
+
+const dataIn = ({ result }: Answer): never => (result as { data: never }).data;
 
 function clientOf(settings: Settings, sendCall: Send): Client {
   // The service promises the result of each operation, and nothing else could give it its type.

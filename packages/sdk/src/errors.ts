@@ -1,5 +1,7 @@
 // The error that rejected calls carry. It must never contain a token, a cookie or a request.
-import type { ErrorCode, FieldError } from './api.ts';
+import type { ErrorCode, FieldError, StepUpRequest } from './api.ts';
+import type { SecondFactorNeeded } from './session/factor-operations.ts';
+import type { StepUpRequirement } from './session/step-ups.ts';
 
 /**
  * Codes that the client itself sets.
@@ -11,13 +13,18 @@ import type { ErrorCode, FieldError } from './api.ts';
  * - `not_modified`: the service has the version whose ETag you sent as `if-none-match`. `status` is 304.
  * - `session_changed`: another user signed in while the request ran. It may have been carried out; its result was
  *   dropped. `status` is 0.
+ * - `passkey_cancelled`: the person closed the dialog of the browser or did not answer it in time, or another request for a
+ *   passkey replaced this one. Browsers do not tell which. `status` is 0.
+ * - `passkey_unsupported`: this browser has no passkeys, or none for this page. `status` is 0.
  */
 export type ClientErrorCode =
   | 'network_error'
   | 'timeout'
   | 'malformed_response'
   | 'not_modified'
-  | 'session_changed';
+  | 'session_changed'
+  | 'passkey_cancelled'
+  | 'passkey_unsupported';
 
 /** A newer service may send codes that these types do not list. */
 export type CastellanErrorCode = ErrorCode | ClientErrorCode | (string & Record<never, never>);
@@ -58,5 +65,16 @@ export class CastellanError extends Error {
     this.reasons = details.reasons ?? [];
     this.retryAfterMs = details.retryAfterMs ?? null;
     this.body = details.body ?? null;
+  }
+
+  /** What completes the sign-in, for `auth.completeSignIn`, with `second_factor_required`; otherwise null. */
+  get secondFactor(): SecondFactorNeeded | null {
+    return (this.body?.second_factor as SecondFactorNeeded) ?? null;
+  }
+
+  /** What `auth.stepUp` must prove before the call is repeated, with `step_up_required`; otherwise null. */
+  get stepUp(): StepUpRequirement | null {
+    const wire = this.body?.step_up as StepUpRequest | undefined;
+    return wire ? { requiredAcr: wire.required_acr, maxAge: wire.max_age } : null;
   }
 }

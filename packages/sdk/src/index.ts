@@ -11,5 +11,23 @@ export {
 } from './client.ts';
 export { CastellanError, type CastellanErrorCode, type ClientErrorCode } from './errors.ts';
 export * from './guard.ts';
+export type { Acr } from './levels.ts';
 export type { Auth } from './session/auth.ts';
+export type { NewPasskey, OwnPasskeys } from './session/ceremonies.ts';
+export type {
+  FactorsChange,
+  OwnFactors,
+  Passkey,
+  PasskeyAssertion,
+  PasskeyCreationOptions,
+  PasskeyKind,
+  PasskeyRegistration,
+  PasskeyRequestOptions,
+  SecondFactorNeeded,
+  SecondFactorProof,
+  StepUpProof,
+  StepUpWays,
+} from './session/factor-operations.ts';
+export type { OwnFactorCalls } from './session/factors.ts';
 export type { SessionEvent, SessionState } from './session/session.ts';
+export type { OnStepUp, StepUpRequirement } from './session/step-ups.ts';

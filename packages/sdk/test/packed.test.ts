@@ -65,8 +65,11 @@ await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball]);
 const USE = `
 import assert from 'node:assert/strict';
 import { CastellanError, createClient, createGuard, GuardError } from '@castellan/sdk';
+import { passkeys, supportsPasskeys } from '@castellan/sdk/passkeys';
 import { createTestCastellan } from '@castellan/sdk/testing';
 
+assert.equal(supportsPasskeys(), false);
+await assert.rejects(passkeys.get({}), { code: 'passkey_unsupported' });
 const castellan = createTestCastellan();
 const ada = castellan.addUser({ email: 'ada@example.com', permissions: ['orders.read'] });
 const { baseUrl } = castellan;
@@ -93,9 +96,11 @@ process.stdout.write('used');
 
 const TYPED = `
 import { type BrowserClient, CastellanError, createClient, createGuard, type Guard, type Page } from '@castellan/sdk';
+import { passkeys, supportsPasskeys } from '@castellan/sdk/passkeys';
 import { createTestCastellan, type TestUser } from '@castellan/sdk/testing';
 
-export const client: BrowserClient = createClient({ baseUrl: location.origin });
+export const canHavePasskeys: boolean = supportsPasskeys();
+export const client: BrowserClient = createClient({ baseUrl: location.origin, passkeys, onStepUp: () => false });
 export const email: Promise<string> = client.get('/api/v1/users/me').then(({ data }) => data.email);
 export const path = { user_id: crypto.randomUUID() };
 export const other: Promise<boolean> = client.get('/api/v1/users/{user_id}', { path }).then(({ data }) => data.is_active);
@@ -239,7 +244,13 @@ test('publint has nothing to say', async () => {
 test('the types resolve as the code does', async () => {
   const result = await checkPackage(createPackageFromTarballData(readFileSync(tarball)));
   assert.ok(result.types, 'the package has types');
-  assert.deepEqual(Object.keys(result.entrypoints), ['.', './react', './testing', './package.json']);
+  assert.deepEqual(Object.keys(result.entrypoints), [
+    '.',
+    './react',
+    './passkeys',
+    './testing',
+    './package.json',
+  ]);
   assert.deepEqual(
     result.problems.filter((problem) => !isExpected(problem)),
     [],

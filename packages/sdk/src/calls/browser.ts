@@ -4,6 +4,7 @@ import type { Environment } from '../environment.ts';
 import { CastellanError } from '../errors.ts';
 import { CsrfToken } from '../session/csrf.ts';
 import { Session } from '../session/session.ts';
+import type { StepUps } from '../session/step-ups.ts';
 import { type Call, callOf } from './call.ts';
 import { changesSession, isTokenService } from './operations.ts';
 import { type Answer, type Budget, budgetOf, type Send, type Settings, send } from './transport.ts';
@@ -15,6 +16,7 @@ const init: RequestInit = { credentials: 'include' };
 export function createBrowserSender(
   environment: Environment,
   settings: Settings,
+  stepUps: StepUps,
 ): { session: Session; send: Send } {
   const session = new Session(environment, settings.baseUrl, exchange, settings.maxWaitMs);
   const csrf = new CsrfToken(session.tabs, async () => {
@@ -49,24 +51,32 @@ export function createBrowserSender(
   /**
    * Replays the call after a refresh. A token of another tab may have expired too, so that a second refresh, at the
    * service, is allowed after one that was shared. Never replays the call of one user as another, and drops a response
-   * that arrives when another user has signed in.
+   * that arrives when another user has signed in. Replays it once after a step-up, too.
    */
   async function sendWithSession(call: Call): Promise<Answer> {
     const budget = budgetOf(settings);
     const failed = new Set<string | null>();
+    let mayStepUp = !call.isAuthenticated && !call.path.includes('/step-up');
     for (let mayRefresh = true; ; ) {
       const { token, subject } = session;
+      const sent = stepUps.settled();
       try {
         const answer = await sendWithCsrf(call, token, budget);
         if (!changesSession(call.path)) session.checkSubject(subject);
         return answer;
       } catch (error) {
-        if (!mayRefresh || !isSessionOver(error, call)) throw error;
-        failed.add(token);
-        const refreshed = await abortable(session.refresh(failed), call.signal);
-        if (refreshed === 'ended') throw error;
+        if (!(error instanceof CastellanError)) throw error;
+        if (mayStepUp && error.stepUp) {
+          mayStepUp = false;
+          if (!(await abortable(stepUps.isProved(error.stepUp, sent), call.signal))) throw error;
+        } else {
+          if (!mayRefresh || !isSessionOver(error, call)) throw error;
+          failed.add(token);
+          const refreshed = await abortable(session.refresh(failed), call.signal);
+          if (refreshed === 'ended') throw error;
+          mayRefresh = refreshed === 'shared' && failed.size === 1;
+        }
         session.checkSubject(subject);
-        mayRefresh = refreshed === 'shared' && failed.size === 1;
       }
     }
   }
@@ -74,11 +84,8 @@ export function createBrowserSender(
   return { session, send: sendWithSession };
 }
 
-const isSessionOver = (error: unknown, call: Call): boolean =>
-  error instanceof CastellanError &&
-  error.status === 401 &&
-  error.code !== 'refresh_token_invalid' &&
-  !call.isAuthenticated;
+const isSessionOver = (error: CastellanError, call: Call): boolean =>
+  error.status === 401 && error.code !== 'refresh_token_invalid' && !call.isAuthenticated;
 
 function credentials(call: Call, token: string | null, csrfToken: string | null): Headers {
   const headers = new Headers(call.headers);

@@ -27,7 +27,7 @@ export const returnsKeyOnce = (path: string): boolean => /\/keys(\/\{key_id\}\/r
 export const isTokenService = (path: string): boolean => path.startsWith('/api/v1/oauth/');
 /** Signs in or out. */
 export const changesSession = (path: string): boolean =>
-  /\/auth\/(login|logout(\/all)?|change_password)$/.test(path);
+  /\/auth\/(login(\/second-factor|\/passkey)?|logout(\/all)?|change_password)$/.test(path);
 /** The result is the response, whose body is a stream of NDJSON or CSV. */
 export const isExport = (path: string): boolean => path.endsWith('/export');
 /** A success may have an empty body with a status other than 204. */

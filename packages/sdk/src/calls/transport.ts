@@ -1,7 +1,7 @@
 // Sends a call, reads its response and repeats it where that is safe. It must not know sessions or tokens.
 import type { FieldError } from '../api.ts';
 import type { Environment } from '../environment.ts';
-import { CastellanError } from '../errors.ts';
+import { CastellanError, type CastellanErrorDetails } from '../errors.ts';
 import type { Call } from './call.ts';
 import { withTimeout } from './waiting.ts';
 
@@ -64,10 +64,7 @@ async function attempt(host: Host, call: Call, init: RequestInit): Promise<Answe
     const response = await fetchOnce(host, call, { ...init, signal });
     const { ok, status, headers } = response;
     if (status === 304)
-      throw new CastellanError('not_modified', 'The response has not changed since the one with this ETag.', {
-        status,
-        requestId: headers.get('x-request-id'),
-      });
+      throw failure(response, 'not_modified', 'The response has not changed since the one with this ETag.');
     // Browsers hide what a redirect is. Following it could take a token to another host.
     if (response.type === 'opaqueredirect' || (status >= 300 && status < 400))
       throw malformed(response, 'is a redirect, which is not followed. Check baseUrl');
@@ -93,7 +90,7 @@ async function textOf(response: Response, signal: AbortSignal): Promise<string> 
     return await response.text();
   } catch (cause) {
     signal.throwIfAborted();
-    throw malformed(response, 'ended too early', cause);
+    throw malformed(response, 'ended too early', { cause });
   }
 }
 
@@ -127,28 +124,24 @@ function objectOf(response: Response, text: string): Record<string, unknown> | n
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-const malformed = (response: Response, problem: string, cause?: unknown): CastellanError =>
-  new CastellanError('malformed_response', `The response with status ${response.status} ${problem}.`, {
-    status: response.status,
-    requestId: response.headers.get('x-request-id'),
-    cause,
-  });
+const failure = (
+  { status, headers }: Response,
+  code: string,
+  message: string,
+  details?: CastellanErrorDetails,
+): CastellanError =>
+  new CastellanError(code, message, { ...details, status, requestId: headers.get('x-request-id') });
+
+const malformed = (response: Response, problem: string, details?: CastellanErrorDetails): CastellanError =>
+  failure(response, 'malformed_response', `The response with status ${response.status} ${problem}.`, details);
 
 /** Reads the errors of the service: `{detail, code, …}`, and `{error, error_description}` of the token services. */
 function refusalOf(response: Response, text: string, nowMs: number): CastellanError {
-  const { status, headers } = response;
   const body = objectOf(response, text);
-  const retryAfterMs = readRetryAfter(headers.get('retry-after'), nowMs);
+  const retryAfterMs = readRetryAfter(response.headers.get('retry-after'), nowMs);
   const code = body?.code ?? body?.error;
-  if (typeof code !== 'string')
-    return new CastellanError('malformed_response', `The response has status ${status} and no error code.`, {
-      status,
-      requestId: headers.get('x-request-id'),
-      retryAfterMs,
-    });
-  return new CastellanError(code, messageOf(body) ?? code, {
-    status,
-    requestId: headers.get('x-request-id'),
+  if (typeof code !== 'string') return malformed(response, 'has no error code', { retryAfterMs });
+  return failure(response, code, messageOf(body) ?? code, {
     fields: fieldsOf(body?.errors),
     reasons: reasonsOf(body?.detail),
     retryAfterMs,

@@ -1,7 +1,20 @@
 // Signing in and out, and the account of the person at the browser. Tokens go to the session, never to the caller.
-import type { Login, PasswordPolicy, PasswordResetConfirm, Register, User, VerifyEmail } from '../api.ts';
-import type { CallOptions, InputOf, Operation, ResultOf } from '../calls/operations.ts';
+import type {
+  Login,
+  PasswordPolicy,
+  PasswordResetConfirm,
+  Register,
+  SteppedUp,
+  User,
+  VerifyEmail,
+} from '../api.ts';
+import type { CallOptions } from '../calls/operations.ts';
 import { CastellanError } from '../errors.ts';
+import type { Acr } from '../levels.ts';
+import type { AuthCalls } from './auth-calls.ts';
+import type { Ceremonies, PasskeySignInOptions } from './ceremonies.ts';
+import type { SecondFactorProof, StepUpProof, StepUpWays } from './factor-operations.ts';
+import { createFactors, type OwnFactorCalls } from './factors.ts';
 import type { ServiceFetch } from './service-fetch.ts';
 import type { Session, SessionEvent, SessionState } from './session.ts';
 
@@ -16,7 +29,27 @@ export type Auth = {
    * another tab has the access token. Rejects, and leaves the state `unknown`, if the service cannot be reached.
    */
   restore(): Promise<SessionState>;
+  /**
+   * Rejects with `second_factor_required` if the password is right and the account has a second factor: complete the sign-in with
+   * `error.secondFactor.token`.
+   */
   signIn(credentials: Login, options?: CallOptions): Promise<User>;
+  /**
+   * Takes the second step of a sign-in. After `second_factor_invalid` it can be tried again; after `sign_in_expired`, sign in from
+   * the start.
+   */
+  completeSignIn(proof: SecondFactorProof, options?: CallOptions): Promise<User>;
+  /**
+   * Signs in with a passkey and without a password. Needs the option `passkeys` of the client. Rejects with `passkey_cancelled`,
+   * `passkey_unsupported` or a code of the service. With `conditional` it waits until somebody picks a passkey, or `signal` aborts.
+   */
+  signInWithPasskey(options?: PasskeySignInOptions): Promise<User>;
+  /** Reads how the signed-in user can prove a level, or any that suffices. */
+  stepUpWays(acr?: Acr, options?: CallOptions): Promise<StepUpWays>;
+  /** Proves again who the signed-in user is. The session goes on, in every tab, with tokens that carry the proof. */
+  stepUp(proof: StepUpProof, options?: CallOptions): Promise<Pick<SteppedUp, 'acr' | 'auth_time'>>;
+  /** The second factors of the signed-in user. */
+  readonly factors: OwnFactorCalls;
   /** Ends this session, in this browser even if the call fails. */
   signOut(options?: CallOptions): Promise<void>;
   /** Ends every session of the user, in this browser even if the call fails. */
@@ -37,14 +70,20 @@ export type Auth = {
   passwordPolicy(options?: CallOptions): Promise<PasswordPolicy>;
   /**
    * Calls one of your services with the access token. It is like the global `fetch`, and replaces a token that has expired. Only
-   * the origin of the page and those of the option `services` get the token; a redirect is an error.
+   * the origin of the page and those of the option `services` get the token; a redirect is an error. If the service asks for a
+   * stronger or newer proof (RFC 9470), the option `onStepUp` of the client is called.
    */
   fetch: ServiceFetch;
 };
 
-type Run = <O extends Operation>(operation: O, input: InputOf<O>) => Promise<ResultOf<O>>;
+type Parts = { run: AuthCalls['run']; fetch: ServiceFetch; passkeys: Ceremonies | undefined };
 
-export function createAuth(session: Session, run: Run, fetch: ServiceFetch): Auth {
+export function createAuth(session: Session, { run, fetch, passkeys }: Parts): Auth {
+  const ceremonies = (): Ceremonies => {
+    if (passkeys) return passkeys;
+    throw new TypeError('Pass passkeys to createClient.');
+  };
+
   async function end(
     operation: 'POST /api/v1/auth/logout' | 'POST /api/v1/auth/logout/all',
     options: CallOptions,
@@ -60,14 +99,24 @@ export function createAuth(session: Session, run: Run, fetch: ServiceFetch): Aut
     }
   }
 
-  async function begin<O extends 'POST /api/v1/auth/login' | 'POST /api/v1/auth/change_password'>(
-    operation: O,
-    input: InputOf<O>,
-  ): Promise<User> {
-    const { data } = await run(operation, input);
-    session.begin(data.access_token);
-    return data.user;
-  }
+  const calls: AuthCalls = {
+    run,
+    begin: (operation, input) =>
+      session.inTurn(async () => {
+        const { access_token, user } = await run(operation, input);
+        session.begin(access_token);
+        return user;
+      }, input.signal),
+    // Not in turn: it may wait for a step-up, which renews the session, too.
+    async renew(operation, input) {
+      const { access_token, token_type, refresh_token, ...rest } = await run(operation, input);
+      if (session.subject === null) throw new CastellanError('session_changed', 'The session has ended.');
+      session.begin(access_token);
+      // The type of what is left of an operation's data, which the compiler cannot follow.
+      return rest as never;
+    },
+  };
+  const { begin, renew } = calls;
 
   return {
     get state() {
@@ -78,25 +127,23 @@ export function createAuth(session: Session, run: Run, fetch: ServiceFetch): Aut
     },
     subscribe: (listener) => session.subscribe(listener),
     restore: () => session.restore(),
-    signIn: (body, options = {}) =>
-      session.inTurn(() => begin('POST /api/v1/auth/login', { ...options, body }), options.signal),
+    signIn: (body, options) => begin('POST /api/v1/auth/login', { ...options, body }),
+    completeSignIn: (body, options) => begin('POST /api/v1/auth/login/second-factor', { ...options, body }),
+    signInWithPasskey: async (options) => ceremonies().signIn(calls, options),
+    stepUpWays: (acr, options) => run('POST /api/v1/auth/step-up/options', { ...options, body: { acr } }),
+    stepUp: (body, options) => renew('POST /api/v1/auth/step-up', { ...options, body }),
+    factors: createFactors(calls, ceremonies),
     signOut: (options = {}) => session.inTurn(() => end('POST /api/v1/auth/logout', options)),
     signOutEverywhere: (options = {}) => session.inTurn(() => end('POST /api/v1/auth/logout/all', options)),
-    changePassword: (body, options = {}) =>
-      session.inTurn(() => begin('POST /api/v1/auth/change_password', { ...options, body }), options.signal),
-    register: async (body, options) => (await run('POST /api/v1/auth/register', { ...options, body })).data,
-    verifyEmail: async (body, options) =>
-      (await run('POST /api/v1/auth/verify-email', { ...options, body })).data,
-    resendVerificationEmail: async (email, options) => {
-      await run('POST /api/v1/auth/resend-verification-email', { ...options, body: { email } });
-    },
-    requestPasswordReset: async (email, options) => {
-      await run('POST /api/v1/auth/password-reset/request', { ...options, body: { email } });
-    },
-    resetPassword: async (body, options) => {
-      await run('POST /api/v1/auth/password-reset/confirm', { ...options, body });
-    },
-    passwordPolicy: async (options) => (await run('GET /api/v1/auth/password-policy', { ...options })).data,
+    changePassword: (body, options) => begin('POST /api/v1/auth/change_password', { ...options, body }),
+    register: (body, options) => run('POST /api/v1/auth/register', { ...options, body }),
+    verifyEmail: (body, options) => run('POST /api/v1/auth/verify-email', { ...options, body }),
+    resendVerificationEmail: (email, options) =>
+      run('POST /api/v1/auth/resend-verification-email', { ...options, body: { email } }),
+    requestPasswordReset: (email, options) =>
+      run('POST /api/v1/auth/password-reset/request', { ...options, body: { email } }),
+    resetPassword: (body, options) => run('POST /api/v1/auth/password-reset/confirm', { ...options, body }),
+    passwordPolicy: (options) => run('GET /api/v1/auth/password-policy', options),
     fetch,
   };
 }

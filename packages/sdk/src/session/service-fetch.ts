@@ -2,7 +2,8 @@
 
 import { abortable } from '../calls/waiting.ts';
 import { type Environment, pageAddress } from '../environment.ts';
-import type { Session } from './session.ts';
+import type { Refreshed, Session } from './session.ts';
+import { challengeOf, type StepUps } from './step-ups.ts';
 
 /** Like the global `fetch`, for an address below one of the service's origins. */
 export type ServiceFetch = (address: string | URL, init?: RequestInit) => Promise<Response>;
@@ -16,13 +17,13 @@ export const readOrigins = (services: readonly string[]): string[] =>
   });
 
 /**
- * Returns a `fetch` that sends the access token, and sends the request once more with a new token if the response is 401.
- * The token is sent to the origin of the page and to `origins` only, and no redirect is followed. Rejects with
- * `session_changed` if another user signs in before the response arrives.
+ * Returns a `fetch` that sends the access token. If the response is 401, it sends the request once more: after a step-up where
+ * the service asks for one (RFC 9470), otherwise with a new token. The token is sent to the origin of the page and to `origins`
+ * only, and no redirect is followed. Rejects with `session_changed` if another user signs in before the response arrives.
  */
 export function createServiceFetch(
   { fetch }: Pick<Environment, 'fetch'>,
-  session: Session,
+  { session, stepUps }: { session: Session; stepUps: StepUps },
   origins: readonly string[],
 ): ServiceFetch {
   return async (address, init) => {
@@ -58,11 +59,21 @@ export function createServiceFetch(
       }
     };
 
-    const response = await forSubject(await send(token));
-    if (response.status !== 401 || token === null) return response;
-    if ((await abortable(session.refresh(new Set([token])), signal)) === 'ended') return response;
-    await response.body?.cancel();
-    session.checkSubject(subject);
-    return forSubject(await send(session.token));
+    const tried = new Set<string>();
+    for (let used = token; ; used = session.token) {
+      const sent = stepUps.settled();
+      const response = await forSubject(await send(used));
+      if (response.status !== 401 || used === null) return response;
+      const requirement = challengeOf(response.headers);
+      const way = requirement ? 'step-up' : 'refresh';
+      if (tried.has(way)) return response;
+      tried.add(way);
+      // A new token of the same proof would not meet a requirement.
+      const renewed = requirement ? stepUps.isProved(requirement, sent) : session.refresh(new Set([used]));
+      const outcome = await abortable<Refreshed | boolean>(renewed, signal);
+      if (!outcome || outcome === 'ended') return response;
+      await response.body?.cancel();
+      session.checkSubject(subject);
+    }
   };
 }
