@@ -7,6 +7,7 @@ import type { HeaderCarrier } from './guard/middleware.ts';
 export type { Guard } from './guard/core.ts';
 export { GuardError, type GuardErrorCode } from './guard/errors.ts';
 export type { HeaderCarrier, Middleware } from './guard/middleware.ts';
+export type { Requirement } from './guard/requirement.ts';
 export type { Check, Identity, Subject } from './guard/subject.ts';
 
 export type GuardOptions = {

@@ -7,13 +7,14 @@ import { bundle } from './bundle.ts';
 
 const MAX_BYTES = 8 * 1024;
 /** Helpers that both the client and the guard use. */
-const COMMON = ['calls/call.ts', 'calls/waiting.ts', 'environment.ts', 'errors.ts'];
+const COMMON = ['calls/call.ts', 'calls/waiting.ts', 'environment.ts', 'errors.ts', 'levels.ts'];
 
 const sizeOf = (code: string): number => gzipSync(code, { level: 9 }).length;
 const client = await bundle(`export { createClient } from 'sdk:index.ts';`);
 const guard = await bundle(`export { createGuard } from 'sdk:index.ts';`);
+const passkeys = await bundle(`export * from 'sdk:passkeys.ts';`);
 
-for (const [name, { code, imports }] of Object.entries({ client, guard }))
+for (const [name, { code, imports }] of Object.entries({ client, guard, passkeys }))
   test(`the ${name} alone is at most 8 KiB, minified and compressed, and needs no Node.js`, (t) => {
     const bytes = sizeOf(code);
     t.diagnostic(`${bytes} bytes`);
@@ -29,6 +30,15 @@ test('the client brings no code of the guard, and the guard none of the client',
   assert.deepEqual(
     guard.files.filter((file) => !isOfGuard(file)),
     COMMON,
+  );
+});
+
+test('the client brings no code for passkeys, and the passkeys none of the client', () => {
+  const isOfPasskeys = (file: string): boolean => /^passkeys(\/|\.ts$)/.test(file);
+  assert.deepEqual(client.files.filter(isOfPasskeys), []);
+  assert.deepEqual(
+    passkeys.files.filter((file) => !isOfPasskeys(file)),
+    ['errors.ts'],
   );
 });
 

@@ -7,6 +7,7 @@ import {
   type Middleware,
   middlewareOf,
 } from './middleware.ts';
+import { checkRequirement, meets, type Requirement, stricter } from './requirement.ts';
 import {
   type Backend,
   type Check,
@@ -33,10 +34,14 @@ export type Guard = {
   can(subject: Subject, permission: string): Promise<boolean>;
   /** Tells whether every one of the checks, at least one, holds. Throws a `GuardError` with `unavailable`. */
   canAll(checks: readonly Check[]): Promise<boolean>;
-  /** Lets only callers with the permission through. Throws a TypeError at once if this is no name of a permission. */
-  require(permission: string): Middleware;
-  /** Lets every caller with a live token through. */
-  authenticated: Middleware;
+  /**
+   * Lets only callers with the permission through. Castellan judges what the permission requires of the user's proof; a further
+   * requirement is judged here. Who has the permission and has not proved enough gets `insufficient_user_authentication`. Throws a
+   * TypeError at once if this is no name of a permission or no requirement.
+   */
+  require(permission: string, requirement?: Requirement): Middleware;
+  /** Lets every caller with a live token through. Called with a requirement, it returns what lets those through who meet it. */
+  authenticated: Middleware & ((requirement: Requirement) => Middleware);
   /** Returns who sent a request that a middleware let through. Throws for any other request. */
   identityOf(request: object): Identity;
 };
@@ -46,6 +51,8 @@ export type GuardHooks = {
   onUnavailable?: ((error: GuardError) => void) | undefined;
   /** Returns the address of the client that sent the request. */
   addressOf?: ((request: HeaderCarrier) => string | undefined) | undefined;
+  /** How far the clocks may differ, in ms. Default: 60,000. */
+  clockToleranceMs?: number | undefined;
 };
 
 const subjectTypes: readonly unknown[] = ['user', 'service_account', 'role'];
@@ -106,17 +113,35 @@ export function guardOver(backend: Backend, hooks: GuardHooks): Guard {
     return found?.permissions.has(folded(permission)) === true;
   }
 
-  const middleware = (permission?: string): Middleware =>
-    middlewareOf((request, ...known) =>
+  const { clockToleranceMs = 60_000 } = hooks;
+
+  function checkAccess(found: Inspection, permission?: string, requirement?: Requirement): void {
+    const name = permission === undefined ? undefined : folded(permission);
+    const own = name === undefined ? undefined : found.stepUps.get(name);
+    if (name !== undefined && !own && !found.permissions.has(name))
+      throw new GuardError('permission_denied', `The caller lacks ${permission}.`, {
+        requiredPermission: permission,
+      });
+    const unmet =
+      requirement && !meets(found.identity, requirement, clockToleranceMs) ? requirement : undefined;
+    const needed = own ? stricter(own, requirement) : unmet;
+    if (needed)
+      throw new GuardError('insufficient_user_authentication', 'The user must prove again who they are.', {
+        requiredPermission: permission,
+        requirement: needed,
+      });
+  }
+
+  const middleware = (permission?: string, requirement?: Requirement): Middleware => {
+    if (requirement) checkRequirement(requirement);
+    return middlewareOf((request, ...known) =>
       ask(async () => {
-        const { identity, permissions } = await inspect(request);
-        if (permission !== undefined && !permissions.has(folded(permission)))
-          throw new GuardError('permission_denied', `The caller lacks ${permission}.`, {
-            requiredPermission: permission,
-          });
-        for (const one of [request, ...known]) callers.set(one, identity);
+        const found = await inspect(request);
+        checkAccess(found, permission, requirement);
+        for (const one of [request, ...known]) callers.set(one, found.identity);
       }),
     );
+  };
 
   return {
     authenticate: async (request) => (await ask(() => inspect(request))).identity,
@@ -126,11 +151,14 @@ export function guardOver(backend: Backend, hooks: GuardHooks): Guard {
       const answers = await Promise.all(checks.map(({ subject, permission }) => can(subject, permission)));
       return answers.every((one) => one);
     },
-    require(permission) {
+    require(permission, requirement) {
       partsOf(permission);
-      return middleware(permission);
+      return middleware(permission, requirement);
     },
-    authenticated: middleware(),
+    authenticated: Object.assign(
+      (requirement: Requirement) => middleware(undefined, requirement ?? {}),
+      middleware(),
+    ),
     identityOf(request) {
       const identity = callers.get(request);
       if (!identity) throw new TypeError('No middleware of this guard let this request through.');

@@ -2,7 +2,8 @@ import { type Claims, isTimely, verifyAccessToken } from './access-token.ts';
 import { isApiKey, isWellFormedKey } from './api-key.ts';
 import { createCache, momentNow } from './cache.ts';
 import { GuardError, refusalOf } from './errors.ts';
-import { isRecord, isText, isTexts, type Json } from './json.ts';
+import { INTROSPECT, inspectionOf, malformed } from './inspection.ts';
+import { isRecord, isText, type Json } from './json.ts';
 import { createKeySet } from './key-set.ts';
 import { type Backend, type Check, folded, type Inspection, partsOf } from './subject.ts';
 import { oncePerTick } from './tick.ts';
@@ -27,9 +28,6 @@ type Presented = { token: string; address: string | undefined };
 
 /** The decision of one question, or why there is none. */
 type Answer = boolean | GuardError;
-
-const malformed = (path: string, what: string): GuardError =>
-  new GuardError('unavailable', `The answer of ${path} is malformed: ${what}.`);
 
 /** Returns the backend that asks Castellan: introspection (RFC 7662) for tokens, AuthZEN evaluations for decisions. */
 export function createHttpBackend(options: HttpBackendOptions): Backend {
@@ -128,7 +126,6 @@ export function createHttpBackend(options: HttpBackendOptions): Backend {
   };
 }
 
-const INTROSPECT = '/api/v1/oauth/introspect';
 const EVALUATIONS = '/api/v1/access/v1/evaluations';
 
 const keyOf = ({ subject, permission }: Check): string =>
@@ -171,27 +168,4 @@ function answerOf(item: unknown, { permission }: Check): Answer {
   if (isText(context.permission) && folded(context.permission) !== permission)
     return malformed(EVALUATIONS, `the decision about ${permission} is about another permission`);
   return item.decision;
-}
-
-function inspectionOf(answer: Json): Inspection | undefined {
-  const { active, sub, username, client_id, jti, sid, exp, iat, permissions } = answer;
-  if (active === false) return undefined;
-  if (active !== true || !isText(sub) || !isText(username) || !isText(jti) || !Number.isFinite(iat))
-    throw malformed(INTROSPECT, 'a member is missing');
-  if (!isTexts(permissions) || (exp !== undefined && !Number.isFinite(exp)))
-    throw malformed(INTROSPECT, 'a member has the wrong type');
-  // The client of a user's token is the application that signed them in; Castellan 0.2 names none.
-  const type = client_id === sub ? 'service_account' : 'user';
-  if (type === 'user' && !isText(sid)) throw malformed(INTROSPECT, 'a member is missing');
-  return {
-    identity: Object.freeze({
-      type,
-      id: sub,
-      name: username,
-      tokenId: jti,
-      sessionId: isText(sid) ? sid : undefined,
-      expiresAt: exp === undefined ? undefined : Number(exp) * 1_000,
-    }),
-    permissions: new Set(permissions.map(folded)),
-  };
 }

@@ -1,5 +1,6 @@
 import { type GuardError, refusalOf } from './errors.ts';
 import { isRecord, isText } from './json.ts';
+import { challengeFor } from './requirement.ts';
 
 /** What carries the headers of a request: a Fetch `Request`, or a request of Node, Fastify or Express. */
 export type HeaderCarrier = { readonly headers: Headers | Readonly<Record<string, unknown>> };
@@ -127,26 +128,38 @@ export function middlewareOf(
 const responseOf = (refused: GuardError): Response =>
   new Response(bodyOf(refused), { status: refused.status, headers: headersOf(refused) });
 
-/** RFC 6750, section 3; `Retry-After` only if a time is known. */
-function headersOf({ code, status, retryAfterSeconds }: GuardError): [name: string, value: string][] {
+/** `Retry-After` only if a time is known. */
+function headersOf(refused: GuardError): [name: string, value: string][] {
+  const { status, retryAfterSeconds } = refused;
   const headers: [string, string][] = [
     ['content-type', 'application/json; charset=utf-8'],
     ['cache-control', 'no-store'],
   ];
-  if (status === 401)
-    headers.push(['www-authenticate', code === 'missing_token' ? 'Bearer' : 'Bearer error="invalid_token"']);
+  if (status === 401) headers.push(['www-authenticate', challengeOf(refused)]);
   if (retryAfterSeconds !== undefined) headers.push(['retry-after', String(retryAfterSeconds)]);
   return headers;
+}
+
+/** RFC 6750, section 3. */
+function challengeOf({ code, requirement }: GuardError): string {
+  if (requirement) return challengeFor(requirement);
+  return code === 'missing_token' ? 'Bearer' : 'Bearer error="invalid_token"';
 }
 
 /** The text for callers says nothing about Castellan or this service. */
 const details = {
   missing_token: 'Sign in: this request needs a bearer token.',
   invalid_token: 'The token is invalid or has ended. Sign in again.',
+  insufficient_user_authentication: 'Confirm that it is you, then repeat the request.',
   permission_denied: 'You do not have the permission for this.',
   rate_limited: 'Too many unknown API keys came from your network. Try again later.',
   unavailable: 'Permissions cannot be checked right now. Try again later.',
 };
 
-const bodyOf = ({ code, requiredPermission }: GuardError): string =>
-  JSON.stringify({ detail: details[code], code, required_permission: requiredPermission });
+function bodyOf({ code, requiredPermission, requirement }: GuardError): string {
+  const step_up = requirement && {
+    required_acr: requirement.acr ?? 'aal1',
+    max_age: requirement.maxAgeSeconds ?? null,
+  };
+  return JSON.stringify({ detail: details[code], code, required_permission: requiredPermission, step_up });
+}

@@ -1,3 +1,6 @@
+import type { Acr } from '../levels.ts';
+import type { Requirement } from './requirement.ts';
+
 /** Somebody to decide about: a user (id or email), a service account (id or name), or a role (id or name). */
 export type Subject = { readonly type: 'user' | 'service_account' | 'role'; readonly id: string };
 
@@ -14,13 +17,24 @@ export type Identity = {
   readonly sessionId: string | undefined;
   /** When the token ends by itself, in ms since 1970; undefined for an API key without an end. */
   readonly expiresAt: number | undefined;
+  /** How strongly the user proved who they are. `aal1` for service accounts. */
+  readonly acr: Acr;
+  /** The methods of that proof, such as `pwd` and `otp` (RFC 8176). Empty if the token names none. */
+  readonly amr: readonly string[];
+  /** When that was, in ms since 1970; undefined if the token does not say. */
+  readonly authTime: number | undefined;
 };
 
 /** One question: may this subject do what the permission names? */
 export type Check = { readonly subject: Subject; readonly permission: string };
 
-/** What a token is worth now. `permissions` are folded. */
-export type Inspection = { identity: Identity; permissions: ReadonlySet<string> };
+/** What a token is worth now. The names of permissions are folded. */
+export type Inspection = {
+  identity: Identity;
+  permissions: ReadonlySet<string>;
+  /** What its user holds and may use only after a stronger or newer proof. */
+  stepUps: ReadonlyMap<string, Requirement>;
+};
 
 /** Where a guard gets its answers. Every failure is a rejection, never an answer. */
 export type Backend = {

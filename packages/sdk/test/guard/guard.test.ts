@@ -46,6 +46,9 @@ test('the identity names the user, the token and the session', async () => {
     tokenId: 'token-1',
     sessionId: 'session-1',
     expiresAt: 4_102_444_800_000,
+    acr: 'aal1',
+    amr: [],
+    authTime: undefined,
   });
 });
 

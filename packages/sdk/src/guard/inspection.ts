@@ -1,0 +1,66 @@
+// Reads the answer of an introspection (RFC 7662; RFC 9470, section 6.2).
+import { isAcr } from '../levels.ts';
+import { GuardError } from './errors.ts';
+import { isRecord, isText, isTexts, type Json } from './json.ts';
+import type { Requirement } from './requirement.ts';
+import { folded, type Identity, type Inspection } from './subject.ts';
+
+export const INTROSPECT = '/api/v1/oauth/introspect';
+
+export const malformed = (path: string, what: string): GuardError =>
+  new GuardError('unavailable', `The answer of ${path} is malformed: ${what}.`);
+
+const wrongType = (): GuardError => malformed(INTROSPECT, 'a member has the wrong type');
+
+/** Returns undefined for a token that is not active. Throws `unavailable` for an answer that is malformed. */
+export function inspectionOf(answer: Json): Inspection | undefined {
+  const { active, sub, username, client_id, jti, sid, exp, iat, permissions } = answer;
+  if (active === false) return undefined;
+  if (active !== true || !isText(sub) || !isText(username) || !isText(jti) || !Number.isFinite(iat))
+    throw malformed(INTROSPECT, 'a member is missing');
+  if (!isTexts(permissions) || (exp !== undefined && !Number.isFinite(exp))) throw wrongType();
+  // The client of a user's token is the application that signed them in; Castellan 0.2 names none.
+  const type = client_id === sub ? 'service_account' : 'user';
+  if (type === 'user' && !isText(sid)) throw malformed(INTROSPECT, 'a member is missing');
+  return {
+    identity: Object.freeze({
+      type,
+      id: sub,
+      name: username,
+      tokenId: jti,
+      sessionId: isText(sid) ? sid : undefined,
+      expiresAt: exp === undefined ? undefined : Number(exp) * 1_000,
+      ...proofOf(answer),
+    }),
+    permissions: new Set(permissions.map(folded)),
+    stepUps: stepUpsOf(answer.step_up),
+  };
+}
+
+/** A token without these members has the lowest level. So has one of a level that is not known here. */
+function proofOf({ acr, amr = [], auth_time }: Json): Pick<Identity, 'acr' | 'amr' | 'authTime'> {
+  const isWrong =
+    (acr !== undefined && !isText(acr)) ||
+    !isTexts(amr) ||
+    (auth_time !== undefined && !Number.isFinite(auth_time));
+  if (isWrong) throw wrongType();
+  return {
+    acr: isAcr(acr) ? acr : 'aal1',
+    amr: Object.freeze([...amr]),
+    authTime: auth_time === undefined ? undefined : Number(auth_time) * 1_000,
+  };
+}
+
+function stepUpsOf(entries: unknown = []): Map<string, Requirement> {
+  if (!Array.isArray(entries)) throw wrongType();
+  return new Map(entries.map(stepUpOf));
+}
+
+function stepUpOf(entry: unknown): [permission: string, Requirement] {
+  const { permission, acr_values, max_age }: Json = isRecord(entry) ? entry : {};
+  // The levels stand in ascending order: the first is the weakest that would do.
+  const acr = isText(acr_values) ? acr_values.split(' ').find(isAcr) : undefined;
+  if (!isText(permission) || acr === undefined || (max_age !== undefined && !Number.isFinite(max_age)))
+    throw wrongType();
+  return [folded(permission), { acr, ...(max_age !== undefined && { maxAgeSeconds: Number(max_age) }) }];
+}
