@@ -2,23 +2,29 @@
 import type { Operations } from './api.ts';
 import { type BrowserClient, createClientIn } from './client.ts';
 import { hostEnvironment } from './environment.ts';
+import { checkRequirement, type Requirement } from './guard/requirement.ts';
 import { createGuard, type Guard } from './guard.ts';
+import type { Acr } from './levels.ts';
 import { type Account, Accounts, shownName } from './testing/accounts.ts';
-import {
-  failure,
-  operations,
-  type StandInAnswer,
-  type StandInRequest,
-  unauthenticated,
-} from './testing/operations.ts';
+import { failure, type StandInAnswer, type StandInRequest, unauthenticated } from './testing/answers.ts';
+import { contextOf } from './testing/contexts.ts';
+import { Factors } from './testing/factors.ts';
+import { operations } from './testing/operations.ts';
 
 export type TestUser = {
   readonly id: string;
   /** As the service shows it: in lower case, an internationalized domain with its letters. */
   readonly email: string;
   readonly password: string;
-  /** Signs in and returns an access token, to be sent as `Authorization: Bearer …`. */
-  accessToken(): Promise<string>;
+  /**
+   * Signs in and returns an access token, to be sent as `Authorization: Bearer …`. Default: the token of a sign-in now, with the
+   * second factor if there is one. `authTime`: when the proof was made, in ms since 1970.
+   */
+  accessToken(proof?: { acr?: Acr; authTime?: number }): Promise<string>;
+  /** Returns the code that the authenticator app shows; a code works once. Throws for a user without `factors: ['totp']`. */
+  code(): string;
+  /** Each replaces a code of the app once. Empty for a user without a factor. */
+  readonly recoveryCodes: readonly string[];
   grant(...permissions: string[]): void;
   revoke(...permissions: string[]): void;
   endSessions(): void;
@@ -44,8 +50,15 @@ export type TestCastellan = {
   readonly guard: Guard;
   /** Returns the client of a new browser. It shares nothing with other browsers. */
   browser(): BrowserClient;
-  /** Adds a verified user. The default password is `TestPassword!47`. */
-  addUser(user: { email: string; password?: string; permissions?: readonly string[] }): TestUser;
+  /** Adds a verified user. The default password is `TestPassword!47`. `factors`: what the second step of a sign-in asks for. */
+  addUser(user: {
+    email: string;
+    password?: string;
+    permissions?: readonly string[];
+    factors?: readonly 'totp'[];
+  }): TestUser;
+  /** Makes a permission require a proof of people who use it; null ends that. */
+  requireAuthentication(permission: string, requirement: Requirement | null): void;
   /** Returns the user who registered with this email, verified. */
   verify(email: string): TestUser;
   addProgram(program: { name: string; permissions?: readonly string[] }): TestProgram;
@@ -136,7 +149,16 @@ export function createTestCastellan(): TestCastellan {
     ...rights(account),
     email: shownName(account),
     password: account.password,
-    accessToken: async () => (await accounts.signIn(account)).access,
+    async accessToken({ acr, authTime } = {}) {
+      const level = acr ?? (account.factors ? 'aal2' : 'aal1');
+      const isPlain = level === 'aal1' && authTime === undefined;
+      return (await accounts.signIn(account, isPlain ? null : contextOf(level, authTime))).access;
+    },
+    code() {
+      if (account.factors) return account.factors.code;
+      throw new Error(`${account.name} has no authenticator app: pass factors: ['totp'] to addUser.`);
+    },
+    recoveryCodes: account.factors?.recoveryCodes ?? [],
     endSessions: () => accounts.endSessions(account),
   });
 
@@ -144,12 +166,12 @@ export function createTestCastellan(): TestCastellan {
     type: Account['type'],
     name: string,
     permissions: readonly string[],
-    password = '',
+    own: Pick<Account, 'password' | 'factors'> = { password: '' },
   ): Account =>
     accounts.add({
       type,
       name,
-      password,
+      ...own,
       isVerified: true,
       firstName: 'Test',
       lastName: 'User',
@@ -167,8 +189,18 @@ export function createTestCastellan(): TestCastellan {
     guard: createGuard({ baseUrl, apiKey: guardKey, fetch }),
     browser: () =>
       createClientIn(hostEnvironment(false), { baseUrl, fetch: browserFetch(), retry: { attempts: 1 } }),
-    addUser: ({ email, password = 'TestPassword!47', permissions = [] }) =>
-      testUser(addAccount('user', email, permissions, password)),
+    addUser: ({ email, password = 'TestPassword!47', permissions = [], factors = [] }) =>
+      testUser(
+        addAccount('user', email, permissions, {
+          password,
+          factors: factors.includes('totp') ? new Factors() : undefined,
+        }),
+      ),
+    requireAuthentication(permission, requirement) {
+      if (requirement) checkRequirement(requirement);
+      if (requirement) accounts.requirements.set(permission.toLowerCase(), requirement);
+      else accounts.requirements.delete(permission.toLowerCase());
+    },
     verify(email) {
       const account = accounts.find('user', email);
       if (!account) throw new Error(`Nobody has registered with ${email}.`);

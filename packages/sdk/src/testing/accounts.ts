@@ -1,7 +1,11 @@
 // The accounts, sessions and tokens of the stand-in.
 import type { User } from '../api.ts';
 import { makeKey } from '../guard/api-key.ts';
+import type { Requirement } from '../guard/requirement.ts';
+import type { Acr } from '../levels.ts';
+import { type Context, claimsOf } from './contexts.ts';
 import { canonicalEmail, shownEmail } from './emails.ts';
+import { type Factors, SecondSteps } from './factors.ts';
 import { createSigner } from './signing.ts';
 
 const ISSUER = 'http://castellan.test';
@@ -20,9 +24,11 @@ export type Account = {
   firstName: string;
   lastName: string;
   createdAt: string;
+  /** Of users with a second factor. */
+  factors?: Factors | undefined;
 };
 
-type Token = { account: Account; claims: Claims };
+export type Token = { account: Account; claims: Claims };
 type Claims = {
   sub: string;
   jti: string;
@@ -32,8 +38,12 @@ type Claims = {
   aud: string;
   client_id: string;
   sid?: string;
+  acr?: Acr;
+  amr?: readonly string[];
+  auth_time?: number;
 };
-type Session = { id: string; account: Account };
+/** What a refresh token continues. Its context goes into new access tokens. */
+type Session = { id: string; account: Account; context: Context };
 
 const newId = (): string => crypto.randomUUID();
 
@@ -43,6 +53,11 @@ export class Accounts {
   readonly #tokens = new Map<string, Token>();
   /** Live sessions by refresh token. */
   readonly #sessions = new Map<string, Session>();
+
+  /** What permissions require of people, by their names in lower case. */
+  readonly requirements = new Map<string, Requirement>();
+
+  readonly secondSteps = new SecondSteps<Account>();
 
   keySet = (): Promise<object> => this.#signer.keySet();
 
@@ -65,10 +80,18 @@ export class Accounts {
   }
 
   /** Returns the access token and the refresh token of a new session. Throws for an inactive account. */
-  async signIn(account: Account): Promise<{ access: string; refresh: string }> {
+  async signIn(account: Account, context: Context = null): Promise<{ access: string; refresh: string }> {
     if (!account.isActive) throw new Error(`${account.name} is deactivated and cannot sign in.`);
+    return this.#start({ id: newId(), account, context });
+  }
+
+  /** Returns new tokens of the session of an access token. Earlier ones keep their context. */
+  stepUp({ account, claims }: Token, context: Context): Promise<{ access: string; refresh: string }> {
+    return this.#start({ id: claims.sid ?? '', account, context });
+  }
+
+  async #start(session: Session): Promise<{ access: string; refresh: string }> {
     const refresh = newId();
-    const session = { id: newId(), account };
     this.#sessions.set(refresh, session);
     return { access: await this.#issue(session), refresh };
   }
@@ -98,6 +121,7 @@ export class Accounts {
   }
 
   endSessions(account: Account): void {
+    this.secondSteps.end(account);
     for (const session of [...this.#sessions.values()])
       if (session.account === account) this.endSession(session.id);
   }
@@ -109,8 +133,9 @@ export class Accounts {
     if (session) this.endSession(session.id);
   }
 
-  async #issue({ id, account }: Session): Promise<string> {
-    const claims = { ...this.#claims(account), sid: id, exp: Math.floor(Date.now() / 1_000) + TOKEN_SECONDS };
+  async #issue({ id, account, context }: Session): Promise<string> {
+    const exp = Math.floor(Date.now() / 1_000) + TOKEN_SECONDS;
+    const claims = { ...this.#claims(account), sid: id, exp, ...claimsOf(context) };
     const token = await this.#signer.sign(claims);
     this.#tokens.set(token, { account, claims });
     return token;

@@ -1,54 +1,23 @@
 // The operations that the stand-in answers by itself, with the codes and texts of the service.
 import type { Register } from '../api.ts';
-import { isRecord, isText } from '../guard/json.ts';
-import { type Account, type Accounts, shownName, userOf } from './accounts.ts';
-
-/** A request as an operation sees it. `cookies` are those of one browser; operations may change them. */
-export type StandInRequest = {
-  bearer: string | undefined;
-  body: unknown;
-  cookies: Map<string, string>;
-  csrfToken: string | null;
-};
-export type StandInAnswer = { status: number; body: unknown };
-type Answering = (request: StandInRequest, accounts: Accounts) => StandInAnswer | Promise<StandInAnswer>;
-
-const ok = (body: unknown, status = 200): StandInAnswer => ({ status, body });
-const done = (data: unknown, message: string, status = 200): StandInAnswer => ok({ data, message }, status);
-
-export const failure = (status: number, code: string, detail: string): StandInAnswer => ({
-  status,
-  body: { detail, code, request_id: crypto.randomUUID() },
-});
-
-export const unauthenticated = (bearer: string | undefined): StandInAnswer =>
-  bearer === undefined
-    ? failure(401, 'token_missing', 'Sign in: send Authorization: Bearer <access token>.')
-    : failure(401, 'token_revoked', 'The access token has been revoked. Sign in again.');
-
-const userRequired = failure(
-  403,
-  'user_required',
-  'Only a signed-in user can do this: it concerns the account of a person.',
-);
-
-const REFRESH = 'refresh_token';
-const textIn = (body: unknown, name: string): string =>
-  isRecord(body) && isText(body[name]) ? String(body[name]) : '';
-
-/** Wraps an operation that changes something: it needs the CSRF token of this browser. */
-const guarded =
-  (answer: Answering): Answering =>
-  (request, accounts) =>
-    request.csrfToken !== null && request.csrfToken === request.cookies.get('csrf')
-      ? answer(request, accounts)
-      : failure(403, 'csrf_invalid', 'The CSRF token is missing or invalid.');
-
-async function signedIn(account: Account, { cookies }: StandInRequest, accounts: Accounts) {
-  const { access, refresh } = await accounts.signIn(account);
-  cookies.set(REFRESH, refresh);
-  return { access_token: access, token_type: 'bearer', refresh_token: refresh, user: userOf(account) };
-}
+import { isRecord } from '../guard/json.ts';
+import { type Account, type Accounts, shownName, type Token, userOf } from './accounts.ts';
+import {
+  type Answering,
+  done,
+  failure,
+  guarded,
+  ok,
+  REFRESH,
+  type StandInAnswer,
+  type StandInRequest,
+  signedIn,
+  textIn,
+  unauthenticated,
+  userRequired,
+} from './answers.ts';
+import { contextIn, isMet, stepUpOf } from './contexts.ts';
+import { secondStep, stepUp, stepUpWays } from './second-step.ts';
 
 const signOut =
   (end: (accounts: Accounts, account: Account, session: string) => void): Answering =>
@@ -61,6 +30,19 @@ const signOut =
     return ok({ message: 'You are signed out.' });
   };
 
+/** Returns what the token may do now, and what only after a step-up. Requirements bind people. */
+function permissionsOf({ account, claims }: Token, { requirements }: Accounts): object {
+  const all = [...account.permissions].sort();
+  const isOpen = (name: string): boolean => {
+    const requirement = account.type === 'user' ? requirements.get(name) : undefined;
+    return !requirement || isMet(claims, requirement);
+  };
+  const step_up = all
+    .filter((name) => !isOpen(name))
+    .map((name) => stepUpOf(name, requirements.get(name) ?? {}));
+  return { roles: [], permissions: all.filter(isOpen), ...(step_up.length > 0 && { step_up }) };
+}
+
 function introspection({ body }: StandInRequest, accounts: Accounts): StandInAnswer {
   const found = accounts.inspect(textIn(body, 'token'));
   if (!found) return ok({ active: false });
@@ -71,7 +53,7 @@ function introspection({ body }: StandInRequest, accounts: Accounts): StandInAns
     ...claims,
     username: shownName(account),
     token_type: 'Bearer',
-    ...(included ? { roles: [], permissions: [...account.permissions].sort() } : {}),
+    ...(included ? permissionsOf(found, accounts) : {}),
   });
 }
 
@@ -79,15 +61,16 @@ function decision(item: unknown, accounts: Accounts): object {
   const { subject, action, resource } = isRecord(item) ? item : {};
   const permission = `${textIn(resource, 'type')}.${textIn(action, 'name')}`;
   const account = accounts.find(textIn(subject, 'type'), textIn(subject, 'id'));
-  const isGranted = account?.permissions.has(permission.toLowerCase()) === true;
-  const reason = !account
-    ? 'unknown_subject'
-    : !account.isActive
-      ? 'inactive'
-      : isGranted
-        ? 'granted'
-        : 'not_granted';
+  const reason = account ? reasonFor(account, permission.toLowerCase(), accounts) : 'unknown_subject';
   return { decision: reason === 'granted', context: { reason, permission } };
+}
+
+/** A decision about an account knows of no proof. */
+function reasonFor(account: Account, permission: string, { requirements }: Accounts): string {
+  if (!account.isActive) return 'inactive';
+  if (!account.permissions.has(permission)) return 'not_granted';
+  const requirement = account.type === 'user' ? requirements.get(permission) : undefined;
+  return requirement && !isMet({}, requirement) ? 'step_up_required' : 'granted';
 }
 
 /** Asking about others requires these permissions, which the role Service has. */
@@ -140,8 +123,21 @@ export const operations: Readonly<Record<string, Answering>> = {
         'email_not_verified',
         'Verify your email address first, with the link in the mail.',
       );
+    if (account.factors)
+      return failure(
+        422,
+        'second_factor_required',
+        'The password is right. Confirm with your second factor.',
+        {
+          second_factor: accounts.secondSteps.begin(account, request.cookies),
+        },
+      );
     return done(await signedIn(account, request, accounts), 'You are signed in.');
   }),
+
+  'POST /api/v1/auth/login/second-factor': guarded(secondStep),
+  'POST /api/v1/auth/step-up/options': guarded(stepUpWays),
+  'POST /api/v1/auth/step-up': guarded(stepUp),
 
   'POST /api/v1/auth/new_access_token': guarded(async ({ cookies }, accounts) => {
     const token = await accounts.renew(cookies.get(REFRESH) ?? '');
@@ -159,7 +155,8 @@ export const operations: Readonly<Record<string, Answering>> = {
       return failure(400, 'wrong_current_password', 'The current password is wrong.');
     account.password = textIn(request.body, 'new_password');
     accounts.endSessions(account);
-    return done(await signedIn(account, request, accounts), 'Your password is changed.');
+    const context = contextIn(found.claims);
+    return done(await signedIn(account, request, accounts, context), 'Your password is changed.');
   }),
 
   'POST /api/v1/auth/logout': guarded(signOut((accounts, _, session) => accounts.endSession(session))),
