@@ -135,6 +135,11 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'List the settings in force.',
     load: () => import('./commands/api/settings.ts'),
   },
+  requirements: {
+    heading: API,
+    summary: 'List what settings, roles and permissions ask of sign-ins.',
+    load: () => import('./commands/api/requirements.ts'),
+  },
   can: {
     heading: API,
     summary: 'Tell whether somebody may do something, and why.',

@@ -93,9 +93,18 @@ async function showChange(
     );
 }
 
-async function previewOf(api: Api, operation: string, input: Input): Promise<AccessPreview> {
+/** The effect of a requirement: whom it concerns, and who lacks a factor for it. */
+type AuthenticationImpact = {
+  holders: number;
+  without_factor: number;
+  subjects: { name: string }[];
+  more: number;
+};
+type Preview = Omit<AccessPreview, 'impact'> & { impact: AccessPreview['impact'] | AuthenticationImpact };
+
+async function previewOf(api: Api, operation: string, input: Input): Promise<Preview> {
   const { result } = await untyped(api)(operation, { ...input, query: { ...input.query, dry_run: true } });
-  return (result as { data: AccessPreview }).data;
+  return (result as { data: Preview }).data;
 }
 
 type Shown = { method: string; path: string; query?: object; body?: unknown };
@@ -126,8 +135,9 @@ function requestLines({ method, path, query, body }: Shown): string[] {
   ];
 }
 
-function previewLines(preview: AccessPreview | null): string[] {
+function previewLines(preview: Preview | null): string[] {
   if (!preview?.impact) return [];
+  if ('holders' in preview.impact) return requirementLines(preview.impact);
   const { gaining, losing, gained, lost, subjects, more } = preview.impact;
   const counts = (label: string, all: typeof gained) =>
     all.map(({ permission, subjects }) => `  ${label} ${printable(permission)}: ${subjects}`);
@@ -142,6 +152,12 @@ function previewLines(preview: AccessPreview | null): string[] {
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
 }
+
+const requirementLines = ({ holders, without_factor, subjects, more }: AuthenticationImpact): string[] => [
+  `It concerns ${holders} active users; ${without_factor} of them have no factor that is enough.`,
+  ...subjects.map(({ name }) => `  ${printable(name)}`),
+  ...(more > 0 ? [`  and ${more} more`] : []),
+];
 
 /** Prints what was done, or the answer of the API. Prints nothing for a dry run, which has been shown. */
 export function report(api: Api, answer: Answer | null, sentence: string): void {

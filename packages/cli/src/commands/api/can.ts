@@ -10,6 +10,7 @@ const reasons: Readonly<Record<string, string>> = {
   superuser: 'a superuser may do everything',
   granted: 'a role gives it',
   not_granted: 'no role gives it',
+  step_up_required: 'a role gives it, for people who prove again who they are',
 };
 
 export const declaration: Declaration = {

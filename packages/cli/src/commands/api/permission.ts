@@ -6,6 +6,7 @@ import { permissionGroupId, permissionId } from '../../api/names.ts';
 import { type Column, listing, listOptions } from '../../api/output.ts';
 import { commandsOf, nameArgument } from '../../api/records.ts';
 import { type CommandGroup, given, optionOf, UsageError } from '../../command.ts';
+import { authenticationOfPermissions } from './permission/authentication.ts';
 
 const permission = nameArgument('permission');
 const permissions = commandsOf({
@@ -85,6 +86,7 @@ export const declaration: CommandGroup = {
       done: (_, { name }) => `Permission ${name} created.`,
     }),
     delete: permissions.delete({ summary: 'Delete a permission that no role has.' }),
+    authentication: authenticationOfPermissions,
     holders: {
       summary: 'List who holds a permission.',
       arguments: [permission],

@@ -6,6 +6,7 @@ import { permissionIds, roleGroupId, roleId } from '../../api/names.ts';
 import { type Column, listing, listOptions } from '../../api/output.ts';
 import { commandsOf, descriptionField, nameArgument, nameField } from '../../api/records.ts';
 import { type CommandGroup, given, listOf, optionOf } from '../../command.ts';
+import { authenticationOfRoles } from './role/authentication.ts';
 import { permissionsOfRoles } from './role/permissions.ts';
 
 const role = nameArgument('role');
@@ -107,6 +108,7 @@ export const declaration: CommandGroup = {
         ],
       }),
     },
+    authentication: authenticationOfRoles,
     ...permissionsOfRoles,
   },
 };
