@@ -1,16 +1,21 @@
-import type { BrowserClient } from '@castellan/sdk';
+import { type BrowserClient, CastellanError, type SecondFactorNeeded } from '@castellan/sdk';
 import { useState } from 'react';
 import { type Failure, Field, Fields, submit } from './form.tsx';
+import { SecondStep } from './second-step.tsx';
 
 type View = 'sign in' | 'sign up' | 'mail sent';
 
 export function SignIn({ client }: { client: BrowserClient }) {
   const [view, setView] = useState<View>('sign in');
   const [failure, setFailure] = useState<Failure>();
+  const [secondFactor, setSecondFactor] = useState<SecondFactorNeeded>();
   const show = (next: View) => {
     setFailure(undefined);
     setView(next);
   };
+
+  if (secondFactor)
+    return <SecondStep client={client} needed={secondFactor} onExpired={() => setSecondFactor(undefined)} />;
 
   if (view === 'mail sent')
     return (
@@ -52,7 +57,12 @@ export function SignIn({ client }: { client: BrowserClient }) {
       <h1>Sign in</h1>
       <form
         onSubmit={submit(async ({ email = '', password = '' }) => {
-          await client.auth.signIn({ email, password });
+          try {
+            await client.auth.signIn({ email, password });
+          } catch (error) {
+            if (!(error instanceof CastellanError && error.secondFactor)) throw error;
+            setSecondFactor(error.secondFactor);
+          }
         }, setFailure)}
       >
         <Fields failure={failure}>
