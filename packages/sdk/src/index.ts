@@ -13,7 +13,7 @@ export { CastellanError, type CastellanErrorCode, type ClientErrorCode } from '.
 export * from './guard.ts';
 export type { Acr } from './levels.ts';
 export type { Auth } from './session/auth.ts';
-export type { NewPasskey, OwnPasskeys } from './session/ceremonies.ts';
+export type { AddedPasskey, NewPasskey, OwnPasskeys } from './session/ceremonies.ts';
 export type {
   FactorsChange,
   OwnFactors,

@@ -58,7 +58,7 @@ function stepUpsOf(entries: unknown = []): Map<string, Requirement> {
 
 function stepUpOf(entry: unknown): [permission: string, Requirement] {
   const { permission, acr_values, max_age }: Json = isRecord(entry) ? entry : {};
-  // The levels stand in ascending order: the first is the weakest that would do.
+  // The levels are in ascending order: the first is the weakest that would do.
   const acr = isText(acr_values) ? acr_values.split(' ').find(isAcr) : undefined;
   if (!isText(permission) || acr === undefined || (max_age !== undefined && !Number.isFinite(max_age)))
     throw wrongType();

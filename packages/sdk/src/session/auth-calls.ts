@@ -4,7 +4,7 @@ import type { CallOptions } from '../calls/operations.ts';
 import type { AuthOperations } from './factor-operations.ts';
 
 type AuthOperation = keyof AuthOperations;
-export type AuthInput<O extends AuthOperation> = Pick<
+type AuthInput<O extends AuthOperation> = Pick<
   AuthOperations[O],
   Extract<keyof AuthOperations[O], 'path' | 'body'>
 > &

@@ -106,7 +106,7 @@ export type OwnFactors = Omit<Factors, 'available'> & {
   available: { totp: boolean; passkey: boolean; security_key: boolean };
 };
 
-/** What a change of the own factors returns. */
+/** What a change of the factors returns. */
 export type FactorsChange = {
   factors: OwnFactors;
   /** With the first factor only, and shown once. */

@@ -1,9 +1,9 @@
 // The second step of a sign-in, step-up, and what waits for it, against a service in memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createClientIn } from '../src/client.ts';
-import type { Ceremonies } from '../src/session/ceremonies.ts';
-import type { OnStepUp, StepUpRequirement } from '../src/session/step-ups.ts';
+import { createClientIn } from '../../src/client.ts';
+import type { Ceremonies } from '../../src/session/ceremonies.ts';
+import type { OnStepUp, StepUpRequirement } from '../../src/session/step-ups.ts';
 import {
   BASE_URL,
   createHost,
@@ -13,7 +13,7 @@ import {
   json,
   refusal,
   USER,
-} from './fixture.ts';
+} from '../fixture.ts';
 
 const LOGIN = 'POST /api/v1/auth/login';
 const SECOND = 'POST /api/v1/auth/login/second-factor';
@@ -226,7 +226,7 @@ test('a step-up that arrives after a sign-out starts no session', async () => {
   assert.equal(client.auth.state, 'anonymous');
 });
 
-test('a change of the own factors keeps the session with its new token', async () => {
+test('a change of the factors keeps the session with its new token', async () => {
   const { service, client } = await open();
   const factors = { totp: null };
   service.next('POST /api/v1/auth/factors/totp/confirm', () => {

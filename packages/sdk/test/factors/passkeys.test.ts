@@ -1,9 +1,9 @@
 // The dialogs for passkeys, over a browser that a test answers for.
 import assert from 'node:assert/strict';
 import { afterEach, mock, test } from 'node:test';
-import { CastellanError } from '../src/index.ts';
-import { passkeys, supportsConditional, supportsPasskeys } from '../src/passkeys.ts';
-import type { AuthCalls } from '../src/session/auth-calls.ts';
+import { CastellanError } from '../../src/index.ts';
+import { passkeys, supportsConditional, supportsPasskeys } from '../../src/passkeys.ts';
+import type { AuthCalls } from '../../src/session/auth-calls.ts';
 
 type Asked = { mediation?: string; publicKey: { challenge: ArrayBuffer }; signal: AbortSignal };
 type Answer = (asked: Asked) => Promise<unknown>;
