@@ -22,6 +22,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'pages/settings/About.tsx useQuery':
     'It asks whether the service is ready: a failure is the answer, and it asks again by itself.',
   'pages/users/pane/AccessTab.tsx useEffectivePermissions': 'The list of permissions on the tab shows it.',
+  'shell/FactorNotice.tsx useQuery': 'My account shows it, where the notice leads.',
   'shell/Palette.tsx useEntries': 'It finds pages and actions all the same.',
   'shell/Palette.tsx useQuery': 'It finds pages and actions all the same.',
 };

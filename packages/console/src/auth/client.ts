@@ -2,6 +2,7 @@
 import { CastellanError, createClient } from '@castellan/sdk';
 import { formatIn } from '../common/format.ts';
 import { pageSettings } from '../common/page-settings.ts';
+import { noticing } from '../common/second-factor-notice.ts';
 import { t } from './text.ts';
 
 /** After this time, a page says that the service does not respond. */
@@ -12,6 +13,7 @@ const baseUrl = `${location.origin}${pageSettings.basePath}`;
 export const client = createClient({
   baseUrl,
   timeoutMs: TIMEOUT_MS,
+  fetch: noticing((input, init) => fetch(input, init)),
   // The pages say how long to wait, and let people decide.
   retry: { attempts: 1 },
 });

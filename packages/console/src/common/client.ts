@@ -3,6 +3,7 @@ import { createClient } from '@castellan/sdk';
 import { seeingOwnWrites } from './own-writes.ts';
 import { pageSettings } from './page-settings.ts';
 import { remembering } from './recent-requests.ts';
+import { noticing } from './second-factor-notice.ts';
 
 /** After this time, a page says that the service does not respond, and offers to try again. */
 const TIMEOUT_MS = 15_000;
@@ -10,5 +11,5 @@ const TIMEOUT_MS = 15_000;
 export const client = createClient({
   baseUrl: `${location.origin}${pageSettings.basePath}`,
   timeoutMs: TIMEOUT_MS,
-  fetch: seeingOwnWrites(remembering((input, init) => fetch(input, init))),
+  fetch: seeingOwnWrites(noticing(remembering((input, init) => fetch(input, init)))),
 });

@@ -59,6 +59,8 @@ export type Auth = {
     passwords: { current_password: string; new_password: string },
     options?: CallOptions,
   ): Promise<User>;
+  /** Sends an operation that answers with new tokens of the session, and goes on with them. Returns the rest of its data. */
+  renew: AuthCalls['renew'];
   /** Sends a mail with a link that verifies the email. Signing in works after that. */
   register(account: Register, options?: CallOptions): Promise<User>;
   verifyEmail(link: VerifyEmail, options?: CallOptions): Promise<User>;
@@ -132,6 +134,7 @@ export function createAuth(session: Session, { run, fetch, passkeys }: Parts): A
     signInWithPasskey: async (options) => ceremonies().signIn(calls, options),
     stepUpWays: (acr, options) => run('POST /api/v1/auth/step-up/options', { ...options, body: { acr } }),
     stepUp: (body, options) => renew('POST /api/v1/auth/step-up', { ...options, body }),
+    renew,
     factors: createFactors(calls, ceremonies),
     signOut: (options = {}) => session.inTurn(() => end('POST /api/v1/auth/logout', options)),
     signOutEverywhere: (options = {}) => session.inTurn(() => end('POST /api/v1/auth/logout/all', options)),

@@ -13,6 +13,7 @@ import { useState } from 'react';
 import { client } from '../../common/client.ts';
 import { forgetFirst, takeFirst } from './early-reads.ts';
 import { isCode } from './errors.ts';
+import { acrossStepUps, wasDeclined } from './second-factors/step-up.ts';
 import { acrossSessions } from './session-loss.ts';
 
 type ReadOperation = Extract<Operation, `GET ${string}`>;
@@ -50,8 +51,22 @@ export async function callVersioned<O extends Operation>(
 }
 
 function answerOf<O extends Operation>(operation: O, input: InputOf<O>): Promise<Answer<ResultOf<O>>> {
+  const { signal } = input;
+  return waitingFor(operation, () => takeFirst(operation, input) ?? client.request(operation, input), signal);
+}
+
+/** Sends a request again after what it has to wait for: another sign-in, a fresh proof. */
+function waitingFor<T>(operation: string, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!operation.startsWith('GET ')) forgetFirst();
-  return acrossSessions(() => takeFirst(operation, input) ?? client.request(operation, input), input.signal);
+  return acrossStepUps(operation, () => acrossSessions(request, signal), signal);
+}
+
+/** Like `call`, with a function that sends the operation. */
+export async function requestWith<O extends string, R>(
+  operation: O,
+  request: (operation: O) => Promise<Answer<R>>,
+): Promise<R> {
+  return (await waitingFor(operation, () => request(operation))).result;
 }
 
 /** The lists that each query has read, by input. Gone with the query, so no other person's are ever shown. */
@@ -130,7 +145,7 @@ export function useWrite<I, R>(write: (input: I) => Promise<R>, onDone?: (result
   return {
     run: mutation.mutate,
     isPending: mutation.isPending,
-    error: mutation.error,
+    error: wasDeclined(mutation.error) ? null : mutation.error,
     reset: mutation.reset,
   };
 }

@@ -29,6 +29,9 @@ const fieldOfCode: Readonly<Record<string, string>> = {
   invalid_email: 'email',
   name_taken: 'name',
   wrong_current_password: 'current_password',
+  second_factor_invalid: 'code',
+  code_already_used: 'code',
+  second_factor_locked: 'code',
 };
 
 function fieldsOf(error: CastellanError): Map<string, string> {

@@ -18,10 +18,16 @@ import { ErrorAlert } from '../components/page/states.tsx';
 import { queryClient, readAgain } from '../data/api.ts';
 import { rememberUserList } from '../data/early-reads.ts';
 import { type Me, MeProvider } from '../data/me.tsx';
-import { requirementOf } from '../data/requirement.ts';
+import { factorRequirement, requirementOf } from '../data/requirement.ts';
+import { stepUp } from '../data/second-factors/step-up.ts';
 import { sessionLoss } from '../data/session-loss.ts';
+import { withLaterTexts } from '../text.ts';
 
 const Relogin = lazy(() => import('./Relogin.tsx').then(({ Relogin: Loaded }) => ({ default: Loaded })));
+
+const StepUpDialog = lazy(() =>
+  withLaterTexts(import('./step-up/StepUpDialog.tsx')).then((file) => ({ default: file.StepUpDialog })),
+);
 
 const here = (): string => location.pathname + location.search;
 
@@ -34,6 +40,8 @@ const leaveForGood = (): void => location.replace(addressOf('/login'));
 export function Gate({ children }: { children: ReactNode }): ReactElement | null {
   const { user, permissions, status, error, reload } = useAccount();
   const isLost = useSyncExternalStore(sessionLoss.subscribe, sessionLoss.isLost);
+  const missingFactor = useSyncExternalStore(factorRequirement.subscribe, factorRequirement.current);
+  const asked = useSyncExternalStore(stepUp.subscribe, stepUp.current);
   const [last, setLast] = useState<{ user: User; permissions: ReadonlySet<string> } | null>(null);
   const shown = useRef<string | null>(null);
   const [goOn, setGoOn] = useState<(() => void) | null>(null);
@@ -68,6 +76,7 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
 
   const shownUser = user ?? last?.user ?? null;
   const held = user ? permissions : last?.permissions;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `requirementOf` reads the missing factor
   const me = useMemo<Me | null>(
     () =>
       shownUser && {
@@ -75,7 +84,7 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
         can: (permission) => !requirementOf(shownUser) && (held?.has(permission.toLowerCase()) ?? false),
         reload,
       },
-    [shownUser, held, reload],
+    [shownUser, held, reload, missingFactor],
   );
   useEffect(() => {
     if (me) rememberUserList(me.can);
@@ -95,6 +104,7 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
           <Relogin email={me.user.email} />
         </Suspense>
       )}
+      <Suspense>{asked && <StepUpDialog ask={asked} />}</Suspense>
     </MeProvider>
   );
 }

@@ -12,6 +12,7 @@ import { t, withLaterTexts } from '../text.ts';
 import { AccountMenu } from './AccountMenu.tsx';
 import { Brand } from './Brand.tsx';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
+import { FactorNotice } from './FactorNotice.tsx';
 import { leadFrom, menuOf, refusalOf } from './nav.ts';
 import { PaletteButton } from './PaletteButton.tsx';
 import { useShortcuts } from './shortcuts.ts';
@@ -80,6 +81,7 @@ export function Shell(): ReactElement {
       )}
       <Content id="content" className="shell-main" tabIndex={-1}>
         <ConnectionBanner />
+        <FactorNotice key={me.user.id} />
         {lead ? (
           <Navigate to={lead} replace />
         ) : refusal ? (

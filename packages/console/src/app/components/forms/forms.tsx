@@ -65,6 +65,9 @@ export function fieldError(error: unknown, field: string): string | null {
 
 type LeaveGuardProps = {
   when: boolean;
+  /** What is lost, where it is not what was typed. */
+  title?: string;
+  text?: string;
   /** The parts of the address that the form belongs to, such as `user` and `tab` of a pane. */
   of?: readonly string[];
 };
@@ -73,7 +76,7 @@ type LeaveGuardProps = {
  * While `when`, asks before the form is left: by a link, "Back", a reload or the closing of the tab. Filters are in the
  * address, too: only another page, or another value of a part in `of`, loses the form.
  */
-export function LeaveGuard({ when, of = [] }: LeaveGuardProps): ReactElement | null {
+export function LeaveGuard({ when, of = [], title, text }: LeaveGuardProps): ReactElement | null {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) =>
       when &&
@@ -87,11 +90,11 @@ export function LeaveGuard({ when, of = [] }: LeaveGuardProps): ReactElement | n
     <Modal
       opened
       onClose={blocker.reset}
-      title={t.common.leave.title}
+      title={title ?? t.common.leave.title}
       closeButtonProps={{ 'aria-label': t.common.actions.close }}
     >
       <Stack>
-        <p>{t.common.leave.text}</p>
+        <p>{text ?? t.common.leave.text}</p>
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={blocker.reset} data-autofocus>
             {t.common.leave.stay}

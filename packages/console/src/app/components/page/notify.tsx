@@ -2,6 +2,7 @@
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { failureOf, isCode } from '../../data/errors.ts';
+import { wasDeclined } from '../../data/second-factors/step-up.ts';
 import { t } from '../../text.ts';
 import { isStale, ReloadButton } from './states.tsx';
 
@@ -17,6 +18,7 @@ export function notifyDone(message: string): void {
 
 /** Stays until it is closed. */
 export function notifyFailure(error: unknown, title = t.common.errors.title): void {
+  if (wasDeclined(error)) return;
   const failure = failureOf(error);
   const { requestId, requiredPermission } = failure;
   const need = requiredPermission ? ` ${t.common.forbidden.reason(requiredPermission)}` : '';

@@ -4,6 +4,7 @@ import { IconAlertTriangle, IconSearchOff } from '@tabler/icons-react';
 import { lazy, type ReactElement, type ReactNode, Suspense } from 'react';
 import { type ReadState, readAgain } from '../../data/api.ts';
 import { type Failure, failureOf } from '../../data/errors.ts';
+import { stepUp } from '../../data/second-factors/step-up.ts';
 import { t } from '../../text.ts';
 
 const Loaded = lazy(() =>
@@ -43,7 +44,14 @@ export function ErrorAlert({ error, onRetry }: { error: unknown; onRetry?: () =>
       {failure.requiredPermission && <MissingPermission permission={failure.requiredPermission} />}
       {failure.requestId && <p className="request-id">{t.common.errors.requestId(failure.requestId)}</p>}
       {onRetry ? (
-        <Button size="compact-sm" variant="default" onClick={onRetry}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => {
+            stepUp.allowAgain();
+            onRetry();
+          }}
+        >
           {t.common.actions.retry}
         </Button>
       ) : (

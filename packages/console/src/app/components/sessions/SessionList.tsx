@@ -16,7 +16,7 @@ import { Tag } from '../text/badges.tsx';
 import { networkOf } from '../text/network.ts';
 import { PlainAgo } from '../text/time.tsx';
 import { groupSessions, type ListedSession } from './groups.ts';
-import { deviceName, sessionName } from './names.ts';
+import { beganWith, deviceName, sessionName } from './names.ts';
 import './session-list.css';
 import { type Device, deviceOf } from './user-agent.ts';
 
@@ -214,6 +214,7 @@ function Facts({ session, userId }: FactsProps): ReactElement {
       <span>
         {t.sessions.started} <PlainAgo at={session.created_at} />
       </span>
+      {session.methods && <span>{beganWith(session.methods)}</span>}
       {mayReadLog && actor && address && (
         // The log has no filter by session.
         <Link

@@ -132,6 +132,10 @@ export const common: Messages['common'] = {
     other: 'Mit einem anderen Konto anmelden',
     offline: 'Sie sind offline. Änderungen können nicht gespeichert werden.',
   },
+  factorNotice: {
+    text: (day) => `Ab ${day} braucht Ihr Konto einen zweiten Faktor.`,
+    setUp: 'Einrichten',
+  },
   password: passwordTexts,
   inZone: (label, zone) => `${label} (${zone})`,
   leave: {

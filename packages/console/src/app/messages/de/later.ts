@@ -1,12 +1,14 @@
 // Texte von dem, was selten und spät aufgeht. Sie laden damit.
 import { createPlural } from '../../../common/language.ts';
 import type { LaterMessages } from '../en/later.ts';
+import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
 
 const plural = createPlural('de');
 
 export const later: LaterMessages = {
+  secondFactors,
   userBulk,
   userImport,
   /** Ends the sessions of one person on one device. */

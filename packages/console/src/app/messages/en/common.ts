@@ -7,6 +7,9 @@ const plural = createPlural('en');
 const ownTexts: Readonly<Record<string, string>> = {
   precondition_failed:
     'Somebody else has changed this record since you opened it. Reload to see it as it is now.',
+  step_up_required: 'Confirm that it is you, then try again.',
+  second_factor_enrolment_required:
+    'Your account needs a second factor for this. Set one up under My account.',
 };
 const noTexts: Readonly<Record<string, string>> = {};
 
@@ -135,6 +138,10 @@ export const common = {
     signIn: 'Sign in',
     other: 'Sign in as somebody else',
     offline: 'You are offline. Changes cannot be saved.',
+  },
+  factorNotice: {
+    text: (day: string) => `From ${day} your account needs a second factor.`,
+    setUp: 'Set up',
   },
   password: passwordTexts,
   /** The label of a time, with the zone in which it is typed. */

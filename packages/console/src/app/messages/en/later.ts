@@ -1,12 +1,14 @@
 // Texts of what opens rarely and late. They load with it, so that no page waits for them.
 import { createPlural } from '../../../common/language.ts';
 import type { Widened } from '../../../common/messages/type.ts';
+import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
 
 const plural = createPlural('en');
 
 export const later = {
+  secondFactors,
   userBulk,
   userImport,
   /** Ends the sessions of one person on one device. */

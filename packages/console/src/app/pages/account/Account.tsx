@@ -1,21 +1,43 @@
 // The signed-in person's own account: names, password, sessions, access. Everybody may open it.
 import { Button, Group } from '@mantine/core';
-import { type ReactElement, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
+import { LoadingLines } from '../../components/page/LoadingLines.tsx';
 import { notifyFailure } from '../../components/page/notify.tsx';
 import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { EffectivePermissionList } from '../../components/permissions/EffectivePermissionList.tsx';
 import { useWrite } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';
 import { requirementOf } from '../../data/requirement.ts';
-import { t } from '../../text.ts';
+import { t, withLaterTexts } from '../../text.ts';
 import './account.css';
 import { MySessions } from './MySessions.tsx';
 import { Password } from './Password.tsx';
 import { Profile } from './Profile.tsx';
 
+const Security = lazy(() =>
+  withLaterTexts(import('./security/Security.tsx')).then((file) => ({ default: file.Security })),
+);
+const SetUpRequired = lazy(() =>
+  withLaterTexts(import('./security/SetUpRequired.tsx')).then((file) => ({ default: file.SetUpRequired })),
+);
+const CodesDialog = lazy(() =>
+  withLaterTexts(import('./security/CodesDialog.tsx')).then((file) => ({ default: file.CodesDialog })),
+);
+
+/** Shows new recovery codes, also while what made them necessary leaves the page. */
 export function Account(): ReactElement {
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  return (
+    <>
+      <Parts onCodes={setCodes} />
+      <Suspense>{codes && <CodesDialog codes={codes} onClose={() => setCodes(null)} />}</Suspense>
+    </>
+  );
+}
+
+function Parts({ onCodes }: { onCodes: (codes: readonly string[]) => void }): ReactElement {
   const { user } = useMe();
   const texts = t.account;
   if (requirementOf(user) === 'password_change')
@@ -30,6 +52,15 @@ export function Account(): ReactElement {
           <p>{texts.mustChange.text}</p>
           <Password />
         </section>
+      </>
+    );
+  if (requirementOf(user) === 'second_factor')
+    return (
+      <>
+        <PageHeader key="must-set-up" title={texts.title} actions={<SignOut />} />
+        <Suspense>
+          <SetUpRequired onCodes={onCodes} />
+        </Suspense>
       </>
     );
   return (
@@ -51,6 +82,11 @@ export function Account(): ReactElement {
           </section>
         </div>
         <div className="account-column">
+          <section className="panel" id="security" aria-labelledby="security-title">
+            <Suspense fallback={<LoadingLines />}>
+              <Security onCodes={onCodes} />
+            </Suspense>
+          </section>
           <section className="panel" aria-labelledby="sessions">
             <MySessions titleId="sessions" />
           </section>

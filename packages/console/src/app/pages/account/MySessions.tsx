@@ -4,6 +4,7 @@ import { Button } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
+import { LoadingLines } from '../../components/page/LoadingLines.tsx';
 import { notifyDone, notifyFailure } from '../../components/page/notify.tsx';
 import { ErrorAlert } from '../../components/page/states.tsx';
 import { SessionList } from '../../components/sessions/SessionList.tsx';
@@ -78,12 +79,7 @@ export function MySessions({ titleId }: { titleId: string }): ReactElement {
           <MoreSessions shown={sessions.length} total={total} query={query} />
         </>
       ) : (
-        !query.error && (
-          <div className="skeletons" role="status" aria-busy="true" aria-label={t.common.list.loading}>
-            <i />
-            <i />
-          </div>
-        )
+        !query.error && <LoadingLines />
       )}
       {asked === 'this' && (
         <ConfirmDialog

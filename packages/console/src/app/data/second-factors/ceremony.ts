@@ -1,0 +1,39 @@
+// What the browser does with passkeys and security keys. Its library loads when somebody uses one.
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from '@simplewebauthn/browser';
+
+export const canUsePasskeys = (): boolean => 'PublicKeyCredential' in globalThis;
+
+/** Rejects with what `ceremonyFailure` reads. */
+export async function register(optionsJSON: PublicKeyCredentialCreationOptionsJSON) {
+  const { startRegistration } = await import('@simplewebauthn/browser');
+  return startRegistration({ optionsJSON });
+}
+
+/** Rejects with what `ceremonyFailure` reads. */
+export async function authenticate(optionsJSON: PublicKeyCredentialRequestOptionsJSON) {
+  const { startAuthentication } = await import('@simplewebauthn/browser');
+  return startAuthentication({ optionsJSON });
+}
+
+/** Ends what waits for the person. */
+export async function cancelCeremony(): Promise<void> {
+  const { WebAuthnAbortService } = await import('@simplewebauthn/browser');
+  WebAuthnAbortService.cancelCeremony();
+}
+
+export type CeremonyFailure = 'nothing' | 'registered' | 'failed';
+
+/**
+ * Returns why the browser refused; null for anything else. `nothing`: cancelled or timed out, which browsers do not tell
+ * apart. `registered`: the device has a credential of this account already.
+ */
+export function ceremonyFailure(error: unknown): CeremonyFailure | null {
+  if (!(error instanceof Error)) return null;
+  const { name } = error;
+  if (name === 'NotAllowedError' || name === 'AbortError') return 'nothing';
+  if (name === 'InvalidStateError') return 'registered';
+  return error.constructor.name === 'WebAuthnError' || error instanceof DOMException ? 'failed' : null;
+}

@@ -1,0 +1,87 @@
+// Passkeys, or security keys: add, rename, remove.
+import { Button } from '@mantine/core';
+import { type ReactElement, useState } from 'react';
+import { Tag } from '../../../components/text/badges.tsx';
+import type { Factors, Passkey, PasskeyKind } from '../../../data/second-factor-types.ts';
+import { canUsePasskeys } from '../../../data/second-factors/ceremony.ts';
+import { hasFactor } from '../../../data/second-factors/own-factors.ts';
+import { later, t } from '../../../text.ts';
+import { AddPasskey } from './AddPasskey.tsx';
+import { Factor, Uses } from './Factor.tsx';
+import { RemovePasskey } from './RemovePasskey.tsx';
+import { RenamePasskey } from './RenamePasskey.tsx';
+import type { ShowCodes } from './show-codes.ts';
+
+type Props = { kind: PasskeyKind; factors: Factors; onCodes: ShowCodes };
+type Asked = { passkey: Passkey; act: 'rename' | 'remove' };
+
+/** Nothing where the service has none of this kind and takes none. */
+export function Passkeys({ kind, factors, onCodes }: Props): ReactElement | null {
+  const texts = kind === 'passkey' ? later.secondFactors.passkeys : later.secondFactors.keys;
+  const [isAdding, setAdding] = useState(false);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const all = factors.passkeys ?? [];
+  const own = all.filter((passkey) => passkey.kind === kind);
+  const mayAdd = factors.available[kind] === true && canUsePasskeys();
+  if (own.length === 0 && !mayAdd) return null;
+  const close = (): void => setAsked(null);
+  return (
+    <Factor
+      title={texts.title}
+      actions={
+        mayAdd && (
+          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
+            {texts.add}
+          </Button>
+        )
+      }
+    >
+      {own.length === 0 && <p className="muted">{texts.none}</p>}
+      <ul className="factor-list">
+        {own.map((passkey) => (
+          <Row key={passkey.id} passkey={passkey} onAct={(act) => setAsked({ passkey, act })} />
+        ))}
+      </ul>
+      {isAdding && (
+        <AddPasskey
+          kind={kind}
+          title={texts.add}
+          isFirst={!hasFactor(factors)}
+          onCodes={onCodes}
+          onClose={() => setAdding(false)}
+        />
+      )}
+      {asked?.act === 'rename' && <RenamePasskey passkey={asked.passkey} onClose={close} />}
+      {asked?.act === 'remove' && (
+        <RemovePasskey
+          passkey={asked.passkey}
+          isLast={factors.totp === null && all.length === 1}
+          onClose={close}
+        />
+      )}
+    </Factor>
+  );
+}
+
+function Row({ passkey, onAct }: { passkey: Passkey; onAct: (act: Asked['act']) => void }): ReactElement {
+  const texts = later.secondFactors.passkeys;
+  const { name, kind, usable, rp_id, backed_up, created_at, last_used_at } = passkey;
+  return (
+    <li>
+      <div className="factor-name">
+        <span>
+          <strong data-raw>{name}</strong>{' '}
+          {kind === 'passkey' && <Tag>{backed_up ? texts.synced : texts.thisDevice}</Tag>}{' '}
+          {!usable && <Tag tone="warn">{texts.onlyFor(rp_id)}</Tag>}
+        </span>
+        <Uses added={created_at} used={last_used_at} />
+      </div>
+      <Button size="xs" variant="default" aria-label={texts.renameOf(name)} onClick={() => onAct('rename')}>
+        {texts.rename}
+      </Button>
+      <Button size="xs" variant="default" aria-label={texts.removeOf(name)} onClick={() => onAct('remove')}>
+        {t.common.actions.remove}
+      </Button>
+    </li>
+  );
+}

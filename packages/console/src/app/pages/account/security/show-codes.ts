@@ -1,0 +1,2 @@
+/** Shows new recovery codes, once. */
+export type ShowCodes = (codes: readonly string[]) => void;

@@ -1,0 +1,40 @@
+// A proof by the code of an app, or by a recovery code.
+import { type ReactElement, useState } from 'react';
+import { CodeField, type CodeKind, isComplete } from '../../components/forms/CodeField.tsx';
+import { Form, fieldError } from '../../components/forms/forms.tsx';
+import { stepUp } from '../../data/second-factors/step-up.ts';
+import { later } from '../../text.ts';
+import { useProof } from './prove.ts';
+
+export function ByCode({ kind }: { kind: CodeKind }): ReactElement {
+  const texts = later.secondFactors.stepUp;
+  const [code, setCode] = useState('');
+  const [isShort, setShort] = useState(false);
+  const { run, isPending, error } = useProof();
+  const send = (): void => {
+    setShort(!isComplete(kind, code));
+    if (isComplete(kind, code)) run(kind === 'totp' ? { totp: code } : { recovery_code: code });
+  };
+  return (
+    <Form
+      onSubmit={send}
+      isPending={isPending}
+      error={error}
+      fields={['code', kind]}
+      submitLabel={texts.confirm}
+      onCancel={stepUp.cancel}
+      isDisabled={code === ''}
+    >
+      <CodeField
+        kind={kind}
+        isFirst
+        value={code}
+        error={isShort ? texts.sixDigits : (fieldError(error, 'code') ?? fieldError(error, kind))}
+        onChange={(value) => {
+          setCode(value);
+          setShort(false);
+        }}
+      />
+    </Form>
+  );
+}
