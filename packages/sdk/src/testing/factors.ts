@@ -60,7 +60,12 @@ export class SecondSteps<Account extends { isActive: boolean }> {
     const token = crypto.randomUUID();
     const expiresAt = Date.now() + PENDING_MS;
     this.#pending.set(token, { account, browser, expiresAt, wrong: 0 });
-    return { token, expires_at: new Date(expiresAt).toISOString(), methods: ['totp', 'recovery_code'] };
+    return {
+      token,
+      expires_at: new Date(expiresAt).toISOString(),
+      methods: ['totp', 'recovery_code'],
+      may_trust_device: false,
+    };
   }
 
   /** Returns whose sign-in waits; undefined if none of this browser does. */
