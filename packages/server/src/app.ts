@@ -11,7 +11,7 @@ import { recordBounded } from './modules/audit/service.ts';
 import { recordUnreadableLogin } from './modules/auth/login.ts';
 import { lifetimeMinutes } from './modules/auth/one-time-tokens.ts';
 import { authRoutes } from './modules/auth/routes.ts';
-import { relatedOriginRoutes } from './modules/auth/second-factors/passkey-routes.ts';
+import { relatedOriginRoutes } from './modules/auth/second-factors/passkeys/routes.ts';
 import { sessionRoutes } from './modules/auth/session-routes.ts';
 import { addAccessFields } from './modules/authz/access-fields.ts';
 import { callerOf } from './modules/authz/caller.ts';

@@ -7,7 +7,7 @@ import { cleanUp, removeSessionRows, renewPositions, sessionRowsMinutes } from '
 import type { Deps } from './deps.ts';
 import { startMetrics } from './metrics/start.ts';
 import { isAssignableRole } from './modules/assignments/unattended.ts';
-import { otherPasskeyDomains } from './modules/factors/passkey-domains.ts';
+import { otherPasskeyDomains } from './modules/factors/passkeys/domains.ts';
 import { countFactorUsers } from './modules/factors/user-count-store.ts';
 import { reloadKeys } from './modules/sessions/key-reload.ts';
 import { countLiveSessions } from './modules/sessions/live-count-store.ts';

@@ -1,5 +1,5 @@
 // Looks at whether the address can have passkeys, and at passkeys that are bound to another domain.
-import { otherPasskeyDomains } from '@castellan/server/modules/factors/passkey-domains';
+import { otherPasskeyDomains } from '@castellan/server/modules/factors/passkeys/domains';
 import type { Foundation } from '@castellan/server/start/foundation';
 import { ok, type Report, warn } from './finding.ts';
 

@@ -1,6 +1,5 @@
 // What a guard asks of the proof behind a token: a level, and an age.
 import { type Acr, acrValuesFrom, isAcr, reaches } from '../levels.ts';
-import type { Identity } from './subject.ts';
 
 /** A level that the user must have proved, and for how long that counts. Service accounts have nothing to prove. */
 export type Requirement = {
@@ -22,7 +21,7 @@ export function checkRequirement(requirement: Requirement): void {
 
 /** Tells whether the identity meets the requirement now. `toleranceMs`: how far the clocks may differ. */
 export function meets(
-  identity: { type: Identity['type']; acr: Acr; authTime: number | undefined },
+  identity: { type: 'user' | 'service_account'; acr: Acr; authTime: number | undefined },
   requirement: Requirement,
   toleranceMs: number,
 ): boolean {

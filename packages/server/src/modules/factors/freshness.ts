@@ -11,7 +11,7 @@ import { hasFactor } from './store.ts';
 export type FreshnessDeps = { settings: { stepUpMaxAgeMinutes: number } };
 
 /** Who asks, and with what. */
-export type Prover = { id: string; session: { context: Context } };
+type Prover = { id: string; session: { context: Context } };
 
 /**
  * Throws `step_up_required` (403) unless the caller's token is fresh. Call it before the body is read, and again in the

@@ -1,6 +1,6 @@
 // Orders the ways in which an account can prove a second factor. It has no side effects.
 import type { FactorMethod } from '@castellan/contract/authentication';
-import { type AskablePasskeys, lastUseOf } from './passkey-requests.ts';
+import { type AskablePasskeys, lastUseOf } from './passkeys/requests.ts';
 import type { FactorFacts } from './store.ts';
 
 type Way = { method: FactorMethod; usedAt: Date | null };

@@ -9,7 +9,7 @@ import type { Db, Row, Tx } from '../../schema/database.ts';
 const LIFETIME_MINUTES = 10;
 const MAX_OF_ACCOUNT = 100;
 /** Wrong codes that one sign-in takes. */
-export const MAX_WRONG_CODES = 5;
+const MAX_WRONG_CODES = 5;
 const MAX_TRIES = 10;
 
 type Pending = Row<'pending_sign_ins'>;

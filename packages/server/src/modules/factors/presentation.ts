@@ -3,7 +3,7 @@ import type { Factors } from '@castellan/contract/factors';
 import type { Passkey } from '@castellan/contract/passkeys';
 import { isUsableRpId, type PasskeySite } from '../../platform/security/factors/passkey-site.ts';
 import type { Db } from '../../schema/database.ts';
-import { listPasskeys, type PasskeyRow } from './passkeys-store.ts';
+import { listPasskeys, type PasskeyRow } from './passkeys/store.ts';
 import { type FactorFacts, findFactorFacts } from './store.ts';
 
 const timeOf = (at: Date | null): string | null => at?.toISOString() ?? null;

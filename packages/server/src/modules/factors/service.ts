@@ -13,7 +13,6 @@ export {
 } from './codes.ts';
 export {
   type FreshnessDeps,
-  type Prover,
   requireContext,
   requireFresh,
   stepUpRequired,
@@ -25,8 +24,8 @@ export {
   type PasskeyVerdict,
   type PreparedPasskey,
   preparePasskey,
-} from './passkey-proofs.ts';
-export { askablePasskeys, type PasskeyRequest, passkeyRequest } from './passkey-requests.ts';
+} from './passkeys/proofs.ts';
+export { askablePasskeys, type PasskeyRequest, passkeyRequest } from './passkeys/requests.ts';
 export {
   countPasskeys,
   deletePasskey,
@@ -35,7 +34,7 @@ export {
   type PasskeyRow,
   renamePasskey,
   useChallenge,
-} from './passkeys-store.ts';
+} from './passkeys/store.ts';
 export {
   completePending,
   deleteExpiredPending,

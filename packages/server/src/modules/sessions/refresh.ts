@@ -8,8 +8,8 @@ import { rateLimitHeaders } from '../../platform/limits/rate-limit.ts';
 import { isSameFamily, networkOf } from '../../platform/security/client-address.ts';
 import { peekClaims, readSigned, tokenHash } from '../../platform/security/jwt.ts';
 import type { Tx } from '../../schema/database.ts';
+import { contextIn } from '../../schema/token-context.ts';
 import { recordBounded, recordEvent } from '../audit/service.ts';
-import { contextIn } from './context.ts';
 import {
   findListedToken,
   findSuccessor,

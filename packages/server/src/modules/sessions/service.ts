@@ -15,9 +15,9 @@ import { paginationOf } from '../../platform/pages.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 import { type PeekedClaims, tokenHash, tokenHashText, verify } from '../../platform/security/jwt.ts';
 import type { Tx } from '../../schema/database.ts';
+import { type Context, type ContextColumns, contextIn } from '../../schema/token-context.ts';
 import type { UserRow } from '../../schema/user-record.ts';
 import { type AuditEvent, type Audited, recordEvent } from '../audit/service.ts';
-import { type Context, type ContextColumns, contextIn } from './context.ts';
 import type { KeyRing } from './key-ring.ts';
 import {
   countLiveSessions,
@@ -36,7 +36,13 @@ import {
 import type { LiveToken, TokenLookup } from './token-lookup.ts';
 import { accessAudience, createToken, type TokenSettings } from './tokens.ts';
 
-export { type Context, contextIn, contextOf, inSeconds, provedByPassword } from './context.ts';
+export {
+  type Context,
+  contextIn,
+  contextOf,
+  inSeconds,
+  provedByPassword,
+} from '../../schema/token-context.ts';
 export { type HeldSession, lockLiveSession, revokeLiveSessions } from './store.ts';
 
 export type SessionDeps = Audited & {

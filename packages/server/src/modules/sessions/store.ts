@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import type { ContextColumns } from '../../schema/token-context.ts';
 import { type UserRow, userColumns } from '../../schema/user-record.ts';
-import type { ContextColumns } from './context.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
 export type NewToken = Pick<

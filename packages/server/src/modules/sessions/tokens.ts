@@ -2,7 +2,7 @@
 // It must not use the database: a token becomes live when its row is written.
 import { newId } from '../../platform/ids.ts';
 import { OWN_CLIENT_ID, type SessionClaims, type TokenKind, tokenHash } from '../../platform/security/jwt.ts';
-import { type Context, type ContextColumns, columnsOf, contextIn } from './context.ts';
+import { type Context, type ContextColumns, columnsOf, contextIn } from '../../schema/token-context.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { NewToken } from './store.ts';
 

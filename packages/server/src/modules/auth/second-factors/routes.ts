@@ -25,7 +25,7 @@ import { signedInOr } from '../login.ts';
 import { REFRESH_COOKIE } from '../refresh-cookie.ts';
 import type { Changed } from './changes.ts';
 import { beginTotp, confirmTotp, removeTotp, renewRecoveryCodes } from './enrolment.ts';
-import { passkeyRoutes } from './passkey-routes.ts';
+import { passkeyRoutes } from './passkeys/routes.ts';
 import { readFactors } from './presentation.ts';
 import { mailRecoveryLink } from './recovery.ts';
 import type { Issue, SecondFactorRouteDeps } from './route-deps.ts';

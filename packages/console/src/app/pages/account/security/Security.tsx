@@ -9,7 +9,7 @@ import { hasFactor, ownFactors } from '../../../data/second-factors/own-factors.
 import { later } from '../../../text.ts';
 import { AppFactor } from './AppFactor.tsx';
 import { Devices } from './Devices.tsx';
-import { Passkeys } from './Passkeys.tsx';
+import { Passkeys } from './passkeys/Passkeys.tsx';
 import { RecoveryCodes } from './RecoveryCodes.tsx';
 import './security.css';
 import type { ShowCodes } from './show-codes.ts';

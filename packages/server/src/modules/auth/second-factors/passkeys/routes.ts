@@ -19,19 +19,19 @@ import {
   SignInPasskeyOptionsEnvelope,
 } from '@castellan/contract/passkeys';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../../platform/errors.ts';
-import { hook } from '../../../platform/http/hooks.ts';
-import type { App } from '../../../platform/http/server/server.ts';
-import type { PasskeySite } from '../../../platform/security/factors/passkey-site.ts';
-import type { UserCaller } from '../../authz/caller.ts';
-import { DEVICE_COOKIE, type Visitor } from '../devices/cookie.ts';
-import { signedInOr } from '../login.ts';
-import { REFRESH_COOKIE } from '../refresh-cookie.ts';
-import type { Changed } from './changes.ts';
-import { addPasskey, beginPasskey, changePasskeyName, removePasskey } from './passkey-enrolment.ts';
-import { requirePasskeySignIn, signInMethods, signInRequest, signInWithPasskey } from './passkey-sign-in.ts';
-import { readAssertion } from './proofs.ts';
-import type { Issue, SecondFactorRouteDeps } from './route-deps.ts';
+import { AppError } from '../../../../platform/errors.ts';
+import { hook } from '../../../../platform/http/hooks.ts';
+import type { App } from '../../../../platform/http/server/server.ts';
+import type { PasskeySite } from '../../../../platform/security/factors/passkey-site.ts';
+import type { UserCaller } from '../../../authz/caller.ts';
+import { DEVICE_COOKIE, type Visitor } from '../../devices/cookie.ts';
+import { signedInOr } from '../../login.ts';
+import { REFRESH_COOKIE } from '../../refresh-cookie.ts';
+import type { Changed } from '../changes.ts';
+import { readAssertion } from '../proofs.ts';
+import type { Issue, SecondFactorRouteDeps } from '../route-deps.ts';
+import { addPasskey, beginPasskey, changePasskeyName, removePasskey } from './enrolment.ts';
+import { requirePasskeySignIn, signInMethods, signInRequest, signInWithPasskey } from './sign-in.ts';
 
 export type RouteTools = {
   visitorOf: (request: FastifyRequest) => Visitor;

@@ -1,14 +1,14 @@
 // Adds a passkey or a security key: a name, then what the browser asks.
 import { Alert, Modal, TextInput } from '@mantine/core';
 import { type ReactElement, useEffect, useState } from 'react';
-import { Form, fieldError } from '../../../components/forms/forms.tsx';
-import { notifyDone } from '../../../components/page/notify.tsx';
-import { useWrite } from '../../../data/api.ts';
-import type { PasskeyKind } from '../../../data/second-factor-types.ts';
-import { cancelCeremony, ceremonyFailure, register } from '../../../data/second-factors/ceremony.ts';
-import { addPasskey, passkeyOptions } from '../../../data/second-factors/own-factors.ts';
-import { later, t } from '../../../text.ts';
-import type { ShowCodes } from './show-codes.ts';
+import { Form, fieldError } from '../../../../components/forms/forms.tsx';
+import { notifyDone } from '../../../../components/page/notify.tsx';
+import { useWrite } from '../../../../data/api.ts';
+import type { PasskeyKind } from '../../../../data/second-factor-types.ts';
+import { cancelCeremony, ceremonyFailure, register } from '../../../../data/second-factors/ceremony.ts';
+import { addPasskey, passkeyOptions } from '../../../../data/second-factors/own-factors.ts';
+import { later, t } from '../../../../text.ts';
+import type { ShowCodes } from '../show-codes.ts';
 
 type Props = {
   kind: PasskeyKind;

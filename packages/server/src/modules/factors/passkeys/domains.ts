@@ -1,7 +1,7 @@
 // Tells operators which passkeys are bound to another domain than the service's. It must not change anything.
-import { isUsableRpId, type PasskeySite } from '../../platform/security/factors/passkey-site.ts';
-import type { Db } from '../../schema/database.ts';
-import { countOtherRpIds } from './passkeys-store.ts';
+import { isUsableRpId, type PasskeySite } from '../../../platform/security/factors/passkey-site.ts';
+import type { Db } from '../../../schema/database.ts';
+import { countOtherRpIds } from './store.ts';
 
 export type OtherDomain = { rp_id: string; passkeys: number; isUsable: boolean };
 

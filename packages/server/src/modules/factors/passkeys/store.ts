@@ -1,8 +1,8 @@
 // SQL of passkeys and security keys, and of the challenges that were used up. Times come from the database.
 // It must run under the lock of the user's row where it takes a `Tx`, so that counters and limits hold.
 import { sql } from 'kysely';
-import { onlyRow } from '../../platform/db/sql.ts';
-import type { Db, Row, Tx } from '../../schema/database.ts';
+import { onlyRow } from '../../../platform/db/sql.ts';
+import type { Db, Row, Tx } from '../../../schema/database.ts';
 
 type Columns = Row<'passkeys'>;
 

@@ -1,12 +1,12 @@
 // Gives a passkey or a security key another name.
 import { Modal, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { Form, fieldError } from '../../../components/forms/forms.tsx';
-import { notifyDone } from '../../../components/page/notify.tsx';
-import { useWrite } from '../../../data/api.ts';
-import type { Passkey } from '../../../data/second-factor-types.ts';
-import { renamePasskey } from '../../../data/second-factors/own-factors.ts';
-import { later, t } from '../../../text.ts';
+import { Form, fieldError } from '../../../../components/forms/forms.tsx';
+import { notifyDone } from '../../../../components/page/notify.tsx';
+import { useWrite } from '../../../../data/api.ts';
+import type { Passkey } from '../../../../data/second-factor-types.ts';
+import { renamePasskey } from '../../../../data/second-factors/own-factors.ts';
+import { later, t } from '../../../../text.ts';
 
 export function RenamePasskey({ passkey, onClose }: { passkey: Passkey; onClose: () => void }): ReactElement {
   const texts = later.secondFactors.passkeys;

@@ -1,21 +1,21 @@
 // Decides about answers of passkeys and security keys. What needs no lock, challenge and signature, is verified before the
 // transaction; counter, use of the challenge and whether the passkey is still there, under the lock of the user's row.
-import type { Logger } from '../../platform/logging/log.ts';
+import type { Logger } from '../../../platform/logging/log.ts';
 import type {
   ChallengePurpose,
   PasskeyChallenges,
-} from '../../platform/security/factors/passkey-challenge.ts';
-import { isUsableRpId, type PasskeySite } from '../../platform/security/factors/passkey-site.ts';
+} from '../../../platform/security/factors/passkey-challenge.ts';
+import { isUsableRpId, type PasskeySite } from '../../../platform/security/factors/passkey-site.ts';
 import {
   type AssertionJSON,
   challengeIn,
   credentialIdOf,
   type VerifiedAssertion,
   verifyAssertion,
-} from '../../platform/security/factors/passkeys.ts';
-import type { Db, Tx } from '../../schema/database.ts';
-import type { AuditEvent } from '../audit/service.ts';
-import { clearCodeFailures } from './attempts-store.ts';
+} from '../../../platform/security/factors/passkeys.ts';
+import type { Db, Tx } from '../../../schema/database.ts';
+import type { AuditEvent } from '../../audit/service.ts';
+import { clearCodeFailures } from '../attempts-store.ts';
 import {
   findCredential,
   type PasskeyUse,
@@ -23,7 +23,7 @@ import {
   type StoredCredential,
   savePasskeyUse,
   useChallenge,
-} from './passkeys-store.ts';
+} from './store.ts';
 
 export type PasskeyDeps = {
   db: Db;

@@ -1,7 +1,7 @@
 // The authentication context of a token: how strongly, by what and when its holder proved who they are.
 // It belongs to the token, not to its session: the holder of an older one is not raised with its owner.
 import { type Acr, acrValues, type Proof, proofs } from '@castellan/contract/authentication';
-import type { Row } from '../../schema/database.ts';
+import type { Row } from './database.ts';
 
 export type Context = { readonly acr: Acr; readonly amr: readonly string[]; readonly authTime: Date };
 

@@ -2,22 +2,22 @@
 // Nothing is stored before the session starts: the challenge is signed, not kept.
 import { proofs } from '@castellan/contract/authentication';
 import type { SignInMethods } from '@castellan/contract/passkeys';
-import { AppError } from '../../../platform/errors.ts';
-import type { AssertionJSON } from '../../../platform/security/factors/passkeys.ts';
-import type { Tx } from '../../../schema/database.ts';
-import { type AuditEvent, inRecordedTransaction, recordBounded } from '../../audit/service.ts';
+import { AppError } from '../../../../platform/errors.ts';
+import type { AssertionJSON } from '../../../../platform/security/factors/passkeys.ts';
+import type { Tx } from '../../../../schema/database.ts';
+import { type AuditEvent, inRecordedTransaction, recordBounded } from '../../../audit/service.ts';
 import {
   judgePasskey,
   type PasskeyRequest,
   type PreparedPasskey,
   passkeyRequest,
   preparePasskey,
-} from '../../factors/service.ts';
-import { lockEpoch } from '../../passwords/service.ts';
-import { beginSession, type Started } from '../devices/begin-session.ts';
-import type { Visitor } from '../devices/cookie.ts';
-import { failureEvent, type SignIn, signedIn } from '../login.ts';
-import type { SecondFactorDeps } from './deps.ts';
+} from '../../../factors/service.ts';
+import { lockEpoch } from '../../../passwords/service.ts';
+import { beginSession, type Started } from '../../devices/begin-session.ts';
+import type { Visitor } from '../../devices/cookie.ts';
+import { failureEvent, type SignIn, signedIn } from '../../login.ts';
+import type { SecondFactorDeps } from '../deps.ts';
 
 type Site = Pick<SecondFactorDeps, 'settings' | 'passkeySite'>;
 

@@ -1,16 +1,16 @@
 // Passkeys, or security keys: add, rename, remove.
 import { Button } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { Tag } from '../../../components/text/badges.tsx';
-import type { Factors, Passkey, PasskeyKind } from '../../../data/second-factor-types.ts';
-import { canUsePasskeys } from '../../../data/second-factors/ceremony.ts';
-import { hasFactor } from '../../../data/second-factors/own-factors.ts';
-import { later, t } from '../../../text.ts';
+import { Tag } from '../../../../components/text/badges.tsx';
+import type { Factors, Passkey, PasskeyKind } from '../../../../data/second-factor-types.ts';
+import { canUsePasskeys } from '../../../../data/second-factors/ceremony.ts';
+import { hasFactor } from '../../../../data/second-factors/own-factors.ts';
+import { later, t } from '../../../../text.ts';
+import { Factor, Uses } from '../Factor.tsx';
+import type { ShowCodes } from '../show-codes.ts';
 import { AddPasskey } from './AddPasskey.tsx';
-import { Factor, Uses } from './Factor.tsx';
 import { RemovePasskey } from './RemovePasskey.tsx';
 import { RenamePasskey } from './RenamePasskey.tsx';
-import type { ShowCodes } from './show-codes.ts';
 
 type Props = { kind: PasskeyKind; factors: Factors; onCodes: ShowCodes };
 type Asked = { passkey: Passkey; act: 'rename' | 'remove' };

@@ -1,12 +1,12 @@
 // What a browser is asked for to prove a passkey: which of an account's passkeys, and with which challenge.
 // It must not verify anything.
-import { isUsableRpId, type PasskeySite } from '../../platform/security/factors/passkey-site.ts';
+import { isUsableRpId, type PasskeySite } from '../../../platform/security/factors/passkey-site.ts';
 import {
   type PublicKeyCredentialRequestOptionsJSON,
   requestOptions,
-} from '../../platform/security/factors/passkeys.ts';
-import type { Ceremony, PasskeyDeps } from './passkey-proofs.ts';
-import type { PasskeyRow } from './passkeys-store.ts';
+} from '../../../platform/security/factors/passkeys.ts';
+import type { Ceremony, PasskeyDeps } from './proofs.ts';
+import type { PasskeyRow } from './store.ts';
 
 /** Passkeys of one RP ID: a browser asks for no others at the same time. */
 export type AskablePasskeys = { rpId: string; passkeys: readonly PasskeyRow[] };

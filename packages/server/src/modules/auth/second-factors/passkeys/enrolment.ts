@@ -1,11 +1,11 @@
 // Changes of a person's own passkeys and security keys: add, rename and remove them.
 // A registration needs a fresh proof twice: before the browser is asked, and in the transaction that stores it.
 import type { NewPasskeyBody, Passkey } from '@castellan/contract/passkeys';
-import { AppError } from '../../../platform/errors.ts';
-import type { Client } from '../../../platform/http/client.ts';
-import { describeUserAgent } from '../../../platform/http/user-agent.ts';
-import { newId } from '../../../platform/ids.ts';
-import { shownEmail } from '../../../platform/security/email.ts';
+import { AppError } from '../../../../platform/errors.ts';
+import type { Client } from '../../../../platform/http/client.ts';
+import { describeUserAgent } from '../../../../platform/http/user-agent.ts';
+import { newId } from '../../../../platform/ids.ts';
+import { shownEmail } from '../../../../platform/security/email.ts';
 import {
   challengeIn,
   creationOptions,
@@ -15,11 +15,11 @@ import {
   type RegisteredCredential,
   type RegistrationJSON,
   verifyRegistration,
-} from '../../../platform/security/factors/passkeys.ts';
-import { cleanName } from '../../../platform/security/record-text.ts';
-import type { Db } from '../../../schema/database.ts';
-import { inRecordedTransaction } from '../../audit/service.ts';
-import type { UserCaller } from '../../authz/caller.ts';
+} from '../../../../platform/security/factors/passkeys.ts';
+import { cleanName } from '../../../../platform/security/record-text.ts';
+import type { Db } from '../../../../schema/database.ts';
+import { inRecordedTransaction } from '../../../audit/service.ts';
+import type { UserCaller } from '../../../authz/caller.ts';
 import {
   countPasskeys,
   deletePasskey,
@@ -31,7 +31,7 @@ import {
   renamePasskey,
   requireFresh,
   useChallenge,
-} from '../../factors/service.ts';
+} from '../../../factors/service.ts';
 import {
   type Changed,
   type Ended,
@@ -40,10 +40,10 @@ import {
   makeRecoveryCodes,
   ownEvent,
   presentChange,
-} from './changes.ts';
-import type { SecondFactorDeps } from './deps.ts';
-import { malformedPasskey } from './proofs.ts';
-import { holdCaller } from './tokens.ts';
+} from '../changes.ts';
+import type { SecondFactorDeps } from '../deps.ts';
+import { malformedPasskey } from '../proofs.ts';
+import { holdCaller } from '../tokens.ts';
 
 const MAX_PASSKEYS = 20;
 const MAX_NAME_LENGTH = 100;
