@@ -72,7 +72,7 @@ export const modules: Modules = {
       'roles',
     ],
   },
-  'users/lists': { uses: ['users', 'users/presentation.ts', 'users/search.ts'] },
+  'users/lists': { uses: ['authz', 'users', 'users/presentation.ts', 'users/search.ts'] },
   'users/changes': {
     uses: [
       'sessions',

@@ -42,6 +42,22 @@ test('users are found with and without a factor, also together with other filter
   assert.equal(unknown.status, 422);
 });
 
+test('`missing` finds those whose factors do not reach what their roles ask for, also before the date', async () => {
+  const [role] = await service.sql<{ id: string }>(
+    "insert into roles (id, name, description, required_acr, enforced_from) values (gen_random_uuid(), 'Strong', '', 'phr', now() + interval '14 days') returning id",
+  );
+  const holder = await addPerson(service, { roles: [role?.id ?? ''] });
+  await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [appUser.id, role?.id]);
+  assert.deepEqual(new Set(await idsIn('second_factor=missing')), new Set([holder.id, appUser.id]));
+  const { items } = await listed('include=second_factor&second_factor=missing');
+  const states = items.map((item) => item.second_factor as { required_acr: string; met: boolean });
+  assert.ok(states.every(({ required_acr, met }) => required_acr === 'phr' && !met));
+  await service.sql("update roles set required_acr = 'aal2' where id = $1", [role?.id]);
+  assert.deepEqual(await idsIn('second_factor=missing'), [holder.id]);
+  await service.sql('delete from user_roles where role_id = $1', [role?.id]);
+  await service.sql('delete from roles where id = $1', [role?.id]);
+});
+
 test('`include=second_factor` tells what each has, alone or beside the activity', async () => {
   const { items } = await listed('include=second_factor');
   const of = ({ id }: { id: string }) => items.find((item) => item.id === id)?.second_factor;

@@ -16,6 +16,7 @@ import { actorOf, type Caller } from '../../authz/caller.ts';
 import { change, type Locking, type Run, rehearseChange } from '../../authz/change.ts';
 import { requireMayGrantRoles, requireProvedAll } from '../../authz/delegation.ts';
 import { type PreviewDeps, preview } from '../../authz/impact/preview.ts';
+import type { PolicySettings } from '../../authz/requirements/account.ts';
 import { type FreshnessDeps, hasFactor, requireFresh } from '../../factors/service.ts';
 import { clearAttempts } from '../../lockout/service.ts';
 import {
@@ -40,7 +41,7 @@ export type UserAdminDeps = UserDeps &
   PasswordDeps &
   PreviewDeps &
   FreshnessDeps & {
-    settings: { unverifiedAccountHours: number };
+    settings: PolicySettings & { unverifiedAccountHours: number };
     accountMail: {
       enqueue(tx: Tx, kind: 'verification', payload: { email: string }): Promise<void>;
       wake(): void;

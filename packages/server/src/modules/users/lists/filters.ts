@@ -1,10 +1,10 @@
 // What the filters of the list of users mean, as conditions. It must not contain a whole statement.
-import type { SecondFactorFilter, UserStatus } from '@castellan/contract/users';
+import type { UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
 import { isMarkedWithoutRoles, isRemovedAfter, isWithoutRoles } from '../../../schema/attention.ts';
 import { hasStatus } from '../../../schema/user-status.ts';
 import { searchCondition } from '../search.ts';
-import { hasSecondFactor } from './second-factor.ts';
+import { hasSecondFactor, type SecondFactorCondition } from './second-factor.ts';
 
 export type UserFilter = {
   /** Canonical email; null matches no user. */
@@ -19,7 +19,7 @@ export type UserFilter = {
   afterId?: string;
   isActive?: boolean;
   verified?: boolean;
-  secondFactor?: SecondFactorFilter;
+  secondFactor?: SecondFactorCondition;
 };
 
 /** What a condition depends on besides the filter. */
@@ -61,6 +61,6 @@ export function conditionOf(
   if (filter.afterId !== undefined) conditions.push(sql`u.id > ${filter.afterId}`);
   if (filter.isActive !== undefined) conditions.push(sql`u.is_active = ${filter.isActive}`);
   if (filter.verified !== undefined) conditions.push(sql`u.verified = ${filter.verified}`);
-  if (filter.secondFactor !== undefined) conditions.push(hasSecondFactor[filter.secondFactor]);
+  if (filter.secondFactor !== undefined) conditions.push(hasSecondFactor(filter.secondFactor));
   return sql.join(conditions, sql` and `);
 }

@@ -2,6 +2,8 @@
 import type { ListedUser, UserActivity, UserListQuery } from '@castellan/contract/users';
 import { pagesOf } from '../../../platform/pages.ts';
 import { canonicalEmail } from '../../../platform/security/email.ts';
+import type { Graph } from '../../authz/graph/graph.ts';
+import { type PolicySettings, policyOf } from '../../authz/requirements/account.ts';
 import { toUser, type VersionedUser } from '../presentation.ts';
 import { searchText } from '../search.ts';
 import type { UserDeps } from '../service.ts';
@@ -10,7 +12,7 @@ import { findActivity } from './list-store.ts';
 import { findUserPage } from './pages.ts';
 import { findSecondFactors, noSecondFactor } from './second-factor.ts';
 
-type ListDeps = UserDeps & { settings: { unverifiedAccountHours: number } };
+type ListDeps = UserDeps & { settings: PolicySettings & { unverifiedAccountHours: number } };
 
 type UserPage = {
   items: ListedUser[];
@@ -32,7 +34,7 @@ export async function listUsers(deps: ListDeps, query: UserListQuery): Promise<U
     size,
   });
   const graph = users[0] && (await deps.graphSource.at(users[0].authz_stamp));
-  const extrasOf = await findExtras(deps, users, [include ?? []].flat());
+  const extrasOf = await findExtras(deps, { users, graph }, [include ?? []].flat());
   return {
     items: graph ? users.map((user) => ({ ...toUser(user, graph), ...extrasOf(user) })) : [],
     total,
@@ -46,12 +48,14 @@ export async function listUsers(deps: ListDeps, query: UserListQuery): Promise<U
 /** Reads what the query asks for besides the records. Returns what it adds to a user. */
 async function findExtras(
   deps: ListDeps,
-  users: readonly VersionedUser[],
+  { users, graph }: { users: readonly VersionedUser[]; graph: Graph | undefined },
   included: readonly ('activity' | 'second_factor')[],
 ): Promise<(user: VersionedUser) => Pick<ListedUser, 'activity' | 'second_factor'>> {
   const activities = included.includes('activity') ? await findActivities(deps, users) : null;
-  const ids = users.map(({ user_id }) => user_id);
-  const factors = included.includes('second_factor') ? await findSecondFactors(deps.db, ids) : null;
+  const factors =
+    graph && included.includes('second_factor')
+      ? await findSecondFactors(deps.db, users, { graph, policy: policyOf(deps.settings) })
+      : null;
   return ({ user_id }) => ({
     ...(activities && { activity: activities.get(user_id) ?? noActivity }),
     ...(factors && { second_factor: factors.get(user_id) ?? noSecondFactor }),
@@ -104,6 +108,8 @@ function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
     ...(after === undefined ? {} : { afterId: after.toLowerCase() }),
     ...(is_active === undefined ? {} : { isActive: is_active }),
     ...(verified === undefined ? {} : { verified }),
-    ...(second_factor === undefined ? {} : { secondFactor: second_factor }),
+    ...(second_factor === undefined
+      ? {}
+      : { secondFactor: { state: second_factor, requiredFor: settings.secondFactorRequiredFor } }),
   };
 }
