@@ -18,7 +18,7 @@ export const modules: Modules = {
   lockout: { uses: ['audit', 'devices'] },
   passwords: { uses: ['audit', 'sessions'] },
   factors: { uses: ['audit', 'devices', 'sessions', 'passwords'] },
-  'factors/passkeys': { uses: ['audit', 'factors/attempts-store.ts'] },
+  'factors/passkeys': { uses: ['audit', 'factors/attempts-store.ts', 'factors/checks.ts'] },
   authz: {
     uses: ['audit', 'sessions', 'sessions/token-lookup.ts', 'api-keys', 'factors'],
     face: [

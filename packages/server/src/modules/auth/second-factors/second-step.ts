@@ -91,7 +91,7 @@ async function judge(
   { account, isPending }: { account: Account; isPending: boolean },
   prepared: Prepared,
 ): Promise<StepVerdict> {
-  if (prepared.method === 'passkey') return judgePasskey(tx, account, prepared);
+  if (prepared.method === 'passkey') return judgePasskey(tx, deps, account, { prepared });
   if (prepared.method !== 'recovery_link') return judgeCode(tx, deps, account, prepared);
   const isAccepted = await useRecoveryLink(tx, { userId: account.userId, isPending }, prepared.token);
   const verdict: StepVerdict = isAccepted

@@ -137,7 +137,7 @@ async function byFactor(
       const { proof: began, device_id: deviceId } = held.session;
       const verdict =
         prepared.method === 'passkey'
-          ? await judgePasskey(tx, account, prepared, { mustVerifyUser: began === 'passkey' })
+          ? await judgePasskey(tx, deps, account, { prepared, mustVerifyUser: began === 'passkey' })
           : held.locked.has_factor
             ? await judgeCode(tx, deps, { ...account, deviceId }, prepared)
             : nothingGuessed;

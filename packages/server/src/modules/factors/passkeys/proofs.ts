@@ -1,5 +1,7 @@
 // Decides about answers of passkeys and security keys. What needs no lock, challenge and signature, is verified before the
 // transaction; counter, use of the challenge and whether the passkey is still there, under the lock of the user's row.
+
+import { afterCommit } from '../../../platform/db/transaction.ts';
 import type { Logger } from '../../../platform/logging/log.ts';
 import type {
   ChallengePurpose,
@@ -16,6 +18,7 @@ import {
 import type { Db, Tx } from '../../../schema/database.ts';
 import type { AuditEvent } from '../../audit/service.ts';
 import { clearCodeFailures } from '../attempts-store.ts';
+import type { CheckResult, FactorChecks } from '../checks.ts';
 import {
   findCredential,
   type PasskeyUse,
@@ -109,12 +112,33 @@ const refuse = (refused: PasskeyRefusal, consequences: AuditEvent[] = []): Passk
   consequences,
 });
 
-/** Decides about the answer and uses its challenge up. `mustVerifyUser`: whether the presence of somebody is not enough. */
+type Asked = {
+  prepared: PreparedPasskey;
+  /** Whether the presence of somebody is not enough. */
+  mustVerifyUser?: boolean;
+};
+
+/** Decides about the answer and uses its challenge up. */
 export async function judgePasskey(
   tx: Tx,
+  { factorChecks }: { factorChecks: FactorChecks },
+  account: { userId: string; email: string },
+  asked: Asked,
+): Promise<PasskeyVerdict> {
+  const verdict = await judge(tx, account, asked);
+  afterCommit(tx, () => factorChecks.count('passkey', resultOf(verdict)));
+  return verdict;
+}
+
+function resultOf(verdict: PasskeyVerdict): CheckResult {
+  if ('accepted' in verdict) return 'accepted';
+  return verdict.refused === 'expired' ? 'used' : 'wrong';
+}
+
+async function judge(
+  tx: Tx,
   { userId, email }: { userId: string; email: string },
-  { found }: PreparedPasskey,
-  { mustVerifyUser = false }: { mustVerifyUser?: boolean } = {},
+  { prepared: { found }, mustVerifyUser = false }: Asked,
 ): Promise<PasskeyVerdict> {
   if ('refused' in found) return refuse(found.refused);
   const { credential, assertion, challenge } = found;

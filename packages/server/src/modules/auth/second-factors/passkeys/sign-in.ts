@@ -102,7 +102,7 @@ async function settle(
     };
   const { client } = visitor;
   const { email } = locked;
-  const verdict = await judgePasskey(tx, { userId, email }, prepared);
+  const verdict = await judgePasskey(tx, deps, { userId, email }, { prepared });
   if ('refused' in verdict) {
     const { refused, consequences } = verdict;
     return { result: { refused }, events: [...consequences, refusedEvent(userId, refused, email)] };
