@@ -33,7 +33,12 @@ after(async () => {
 });
 
 async function succeed(args: string[], environment: Record<string, string>): Promise<string> {
-  const { code, out, err } = await castellan(args, environment);
+  // Passkeys need another address than the test's; without them the command warns of nothing.
+  const { code, out, err } = await castellan(args, {
+    SECOND_FACTORS: 'totp',
+    PASSKEY_SIGN_IN: 'false',
+    ...environment,
+  });
   assert.deepEqual([code, err], [0, ''], args.join(' '));
   return out;
 }

@@ -152,7 +152,10 @@ test('an empty environment is a complete configuration, and an empty variable co
   assert.equal(bare.trustedProxies.matches('127.0.0.1'), false);
   const empty = loadSettings(
     Object.fromEntries(
-      Object.values(settingDefinitions).map(({ name }) => [name, name === 'DEFAULT_ROLE' ? 'User' : ' ']),
+      Object.values(settingDefinitions).map(({ name, emptyCounts, defaultText }) => [
+        name,
+        emptyCounts ? defaultText : ' ',
+      ]),
     ),
   );
   const values = ({ trustedProxies: _, inForce: __, ...settings }: typeof bare) => settings;

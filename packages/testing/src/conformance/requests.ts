@@ -156,11 +156,12 @@ function arbitraryOf(schema: unknown, field: string, context: Context): Arbitrar
         minLength: Math.max(Number(schema.minItems ?? 0), whole ? 1 : 0),
         maxLength: 4,
       });
-    case 'integer':
-      return fc.oneof(
-        fc.constantFrom(schema.minimum, schema.maximum),
-        fc.integer({ min: Number(schema.minimum), max: Math.min(Number(schema.maximum), 20) }),
-      );
+    case 'integer': {
+      // Without limits of its own, an integer is one that JSON keeps exactly.
+      const min = Number(schema.minimum ?? Number.MIN_SAFE_INTEGER);
+      const max = Number(schema.maximum ?? Number.MAX_SAFE_INTEGER);
+      return fc.oneof(fc.constantFrom(min, max), fc.integer({ min, max: Math.min(max, min + 20) }));
+    }
     case 'boolean':
       return fc.boolean();
     case 'null':

@@ -12,6 +12,8 @@ const scenario = scenariosOf('faults');
 
 const limits = {
   RATE_LIMIT_LOGIN: '1000/minute',
+  RATE_LIMIT_SECOND_FACTOR: '1000/minute',
+  RATE_LIMIT_PASSKEY_OPTIONS: '1000/minute',
   RATE_LIMIT_REGISTER: '1000/minute',
   RATE_LIMIT_PASSWORD_RESET: '1000/minute',
   RATE_LIMIT_NEW_ACCESS_TOKEN: '1000/minute',
@@ -19,6 +21,12 @@ const limits = {
   RATE_LIMIT_LINK_CHECK: '1000/minute',
   RATE_LIMIT_REVOKE: '1000/minute',
 };
+
+const needsNoDatabase = [
+  '/api/v1/auth/csrf-token',
+  '/api/v1/auth/password-policy',
+  '/api/v1/auth/sign-in-methods',
+];
 
 suite('lost', { concurrency: 2 }, () => {
   scenario('without its database no route of either instance answers with success', async (tally, t) => {
@@ -40,8 +48,8 @@ suite('lost', { concurrency: 2 }, () => {
       assert.ok(Number(ready.headers.get('retry-after')) >= 1);
       assert.equal((await at.get('/health/live')).status, 200);
       for (const { method, path, url, config } of routes) {
-        // They need no database: CSRF tokens are signed, and the rules of passwords are settings.
-        if (['/api/v1/auth/csrf-token', '/api/v1/auth/password-policy'].includes(url)) continue;
+        // They need no database: CSRF tokens are signed, and the others are settings.
+        if (needsNoDatabase.includes(url)) continue;
         const answer = await at.request(method, path, method === 'GET' ? {} : { json: {} });
         assert.ok(answer.status >= 400, `${method} ${url}: ${answer.status}`);
         tally.tried();

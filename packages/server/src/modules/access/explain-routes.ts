@@ -19,7 +19,13 @@ export function explainRoutes(app: App, deps: EffectivePermissionsDeps): void {
   app.route({
     method: 'POST',
     url: '/access/explain',
-    config: { access: 'authenticated', othersNeed: 'access.explain', readOnly: true, accessLimited: true },
+    config: {
+      access: 'authenticated',
+      othersNeed: 'access.explain',
+      readOnly: true,
+      accessLimited: true,
+      errors: ['invalid_input'],
+    },
     schema: {
       summary: 'Explain why a subject may or may not do something',
       description: 'It decides as an evaluation does, and tells why. It changes nothing.',

@@ -61,7 +61,9 @@ function readPayload(payload: string): PageStart {
 /** Returns the value as JSON with sorted members, so that equal values have equal texts. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value ?? null, (_key, inner: unknown) =>
-    isObject(inner) && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort()) : inner,
+    isObject(inner) && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : inner,
   );
 
 function foreign(): AppError {
