@@ -10,6 +10,7 @@ const limited: [setting: string, path: string, text: string][] = [
   ['RATE_LIMIT_LOGIN', 'login', '5/minute'],
   ['RATE_LIMIT_REGISTER', 'register', '3/hour'],
   ['RATE_LIMIT_PASSWORD_RESET', 'password-reset/request', '3/hour'],
+  ['RATE_LIMIT_PASSWORD_RESET', 'login/recovery-mail', '3/hour'],
   ['RATE_LIMIT_NEW_ACCESS_TOKEN', 'new_access_token', '5/minute'],
   ['RATE_LIMIT_RESEND_VERIFICATION', 'resend-verification-email', '3/hour'],
 ];

@@ -38,7 +38,8 @@ async function assertListed(): Promise<void> {
   );
   const { body } = await admin.get('/api/v1/dashboard/attention');
   const item = body.data.items.find(({ code }: { code: string }) => code === 'locked_users');
-  assert.equal(item?.count ?? 0, expected?.count);
+  // The overview counts up to 1,000.
+  assert.equal(item?.count ?? 0, Math.min(expected?.count ?? 0, 1_000));
 }
 
 before(async () => {

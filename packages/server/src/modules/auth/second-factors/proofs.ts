@@ -54,7 +54,7 @@ export const malformedPasskey = (): AppError =>
     errors: [
       {
         field: 'passkey',
-        code: 'format',
+        code: 'pattern',
         message: 'send `credential.toJSON()` as it is: base64url without padding, with `id` equal to `rawId`',
       },
     ],
