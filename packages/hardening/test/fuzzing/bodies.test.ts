@@ -19,7 +19,9 @@ const target = await openTarget({ after });
 const { service } = target;
 const unsafe = target.entries.filter(({ method }) => method !== 'GET');
 // Forms have tests of their own.
-const withBody = unsafe.filter((entry) => entry.operation.requestBody && !takesForm(entry));
+// Sign-in by passkey is refused at this address before its body is read.
+const isOff = ({ path }: Entry): boolean => path.startsWith('/api/v1/auth/login/passkey');
+const withBody = unsafe.filter((entry) => entry.operation.requestBody && !takesForm(entry) && !isOff(entry));
 const superuser: readonly Who[] = ['a superuser'];
 const numberOf = (entry: Entry): number => target.entries.indexOf(entry);
 const JSON_TYPE = { 'content-type': 'application/json' };

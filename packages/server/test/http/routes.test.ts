@@ -23,6 +23,7 @@ const publicOperations = [
   'POST /api/v1/auth/login',
   'POST /api/v1/auth/login/passkey',
   'POST /api/v1/auth/login/passkey/options',
+  'POST /api/v1/auth/login/recovery-mail',
   'POST /api/v1/auth/login/second-factor',
   'POST /api/v1/auth/new_access_token',
   'POST /api/v1/auth/password-reset/confirm',

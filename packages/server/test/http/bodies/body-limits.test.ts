@@ -12,7 +12,10 @@ const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
 const document: OpenApiDocument = (await admin.get('/docs/openapi.json')).body;
 // The limits of forms are tested with the operations that take them.
-const operations = operationsOf(document).filter((entry) => isUnsafe(entry) && !takesForm(entry));
+// Sign-in by passkey is refused at this address before its body is read.
+const operations = operationsOf(document).filter(
+  (entry) => isUnsafe(entry) && !takesForm(entry) && !entry.path.startsWith('/api/v1/auth/login/passkey'),
+);
 const withBody = operations.filter(({ operation }) => operation.requestBody);
 
 const BULK = new Set([
@@ -105,6 +108,8 @@ test('every body with 1,000 ids and the longest texts, each character decomposed
     schema.type === 'array' ? name.replace(/^(role|permission)(_ids?|s)$/, '$1s') : name;
   for (const entry of withBody.filter(({ name }) => !BULK.has(name))) {
     const fields = new Map(fieldsOf(entry).map((field) => [listOf(field), field]));
+    // The members of a passkey have no limits of their own.
+    if (fields.has('passkey')) continue;
     if (fields.size > 1) fields.delete('');
     const needed = [...fields.values()].reduce(
       (sum, field) => sum + bytesOf(field) + field.name.length + 6,

@@ -66,7 +66,7 @@ test('the two steps of a sign-in with an app take two commits each', async () =>
     token = answer.body.second_factor.token;
     return answer;
   });
-  assert.deepEqual(first, { code: 'second_factor_required', statements: 7, transactions: 2 });
+  assert.deepEqual(first, { code: 'second_factor_required', statements: 9, transactions: 2 });
   const second = await costOf(() => completeSignIn(browser, token, { totp: codeOf(user.secret) }));
   // The session of the set-up ends by the limit of one, with a statement and an entry.
   assert.deepEqual(second, { code: '200', statements: 13, transactions: 2 });

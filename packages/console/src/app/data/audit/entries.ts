@@ -9,6 +9,12 @@ export type AuditAction = NonNullable<Query['action']>[number];
 export const failureActions: readonly AuditAction[] = [
   'login_failed',
   'account_locked',
+  'second_factor_failed',
+  'second_factor_locked',
+  'totp_suspended',
+  'passkey_counter_regressed',
+  'step_up_failed',
+  'step_up_required',
   'registration_refused',
   'verification_refused',
   'password_refused',

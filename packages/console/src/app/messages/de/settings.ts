@@ -15,6 +15,8 @@ export const settings: Messages['settings'] = {
     database: 'Datenbank und Geheimnisse',
     pages: 'E-Mails und Seiten',
     accounts: 'Konten und Passwörter',
+    factors: 'Zweite Faktoren',
+    devices: 'Geräte',
     sessions: 'Sitzungen und Token',
     limits: 'Ratenbegrenzungen',
     browsers: 'Browser',

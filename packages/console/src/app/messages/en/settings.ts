@@ -14,6 +14,8 @@ export const settings = {
     database: 'Database and secrets',
     pages: 'Mails and pages',
     accounts: 'Accounts and passwords',
+    factors: 'Second factors',
+    devices: 'Devices',
     sessions: 'Sessions and tokens',
     limits: 'Rate limits',
     browsers: 'Browsers',

@@ -34,6 +34,7 @@ export function factorRoutes(app: App, deps: ResetDeps): void {
     config: {
       access: 'second_factor.reset',
       fresh: true,
+      invalidInput: 'invalid_input',
       errors: [
         'user_not_found',
         'superuser_required',
