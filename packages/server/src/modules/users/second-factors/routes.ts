@@ -39,6 +39,7 @@ export function factorRoutes(app: App, deps: ResetDeps): void {
         'user_not_found',
         'superuser_required',
         'privilege_escalation',
+        'validation_failed',
         'use_own_factors',
         'no_factor',
         'conflict',
