@@ -224,14 +224,19 @@ const waiting = (count: number) =>
     return rows.length === count || undefined;
   }, `${count} sessions to wait for a lock`);
 
-/** Returns every row that an administrator can change. */
+/** A job that runs each minute marks and removes the rows of sessions that ended. */
+const liveSessions = `
+  select s.id from sessions s join users u on u.id = s.user_id
+  where is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) order by s.id`;
+
+/** Returns every row that an administrator can change, and the live sessions. */
 async function readAll(): Promise<unknown> {
   const tables = ['users', 'user_roles', 'roles', 'role_permissions', 'role_groups', 'role_group_roles'];
   const more = ['permissions', 'permission_groups', 'login_attempts', 'password_history'];
   const rows = [...tables, ...more].map((table) =>
     service.sql(`select '${table}' as table, t::text from ${table} t order by t::text`),
   );
-  return Promise.all([...rows, service.sql('select id, revoked_at from sessions order by id')]);
+  return Promise.all([...rows, service.sql(liveSessions)]);
 }
 
 async function assertRefused(answers: readonly Answer[], [status, code]: Loss['refusal'], email: string) {
