@@ -22,6 +22,7 @@ import {
   signInByApp,
   trustedBrowser,
 } from '@castellan/testing/second-factors/devices';
+import { addStrong, requireOfRole } from '@castellan/testing/second-factors/requirements';
 import { liveSessionIds } from '@castellan/testing/sessions/accounts';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
@@ -135,6 +136,29 @@ test('a session of a trusted device is not fresh for changes of factors, and ste
   assert.deepEqual([byPassword.status, byPassword.body.code], [422, 'validation_failed']);
   const stepped = await client.post('/api/v1/auth/step-up', { totp: codeOf(user.secret) });
   assert.equal(stepped.body.data.acr, 'aal2', stepped.text);
+});
+
+test('trust is neither offered, given nor honoured while the account is under a requirement', async () => {
+  const user = await addStrong(service, 'role.read');
+  const before = await trustedBrowser(service, user);
+  await requireOfRole(service, user.role, 'aal2');
+  assert.equal(await passwordAlone(before, user), 'second_factor_required', 'trust from before it');
+  const answer = await logIn(service.client(), user);
+  assert.equal(answer.body.second_factor.may_trust_device, false);
+  const asking = await trustedBrowser(service, user);
+  assert.equal((await eventsOf(service, 'device_trusted', user)).length, 1);
+  await requireOfRole(service, user.role, null);
+  assert.equal(await passwordAlone(asking, user), 'second_factor_required', 'it asked under the requirement');
+  assert.equal(await passwordAlone(before, user), 200);
+});
+
+test('an announced requirement leaves trust as it is until its date', async () => {
+  const user = await addStrong(service, 'role.read');
+  await requireOfRole(service, user.role, 'aal2', "now() + interval '1 hour'");
+  const client = await trustedBrowser(service, user);
+  assert.equal(await passwordAlone(client, user), 200);
+  await requireOfRole(service, user.role, 'aal2');
+  assert.equal(await passwordAlone(client, user), 'second_factor_required');
 });
 
 const PATH = '/api/v1/auth';

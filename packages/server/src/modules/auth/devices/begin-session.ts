@@ -9,7 +9,6 @@ import {
   type DeviceSettings,
   isAlerted,
   isRemembered,
-  mayTrustDevice,
   rememberDevice,
   type SignedInFrom,
 } from '../../devices/service.ts';
@@ -39,8 +38,8 @@ export type Proved = {
   userId: string;
   locked: LockedHolder;
   proof: Proof;
-  /** Whether the user asked to trust this device. */
-  isTrustAsked?: boolean;
+  /** Whether the device is trusted from now on. */
+  isTrusted?: boolean;
 };
 
 /** Starts the session. Returns it with the events of the sign-in. */
@@ -74,9 +73,8 @@ async function rememberVisitor(
   tx: Tx,
   deps: BeginDeps,
   { client, deviceTokens }: Visitor,
-  { userId, locked, isTrustAsked = false }: Proved,
+  { userId, locked, isTrusted = false }: Proved,
 ): Promise<SignedInFrom & { events: AuditEvent[] }> {
-  const isTrusted = isTrustAsked && mayTrustDevice(deps.settings);
   const network = networkOf(client.address);
   const device = await rememberDevice(tx, deps.settings, {
     userId,

@@ -6,6 +6,9 @@ import { afterCommit } from '../../../platform/db/transaction.ts';
 import { AppError } from '../../../platform/errors.ts';
 import type { Tx } from '../../../schema/database.ts';
 import { type AuditEvent, inRecordedTransaction, recordBounded } from '../../audit/service.ts';
+import { policyOf } from '../../authz/requirements/account.ts';
+import { findAccountLevel } from '../../authz/requirements/standing.ts';
+import { mayTrustDevice } from '../../devices/service.ts';
 import {
   completePending,
   failPending,
@@ -149,10 +152,14 @@ async function settle(
   }
   await completePending(tx, tokenHash);
   const proof = `password+${verdict.accepted}` as const;
-  const proved = { userId, locked, proof, isTrustAsked };
+  const isTrusted = isTrustAsked && (await mayTrust(tx, deps, userId));
+  const proved = { userId, locked, proof, isTrusted };
   const { started, events } = await beginSession(tx, deps, visitor, proved);
   return { result: { started }, events: [...usedEvents(account, verdict), ...events] };
 }
+
+const mayTrust = async (tx: Tx, { settings }: SecondFactorDeps, userId: string): Promise<boolean> =>
+  mayTrustDevice(settings, await findAccountLevel(tx, policyOf(settings), userId));
 
 const usedEvents = (account: Account, verdict: Extract<StepVerdict, { accepted: string }>): AuditEvent[] =>
   verdict.accepted === 'recovery_link' ? [usedLinkEvent(account)] : eventsOfUse(account, verdict);
