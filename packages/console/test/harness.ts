@@ -2,7 +2,7 @@
 // Every test also checks that the page complained about nothing and asked no other origin.
 import assert from 'node:assert/strict';
 import { fillDemo } from '@castellan/server/modules/demo/service';
-import { newVisit, nextVisit, openBrowser, type Visit, WAITING_PAGE } from '@castellan/testing/e2e/browser';
+import { newVisit, nextVisit, openBrowser, type Visit } from '@castellan/testing/e2e/browser';
 import { ADMIN, type Hooks, startTestService, type TestService } from '@castellan/testing/harness';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
@@ -20,11 +20,6 @@ export async function fillWithPeople({ service }: Console, people: number): Prom
   const { deps } = service.service;
   await fillDemo(deps, { people, seed: '1', passwordHash: null, onProgress: () => {} });
 }
-
-const ORIGIN = 'http://castellan.test';
-
-/** The SDK's note that this browser has a session. It is no secret. */
-const HINT = `castellan:${ORIGIN}:session`;
 
 /**
  * Opens a page as this person, without the sign-in page. The page's complaints fail the test at its end, except those that
@@ -50,22 +45,14 @@ export async function openAs(
     const unexpected = complaints.filter((one) => !options.expected?.some((part) => one.includes(part)));
     assert.deepEqual({ complaints: unexpected, foreign }, { complaints: [], foreign: [] });
   });
-  if (options.context) await page.goto(WAITING_PAGE);
-  await page.evaluate(signIn, { ...(options.as ?? ADMIN), hint: HINT });
+  if (options.context) await page.goto('/docs/errors');
+  await page.evaluate(signIn, options.as ?? ADMIN);
   await page.goto(path);
   return visit;
 }
 
 /** Runs in the page. */
-async function signIn({
-  email,
-  password,
-  hint,
-}: {
-  email: string;
-  password: string;
-  hint: string;
-}): Promise<void> {
+async function signIn({ email, password }: { email: string; password: string }): Promise<void> {
   const csrf = await (await fetch('/api/v1/auth/csrf-token')).json();
   const answer = await fetch('/api/v1/auth/login', {
     method: 'POST',
@@ -73,7 +60,8 @@ async function signIn({
     body: JSON.stringify({ email, password }),
   });
   if (!answer.ok) throw new Error(`signing in failed: ${answer.status}`);
-  localStorage.setItem(hint, 'test');
+  // The SDK's note that this browser has a session. It is no secret.
+  localStorage.setItem(`castellan:${location.origin}:session`, 'test');
 }
 
 /** Waits until the focus is in an element of the selector. On the body, keyboards would begin again at the top. */

@@ -1,4 +1,4 @@
-// Drives a real browser against one service, which it reaches under the service's public URL.
+// Drives a real browser against one service, which it reaches under the service's public URL: one of NAMES.
 // Everything that the console or the network reports is kept, so that a test can check it.
 import { existsSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -7,6 +7,15 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import type { Hooks, TestService } from '../harness.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+/** The harness's default. */
+const ORIGIN = 'http://castellan.test';
+
+/** A service at this origin has passkeys: without HTTPS, browsers have them for `localhost` and the names below it only. */
+export const PASSKEY_ORIGIN = 'http://accounts.localhost';
+
+/** The hosts that resolve to the service, all at port 80. */
+const NAMES = ['castellan.test', '*.localhost', '127.0.0.1'];
 
 export type Visit = {
   page: Page;
@@ -18,7 +27,7 @@ export type Visit = {
 
 type KeptBrowser = {
   browser: Browser;
-  /** Lets this service answer for http://castellan.test until `t` ends. */
+  /** Lets this service answer for NAMES until `t` ends. */
   show(t: Hooks, service: TestService): void;
 };
 
@@ -34,8 +43,8 @@ export function keepBrowser(t: Hooks): void {
 }
 
 /**
- * Starts the browser, or returns the one that the process shares. Throws when there is no Chromium. `PUBLIC_URL` of the
- * service, if there is one, must be http://castellan.test, which is the harness's default.
+ * Starts the browser, or returns the one that the process shares. Throws when there is no Chromium. The host of `PUBLIC_URL`
+ * of the service, if there is one, must be one of NAMES.
  */
 export async function openBrowser(t: Hooks, service?: TestService): Promise<Browser> {
   if (service && kept !== undefined) {
@@ -49,7 +58,7 @@ export async function openBrowser(t: Hooks, service?: TestService): Promise<Brow
   return browser;
 }
 
-/** Starts a browser. It sends what is for castellan.test to `host`. */
+/** Starts a browser. It sends what is for NAMES to `host`. */
 async function launch(host?: string): Promise<Browser> {
   if (!existsSync(executablePath))
     throw new Error(`there is no Chromium at ${executablePath}: install it, or name another in CHROMIUM`);
@@ -62,7 +71,7 @@ async function launch(host?: string): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      ...(host ? [`--host-resolver-rules=MAP castellan.test:80 ${host}`] : []),
+      ...(host ? [`--host-resolver-rules=${NAMES.map((name) => `MAP ${name}:80 ${host}`).join(',')}`] : []),
     ],
   });
 }
@@ -98,21 +107,21 @@ async function startKept(): Promise<KeptBrowser> {
   };
 }
 
-/** Opens a separate window for a new visitor, who has no cookies. */
+/** Opens a separate window for a new visitor, who has no cookies. `baseURL`: the public URL of the service. */
 export async function newVisit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
   const page = await openWindow(browser, options);
-  return { ...watched(page), leave: () => page.context().close() };
+  return { ...watched(page, options.baseURL), leave: () => page.context().close() };
 }
 
 async function openWindow(browser: Browser, options: BrowserContextOptions): Promise<Page> {
-  const context = await browser.newContext({ baseURL: 'http://castellan.test', ...options });
+  const context = await browser.newContext({ baseURL: ORIGIN, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   return page;
 }
 
 /** A small page of the service, on which windows wait for their next visitor. */
-export const WAITING_PAGE = 'http://castellan.test/docs/errors';
+export const WAITING_PAGE = `${ORIGIN}/docs/errors`;
 const VIEWPORT = { width: 1280, height: 720 };
 
 /** Windows without a visitor. */
@@ -156,10 +165,11 @@ async function vacate(page: Page): Promise<void> {
   await context.clearCookies();
 }
 
-/** Chromium says so of each page of a test, because `http://castellan.test` is neither HTTPS nor localhost. */
+/** Chromium says so of most pages of tests, because ORIGIN is neither HTTPS nor localhost. */
 const OPENER_POLICY_IGNORED = 'The Cross-Origin-Opener-Policy header has been ignored';
 
-function watched(page: Page): Omit<Visit, 'leave'> {
+function watched(page: Page, origin = ORIGIN): Omit<Visit, 'leave'> {
+  const { hostname: own } = new URL(origin);
   const complaints: string[] = [];
   const foreign: string[] = [];
   page.on('console', (message) => {
@@ -169,7 +179,7 @@ function watched(page: Page): Omit<Visit, 'leave'> {
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url());
-    if (protocol !== 'data:' && hostname !== 'castellan.test') foreign.push(request.url());
+    if (protocol !== 'data:' && hostname !== own) foreign.push(request.url());
   });
   return { page, complaints, foreign };
 }
