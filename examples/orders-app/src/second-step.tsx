@@ -1,9 +1,9 @@
-import { type BrowserClient, CastellanError, type SecondFactorNeeded } from '@castellan/sdk';
+import { type BrowserClient, CastellanError, type SecondFactorRequest } from '@castellan/sdk';
 import { passkeys } from '@castellan/sdk/passkeys';
 import { useState } from 'react';
 import { type Failure, Field, Fields, failureOf, submit } from './form.tsx';
 
-type Props = { client: BrowserClient; needed: SecondFactorNeeded; onExpired: () => void };
+type Props = { client: BrowserClient; needed: SecondFactorRequest; onExpired: () => void };
 
 /** The second step of a sign-in whose password was right. */
 export function SecondStep({ client, needed, onExpired }: Props) {

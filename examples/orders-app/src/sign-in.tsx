@@ -1,4 +1,4 @@
-import { type BrowserClient, CastellanError, type SecondFactorNeeded } from '@castellan/sdk';
+import { type BrowserClient, CastellanError, type SecondFactorRequest } from '@castellan/sdk';
 import { useState } from 'react';
 import { type Failure, Field, Fields, submit } from './form.tsx';
 import { SecondStep } from './second-step.tsx';
@@ -8,7 +8,7 @@ type View = 'sign in' | 'sign up' | 'mail sent';
 export function SignIn({ client }: { client: BrowserClient }) {
   const [view, setView] = useState<View>('sign in');
   const [failure, setFailure] = useState<Failure>();
-  const [secondFactor, setSecondFactor] = useState<SecondFactorNeeded>();
+  const [secondFactor, setSecondFactor] = useState<SecondFactorRequest>();
   const show = (next: View) => {
     setFailure(undefined);
     setView(next);

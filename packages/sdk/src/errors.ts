@@ -1,6 +1,5 @@
 // The error that rejected calls carry. It must never contain a token, a cookie or a request.
-import type { ErrorCode, FieldError, StepUpRequest } from './api.ts';
-import type { SecondFactorNeeded } from './session/factor-operations.ts';
+import type { ErrorCode, FieldError, SecondFactorRequest, StepUpRequest } from './api.ts';
 import type { StepUpRequirement } from './session/step-ups.ts';
 
 /**
@@ -68,8 +67,8 @@ export class CastellanError extends Error {
   }
 
   /** What completes the sign-in, for `auth.completeSignIn`, with `second_factor_required`; otherwise null. */
-  get secondFactor(): SecondFactorNeeded | null {
-    return (this.body?.second_factor as SecondFactorNeeded) ?? null;
+  get secondFactor(): SecondFactorRequest | null {
+    return (this.body?.second_factor as SecondFactorRequest) ?? null;
   }
 
   /** What `auth.stepUp` must prove before the call is repeated, with `step_up_required`; otherwise null. */

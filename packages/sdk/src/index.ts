@@ -13,21 +13,8 @@ export { CastellanError, type CastellanErrorCode, type ClientErrorCode } from '.
 export * from './guard.ts';
 export type { Acr } from './levels.ts';
 export type { Auth } from './session/auth.ts';
-export type { AddedPasskey, NewPasskey, OwnPasskeys } from './session/ceremonies.ts';
-export type {
-  FactorsChange,
-  OwnFactors,
-  Passkey,
-  PasskeyAssertion,
-  PasskeyCreationOptions,
-  PasskeyKind,
-  PasskeyRegistration,
-  PasskeyRequestOptions,
-  SecondFactorNeeded,
-  SecondFactorProof,
-  StepUpProof,
-  StepUpWays,
-} from './session/factor-operations.ts';
+export type { FactorsChange } from './session/auth-calls.ts';
+export type { OwnPasskeys, PasskeyToAdd } from './session/ceremonies.ts';
 export type { OwnFactorCalls } from './session/factors.ts';
 export type { SessionEvent, SessionState } from './session/session.ts';
 export type { OnStepUp, StepUpRequirement } from './session/step-ups.ts';

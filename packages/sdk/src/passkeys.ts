@@ -1,5 +1,11 @@
 // Passkeys and security keys in browsers: the dialogs of the browser, and the suggestions of a sign-in field.
-import type { User } from './api.ts';
+import type {
+  PasskeyAssertion,
+  PasskeyCreationOptions,
+  PasskeyRegistration,
+  PasskeyRequestOptions,
+  User,
+} from './api.ts';
 import { CastellanError } from './errors.ts';
 import { runAlone, unsupported } from './passkeys/dialog.ts';
 import { renewalSignal, STALE } from './passkeys/renewal.ts';
@@ -12,12 +18,6 @@ import {
 } from './passkeys/webauthn.ts';
 import type { AuthCalls } from './session/auth-calls.ts';
 import type { Ceremonies, PasskeySignInOptions } from './session/ceremonies.ts';
-import type {
-  PasskeyAssertion,
-  PasskeyCreationOptions,
-  PasskeyRegistration,
-  PasskeyRequestOptions,
-} from './session/factor-operations.ts';
 
 export type { Ceremonies } from './session/ceremonies.ts';
 

@@ -1,14 +1,15 @@
 // How the parts of `auth` call the service. It must hold no code.
-import type { User } from '../api.ts';
-import type { CallOptions } from '../calls/operations.ts';
-import type { AuthOperations } from './factor-operations.ts';
+import type { ChangedFactors, Operations, User } from '../api.ts';
+import type { InputOf, Operation } from '../calls/operations.ts';
 
-type AuthOperation = keyof AuthOperations;
-type AuthInput<O extends AuthOperation> = Pick<
-  AuthOperations[O],
-  Extract<keyof AuthOperations[O], 'path' | 'body'>
-> &
-  CallOptions;
+type AuthOperation = Extract<Operation, `${string} /api/v1/auth/${string}`>;
+
+/** Operations whose result has `data`. The others return no more than a message. */
+type Telling = {
+  [O in AuthOperation]: Operations[O]['result'] extends { data: unknown } ? O : never;
+}[AuthOperation];
+
+type DataOf<O extends Telling> = Operations[O]['result']['data'];
 
 /** Operations that start a session. */
 type SigningIn =
@@ -19,21 +20,22 @@ type SigningIn =
 
 /** Operations that return new tokens of the session. */
 type Renewing = {
-  [O in AuthOperation]: AuthOperations[O]['result'] extends {
-    data: { access_token: string; refresh_token: string };
-  }
-    ? O
-    : never;
-}[AuthOperation];
+  [O in Telling]: DataOf<O> extends { access_token: string; refresh_token: string } ? O : never;
+}[Telling];
 
-type DataOf<O extends AuthOperation> = AuthOperations[O]['result']['data'];
 type TokenName = 'access_token' | 'token_type' | 'refresh_token';
+
+/** What a change of the factors returns. `recovery_codes` come with the first factor only, and are shown once. */
+export type FactorsChange = Omit<ChangedFactors, TokenName>;
 
 export type AuthCalls = {
   /** Returns the `data` of the result. */
-  run<O extends AuthOperation>(operation: O, input?: AuthInput<O>): Promise<DataOf<O>>;
+  run: {
+    <O extends Telling>(operation: O, input?: InputOf<O>): Promise<DataOf<O>>;
+    <O extends Exclude<AuthOperation, Telling>>(operation: O, input?: InputOf<O>): Promise<void>;
+  };
   /** Runs the operation in turn, and adopts the new session. */
-  begin<O extends SigningIn>(operation: O, input: AuthInput<O>): Promise<User>;
+  begin<O extends SigningIn>(operation: O, input: InputOf<O>): Promise<User>;
   /** Runs the operation, and adopts the new tokens of the session. Returns the rest. */
-  renew<O extends Renewing>(operation: O, input?: AuthInput<O>): Promise<Omit<DataOf<O>, TokenName>>;
+  renew<O extends Renewing>(operation: O, input?: InputOf<O>): Promise<Omit<DataOf<O>, TokenName>>;
 };

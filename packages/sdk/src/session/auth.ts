@@ -4,7 +4,10 @@ import type {
   PasswordPolicy,
   PasswordResetConfirm,
   Register,
+  SecondFactor,
   SteppedUp,
+  StepUp,
+  StepUpOptions,
   User,
   VerifyEmail,
 } from '../api.ts';
@@ -13,7 +16,6 @@ import { CastellanError } from '../errors.ts';
 import type { Acr } from '../levels.ts';
 import type { AuthCalls } from './auth-calls.ts';
 import type { Ceremonies, PasskeySignInOptions } from './ceremonies.ts';
-import type { SecondFactorProof, StepUpProof, StepUpWays } from './factor-operations.ts';
 import { createFactors, type OwnFactorCalls } from './factors.ts';
 import type { ServiceFetch } from './service-fetch.ts';
 import type { Session, SessionEvent, SessionState } from './session.ts';
@@ -38,16 +40,16 @@ export type Auth = {
    * Takes the second step of a sign-in. After `second_factor_invalid` it can be tried again; after `sign_in_expired`, sign in from
    * the start.
    */
-  completeSignIn(proof: SecondFactorProof, options?: CallOptions): Promise<User>;
+  completeSignIn(proof: SecondFactor, options?: CallOptions): Promise<User>;
   /**
    * Signs in with a passkey and without a password. Needs the option `passkeys` of the client. Rejects with `passkey_cancelled`,
    * `passkey_unsupported` or a code of the service. With `conditional` it waits until somebody picks a passkey, or `signal` aborts.
    */
   signInWithPasskey(options?: PasskeySignInOptions): Promise<User>;
   /** Reads how the signed-in user can prove a level, or any that suffices. */
-  stepUpWays(acr?: Acr, options?: CallOptions): Promise<StepUpWays>;
+  stepUpWays(acr?: Acr, options?: CallOptions): Promise<StepUpOptions>;
   /** Proves again who the signed-in user is. The session goes on, in every tab, with tokens that carry the proof. */
-  stepUp(proof: StepUpProof, options?: CallOptions): Promise<Pick<SteppedUp, 'acr' | 'auth_time'>>;
+  stepUp(proof: StepUp, options?: CallOptions): Promise<Pick<SteppedUp, 'acr' | 'auth_time'>>;
   /** The second factors of the signed-in user. */
   readonly factors: OwnFactorCalls;
   /** Ends this session, in this browser even if the call fails. */
@@ -132,7 +134,8 @@ export function createAuth(session: Session, { run, fetch, passkeys }: Parts): A
     signIn: (body, options) => begin('POST /api/v1/auth/login', { ...options, body }),
     completeSignIn: (body, options) => begin('POST /api/v1/auth/login/second-factor', { ...options, body }),
     signInWithPasskey: async (options) => ceremonies().signIn(calls, options),
-    stepUpWays: (acr, options) => run('POST /api/v1/auth/step-up/options', { ...options, body: { acr } }),
+    stepUpWays: (acr, options) =>
+      run('POST /api/v1/auth/step-up/options', { ...options, body: acr ? { acr } : {} }),
     stepUp: (body, options) => renew('POST /api/v1/auth/step-up', { ...options, body }),
     renew,
     factors: createFactors(calls, ceremonies),

@@ -1,12 +1,11 @@
 // The second factors of the signed-in user. Each change needs a fresh proof: see `auth.stepUp`.
-import type { TotpEnrolment } from '../api.ts';
+import type { Factors, TotpEnrolment } from '../api.ts';
 import type { CallOptions } from '../calls/operations.ts';
-import type { AuthCalls } from './auth-calls.ts';
+import type { AuthCalls, FactorsChange } from './auth-calls.ts';
 import type { Ceremonies, OwnPasskeys } from './ceremonies.ts';
-import type { FactorsChange, OwnFactors } from './factor-operations.ts';
 
 export type OwnFactorCalls = {
-  get(options?: CallOptions): Promise<OwnFactors>;
+  get(options?: CallOptions): Promise<Factors>;
   /** Begins to set up an authenticator app. `uri` is for a QR code, `secret` for people who type it. Nothing changes yet. */
   setUpApp(options?: CallOptions): Promise<TotpEnrolment>;
   /** Ends the set-up with a code of the app. The first factor ends all other sessions and returns `recovery_codes`, once. */
