@@ -61,13 +61,9 @@ function waitingFor<T>(operation: string, request: () => Promise<T>, signal?: Ab
   return acrossStepUps(operation, () => acrossSessions(request, signal), signal);
 }
 
-/** Like `call`, with a function that sends the operation. */
-export async function requestWith<O extends string, R>(
-  operation: O,
-  request: (operation: O) => Promise<Answer<R>>,
-): Promise<R> {
-  return (await waitingFor(operation, () => request(operation))).result;
-}
+/** Like `call`, for an operation that answers with new tokens of the session: goes on with them and returns the rest. */
+export const renew: typeof client.auth.renew = (operation, input) =>
+  waitingFor(operation, () => client.auth.renew(operation, input), input?.signal);
 
 /** The lists that each query has read, by input. Gone with the query, so no other person's are ever shown. */
 const readLists = new WeakMap<object, Map<string, { result: unknown; etag: string }>>();

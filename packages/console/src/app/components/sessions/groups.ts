@@ -1,10 +1,9 @@
 // Sessions of one person on one device, put together.
 // It must not hide what stands out: the session in use and those of an unusual network are never folded among others.
-import type { UserSession } from '@castellan/sdk';
-import type { BegunSession } from '../../data/second-factor-types.ts';
+import type { Session, UserSession } from '@castellan/sdk';
 import { deviceOf } from './user-agent.ts';
 
-export type ListedSession = BegunSession & { user?: UserSession['user'] };
+export type ListedSession = Session & { user?: UserSession['user'] };
 
 export type SessionGroup<S> = { key: string; sessions: readonly [S, ...S[]] };
 

@@ -1,22 +1,30 @@
 // What the browser does with passkeys and security keys. Its library loads when somebody uses one.
 import type {
-  PublicKeyCredentialCreationOptionsJSON,
-  PublicKeyCredentialRequestOptionsJSON,
-} from '@simplewebauthn/browser';
+  PasskeyAssertion,
+  PasskeyCreationOptions,
+  PasskeyRegistration,
+  PasskeyRequestOptions,
+} from '@castellan/sdk';
 
 export const canUsePasskeys = (): boolean => 'PublicKeyCredential' in globalThis;
 
 /** Rejects with what `ceremonyFailure` reads. */
-export async function register(optionsJSON: PublicKeyCredentialCreationOptionsJSON) {
+export async function register(optionsJSON: PasskeyCreationOptions): Promise<PasskeyRegistration> {
   const { startRegistration } = await import('@simplewebauthn/browser');
-  return startRegistration({ optionsJSON });
+  return answerOf(await startRegistration({ optionsJSON }));
 }
 
 /** Rejects with what `ceremonyFailure` reads. */
-export async function authenticate(optionsJSON: PublicKeyCredentialRequestOptionsJSON) {
+export async function authenticate(optionsJSON: PasskeyRequestOptions): Promise<PasskeyAssertion> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
-  return startAuthentication({ optionsJSON });
+  return answerOf(await startAuthentication({ optionsJSON }));
 }
+
+/** The types of browsers list the extensions that they know; those of the service take any. */
+const answerOf = <T extends { clientExtensionResults: object }>({ clientExtensionResults, ...rest }: T) => ({
+  ...rest,
+  clientExtensionResults: { ...clientExtensionResults },
+});
 
 /** Ends what waits for the person. */
 export async function cancelCeremony(): Promise<void> {

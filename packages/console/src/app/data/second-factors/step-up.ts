@@ -1,8 +1,7 @@
 // Lets requests wait while the person proves again who they are, and sends each once more.
 // It must not show anything: the shell shows one dialog, however many requests wait.
-import type { CastellanError } from '@castellan/sdk';
+import type { Acr, CastellanError } from '@castellan/sdk';
 import { requireFactor } from '../requirement.ts';
-import type { Acr } from '../second-factor-types.ts';
 
 export type StepUpAsk = {
   /** The level that every waiting request needs. */

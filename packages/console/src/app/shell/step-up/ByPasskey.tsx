@@ -1,16 +1,16 @@
 // A proof by a passkey or a security key. Nothing starts by itself: the person presses the button.
+import type { PasskeyRequestOptions } from '@castellan/sdk';
 import { Alert, Button, Group } from '@mantine/core';
-import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/browser';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactElement, useEffect } from 'react';
 import { ErrorAlert } from '../../components/page/states.tsx';
-import { renewLater } from '../../data/second-factor-types.ts';
+import { renew } from '../../data/api.ts';
 import { authenticate, cancelCeremony, ceremonyFailure } from '../../data/second-factors/ceremony.ts';
 import { stepUp } from '../../data/second-factors/step-up.ts';
 import { later, t } from '../../text.ts';
 
 type Props = {
-  options: PublicKeyCredentialRequestOptionsJSON;
+  options: PasskeyRequestOptions;
   /** Asks for other options: a challenge that was refused counts once. */
   onAgain: () => unknown;
 };
@@ -19,7 +19,7 @@ export function ByPasskey({ options, onAgain }: Props): ReactElement {
   const texts = later.secondFactors;
   const { mutate, isPending, error } = useMutation({
     mutationFn: async () =>
-      renewLater('POST /api/v1/auth/step-up', { body: { passkey: await authenticate(options) } }),
+      renew('POST /api/v1/auth/step-up', { body: { passkey: await authenticate(options) } }),
     onSuccess: stepUp.done,
     onError: (failure) => {
       if (!ceremonyFailure(failure)) void onAgain();

@@ -5,8 +5,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactElement, useState } from 'react';
 import { ReadErrors } from '../../components/page/states.tsx';
+import { call } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
-import { requestLater } from '../../data/second-factor-types.ts';
 import { type StepUpAsk, stepUp } from '../../data/second-factors/step-up.ts';
 import { later, t } from '../../text.ts';
 import { ByCode } from './ByCode.tsx';
@@ -47,7 +47,7 @@ function Ways({ ask: { acr } }: { ask: StepUpAsk }): ReactElement {
   const options = useQuery({
     queryKey: ['POST /api/v1/auth/step-up/options', acr],
     queryFn: async ({ signal }) =>
-      (await requestLater('POST /api/v1/auth/step-up/options', { body: { acr }, signal })).result.data,
+      (await call('POST /api/v1/auth/step-up/options', { body: { acr }, signal })).data,
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
   });

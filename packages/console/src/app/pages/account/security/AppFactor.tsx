@@ -1,6 +1,5 @@
 // The authenticator app: set up, replace, remove.
-
-import type { TotpEnrolment } from '@castellan/sdk';
+import type { Factors, TotpEnrolment } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
@@ -8,7 +7,6 @@ import { notifyDone } from '../../../components/page/notify.tsx';
 import { ErrorAlert } from '../../../components/page/states.tsx';
 import { Tag } from '../../../components/text/badges.tsx';
 import { call, useWrite } from '../../../data/api.ts';
-import type { Factors } from '../../../data/second-factor-types.ts';
 import { hasFactor, removeApp } from '../../../data/second-factors/own-factors.ts';
 import { later, t } from '../../../text.ts';
 import { AppSetUp } from './AppSetUp.tsx';
@@ -87,7 +85,7 @@ export function AppFactor({ factors, onCodes }: Props): ReactElement | null {
           onConfirm={() => remove.run(undefined)}
           onClose={() => setRemoving(false)}
         >
-          <RemovalText isLast={(factors.passkeys ?? []).length === 0} />
+          <RemovalText isLast={factors.passkeys.length === 0} />
         </ConfirmDialog>
       )}
     </Factor>

@@ -1,48 +1,39 @@
-// The devices on which the person has signed in: forget one, or all. Nothing where the service keeps none.
+// The devices on which the person has signed in: forget one, or all.
+import type { Device } from '@castellan/sdk';
 import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { formatDay } from '../../../../common/format.ts';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
-import { LoadingLines } from '../../../components/page/LoadingLines.tsx';
 import { notifyDone } from '../../../components/page/notify.tsx';
-import { ErrorAlert, ReadErrors } from '../../../components/page/states.tsx';
+import { ErrorAlert } from '../../../components/page/states.tsx';
 import { deviceName } from '../../../components/sessions/names.ts';
 import { Tag } from '../../../components/text/badges.tsx';
 import { useWrite } from '../../../data/api.ts';
-import type { Device } from '../../../data/second-factor-types.ts';
-import { forgetDevice, forgetDevices, ownDevices } from '../../../data/second-factors/own-devices.ts';
+import { forgetDevice, forgetDevices } from '../../../data/second-factors/own-devices.ts';
 import { later } from '../../../text.ts';
 import { Factor, Uses } from './Factor.tsx';
 
-export function Devices(): ReactElement | null {
+export function Devices({ devices }: { devices: readonly Device[] }): ReactElement {
   const texts = later.secondFactors.devices;
   const [isAsking, setAsking] = useState(false);
-  const devices = useQuery(ownDevices);
   const one = useWrite(forgetDevice, () => notifyDone(texts.forgotten));
   const all = useWrite(forgetDevices, () => {
     setAsking(false);
     notifyDone(texts.allForgotten);
   });
-  const listed = devices.data ?? [];
-  if (devices.isPending) return <LoadingLines />;
-  if (!devices.error && listed.length === 0) return null;
   return (
     <Factor
       title={texts.title}
       actions={
-        listed.length > 0 && (
-          <Button size="xs" variant="default" onClick={() => setAsking(true)}>
-            {texts.forgetAll}
-          </Button>
-        )
+        <Button size="xs" variant="default" onClick={() => setAsking(true)}>
+          {texts.forgetAll}
+        </Button>
       }
     >
-      <ReadErrors of={[devices]} />
       <p className="muted">{texts.text}</p>
       {Boolean(one.error) && <ErrorAlert error={one.error} />}
       <ul className="factor-list">
-        {listed.map((device) => (
+        {devices.map((device) => (
           <Row key={device.id} device={device} onForget={() => one.run(device.id)} />
         ))}
       </ul>
@@ -57,7 +48,7 @@ export function Devices(): ReactElement | null {
           onClose={() => setAsking(false)}
         >
           <p>{texts.forgetText}</p>
-          <p>{texts.count(listed.length)}</p>
+          <p>{texts.count(devices.length)}</p>
         </ConfirmDialog>
       )}
     </Factor>

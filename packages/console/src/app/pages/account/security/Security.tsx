@@ -5,7 +5,8 @@ import type { ReactElement } from 'react';
 import { LoadingLines } from '../../../components/page/LoadingLines.tsx';
 import { ReadErrors } from '../../../components/page/states.tsx';
 import { canUsePasskeys } from '../../../data/second-factors/ceremony.ts';
-import { hasFactor, ownFactors } from '../../../data/second-factors/own-factors.ts';
+import { ownDevices } from '../../../data/second-factors/own-devices.ts';
+import { ownFactors } from '../../../data/second-factors/own-factors.ts';
 import { later } from '../../../text.ts';
 import { AppFactor } from './AppFactor.tsx';
 import { Devices } from './Devices.tsx';
@@ -17,6 +18,7 @@ import type { ShowCodes } from './show-codes.ts';
 export function Security({ onCodes }: { onCodes: ShowCodes }): ReactElement {
   const texts = later.secondFactors;
   const factors = useQuery(ownFactors);
+  const devices = useQuery(ownDevices);
   const { data } = factors;
   return (
     <>
@@ -24,14 +26,14 @@ export function Security({ onCodes }: { onCodes: ShowCodes }): ReactElement {
         {texts.title}
       </h2>
       <p className="muted">{texts.text}</p>
-      <ReadErrors of={[factors]} />
-      {data ? (
+      <ReadErrors of={[factors, devices]} />
+      {data && !devices.isPending ? (
         <div className="factors">
           <Passkeys kind="passkey" factors={data} onCodes={onCodes} />
           <Passkeys kind="security_key" factors={data} onCodes={onCodes} />
           <AppFactor factors={data} onCodes={onCodes} />
           {data.recovery_codes && <RecoveryCodes codes={data.recovery_codes} onCodes={onCodes} />}
-          {hasFactor(data) && <Devices />}
+          {devices.data && devices.data.length > 0 && <Devices devices={devices.data} />}
         </div>
       ) : (
         !factors.error && <LoadingLines />

@@ -1,17 +1,17 @@
 // Adds a passkey or a security key: a name, then what the browser asks.
+import type { Passkey } from '@castellan/sdk';
 import { Alert, Modal, TextInput } from '@mantine/core';
 import { type ReactElement, useEffect, useState } from 'react';
 import { Form, fieldError } from '../../../../components/forms/forms.tsx';
 import { notifyDone } from '../../../../components/page/notify.tsx';
 import { useWrite } from '../../../../data/api.ts';
-import type { PasskeyKind } from '../../../../data/second-factor-types.ts';
 import { cancelCeremony, ceremonyFailure, register } from '../../../../data/second-factors/ceremony.ts';
 import { addPasskey, passkeyOptions } from '../../../../data/second-factors/own-factors.ts';
 import { later, t } from '../../../../text.ts';
 import type { ShowCodes } from '../show-codes.ts';
 
 type Props = {
-  kind: PasskeyKind;
+  kind: Passkey['kind'];
   title: string;
   /** It is the first second factor of the account. */
   isFirst: boolean;
@@ -19,7 +19,7 @@ type Props = {
   onClose: () => void;
 };
 
-async function add({ kind, name }: { kind: PasskeyKind; name: string }) {
+async function add({ kind, name }: { kind: Passkey['kind']; name: string }) {
   const passkey = await register(await passkeyOptions(kind));
   return addPasskey({ kind, passkey, ...(name === '' ? {} : { name }) });
 }

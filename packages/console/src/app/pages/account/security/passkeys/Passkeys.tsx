@@ -1,8 +1,8 @@
 // Passkeys, or security keys: add, rename, remove.
+import type { Factors, Passkey } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { Tag } from '../../../../components/text/badges.tsx';
-import type { Factors, Passkey, PasskeyKind } from '../../../../data/second-factor-types.ts';
 import { canUsePasskeys } from '../../../../data/second-factors/ceremony.ts';
 import { hasFactor } from '../../../../data/second-factors/own-factors.ts';
 import { later, t } from '../../../../text.ts';
@@ -12,7 +12,7 @@ import { AddPasskey } from './AddPasskey.tsx';
 import { RemovePasskey } from './RemovePasskey.tsx';
 import { RenamePasskey } from './RenamePasskey.tsx';
 
-type Props = { kind: PasskeyKind; factors: Factors; onCodes: ShowCodes };
+type Props = { kind: Passkey['kind']; factors: Factors; onCodes: ShowCodes };
 type Asked = { passkey: Passkey; act: 'rename' | 'remove' };
 
 /** Nothing where the service has none of this kind and takes none. */
@@ -20,9 +20,9 @@ export function Passkeys({ kind, factors, onCodes }: Props): ReactElement | null
   const texts = kind === 'passkey' ? later.secondFactors.passkeys : later.secondFactors.keys;
   const [isAdding, setAdding] = useState(false);
   const [asked, setAsked] = useState<Asked | null>(null);
-  const all = factors.passkeys ?? [];
+  const all = factors.passkeys;
   const own = all.filter((passkey) => passkey.kind === kind);
-  const mayAdd = factors.available[kind] === true && canUsePasskeys();
+  const mayAdd = factors.available[kind] && canUsePasskeys();
   if (own.length === 0 && !mayAdd) return null;
   const close = (): void => setAsked(null);
   return (

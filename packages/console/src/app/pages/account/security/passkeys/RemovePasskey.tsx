@@ -1,9 +1,9 @@
 // Asks before a passkey or a security key is removed.
+import type { Passkey } from '@castellan/sdk';
 import type { ReactElement } from 'react';
 import { ConfirmDialog } from '../../../../components/dialogs/ConfirmDialog.tsx';
 import { notifyDone } from '../../../../components/page/notify.tsx';
 import { useWrite } from '../../../../data/api.ts';
-import type { Passkey } from '../../../../data/second-factor-types.ts';
 import { removePasskey } from '../../../../data/second-factors/own-factors.ts';
 import { later, t } from '../../../../text.ts';
 import { RemovalText } from '../AppFactor.tsx';

@@ -1,10 +1,10 @@
 // Gives a passkey or a security key another name.
+import type { Passkey } from '@castellan/sdk';
 import { Modal, TextInput } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { Form, fieldError } from '../../../../components/forms/forms.tsx';
 import { notifyDone } from '../../../../components/page/notify.tsx';
 import { useWrite } from '../../../../data/api.ts';
-import type { Passkey } from '../../../../data/second-factor-types.ts';
 import { renamePasskey } from '../../../../data/second-factors/own-factors.ts';
 import { later, t } from '../../../../text.ts';
 
