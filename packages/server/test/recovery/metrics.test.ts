@@ -12,6 +12,8 @@ import {
   completeSignIn,
   wrongCodeOf,
 } from '@castellan/testing/second-factors/app';
+import { ageProofs, requireOfPermission } from '@castellan/testing/second-factors/requirements';
+import { signedInWith } from '@castellan/testing/users/people';
 import { readFigures } from '../../src/metrics/figures-store.ts';
 import { countFactorUsers } from '../../src/modules/factors/user-count-store.ts';
 import { askSocket, parseMetrics, sampleOf } from '../metrics/prometheus-text.ts';
@@ -54,4 +56,22 @@ test('more than 10,000 users with a factor are those that the job counted', asyn
   assert.equal((await readFigures(db)).factorUsers, null);
   await countFactorUsers(db);
   assert.equal((await readFigures(db)).factorUsers, 10_001);
+});
+
+test('requests are counted that were refused until their user proves more, whatever asked for it', async () => {
+  const count = async () =>
+    sampleOf(parseMetrics((await askSocket(socket)).text), 'castellan_step_ups_required_total');
+  assert.equal(await count(), 0);
+  const { client } = await signedInWith(service, 'role.read');
+  await requireOfPermission(service, 'role.read', 'aal2');
+  assert.equal((await client.get('/api/v1/roles')).body.code, 'step_up_required');
+  assert.equal(await count(), 1, 'a permission');
+  await requireOfPermission(service, 'role.read', null);
+  assert.equal((await client.get('/api/v1/roles')).status, 200);
+  assert.equal(await count(), 1, 'a request that was answered');
+  const user = await addAppUser(service);
+  await ageProofs(service, user, 660);
+  const old = await user.client.delete('/api/v1/auth/factors/totp');
+  assert.equal(old.body.code, 'step_up_required');
+  assert.equal(await count(), 2, 'an operation that needs a fresh proof');
 });

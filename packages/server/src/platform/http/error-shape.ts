@@ -12,6 +12,6 @@ export type ErrorShape = {
   codeOf(code: ErrorCode): ErrorCode;
   /** Returns the body; `code` comes from `codeOf`. */
   bodyOf(code: ErrorCode, error: AppError): unknown;
-  /** Returns headers that replace those of other errors. */
+  /** Returns headers that replace those of other errors. Those that an error brings itself replace them. */
   headersOf(code: ErrorCode, request: FastifyRequest): Record<string, string>;
 };

@@ -119,7 +119,7 @@ function answerInShape(
   const code = shape.codeOf(error.code);
   reply
     .code(statusOf(code))
-    .headers(shape.headersOf(code, request))
+    .headers({ ...shape.headersOf(code, request), ...error.extras.headers })
     .type('application/json; charset=utf-8')
     .send(JSON.stringify(shape.bodyOf(code, error)));
 }
