@@ -290,6 +290,23 @@ test('ending a session that does not exist is refused and ends no link', async (
   assert.equal(resetting.status, 200, resetting.text);
 });
 
+test('a deletion ends everything that was issued', async () => {
+  const target = await issueAll();
+  await service.sql('delete from user_roles where user_id = $1', [target.id]);
+  assert.equal((await admin.delete(pathOf(target))).status, 200);
+  for (const token of target.access) assert.equal((await me(visitor, token)).status, 401);
+  for (const token of [target.exchanged, target.refresh])
+    assert.equal((await visitor.post(paths.refresh, { refresh_token: token })).status, 401);
+  const { client, token, recoveryCode } = target.waiting;
+  const late = await completeSignIn(client, token, { recovery_code: recoveryCode });
+  assert.equal(late.body.code, 'sign_in_expired');
+  assert.equal(await findTokenOwner(db, 'recover', target.recovery), undefined);
+  const reset = { token: target.reset, new_password: PASSWORD };
+  assert.equal((await visitor.post(paths.confirmReset, reset)).body.code, 'reset_token_invalid');
+  for (const table of ['devices', 'totp_factors', 'recovery_codes', 'pending_sign_ins', 'one_time_tokens'])
+    assert.deepEqual(await service.sql(`select from ${table} where user_id = $1`, [target.id]), [], table);
+});
+
 test('an account gets new links after an operation, and keeps its ETag if no field of the record changed', async () => {
   const target = await issueAll();
   const before = (await admin.get(pathOf(target))).headers.get('etag');
