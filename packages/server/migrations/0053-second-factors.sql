@@ -1,4 +1,5 @@
 -- Phase: expand
+-- Locks: session_tokens, sessions, users, user_roles, roles, permissions, one_time_tokens
 -- Second factors, the sign-ins that wait for one, and the devices that people sign in from.
 
 -- The secret of an authenticator app, sealed for its account. `last_step` is the last time step whose code was accepted.

@@ -173,7 +173,7 @@ test('a migration records whether the version before it works after it', async (
   const files = await readMigrations();
   assert.ok(files.every(({ text, isExpand }) => isExpand === text.startsWith('-- Phase: expand')));
   const text = 'create table added (id integer)';
-  const added = { name: '9999-added', text, checksum: 'x', isExpand: true };
+  const added = { name: '9999-added', text, checksum: 'x', isExpand: true, locks: [] };
   const db = createKysely(pool);
   assert.deepEqual(await inTransaction(db, (tx) => migrate(tx, [...files, added], [])), ['9999-added']);
   const { rows } = await client.query('select name from schema_checksums where is_expand order by name desc');
@@ -196,7 +196,7 @@ for (const [what, text, code] of [
     await client.query('begin; lock table users in row exclusive mode');
     const pool = new pg.Pool({ connectionString: url, max: 1, lock_timeout: 200 });
     cleanups.get(t)?.push(() => pool.end());
-    const file = { name: '9999-more', text, checksum: 'more', isExpand: true };
+    const file = { name: '9999-more', text, checksum: 'more', isExpand: true, locks: [] };
     const files = [...(await readMigrations()), file];
     await assert.rejects(
       inTransaction(createKysely(pool), (tx) => migrate(tx, files, [])),
@@ -204,6 +204,28 @@ for (const [what, text, code] of [
     );
     await client.query('rollback');
   });
+
+test('a request that uses the tables of a migration in another order is never the one to give way', async (t) => {
+  const { url, client } = await openDatabase(t, true);
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  cleanups.get(t)?.push(() => pool.end());
+  const text = 'alter table users add column more text; alter table session_tokens add column more text';
+  const locks = ['session_tokens', 'absent', 'users'];
+  const file = { name: '9999-more', text, checksum: 'more', isExpand: true, locks };
+  const files = [...(await readMigrations()), file];
+  await client.query('begin; select from users');
+  const migrated = inTransaction(createKysely(pool), (tx) => migrate(tx, files, []));
+  const observer = new pg.Client(url);
+  await observer.connect();
+  cleanups.get(t)?.push(() => observer.end());
+  const waiting = "select from pg_locks where relation = 'users'::regclass and not granted";
+  await eventually(async () => (await observer.query(waiting)).rows[0], 'the migration to wait for users');
+  // PostgreSQL looks for a deadlock when somebody has waited for a second. Later, it is the request that would find one.
+  await observer.query('select pg_sleep(1.1)');
+  await client.query('select from session_tokens');
+  await client.query('commit');
+  assert.deepEqual(await migrated, ['9999-more']);
+});
 
 test("a start that waits for another instance's preparation names its backend, times out, and continues afterwards", async (t) => {
   const { url, client } = await openDatabase(t, true);

@@ -2,8 +2,10 @@
 // Call it under the start lock, in one transaction with everything else that the new schema needs.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type QueryExecutorProvider, sql, type Transaction } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
+import { errorCode } from '../unknown-values.ts';
 
 export type MigrationFile = {
   name: string;
@@ -12,10 +14,17 @@ export type MigrationFile = {
   checksum: string;
   /** Whether every version since the last contraction works on the schema after it. */
   isExpand: boolean;
+  /** The tables that it names as locked at once, before anything runs. */
+  locks: readonly string[];
 };
 
 /** The first line of a migration that older versions can live with: see CONTRIBUTING.md. */
 const EXPAND = /^-- Phase: expand\b/;
+const LOCKS = /^-- Locks: (\w+(?:, \w+)*)$/m;
+/** Shorter than PostgreSQL's `deadlock_timeout` of a second, so it is never a request that a deadlock ends. */
+const LOCK_ATTEMPT_MS = 300;
+const LOCK_ATTEMPTS = 20;
+const LOCK_PAUSE_MS = 100;
 
 const folder = new URL('../../../migrations/', import.meta.url);
 const migrationTableName = 'schema_migrations';
@@ -39,6 +48,7 @@ export async function readMigrations(): Promise<MigrationFile[]> {
         text,
         checksum: createHash('sha256').update(text).digest('hex'),
         isExpand: EXPAND.test(text),
+        locks: LOCKS.exec(text)?.[1]?.split(', ') ?? [],
       };
     }),
   );
@@ -121,6 +131,10 @@ export async function migrate<T>(
     tx,
   );
   await recordChecksums(tx, unrecorded);
+  const ran = new Set((await appliedMigrations(tx)).map(({ name }) => name));
+  await lockTables(tx, [
+    ...new Set(files.filter(({ name }) => !ran.has(name)).flatMap(({ locks }) => locks)),
+  ]);
   const migrator = new Migrator({
     db: tx,
     provider: {
@@ -132,6 +146,31 @@ export async function migrate<T>(
   const { error, results } = await migrator.migrateToLatest();
   if (error) throw error;
   return (results ?? []).map((result) => result.migrationName);
+}
+
+/**
+ * Locks those of the tables that exist, until the transaction ends. A statement that holds one of them may want another, so it
+ * lets go of all and tries again when it has to wait. Throws `lock_not_available` (55P03) after the last attempt.
+ */
+async function lockTables<T>(tx: Transaction<T>, names: readonly string[]): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(${names}::text[]) with ordinality named (name, position)
+    where to_regclass(name) is not null order by position`.execute(tx);
+  if (rows.length === 0) return;
+  const tables = sql.join(rows.map(({ name }) => sql.table(name)));
+  await sql`savepoint unlocked`.execute(tx);
+  await sql.raw(`set local lock_timeout = ${LOCK_ATTEMPT_MS}`).execute(tx);
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      await sql`lock table ${tables} in access exclusive mode`.execute(tx);
+      break;
+    } catch (error) {
+      if (errorCode(error) !== '55P03' || attempt === LOCK_ATTEMPTS) throw error;
+      await sql`rollback to savepoint unlocked`.execute(tx);
+      await pause(LOCK_PAUSE_MS);
+      await sql.raw(`set local lock_timeout = ${LOCK_ATTEMPT_MS}`).execute(tx);
+    }
+  await sql`set local lock_timeout to default`.execute(tx);
 }
 
 const toMigration = (file: MigrationFile): Migration => ({
