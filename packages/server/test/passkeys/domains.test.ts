@@ -97,6 +97,13 @@ test('further origins may use the passkeys, and the document names them', async 
   assert.deepEqual([none.status, none.body.code], [404, 'route_not_found']);
 });
 
+test('after a move, the document for the former domain names the new address', async () => {
+  const document = await moved.client().get('/.well-known/webauthn');
+  assert.deepEqual([document.status, document.body], [200, { origins: [NEW] }]);
+  const forgotten = await forgetful.client().get('/.well-known/webauthn');
+  assert.equal(forgotten.status, 404);
+});
+
 test('a domain above the host is shared, and published', async () => {
   const service = await startTestService(
     { after },

@@ -46,9 +46,10 @@ test('an RP ID covers its host and the hosts below it; one label covers itself o
     assert.equal(siteOf(url, { passkeyRpId }).coversHost, coversHost, passkeyRpId);
 });
 
-test('the origins are published for another RP ID and for further origins', () => {
+test('the origins are published for another RP ID, for former ones and for further origins', () => {
   const url = 'https://accounts.example.com';
   assert.equal(siteOf(url, { passkeyRpId: 'example.com' }).publishesOrigins, true);
+  assert.equal(siteOf(url, { passkeyFormerRpIds: ['old.example'] }).publishesOrigins, true);
   const more = siteOf(url, { passkeyOrigins: ['https://app.example.com', url] });
   assert.deepEqual([more.publishesOrigins, more.origins], [true, [url, 'https://app.example.com']]);
 });

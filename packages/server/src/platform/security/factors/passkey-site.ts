@@ -28,14 +28,16 @@ export type PasskeySite = {
 export function passkeySiteOf(settings: PasskeySettings): PasskeySite {
   const { origin, hostname } = new URL(settings.publicUrl);
   const rpId = settings.passkeyRpId ?? hostname;
+  const formerRpIds = settings.passkeyFormerRpIds.filter((one) => one !== rpId);
   return {
     rpId,
-    formerRpIds: settings.passkeyFormerRpIds.filter((one) => one !== rpId),
+    formerRpIds,
     origins: [...new Set([origin, ...settings.passkeyOrigins])],
     isFit: isFitForPasskeys(settings.publicUrl),
     // Nobody owns a domain of one label, so it covers no other host.
     coversHost: hostname === rpId || (rpId.includes('.') && hostname.endsWith(`.${rpId}`)),
-    publishesOrigins: rpId !== hostname || settings.passkeyOrigins.length > 0,
+    // A former domain answers browsers with what this service publishes.
+    publishesOrigins: rpId !== hostname || formerRpIds.length > 0 || settings.passkeyOrigins.length > 0,
   };
 }
 

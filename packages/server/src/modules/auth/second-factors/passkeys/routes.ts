@@ -235,7 +235,7 @@ export function relatedOriginRoutes(app: App, { passkeySite }: { passkeySite: Pa
     schema: {
       summary: 'Read which origins may use the passkeys of this service',
       description:
-        'Web Authentication Level 3, section 5.11. Browsers ask the domain of PASSKEY_RP_ID for it. 404 unless PASSKEY_RP_ID is another host than that of PUBLIC_URL, or PASSKEY_ORIGINS is set.',
+        'Web Authentication Level 3, section 5.11. Browsers ask the domains of PASSKEY_RP_ID and PASSKEY_FORMER_RP_IDS for it. 404 unless one of them is another host than that of PUBLIC_URL, or PASSKEY_ORIGINS is set.',
       response: { 200: RelatedOrigins },
     },
     handler: (_request, reply) => {
