@@ -1,6 +1,11 @@
 // An authenticator that Chromium emulates (the WebAuthn domain of its DevTools protocol). Browser, pages and service
-// do what they do with a real one. It must not be used at other origins than PASSKEY_ORIGIN: browsers have no passkeys there.
-import type { Page } from 'playwright-core';
+// do what they do with a real one. It must not be used at other origins than those of localhost: browsers have no passkeys there.
+import type { CDPSession, Page } from 'playwright-core';
+
+const credentialsOf = async (cdp: CDPSession, authenticatorId: string) =>
+  (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
+
+type Credential = Awaited<ReturnType<typeof credentialsOf>>[number];
 
 /** `device`: discoverable, and verifies its user. `key`: neither, as the keys that came before passkeys. */
 const kinds = {
@@ -15,7 +20,9 @@ const kinds = {
 } as const;
 
 export type Authenticator = {
-  credentials(): Promise<{ credentialId: string; signCount: number; rpId?: string }[]>;
+  credentials(): Promise<Credential[]>;
+  /** Takes credentials of another authenticator. */
+  take(credentials: readonly Credential[]): Promise<void>;
   /** Whether the person touches it when they are asked to. At first, they do. */
   touch(isTouched: boolean): Promise<void>;
   /** Whether it recognizes the person. At first, it does. */
@@ -31,8 +38,7 @@ export async function plugIn(page: Page, kind: keyof typeof kinds = 'device'): P
   const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
     options: { ...kinds[kind], automaticPresenceSimulation: true },
   });
-  const credentials = async () =>
-    (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
+  const credentials = () => credentialsOf(cdp, authenticatorId);
   return {
     credentials,
     touch: async (enabled) => {
@@ -40,6 +46,10 @@ export async function plugIn(page: Page, kind: keyof typeof kinds = 'device'): P
     },
     recognize: async (isUserVerified) => {
       await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+    },
+    take: async (others) => {
+      for (const credential of others)
+        await cdp.send('WebAuthn.addCredential', { authenticatorId, credential });
     },
     count: async (signCount) => {
       for (const credential of await credentials()) {

@@ -14,8 +14,11 @@ const ORIGIN = 'http://castellan.test';
 /** A service at this origin has passkeys: without HTTPS, browsers have them for `localhost` and the names below it only. */
 export const PASSKEY_ORIGIN = 'http://accounts.localhost';
 
-/** The hosts that resolve to the service, all at port 80. */
-const NAMES = ['castellan.test', '*.localhost', '127.0.0.1'];
+/** What resolves to the service. */
+const NAMES = ['castellan.test:80', '*.localhost:80', '127.0.0.1:80'];
+
+/** Hosts with their ports, and where each resolves to. The first that matches counts. */
+type Hosts = Readonly<Record<string, string>>;
 
 export type Visit = {
   page: Page;
@@ -53,13 +56,22 @@ export async function openBrowser(t: Hooks, service?: TestService): Promise<Brow
     show(t, service);
     return browser;
   }
-  const browser = await launch(service && new URL(service.url).host);
+  const browser = await launch(service ? allTo(new URL(service.url).host) : {});
   t.after(() => browser.close());
   return browser;
 }
 
-/** Starts a browser. It sends what is for NAMES to `host`. */
-async function launch(host?: string): Promise<Browser> {
+/** Starts a browser for several services. It takes every certificate. */
+export async function openBrowserFor(t: Hooks, hosts: Hosts): Promise<Browser> {
+  const browser = await launch(hosts, ['--ignore-certificate-errors']);
+  t.after(() => browser.close());
+  return browser;
+}
+
+const allTo = (host: string): Hosts => Object.fromEntries(NAMES.map((name) => [name, host]));
+
+async function launch(hosts: Hosts, args: readonly string[] = []): Promise<Browser> {
+  const rules = Object.entries(hosts).map(([name, host]) => `MAP ${name} ${host}`);
   if (!existsSync(executablePath))
     throw new Error(`there is no Chromium at ${executablePath}: install it, or name another in CHROMIUM`);
   return chromium.launch({
@@ -71,7 +83,8 @@ async function launch(host?: string): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      ...(host ? [`--host-resolver-rules=${NAMES.map((name) => `MAP ${name}:80 ${host}`).join(',')}`] : []),
+      ...args,
+      `--host-resolver-rules=${rules.join(',')}`,
     ],
   });
 }
@@ -94,7 +107,7 @@ async function startKept(): Promise<KeptBrowser> {
   await new Promise<void>((resolve) => entrance.listen(0, '127.0.0.1', resolve));
   const address = entrance.address();
   if (address === null || typeof address === 'string') throw new Error('the entrance has no port');
-  const browser = await launch(`127.0.0.1:${address.port}`);
+  const browser = await launch(allTo(`127.0.0.1:${address.port}`));
   browser.on('disconnected', () => entrance.close());
   return {
     browser,

@@ -7,6 +7,7 @@ import { type Console, openAs } from '../../harness.ts';
 
 export type Person = { id: string; email: string; password: string };
 export type Visitor = { person: Person; page: Page; authenticator: Authenticator };
+export type PasskeyVisitor = Visitor & { recoveryCodes: string[] };
 
 type Kind = NonNullable<Parameters<typeof plugIn>[1]>;
 type Place = { kind?: Kind; expected?: string[]; baseURL?: string };
@@ -24,12 +25,12 @@ export async function arrive(
 }
 
 /** Leaves a small page of the service open for a person who has added a passkey, or a security key, and is signed out. */
-export async function arriveWithPasskey(t: Hooks, site: Console, place: Place = {}): Promise<Visitor> {
+export async function arriveWithPasskey(t: Hooks, site: Console, place: Place = {}): Promise<PasskeyVisitor> {
   const visitor = await arrive(t, site, '/docs/errors', place);
   const kind = place.kind === 'key' ? 'security_key' : 'passkey';
-  await visitor.page.evaluate(addPasskey, { ...visitor.person, kind });
+  const recoveryCodes = await visitor.page.evaluate(addPasskey, { ...visitor.person, kind });
   await signOut(visitor);
-  return visitor;
+  return { ...visitor, recoveryCodes };
 }
 
 export async function signOut({ page }: Visitor): Promise<void> {
@@ -39,7 +40,7 @@ export async function signOut({ page }: Visitor): Promise<void> {
 }
 
 /** Runs in the page: what a page of somebody else's would do, with what browsers have for it. */
-async function addPasskey(person: { email: string; password: string; kind: string }): Promise<void> {
+async function addPasskey(person: { email: string; password: string; kind: string }): Promise<string[]> {
   const { email, password, kind } = person;
   const csrf = await (await fetch('/api/v1/auth/csrf-token')).json();
   const post = async (path: string, body: object, authorization = '') => {
@@ -55,7 +56,7 @@ async function addPasskey(person: { email: string; password: string; kind: strin
   const options = (await post('factors/passkeys/options', { kind }, bearer)).passkey;
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
   const passkey = await navigator.credentials.create({ publicKey });
-  await post('factors/passkeys', { kind, passkey }, bearer);
+  return (await post('factors/passkeys', { kind, passkey }, bearer)).recovery_codes;
 }
 
 export const button = (place: Page | Locator, name: string): Locator =>

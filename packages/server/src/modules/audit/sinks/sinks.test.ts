@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createHttps } from 'node:https';
 import { createServer as createTcp } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createServer as createTls, type TLSSocket } from 'node:tls';
+import { makeCertificate } from '@castellan/testing/http/certificate';
 import { portOf } from '@castellan/testing/ports';
 import { parseSinkAddress, parseSinkSecret } from './address.ts';
 import { SinkError, type SinkRecord } from './sink.ts';
@@ -16,36 +13,7 @@ import { createStdoutSink } from './stdout.ts';
 import { createSyslogSink, syslogMessage } from './syslog.ts';
 import { createWebhookSink } from './webhook.ts';
 
-/** A key and a certificate for localhost that only its own CA, itself, vouches for. */
-function makeCertificate(): { key: string; cert: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'castellan-certificate-'));
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  execFileSync(
-    'openssl',
-    [
-      ...[
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-      ],
-      ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', cert],
-    ],
-    { stdio: 'ignore' },
-  );
-  try {
-    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-const certificate = makeCertificate();
+const certificate = makeCertificate('localhost');
 const ca = certificate.cert;
 
 const record = (id: string, more: Partial<SinkRecord> = {}): SinkRecord => ({
