@@ -1,5 +1,13 @@
 export type * from './api.ts';
-export type { CallOptions, InputOf, Operation, ResultOf } from './calls/operations.ts';
+export type {
+  CallOptions,
+  InputOf,
+  Operation,
+  PreviewInputOf,
+  PreviewOf,
+  PreviewOperation,
+  ResultOf,
+} from './calls/operations.ts';
 export type { ListPath, Page } from './calls/pages.ts';
 export type { Answer, RetryOptions } from './calls/transport.ts';
 export {

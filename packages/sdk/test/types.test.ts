@@ -1,6 +1,13 @@
 // What the compiler refuses. The calls are never made: `tsc` checks this file.
 import { test } from 'node:test';
-import { type AccessPreview, type Client, createClient, type Role, type User } from '../src/index.ts';
+import {
+  type AccessPreview,
+  type AuthenticationPreview,
+  type Client,
+  createClient,
+  type Role,
+  type User,
+} from '../src/index.ts';
 
 const path = { user_id: 'u' };
 
@@ -22,8 +29,12 @@ async function accepted(client: Client): Promise<void> {
   const preview: AccessPreview = (
     await client.delete('/api/v1/roles/{role_id}', { path: { role_id: role.id }, query: { dry_run: true } })
   ).data;
+  const required: Role = (await client.put(authentication, { path: { role_id: role.id }, body })).data;
+  const concerned: AuthenticationPreview = (
+    await client.put(authentication, { path: { role_id: role.id }, body, query: { dry_run: true } })
+  ).data;
   createClient({ baseUrl: '' }).auth.state.toLowerCase();
-  void [nothing, stream, preview];
+  void [nothing, stream, preview, required, concerned];
 }
 
 function refused(client: Client): void {

@@ -1,6 +1,6 @@
 // Facts of the API that the client needs when it runs, and the types of its calls. docs/openapi.json is the source;
 // operations.test.ts compares the two.
-import type { AccessPreview, Operations } from '../api.ts';
+import type { Operations } from '../api.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type Operation = keyof Operations;
@@ -42,11 +42,13 @@ export type PathOf<M extends Method> = Operation extends infer O
 
 export type OperationOf<M extends Method, P extends string> = Extract<Operation, `${M} ${P}`>;
 
+type Preview = { data: { dry_run: true } };
+
 /** What a success returns, unless it is a preview. */
-export type ResultOf<O extends Operation> = Exclude<Operations[O]['result'], { data: AccessPreview }>;
+export type ResultOf<O extends Operation> = Exclude<Operations[O]['result'], Preview>;
 
 /** What a success returns with `dry_run: true`; never for an operation without previews. */
-export type PreviewOf<O extends Operation> = Extract<Operations[O]['result'], { data: AccessPreview }>;
+export type PreviewOf<O extends Operation> = Extract<Operations[O]['result'], Preview>;
 
 /** The operations that take `dry_run`. */
 export type PreviewOperation = {
