@@ -301,6 +301,10 @@ const consoleRows = (rows: readonly Row[]): Row[] =>
 const ofPages =
   'A page imports no other page and no part of the shell: what two pages need is in components/ or data/.';
 
+/** In the app of the console, only data/ knows the client: its functions wait for a sign-in or a step-up, and repeat the request. */
+const theClient = '**/common/client.ts';
+const overData = 'Requests go through data/api.ts, signing in and out through data/auth.ts.';
+
 /** All other rules. A later row replaces an earlier one. */
 export const others: Row[] = [
   {
@@ -345,6 +349,11 @@ export const others: Row[] = [
       message: 'The pages of people who are not signed in import nothing of the app.',
     },
     {
+      files: ['packages/console/src/app/*'],
+      refused: [theClient],
+      message: overData,
+    },
+    {
       files: ['packages/console/src/app/{data,messages}/**'],
       refused: ['**/{components,pages,shell}/**'],
       message:
@@ -352,23 +361,23 @@ export const others: Row[] = [
     },
     {
       files: ['packages/console/src/app/components/**'],
-      refused: ['**/{pages,shell}/**'],
-      message: 'Components are used by every page: they import no page and no part of the shell.',
+      refused: ['**/{pages,shell}/**', theClient],
+      message: `Components are used by every page: they import no page and no part of the shell. ${overData}`,
     },
     {
       files: ['packages/console/src/app/shell/**'],
-      refused: ['**/pages/**'],
-      message: 'The shell is the frame of every page: it imports none.',
+      refused: ['**/pages/**', theClient],
+      message: `The shell is the frame of every page: it imports none. ${overData}`,
     },
     {
       files: ['packages/console/src/app/pages/*/*'],
-      refused: ['../*/**', '!../../**', '**/{pages,shell}/**'],
-      message: ofPages,
+      refused: ['../*/**', '!../../**', '**/{pages,shell}/**', theClient],
+      message: `${ofPages} ${overData}`,
     },
     {
       files: ['packages/console/src/app/pages/*/*/**'],
-      refused: ['../../*/**', '!../../../**', '**/{pages,shell}/**'],
-      message: ofPages,
+      refused: ['../../*/**', '!../../../**', '**/{pages,shell}/**', theClient],
+      message: `${ofPages} ${overData}`,
     },
   ]),
   {

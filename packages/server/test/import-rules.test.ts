@@ -70,6 +70,11 @@ const violations: [string, string, string, string?][] = [
     imports('@castellan/embedded-postgres/testing'),
   ],
   ['the command line imports no test', 'packages/cli/src/x.ts', imports('@castellan/testing/harness')],
+  [
+    'the app sends requests through its data',
+    'packages/console/src/app/y.ts',
+    imports('../common/client.ts'),
+  ],
   ['the console imports no test', 'packages/console/src/app/x.ts', imports('@castellan/testing/client')],
   ['the harness imports no test', 'packages/testing/src/x.ts', imports('@castellan/hardening/fixture')],
   [
@@ -230,6 +235,11 @@ const consoleImports = [
       mayImport: false,
     })),
     { path: file('server'), text: imports('@castellan/server/service'), mayImport: false },
+    {
+      path: file('client'),
+      text: imports(`${relative(from, '../common')}/client.ts`),
+      mayImport: part === 'data' || part === 'messages',
+    },
   ];
 });
 for (const { path, text } of consoleImports.filter(({ mayImport }) => !mayImport))

@@ -1,6 +1,14 @@
 // Reads and writes of the API, with the types of the SDK. Every page goes through these functions.
 import { versionIn } from '@castellan/contract/etags';
-import type { Answer, InputOf, Operation, ResultOf } from '@castellan/sdk';
+import type {
+  Answer,
+  InputOf,
+  Operation,
+  PreviewInputOf,
+  PreviewOf,
+  PreviewOperation,
+  ResultOf,
+} from '@castellan/sdk';
 import {
   keepPreviousData,
   QueryClient,
@@ -13,7 +21,7 @@ import { useState } from 'react';
 import { client } from '../../common/client.ts';
 import { forgetFirst, takeFirst } from './early-reads.ts';
 import { isCode } from './errors.ts';
-import { acrossStepUps, wasDeclined } from './second-factors/step-up.ts';
+import { acrossStepUps, type Repeatable, wasDeclined } from './second-factors/step-up.ts';
 import { acrossSessions } from './session-loss.ts';
 
 type ReadOperation = Extract<Operation, `GET ${string}`>;
@@ -51,19 +59,28 @@ export async function callVersioned<O extends Operation>(
 }
 
 function answerOf<O extends Operation>(operation: O, input: InputOf<O>): Promise<Answer<ResultOf<O>>> {
+  return waitingFor(operation, () => takeFirst(operation, input) ?? client.request(operation, input), input);
+}
+
+/** Returns what a change would do. */
+export async function callPreview<O extends PreviewOperation>(
+  operation: O,
+  input: PreviewInputOf<O>,
+): Promise<PreviewOf<O>> {
   const { signal } = input;
-  return waitingFor(operation, () => takeFirst(operation, input) ?? client.request(operation, input), signal);
+  return (await waitingFor(operation, () => client.request(operation, input), { signal, isRead: true }))
+    .result;
 }
 
 /** Sends a request again after what it has to wait for: another sign-in, a fresh proof. */
-function waitingFor<T>(operation: string, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+function waitingFor<T>(operation: string, request: () => Promise<T>, how: Repeatable = {}): Promise<T> {
   if (!operation.startsWith('GET ')) forgetFirst();
-  return acrossStepUps(operation, () => acrossSessions(request, signal), signal);
+  return acrossStepUps(operation, () => acrossSessions(request, how.signal), how);
 }
 
 /** Like `call`, for an operation that answers with new tokens of the session: goes on with them and returns the rest. */
 export const renew: typeof client.auth.renew = (operation, input) =>
-  waitingFor(operation, () => client.auth.renew(operation, input), input?.signal);
+  waitingFor(operation, () => client.auth.renew(operation, input), input);
 
 /** The lists that each query has read, by input. Gone with the query, so no other person's are ever shown. */
 const readLists = new WeakMap<object, Map<string, { result: unknown; etag: string }>>();

@@ -3,11 +3,11 @@ import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { IconKeyboard, IconLogout, IconUserCircle } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactElement, useSyncExternalStore } from 'react';
-import { client } from '../../common/client.ts';
 import { currentZone, subscribeZone, switchZone } from '../../common/format.ts';
 import { language, languages, switchLanguage } from '../../common/language.ts';
 import { notifyFailure } from '../components/page/notify.tsx';
 import { Initials } from '../components/text/badges.tsx';
+import { auth } from '../data/auth.ts';
 import { nameOf, useMe } from '../data/me.tsx';
 import { t } from '../text.ts';
 
@@ -73,7 +73,7 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }): ReactElement {
         </Menu.Item>
         <Menu.Item
           leftSection={<IconLogout size={16} aria-hidden />}
-          onClick={() => client.auth.signOut().catch(notifyFailure)}
+          onClick={() => auth.signOut().catch(notifyFailure)}
         >
           {t.common.header.signOut}
         </Menu.Item>

@@ -12,10 +12,10 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react';
-import { client } from '../../common/client.ts';
 import { addressOf } from '../../common/page-settings.ts';
 import { ErrorAlert } from '../components/page/states.tsx';
 import { queryClient, readAgain } from '../data/api.ts';
+import { auth } from '../data/auth.ts';
 import { rememberUserList } from '../data/early-reads.ts';
 import { type Me, MeProvider } from '../data/me.tsx';
 import { factorRequirement, requirementOf } from '../data/requirement.ts';
@@ -48,7 +48,7 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
 
   useEffect(
     () =>
-      client.auth.subscribe(({ type, subject }) => {
+      auth.subscribe(({ type, subject }) => {
         // Another person's data must never show, not even for a moment.
         const isOther = shown.current !== null && subject !== null && subject !== shown.current;
         if (type === 'subject_changed' || isOther) {
@@ -71,7 +71,7 @@ export function Gate({ children }: { children: ReactNode }): ReactElement | null
     setLast({ user, permissions });
   }, [user, permissions]);
   useEffect(() => {
-    if (status === 'ready' && !user && !shown.current && client.auth.state === 'anonymous') leave();
+    if (status === 'ready' && !user && !shown.current && auth.state === 'anonymous') leave();
   }, [status, user]);
 
   const shownUser = user ?? last?.user ?? null;

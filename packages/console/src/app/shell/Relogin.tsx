@@ -1,10 +1,10 @@
 // Signs the same person in again over the page, when their session has ended elsewhere. Nothing that they typed is lost.
 import { Anchor, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../common/client.ts';
 import { addressOf } from '../../common/page-settings.ts';
 import { Form, fieldError } from '../components/forms/forms.tsx';
 import { PasswordField } from '../components/forms/PasswordField.tsx';
+import { auth } from '../data/auth.ts';
 import { t } from '../text.ts';
 
 export function Relogin({ email }: { email: string }): ReactElement {
@@ -15,7 +15,7 @@ export function Relogin({ email }: { email: string }): ReactElement {
     setPending(true);
     setError(null);
     try {
-      await client.auth.signIn({ email, password });
+      await auth.signIn({ email, password });
     } catch (failure) {
       setError(failure);
     } finally {

@@ -1,8 +1,9 @@
 // One's own second factors, the dialog that asks for a fresh proof, and a set-up that is required.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
+import { ADMIN, createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import { codeOf, forgetStep, wrongCodeOf } from '@castellan/testing/second-factors/app';
+import { addRole } from '@castellan/testing/users/people';
 import type { Locator, Page, Route } from 'playwright-core';
 import { assertAccessible } from '../../accessibility.ts';
 import { assertFocusIn, heading, openAs, startConsole } from '../../harness.ts';
@@ -196,6 +197,8 @@ test('however many requests need a proof, one dialog asks, and each is sent once
   const as = await newPerson();
   const { page } = await openAs(t, site, '/access', { as, expected: ['403'] });
   await heading(page).waitFor();
+  // This page asks for one of them, too.
+  await page.waitForLoadState('networkidle');
   const addresses = ['**/api/v1/auth/sessions?*', '**/api/v1/auth/factors', '**/effective-permissions*'];
   const asked = await refuseOnce(page, addresses, {
     code: 'step_up_required',
@@ -214,6 +217,30 @@ test('however many requests need a proof, one dialog asks, and each is sent once
     [...asked.values()].filter((count) => count !== 2),
     [],
   );
+});
+
+test('a preview and an export that need a proof ask for it, too', async (t) => {
+  const { id } = await newPerson();
+  const role = await addRole(service, 'session.read');
+  await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [id, role]);
+  const { page } = await openAs(t, site, `/roles/${role}`, { expected: ['403'] });
+  await heading(page).waitFor();
+  const prove = async (): Promise<void> => {
+    await proofDialog(page).getByRole('textbox', { name: 'Password' }).fill(ADMIN.password);
+    await button(proofDialog(page), 'Confirm').click();
+    await proofDialog(page).waitFor({ state: 'detached' });
+  };
+  const refusal = { code: 'step_up_required', step_up: { required_acr: 'aal1', max_age: 600 } };
+  await refuseOnce(page, ['**/api/v1/access/changes?dry_run=true*', '**/holders/export*'], refusal);
+  await button(page, 'Delete').click();
+  await prove();
+  await page.getByText('1 loses session.read').waitFor();
+  await button(page.getByRole('dialog'), 'Cancel').click();
+  await page.getByRole('tab', { name: 'Holders' }).click();
+  const download = page.waitForEvent('download');
+  await button(page, 'Export CSV').click();
+  await prove();
+  await download;
 });
 
 test('after Cancel a page says why it shows nothing, and trying again asks again', async (t) => {

@@ -5,8 +5,7 @@ import type { AccessChange } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactElement, type ReactNode, useEffect, useEffectEvent, useState } from 'react';
-import { client } from '../../../common/client.ts';
-import { call, readAgain } from '../../data/api.ts';
+import { call, callPreview, readAgain } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { t } from '../../text.ts';
 import { ConfirmDialog } from '../dialogs/ConfirmDialog.tsx';
@@ -115,7 +114,8 @@ function ReviewDialog({ changes, list, onStale, onClose }: ReviewProps): ReactEl
   // Of what has just been saved, a preview would say that somebody else has changed the roles.
   const preview = usePreview(
     ['roles', items],
-    (signal, query) => client.post('/api/v1/access/changes', { query, body: { changes: items }, signal }),
+    (signal, query) =>
+      callPreview('POST /api/v1/access/changes', { query, body: { changes: items }, signal }),
     !saving.isPending,
   );
   const isStale = !saving.isPending && preview.data?.would_be_refused?.code === 'precondition_failed';

@@ -61,8 +61,11 @@ test('after Cancel a request fails, and reads ask again only when the person tri
   await turn();
   stepUp.cancel();
   await assert.rejects(answer, (error) => wasDeclined(error));
-  const read = refusedRequest(1);
-  await assert.rejects(acrossStepUps('GET /b', read.send), (error) => !wasDeclined(error));
+  for (const read of [
+    acrossStepUps('GET /b', refusedRequest(1).send),
+    acrossStepUps('POST /preview', refusedRequest(1).send, { isRead: true }),
+  ])
+    await assert.rejects(read, (error) => !wasDeclined(error));
   stepUp.allowAgain();
   const again = acrossStepUps('GET /b', refusedRequest(1).send);
   await turn();
@@ -72,7 +75,7 @@ test('after Cancel a request fails, and reads ask again only when the person tri
 
 test('a request that is no longer wanted does not wait', async () => {
   const controller = new AbortController();
-  const answer = acrossStepUps('GET /a', refusedRequest(1).send, controller.signal);
+  const answer = acrossStepUps('GET /a', refusedRequest(1).send, { signal: controller.signal });
   await turn();
   controller.abort(new Error('gone'));
   await assert.rejects(answer, { message: 'gone' });

@@ -73,11 +73,17 @@ function levelIn({ body }: Refusal): Acr {
   return isAcr(acr) ? acr : 'aal1';
 }
 
+export type Repeatable = {
+  signal?: AbortSignal | undefined;
+  /** It changes nothing, so that it may be sent without anybody having asked for it. */
+  isRead?: boolean;
+};
+
 /** Runs the request. If it needs a newer or stronger proof, waits until the person has given it and repeats it once. */
 export async function acrossStepUps<T>(
   operation: string,
   request: () => Promise<T>,
-  signal?: AbortSignal,
+  { signal, isRead = operation.startsWith('GET ') }: Repeatable = {},
 ): Promise<T> {
   try {
     return await request();
@@ -85,7 +91,7 @@ export async function acrossStepUps<T>(
     if (!isRefusal(error)) throw error;
     if (error.code === 'second_factor_enrolment_required') requireFactor(error.body?.required_acr === 'phr');
     if (error.code !== 'step_up_required') throw error;
-    if (isDeclined && operation.startsWith('GET ')) throw error;
+    if (isDeclined && isRead) throw error;
     await proofFor({ ask: { acr: levelIn(error), operation }, error, signal });
     return await request();
   }

@@ -1,14 +1,12 @@
 // Gives a person a role that holds the permission, after showing what it changes.
-import type { AccessPreview, Explanation } from '@castellan/sdk';
+import type { Explanation } from '@castellan/sdk';
 import { Radio, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
-import { type PreviewQuery, usePreview } from '../../components/dialogs/impact.tsx';
+import { usePreview } from '../../components/dialogs/impact.tsx';
 import { notifyUndo } from '../../components/page/notify.tsx';
-import { call, readAgain, useWrite } from '../../data/api.ts';
+import { call, callPreview, readAgain, useWrite } from '../../data/api.ts';
 import { useMe } from '../../data/me.tsx';
-import { acrossSessions } from '../../data/session-loss.ts';
 import { t } from '../../text.ts';
 import { Adds } from './Adds.tsx';
 
@@ -24,16 +22,6 @@ const granting = (userId: string, roleId: string) => ({
   changes: [{ user_id: userId, add_role_ids: [roleId] }],
 });
 
-async function ask(
-  userId: string,
-  roleId: string,
-  signal: AbortSignal,
-  query: PreviewQuery,
-): Promise<{ data: AccessPreview }> {
-  const input = { query, body: granting(userId, roleId), signal };
-  return (await acrossSessions(() => client.request('POST /api/v1/access/changes', input), signal)).result;
-}
-
 export function GrantDialog({ explanation, first, isMe, onClose }: Props): ReactElement {
   const { subject, permission, nearest } = explanation;
   const me = useMe();
@@ -41,7 +29,7 @@ export function GrantDialog({ explanation, first, isMe, onClose }: Props): React
   const name = subject.name ?? subject.id;
   const role = nearest.find((one) => one.role.id === roleId)?.role;
   const preview = usePreview(['grant', subject.id, roleId], (signal, query) =>
-    ask(subject.id, roleId, signal, query),
+    callPreview('POST /api/v1/access/changes', { query, body: granting(subject.id, roleId), signal }),
   );
   const write = useWrite(
     () => call('POST /api/v1/access/changes', { body: granting(subject.id, roleId) }),

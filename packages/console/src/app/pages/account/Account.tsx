@@ -1,13 +1,13 @@
 // The signed-in person's own account: names, password, sessions, access. Everybody may open it.
 import { Button, Group } from '@mantine/core';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
-import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
 import { LoadingLines } from '../../components/page/LoadingLines.tsx';
 import { notifyFailure } from '../../components/page/notify.tsx';
 import { PageHeader } from '../../components/page/PageHeader.tsx';
 import { EffectivePermissionList } from '../../components/permissions/EffectivePermissionList.tsx';
 import { useWrite } from '../../data/api.ts';
+import { auth } from '../../data/auth.ts';
 import { useMe } from '../../data/me.tsx';
 import { requirementOf } from '../../data/requirement.ts';
 import { t, withLaterTexts } from '../../text.ts';
@@ -105,10 +105,10 @@ function Parts({ onCodes }: { onCodes: (codes: readonly string[]) => void }): Re
 
 function SignOut(): ReactElement {
   const [isAsking, setAsking] = useState(false);
-  const everywhere = useWrite(() => client.auth.signOutEverywhere());
+  const everywhere = useWrite(() => auth.signOutEverywhere());
   return (
     <Group gap="xs">
-      <Button variant="default" onClick={() => client.auth.signOut().catch(notifyFailure)}>
+      <Button variant="default" onClick={() => auth.signOut().catch(notifyFailure)}>
         {t.account.signOut}
       </Button>
       <Button variant="default" onClick={() => setAsking(true)}>

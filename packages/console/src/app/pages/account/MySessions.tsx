@@ -2,7 +2,6 @@
 import type { Session } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../common/client.ts';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
 import { LoadingLines } from '../../components/page/LoadingLines.tsx';
 import { notifyDone, notifyFailure } from '../../components/page/notify.tsx';
@@ -10,6 +9,7 @@ import { ErrorAlert } from '../../components/page/states.tsx';
 import { SessionList } from '../../components/sessions/SessionList.tsx';
 import { MoreSessions, useSessionPages } from '../../components/sessions/session-pages.tsx';
 import { call, useWrite } from '../../data/api.ts';
+import { auth } from '../../data/auth.ts';
 import { isCode } from '../../data/errors.ts';
 import { t } from '../../text.ts';
 
@@ -88,7 +88,7 @@ export function MySessions({ titleId }: { titleId: string }): ReactElement {
           isDangerous
           isPending={false}
           error={null}
-          onConfirm={() => client.auth.signOut().catch(notifyFailure)}
+          onConfirm={() => auth.signOut().catch(notifyFailure)}
           onClose={() => setAsked(null)}
         >
           <p>{texts.endThisText}</p>

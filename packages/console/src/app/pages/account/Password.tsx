@@ -2,13 +2,13 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId, useState } from 'react';
-import { client } from '../../../common/client.ts';
 import { PasswordChecklist } from '../../../common/PasswordChecklist.tsx';
 import { Form, fieldError } from '../../components/forms/forms.tsx';
 import { PasswordField } from '../../components/forms/PasswordField.tsx';
 import { notifyDone } from '../../components/page/notify.tsx';
 import { ReadErrors } from '../../components/page/states.tsx';
 import { reading, useWrite } from '../../data/api.ts';
+import { auth } from '../../data/auth.ts';
 import { failureOf } from '../../data/errors.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
@@ -22,7 +22,7 @@ export function Password(): ReactElement {
   const [sent, setSent] = useState('');
   const policy = useQuery(reading('GET /api/v1/auth/password-policy', {}));
   const write = useWrite(
-    (passwords: { current_password: string; new_password: string }) => client.auth.changePassword(passwords),
+    (passwords: { current_password: string; new_password: string }) => auth.changePassword(passwords),
     () => {
       setCurrent('');
       setNext('');

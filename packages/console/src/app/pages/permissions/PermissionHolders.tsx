@@ -5,7 +5,6 @@ import { IconDownload } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { client } from '../../../common/client.ts';
 import { notifyFailure } from '../../components/page/notify.tsx';
 import { ErrorAlert } from '../../components/page/states.tsx';
 import { Tag } from '../../components/text/badges.tsx';
@@ -29,7 +28,7 @@ export function PermissionHolders({ permission: { id, name } }: { permission: Pe
   });
   const rows = holders.data?.pages.flatMap(({ data }) => data) ?? [];
   const save = async (): Promise<void> => {
-    const response = await client.get('/api/v1/permissions/{permission_id}/holders/export', {
+    const response = await call('GET /api/v1/permissions/{permission_id}/holders/export', {
       path: { permission_id: id },
       query: { include: 'superusers', ...withMark },
       headers: { accept: 'text/csv' },

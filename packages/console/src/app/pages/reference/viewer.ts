@@ -1,7 +1,8 @@
 // Loads the viewer of the API reference and gives it the session of the person.
 // It must not hand the access token to the viewer: requests pass through the client, which adds it.
-import { client } from '../../../common/client.ts';
+
 import { addressOf } from '../../../common/page-settings.ts';
+import { auth } from '../../data/auth.ts';
 
 type Viewer = {
   createApiReference: (target: Element, configuration: object) => { destroy?: () => void };
@@ -58,8 +59,8 @@ async function send(input: RequestInfo | URL, init?: RequestInit): Promise<Respo
   const { method, signal } = request;
   const body = safeMethods.has(method) ? null : await request.arrayBuffer();
   const complete: RequestInit = { method, headers, signal, credentials: 'same-origin', body };
-  const isOwn = hasToken || client.auth.state !== 'authenticated';
-  return isOwn ? fetch(request.url, complete) : client.auth.fetch(request.url, complete);
+  const isOwn = hasToken || auth.state !== 'authenticated';
+  return isOwn ? fetch(request.url, complete) : auth.fetch(request.url, complete);
 }
 
 /** Shows the reference in the element until the signal aborts. Rejects if the viewer cannot be loaded. */

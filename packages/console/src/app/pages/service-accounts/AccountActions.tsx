@@ -2,14 +2,13 @@
 
 import { useMutation } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../common/client.ts';
 import { useAuditAction } from '../../components/audit/use-audit-action.ts';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
 import { usePreview } from '../../components/dialogs/impact.tsx';
 import { ChangedMeanwhile } from '../../components/forms/ChangedMeanwhile.tsx';
 import { notifyDone, notifyUndo } from '../../components/page/notify.tsx';
 import { ReadErrors } from '../../components/page/states.tsx';
-import { call, readAgain, useWrite } from '../../data/api.ts';
+import { call, callPreview, readAgain, useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { useCan } from '../../data/me.tsx';
 import { t } from '../../text.ts';
@@ -107,7 +106,7 @@ function Delete({ read, onClose, onDeleted }: DialogProps & Pick<Props, 'onDelet
   const { before, stored, etag, isReady, read: reread } = useStoredAccount(read);
   const path = { service_account_id: stored.id };
   const preview = usePreview(['service account', stored.id, 'delete'], (signal, query) =>
-    client.delete('/api/v1/service-accounts/{service_account_id}', { path, query, signal }),
+    callPreview('DELETE /api/v1/service-accounts/{service_account_id}', { path, query, signal }),
   );
   const write = useMutation({
     mutationFn: () =>

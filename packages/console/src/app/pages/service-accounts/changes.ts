@@ -2,10 +2,9 @@
 import type { ServiceAccount, UpdateServiceAccount } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { client } from '../../../common/client.ts';
 import type { PreviewQuery } from '../../components/dialogs/impact.tsx';
 import type { ChangedField } from '../../components/forms/ChangedMeanwhile.tsx';
-import { callVersioned, readingVersioned } from '../../data/api.ts';
+import { callPreview, callVersioned, readingVersioned } from '../../data/api.ts';
 import type { ComparedServiceAccountField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
 
@@ -61,7 +60,7 @@ export const previewUpdate = (
   id: string,
   body: UpdateServiceAccount,
   asking: { signal: AbortSignal; query: PreviewQuery },
-) => client.put('/api/v1/service-accounts/{service_account_id}', { path: path(id), body, ...asking });
+) => callPreview('PUT /api/v1/service-accounts/{service_account_id}', { path: path(id), body, ...asking });
 
 /** Sends a change. Returns the new ETag, too. */
 export const update = (id: string, body: UpdateServiceAccount, etag: string | null) =>

@@ -3,11 +3,11 @@
 import type { AccessPreview, ListedUser, SummarizedRole, UpdateUser, User } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { client } from '../../../common/client.ts';
 import type { PreviewQuery } from '../../components/dialogs/impact.tsx';
 import type { Status } from '../../components/text/badges.tsx';
 import {
   call,
+  callPreview,
   callVersioned,
   keepingRows,
   type ReadState,
@@ -112,7 +112,7 @@ type Previewed = Promise<{ data: AccessPreview }>;
 type Asking = { signal: AbortSignal; query: PreviewQuery };
 
 export const previewUser = (id: string, body: UpdateUser, asking: Asking): Previewed =>
-  client.put('/api/v1/users/{user_id}', { path: { user_id: id }, body, ...asking });
+  callPreview('PUT /api/v1/users/{user_id}', { path: { user_id: id }, body, ...asking });
 
 /** Replaces all roles. Returns the new ETag. */
 export const setRoles = (id: string, roleIds: readonly string[], etag: string | null) =>
@@ -143,7 +143,7 @@ export function useAddRoles(): (user: User, roleIds: readonly string[]) => Promi
 }
 
 export const previewRoles = (id: string, roleIds: readonly string[], asking: Asking): Previewed =>
-  client.post('/api/v1/users/{user_id}/roles', {
+  callPreview('POST /api/v1/users/{user_id}/roles', {
     path: { user_id: id },
     body: { role_ids: [...roleIds] },
     ...asking,
@@ -158,14 +158,14 @@ export const removeRoles = (id: string, roleIds: readonly string[], etag: string
   });
 
 export const previewRemoval = (id: string, roleIds: readonly string[], asking: Asking): Previewed =>
-  client.delete('/api/v1/users/{user_id}/roles', {
+  callPreview('DELETE /api/v1/users/{user_id}/roles', {
     path: { user_id: id },
     body: { role_ids: [...roleIds] },
     ...asking,
   });
 
 export const previewDeletion = (id: string, asking: Asking): Previewed =>
-  client.delete('/api/v1/users/{user_id}', { path: { user_id: id }, ...asking });
+  callPreview('DELETE /api/v1/users/{user_id}', { path: { user_id: id }, ...asking });
 
 export const endSessionsOf = (id: string) =>
   call('DELETE /api/v1/users/{user_id}/sessions', { path: { user_id: id } });

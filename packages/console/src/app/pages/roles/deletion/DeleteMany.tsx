@@ -3,13 +3,12 @@
 import type { Holder } from '@castellan/sdk';
 import { Button, Group, Progress } from '@mantine/core';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
-import { client } from '../../../../common/client.ts';
 import { formatNumber } from '../../../../common/format.ts';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
 import { usePreview } from '../../../components/dialogs/impact.tsx';
 import { type ChangedField, ChangedMeanwhile } from '../../../components/forms/ChangedMeanwhile.tsx';
 import { notifyDone } from '../../../components/page/notify.tsx';
-import { call, useWrite } from '../../../data/api.ts';
+import { call, callPreview, useWrite } from '../../../data/api.ts';
 import { useMe } from '../../../data/me.tsx';
 import { t } from '../../../text.ts';
 import {
@@ -53,7 +52,7 @@ export function DeleteMany({ role, fields, etag, holders, total, onDeleted, onCl
   const changes = [emptyRole(role, etag)];
   const preview = usePreview(
     ['empty', role.id, changes],
-    (signal, query) => client.post('/api/v1/access/changes', { query, body: { changes }, signal }),
+    (signal, query) => callPreview('POST /api/v1/access/changes', { query, body: { changes }, signal }),
     missing === undefined && hasPermissions,
   );
   const deletion = useDeletion(

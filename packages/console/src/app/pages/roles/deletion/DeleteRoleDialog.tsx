@@ -4,12 +4,11 @@
 import type { Holder } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
-import { client } from '../../../../common/client.ts';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
 import { usePreview } from '../../../components/dialogs/impact.tsx';
 import { type ChangedField, ChangedMeanwhile } from '../../../components/forms/ChangedMeanwhile.tsx';
 import { ReadErrors } from '../../../components/page/states.tsx';
-import { call, type ReadState, readingVersioned } from '../../../data/api.ts';
+import { call, callPreview, type ReadState, readingVersioned } from '../../../data/api.ts';
 import { allPermissions, fullRole } from '../../../data/catalogue.ts';
 import { useCan, useMe } from '../../../data/me.tsx';
 import { t } from '../../../text.ts';
@@ -106,7 +105,7 @@ function useStoredRole(seen: Props['role']) {
 /** Nothing stands in the way, or the person may not see what does: then the preview tells it. */
 function DeleteFree({ role, fields, etag, onDeleted, onClose }: SharedProps): ReactElement {
   const preview = usePreview(['delete-role', role.id], (signal, query) =>
-    client.delete('/api/v1/roles/{role_id}', { path: { role_id: role.id }, query, signal }),
+    callPreview('DELETE /api/v1/roles/{role_id}', { path: { role_id: role.id }, query, signal }),
   );
   const deletion = useDeletion(
     () =>
@@ -149,7 +148,7 @@ function DeleteUsed({
   const missing = neededToDelete(role, holders).find((one) => !can(one));
   const preview = usePreview(
     ['unassign', role.id, changes],
-    (signal, query) => client.post('/api/v1/access/changes', { query, body: { changes }, signal }),
+    (signal, query) => callPreview('POST /api/v1/access/changes', { query, body: { changes }, signal }),
     missing === undefined,
   );
   const deletion = useDeletion(

@@ -1,7 +1,7 @@
 // What the deletion of a role needs: who has it, and the requests that take it from them.
 import { versionIn } from '@castellan/contract/etags';
-import type { AccessChange, Holder } from '@castellan/sdk';
-import { client } from '../../../../common/client.ts';
+import type { AccessChange, Holder, HolderPage } from '@castellan/sdk';
+import { call } from '../../../data/api.ts';
 import type { CountedRole } from '../../../data/catalogue.ts';
 
 /** One request changes so many records. */
@@ -22,11 +22,16 @@ export async function readHolders(
 ): Promise<{ holders: Holder[]; total: number }> {
   const holders: Holder[] = [];
   let total = 0;
-  const input = { path: { role_id: roleId }, query: { size: MOST_PER_PAGE }, ...(signal ? { signal } : {}) };
-  for await (const page of client.pages('/api/v1/roles/{role_id}/holders', input)) {
-    holders.push(...page.items);
-    total = page.total ?? holders.length;
-    if (holders.length >= most) break;
+  let cursor: string | null = '';
+  while (cursor !== null && holders.length < most) {
+    const page: HolderPage = await call('GET /api/v1/roles/{role_id}/holders', {
+      path: { role_id: roleId },
+      query: { size: MOST_PER_PAGE, ...(cursor === '' ? {} : { cursor }) },
+      signal,
+    });
+    holders.push(...page.data);
+    total = page.total;
+    cursor = page.next_cursor;
   }
   return { holders, total };
 }

@@ -1,10 +1,9 @@
 // Gives the role to somebody or takes it from them, after showing what that changes, and offers to undo it.
 import type { ReactElement } from 'react';
-import { client } from '../../../../common/client.ts';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
 import { usePreview } from '../../../components/dialogs/impact.tsx';
 import { notifyUndo } from '../../../components/page/notify.tsx';
-import { readAgain, useWrite } from '../../../data/api.ts';
+import { callPreview, readAgain, useWrite } from '../../../data/api.ts';
 import type { CountedRole } from '../../../data/catalogue.ts';
 import { t } from '../../../text.ts';
 import { changeOf, save, type Wanted } from './holder-change.ts';
@@ -14,7 +13,7 @@ type Props = { role: CountedRole; wanted: Wanted; onClose: () => void };
 export function HolderChangeDialog({ role, wanted, onClose }: Props): ReactElement {
   const { subject, isGiven } = wanted;
   const preview = usePreview(['holder', role.id, wanted], (signal, query) =>
-    client.post('/api/v1/access/changes', {
+    callPreview('POST /api/v1/access/changes', {
       query,
       body: { changes: [changeOf(wanted, role.id)] },
       signal,

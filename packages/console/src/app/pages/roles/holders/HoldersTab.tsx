@@ -5,7 +5,6 @@ import { IconDownload, IconUserMinus, IconUserPlus, IconUsers } from '@tabler/ic
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
-import { client } from '../../../../common/client.ts';
 import { ReasonButton } from '../../../components/forms/ReasonButton.tsx';
 import { notifyFailure } from '../../../components/page/notify.tsx';
 import { Empty, ErrorAlert } from '../../../components/page/states.tsx';
@@ -133,7 +132,7 @@ export function HoldersTab({ role }: { role: CountedRole }): ReactElement {
 }
 
 async function exportHolders({ id, name }: CountedRole): Promise<void> {
-  const response = await client.get('/api/v1/roles/{role_id}/holders/export', {
+  const response = await call('GET /api/v1/roles/{role_id}/holders/export', {
     path: { role_id: id },
     query: withMark,
     headers: { accept: 'text/csv' },

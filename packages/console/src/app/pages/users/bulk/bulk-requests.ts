@@ -2,9 +2,8 @@
 // None names a version: each adds or removes roles, or sets one switch that the user did not have so when the dialog opened.
 // Whatever somebody else changes stays.
 import type { AccessPreview, ListedUser } from '@castellan/sdk';
-import { client } from '../../../../common/client.ts';
 import type { PreviewQuery } from '../../../components/dialogs/impact.tsx';
-import { call } from '../../../data/api.ts';
+import { call, callPreview } from '../../../data/api.ts';
 import { endSessionsOf } from '../data.ts';
 import { type BulkAct, chunksOf, joinPreviews, type ReversibleAct } from './bulk.ts';
 
@@ -45,12 +44,12 @@ export async function previewAll(
   for (const chunk of chunksOf(users)) {
     const { data } =
       act === 'activate' || act === 'deactivate'
-        ? await client.put('/api/v1/users/bulk-update', {
+        ? await callPreview('PUT /api/v1/users/bulk-update', {
             query,
             body: { user_ids: idsOf(chunk), updates: { is_active: act === 'activate' } },
             signal,
           })
-        : await client.post('/api/v1/access/changes', {
+        : await callPreview('POST /api/v1/access/changes', {
             query,
             body: { changes: roleChanges(act, chunk, roleIds) },
             signal,

@@ -1,8 +1,8 @@
 // What an import reads and writes: the existing users and roles, a preview, and one request for each row.
 import type { AccessPreview, ListedUser, Role } from '@castellan/sdk';
-import { client } from '../../../../common/client.ts';
 import type { PreviewQuery } from '../../../components/dialogs/impact.tsx';
-import { call } from '../../../data/api.ts';
+import { call, callPreview, queryClient } from '../../../data/api.ts';
+import { allRoleNames } from '../../../data/catalogue.ts';
 import type { NewUserField } from '../../../data/form-fields.ts';
 import { chunksOf, joinPreviews } from '../bulk/bulk.ts';
 import { previewRoles, removeRoles, type useAddRoles, type useListPath } from '../data.ts';
@@ -11,7 +11,6 @@ import { emailKey, type ImportRow, impactOfCreation, judgeRows, type Verdict } f
 
 /** So many users, or roles, are looked up at the same time. */
 const LOOKUPS = 6;
-const MOST_PER_PAGE = 100;
 
 type Lookup = {
   path: ReturnType<typeof useListPath>;
@@ -38,11 +37,8 @@ export async function judge(rows: readonly ImportRow[], lookup: Lookup): Promise
   }
   const ids = new Map<string, string>();
   if (mayReadRoles)
-    for await (const { items } of client.pages('/api/v1/roles/summaries', {
-      query: { size: MOST_PER_PAGE },
-      signal,
-    }))
-      for (const { id, name } of items) ids.set(name.toLowerCase(), id);
+    for (const { id, name } of await queryClient.fetchQuery({ ...allRoleNames, staleTime: 0 }))
+      ids.set(name.toLowerCase(), id);
   const verdicts = judgeRows(rows, users, ids);
   const given = verdicts.flatMap((verdict) => (verdict.kind === 'create' ? verdict.roleIds : []));
   return { verdicts, roles: await rolesOf([...new Set(given)], signal) };
@@ -88,7 +84,7 @@ export async function previewImport(
   if (mayChangeAccess)
     for (const chunk of chunksOf(assigned)) {
       const changes = chunk.map(({ user, roleIds }) => ({ user_id: user.id, add_role_ids: [...roleIds] }));
-      const { data } = await client.post('/api/v1/access/changes', { query, body: { changes }, signal });
+      const { data } = await callPreview('POST /api/v1/access/changes', { query, body: { changes }, signal });
       previews.push(data);
     }
   else
