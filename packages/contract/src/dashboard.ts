@@ -71,6 +71,10 @@ export const attentionFilters = {
   locked_users: { resource: 'users', query: { status: 'locked' } },
   unverified_users_near_removal: { resource: 'users', query: { removal_within_hours: '24' } },
   users_without_roles: { resource: 'users', query: { roles: 'none' } },
+  users_without_required_factor: {
+    resource: 'users',
+    query: { second_factor: 'missing', is_active: 'true' },
+  },
   permissions_without_roles: { resource: 'permissions', query: { roles: 'none', is_builtin: 'false' } },
   roles_without_holders: { resource: 'roles', query: { holders: 'none' } },
   roles_without_permissions: { resource: 'roles', query: { permissions: 'none' } },
@@ -82,7 +86,9 @@ export const attentionCodes = Object.keys(attentionFilters).filter(isAttentionCo
 const AttentionItem = Type.Object(
   {
     code: Type.Enum([...attentionCodes]),
-    count: Type.Integer({ description: 'Exact, except for more than 1,000 locked users.' }),
+    count: Type.Integer({
+      description: 'Exact, except for more than 1,000 locked users or users without a required factor.',
+    }),
     count_is_estimate: Type.Optional(
       Type.Boolean({
         description: 'True if there are more records. `count` then says how many there are at least.',

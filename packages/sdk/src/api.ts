@@ -141,10 +141,11 @@ export type AttentionItem = {
     | 'locked_users'
     | 'unverified_users_near_removal'
     | 'users_without_roles'
+    | 'users_without_required_factor'
     | 'permissions_without_roles'
     | 'roles_without_holders'
     | 'roles_without_permissions';
-  /** Exact, except for more than 1,000 locked users. */
+  /** Exact, except for more than 1,000 locked users or users without a required factor. */
   count: number;
   /** True if there are more records. `count` then says how many there are at least. */
   count_is_estimate?: boolean;

@@ -1,4 +1,4 @@
-// What deserves attention: each count is exact, except of very many locked users, and its list shows exactly the counted records.
+// What deserves attention: each count is exact, except of very many users, and its list shows exactly the counted records.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
@@ -8,6 +8,7 @@ import { assertRefused } from '@castellan/testing/http/fixture';
 import { assertSound } from '@castellan/testing/invariants';
 import { plansOf } from '@castellan/testing/plans';
 import { makePermission, makePermissionGroup } from '@castellan/testing/records/fixture';
+import { addAppUser } from '@castellan/testing/second-factors/app';
 import { statementsOf } from '@castellan/testing/statements';
 import { addPerson, addRole, roleNamed, signedInWith } from '@castellan/testing/users/people';
 import { renewRoleHolders } from '../../src/modules/users/role-holders-store.ts';
@@ -57,12 +58,14 @@ const register = async (of: TestService, hoursAgo: number, state = {}): Promise<
   return id;
 };
 
+const WITHOUT_FACTOR = 'users_without_required_factor';
+
 test('only administrators read it, and it has every item in a fixed order, those without a record included', async () => {
   const holder = await addPerson(service, { roles: [await roleNamed(service, 'Admin')] });
   const items = await attention(await signIn(service, holder));
   assert.deepEqual(
     items.map(({ code }) => code),
-    attentionCodes,
+    attentionCodes.filter((code) => code !== WITHOUT_FACTOR),
   );
   for (const { count } of items) assert.ok(Number.isInteger(count) && count >= 0);
   const { client } = await signedInWith(service, 'users.read', 'user.read', 'role.read');
@@ -250,8 +253,50 @@ test('roles without holders and roles without permissions; a service account is 
     assertRefused(await admin.get(`/api/v1/roles?${query}`), 422, 'validation_failed');
 });
 
+test('active users without a required factor are counted while something is required, also before its date', async (t) => {
+  const required = async (acr: 'aal2' | 'phr', date: string): Promise<string> => {
+    const role = await addRole(service);
+    await service.sql(
+      'update roles set required_acr = $2, enforced_from = now() + $3::interval where id = $1',
+      [role, acr, date],
+    );
+    return role;
+  };
+  assert.ok(!(await attention()).some(({ code }) => code === WITHOUT_FACTOR), 'nothing is required');
+  const [announced, phishingResistant] = [await required('aal2', '14 days'), await required('phr', '-1 day')];
+  t.after(() => service.sql('update roles set required_acr = null, enforced_from = null'));
+  const withApp = await addAppUser(service);
+  for (const role of [announced, phishingResistant])
+    await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [withApp.id, role]);
+  const [lacking, ofBoth, inactive, free] = [
+    await addPerson(service, { roles: [announced] }),
+    await addPerson(service, { roles: [announced, phishingResistant] }),
+    await addPerson(service, { roles: [announced], active: false }),
+    await addPerson(service),
+  ];
+  const among = [withApp, lacking, ofBoth, inactive, free].map(({ id }) => id);
+  await assertListed(WITHOUT_FACTOR, [withApp.id, lacking.id, ofBoth.id], among);
+  await service.sql('delete from user_roles where role_id = $1', [phishingResistant]);
+  await assertListed(WITHOUT_FACTOR, [lacking.id, ofBoth.id], among);
+});
+
+for (const requiredFor of ['superusers', 'administrators', 'everyone'])
+  test(`users without the factor that the settings require of ${requiredFor} are counted`, async (t) => {
+    const strict = await startTestService(t, {
+      SECOND_FACTOR_REQUIRED_FOR: requiredFor,
+      SECOND_FACTOR_ENFORCED_FROM: '2100-01-01T00:00:00Z',
+    });
+    const person = await addPerson(strict);
+    const manager = await addPerson(strict, { roles: [await addRole(strict, 'role.read')] });
+    const superuser = await addPerson(strict, { superuser: true });
+    const ids = await listed(WITHOUT_FACTOR, await signIn(strict, ADMIN));
+    const found = [person, manager, superuser].map(({ id }) => ids.includes(id));
+    const isFor = (...concerned: string[]): boolean => concerned.includes(requiredFor);
+    assert.deepEqual(found, [isFor('everyone'), isFor('administrators', 'everyone'), true]);
+  });
+
 test('every count is that of its list', async () => {
-  for (const code of attentionCodes) await listed(code);
+  for (const { code } of await attention()) await listed(code);
 });
 
 test('what only roles and permissions determine is counted again after a change at any instance, and not before', async () => {
@@ -308,4 +353,18 @@ test('more than 1,000 locked users are shown as at least so many', async () => {
   await lockMany(2);
   const more = await lockedUsers();
   assert.deepEqual([more?.count, more?.count_is_estimate], [1_000, true]);
+});
+
+test('more than 1,000 users without a required factor are shown as at least so many', async (t) => {
+  const strict = await startTestService(t, {
+    SECOND_FACTOR_REQUIRED_FOR: 'everyone',
+    SECOND_FACTOR_ENFORCED_FROM: '2100-01-01T00:00:00Z',
+  });
+  await strict.sql(
+    `insert into users (id, email, first_name, last_name)
+     select id, id || '@many.example', 'Ada', 'Lovelace' from (select gen_random_uuid() as id from generate_series(1, 1001)) made`,
+  );
+  const items = await attention(await signIn(strict, ADMIN));
+  const { count, count_is_estimate: isEstimate } = items.find(({ code }) => code === WITHOUT_FACTOR) ?? {};
+  assert.deepEqual([count, isEstimate], [1_000, true]);
 });

@@ -66,3 +66,17 @@ test('no table that grows with the users is read as a whole, and no step reads m
   for (let asked = 0; asked < 50; asked += 1) await admin.get('/api/v1/dashboard');
   t.diagnostic(`${((performance.now() - started) / 50).toFixed(1)} ms a request, one after the other`);
 });
+
+test('the few who lack a required factor are found by an index', async () => {
+  await service.sql(`update roles set required_acr = 'aal2', enforced_from = now() where name = 'User'`);
+  await service.sql(`update users set has_factor = true where email not like '%15@example.com'`);
+  await service.sql('vacuum analyze users');
+  const { body } = await admin.get('/api/v1/dashboard/attention');
+  const item = body.data.items.find(({ code }: { code: string }) => code === 'users_without_required_factor');
+  assert.equal(item.count, USERS / 100);
+  const explained = await plansOf(service, () => admin.get('/api/v1/dashboard/attention'));
+  const counting = explained.filter(({ text }) => /lacking/.test(text)).flatMap(({ steps }) => steps);
+  const ofUsers = counting.filter(({ table }) => table === 'users');
+  assert.ok(ofUsers.length > 0);
+  for (const { node, rows } of ofUsers) assert.ok(rows <= 500, `${node}: ${rows}`);
+});

@@ -10,9 +10,16 @@ import { ageDescription, readAged } from '../../platform/http/aged-reads.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import type { Db } from '../../schema/database.ts';
 import { callerOf } from '../authz/caller.ts';
-import { type KeptUnused, readActivityOf, readAttention, readDashboard, readStatistics } from './service.ts';
+import {
+  type AttentionDeps,
+  type KeptUnused,
+  readActivityOf,
+  readAttention,
+  readDashboard,
+  readStatistics,
+} from './service.ts';
 
-type DashboardDeps = { agedReads: AgedReads<Db>; settings: { unverifiedAccountHours: number } };
+type DashboardDeps = { agedReads: AgedReads<Db> } & Pick<AttentionDeps, 'settings'>;
 
 export function dashboardRoutes(app: App, deps: DashboardDeps): void {
   const keptUnused: KeptUnused = { latest: null };
@@ -71,7 +78,7 @@ export function dashboardRoutes(app: App, deps: DashboardDeps): void {
     config: { access: 'authenticated', errors: ['admin_required'] },
     schema: {
       summary: 'Count what deserves attention',
-      description: `Each item has the list that shows exactly the counted records. ${ageDescription}`,
+      description: `Each item has the list that shows exactly the counted records. \`users_without_required_factor\` is left out while nothing requires a second factor. ${ageDescription}`,
       response: { 200: AttentionEnvelope },
     },
     handler: async (request, reply) => ({

@@ -1,6 +1,7 @@
 // Reads the dashboard, with the content that the caller may see.
 import {
   type ActivityDay,
+  type AttentionCode,
   type AttentionItem,
   attentionCodes,
   attentionFilters,
@@ -10,13 +11,15 @@ import { AppError } from '../../platform/errors.ts';
 import type { Db } from '../../schema/database.ts';
 import type { Caller } from '../authz/caller.ts';
 import { isAdministrator } from '../authz/effective.ts';
+import { demandsOf, type PolicySettings, policyOf } from '../authz/requirements/account.ts';
 import {
   countAllUsers,
   countAttention,
+  countWithoutRequiredFactor,
   findNewestUsers,
   findRecentLogins,
   type KeptUnused,
-  MOST_LOCKED_USERS,
+  MOST_COUNTED_USERS,
   readActivity,
   readStats,
 } from './store.ts';
@@ -48,27 +51,47 @@ export async function readActivityOf(deps: { db: Db }, caller: Caller, days: num
   return readActivity(deps.db, days);
 }
 
-/** Returns what deserves attention, with the lists that show it. Throws `admin_required` (403). */
-export async function readAttention(
-  deps: { db: Db; keptUnused: KeptUnused; settings: { unverifiedAccountHours: number } },
-  caller: Caller,
-): Promise<AttentionItem[]> {
+export type AttentionDeps = {
+  db: Db;
+  keptUnused: KeptUnused;
+  settings: PolicySettings & { unverifiedAccountHours: number };
+};
+
+/**
+ * Returns what deserves attention, with the lists that show it. Users without a required factor are counted only where something
+ * is required. Throws `admin_required` (403).
+ */
+export async function readAttention(deps: AttentionDeps, caller: Caller): Promise<AttentionItem[]> {
   requireAdministrator(caller);
   const within = Number(attentionFilters.unverified_users_near_removal.query.removal_within_hours);
   const removedAfterHours = deps.settings.unverifiedAccountHours - within;
-  const counts = await countAttention(deps.db, deps.keptUnused, removedAfterHours);
-  return attentionCodes.map((code) => {
-    const { resource, query } = attentionFilters[code];
-    const path = `/api/v1/${resource}`;
-    const isEstimate = code === 'locked_users' && counts[code] > MOST_LOCKED_USERS;
-    return {
-      code,
-      count: isEstimate ? MOST_LOCKED_USERS : counts[code],
-      ...(isEstimate ? { count_is_estimate: true } : {}),
-      filter: { path: `${path}?${new URLSearchParams(query)}`, resource: path, query },
-    };
+  const [counted, withoutFactor] = await Promise.all([
+    countAttention(deps.db, deps.keptUnused, removedAfterHours),
+    countWithoutRequiredFactor(deps.db, demandsOf({ graph: caller.graph, policy: policyOf(deps.settings) })),
+  ]);
+  const counts: Partial<Record<AttentionCode, number>> = {
+    ...counted,
+    ...(withoutFactor === null ? {} : { users_without_required_factor: withoutFactor }),
+  };
+  return attentionCodes.flatMap((code) => {
+    const count = counts[code];
+    return count === undefined ? [] : [itemOf(code, count)];
   });
 }
+
+function itemOf(code: AttentionCode, count: number): AttentionItem {
+  const { resource, query } = attentionFilters[code];
+  const path = `/api/v1/${resource}`;
+  const isEstimate = countedUpTo.has(code) && count > MOST_COUNTED_USERS;
+  return {
+    code,
+    count: isEstimate ? MOST_COUNTED_USERS : count,
+    ...(isEstimate ? { count_is_estimate: true } : {}),
+    filter: { path: `${path}?${new URLSearchParams(query)}`, resource: path, query },
+  };
+}
+
+const countedUpTo: ReadonlySet<AttentionCode> = new Set(['locked_users', 'users_without_required_factor']);
 
 function requireAdministrator(caller: Caller): void {
   if (!isAdministrator(caller.graph, caller.principal.subject)) throw new AppError('admin_required');

@@ -2,12 +2,14 @@
 import type { ActivityDay, AttentionCode, Dashboard } from '@castellan/contract/dashboard';
 import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
+import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import { isInNoRole, isRemovedAfter, isWithoutPermissions } from '../../schema/attention.ts';
 import type { Db } from '../../schema/database.ts';
 import { liveSessionCount } from '../../schema/live-sessions.ts';
 import { lockedUsers } from '../../schema/locked-users.ts';
 import { roleHolderCount, unheldRoleCount } from '../../schema/role-holders.ts';
+import { type Demands, unmetDemands } from '../../schema/unmet-requirement.ts';
 import { activeUserCount, userCount } from '../../schema/user-counts.ts';
 import { userStatus } from '../../schema/user-status.ts';
 
@@ -41,6 +43,7 @@ export async function readActivity(db: Db, days: number): Promise<ActivityDay[]>
   return rows;
 }
 
+type AlwaysCounted = Exclude<AttentionCode, 'users_without_required_factor'>;
 type UnusedCount = 'permissions_without_roles' | 'roles_without_permissions';
 type Unused = Record<UnusedCount, number> & { stamp: string };
 
@@ -51,21 +54,24 @@ export type KeptUnused = { latest: { stamp: string; unused: Promise<Unused> } | 
 const accessStamp = sql`(
   select a.stamp::text || ' ' || c.stamp::text from authz_version a, catalogue_version c)`;
 
-/** Each lock costs a look-up of its user: 1,000 cost 5 ms of processor time, 22,913 cost 129 (bench/README.md). */
-export const MOST_LOCKED_USERS = 1_000;
+/**
+ * The most locked users and users without a required factor that are counted. Each lock costs a look-up of its user: 1,000 cost
+ * 5 ms of processor time, 22,913 cost 129 (bench/README.md).
+ */
+export const MOST_COUNTED_USERS = 1_000;
+const firstUsers = sql.lit(MOST_COUNTED_USERS + 1);
 
 /**
  * Returns the number of records that the list with the same filters shows; of locked users, at most one more than
- * MOST_LOCKED_USERS. `removedAfterHours`: see the list of users.
+ * MOST_COUNTED_USERS. `removedAfterHours`: see the list of users.
  */
 export async function countAttention(
   db: Db,
   keptUnused: KeptUnused,
   removedAfterHours: number,
-): Promise<Record<AttentionCode, number>> {
-  const result = await sql<Record<Exclude<AttentionCode, UnusedCount>, number> & { stamp: string }>`
-    select (select count(*)::integer from (select from ${lockedUsers} limit ${sql.lit(MOST_LOCKED_USERS + 1)}) first)
-        as locked_users,
+): Promise<Record<AlwaysCounted, number>> {
+  const result = await sql<Record<Exclude<AlwaysCounted, UnusedCount>, number> & { stamp: string }>`
+    select (select count(*)::integer from (select from ${lockedUsers} limit ${firstUsers}) first) as locked_users,
       (select count(*)::integer from users u where ${isRemovedAfter(removedAfterHours)}) as unverified_users_near_removal,
       (${userCount} - ${roleHolderCount})::integer as users_without_roles,
       ${unheldRoleCount}::integer as roles_without_holders,
@@ -73,6 +79,19 @@ export async function countAttention(
   const { stamp, ...counts } = onlyRow(result);
   const { permissions_without_roles, roles_without_permissions } = await findUnused(db, keptUnused, stamp);
   return { ...counts, permissions_without_roles, roles_without_permissions };
+}
+
+/** Returns how many active users lack a demanded factor: see MOST_COUNTED_USERS. Null if nothing is demanded of anybody. */
+export async function countWithoutRequiredFactor(db: Db, demands: Demands): Promise<number | null> {
+  const conditions = unmetDemands(demands);
+  if (conditions.length === 0) return null;
+  // Each condition has its own limit, so that an index finds its users: together, they would be asked of every user.
+  const found = conditions.map(
+    (condition) => sql`(select u.id from users u where u.is_active and ${condition} limit ${firstUsers})`,
+  );
+  const result = await sql<{ count: number }>`${plannedForValues}
+    select count(*)::integer as count from (${sql.join(found, sql` union `)}) lacking`.execute(db);
+  return onlyRow(result).count;
 }
 
 /** Returns numbers that are at least as new as the stamp. Requests at the same time share one count. */

@@ -58,7 +58,10 @@ function listRoutes(app: App, deps: UserAdminDeps): void {
       querystring: UserListQuery,
       response: { 200: UserListEnvelope },
     },
-    handler: async (request) => ({ data: await listUsers(deps, request.query), message: 'Users.' }),
+    handler: async (request) => ({
+      data: await listUsers(deps, request.query, callerOf(request).graph),
+      message: 'Users.',
+    }),
   });
 
   app.route({
@@ -70,7 +73,10 @@ function listRoutes(app: App, deps: UserAdminDeps): void {
       querystring: UserListQuery,
       response: { 200: UserListEnvelope },
     },
-    handler: async (request) => ({ data: await listUsers(deps, request.query), message: 'Users.' }),
+    handler: async (request) => ({
+      data: await listUsers(deps, request.query, callerOf(request).graph),
+      message: 'Users.',
+    }),
   });
 
   app.route({
@@ -83,7 +89,7 @@ function listRoutes(app: App, deps: UserAdminDeps): void {
       response: { 200: UserListEnvelope },
     },
     handler: async (request) => ({
-      data: await listUsers(deps, request.query),
+      data: await listUsers(deps, request.query, callerOf(request).graph),
       message: 'Users, sorted by creation time.',
     }),
   });

@@ -29,6 +29,10 @@ export const overview: Messages['overview'] = {
         'unbestätigte Konten, werden binnen eines Tages entfernt',
       ),
       users_without_roles: choose('Benutzer ohne Rolle', 'Benutzer ohne Rolle'),
+      users_without_required_factor: choose(
+        'Benutzer ohne verlangten zweiten Faktor',
+        'Benutzer ohne verlangten zweiten Faktor',
+      ),
       permissions_without_roles: choose(
         'Berechtigung Ihres Produkts, die nur Admin hat',
         'Berechtigungen Ihres Produkts, die nur Admin hat',

@@ -28,6 +28,10 @@ export const overview = {
         'unverified accounts, removed within a day',
       ),
       users_without_roles: choose('user without a role', 'users without a role'),
+      users_without_required_factor: choose(
+        'user without a required second factor',
+        'users without a required second factor',
+      ),
       permissions_without_roles: choose(
         'permission of your product that only Admin has',
         'permissions of your product that only Admin has',

@@ -3,6 +3,7 @@ import type { AttentionItem } from '@castellan/sdk';
 import {
   IconCircleCheck,
   IconClockExclamation,
+  IconFingerprintOff,
   IconKeyOff,
   IconLock,
   IconShieldOff,
@@ -22,6 +23,7 @@ const icons: Readonly<Record<AttentionItem['code'], typeof IconLock>> = {
   locked_users: IconLock,
   unverified_users_near_removal: IconClockExclamation,
   users_without_roles: IconUserQuestion,
+  users_without_required_factor: IconFingerprintOff,
   permissions_without_roles: IconKeyOff,
   roles_without_holders: IconUserOff,
   roles_without_permissions: IconShieldOff,

@@ -1,6 +1,7 @@
 // Decides how the holder of an account must have signed in: the strongest of the setting and of its roles.
 // It has no side effects. Service accounts are under no requirement: they have nothing to prove with.
 import { type Acr, reaches } from '@castellan/contract/authentication';
+import type { Demands } from '../../../schema/unmet-requirement.ts';
 import type { Subject } from '../effective.ts';
 import type { Graph } from '../graph/graph.ts';
 import { strongerOf } from '../graph/needs.ts';
@@ -82,6 +83,23 @@ const rankOf = ({ now }: Judging, { from }: AccountNeed): number => Math.max(fro
 
 /** Whose accounts are under a stronger requirement than `acr`, now. */
 export type StrongerDemands = { roleIds: string[]; superusers: boolean; everyone: boolean };
+
+/** Returns by what an account is under a requirement, in force or announced. `accountNeeds` says the same of one account. */
+export function demandsOf({ graph, policy: { requiredFor } }: Omit<Judging, 'now'>): Demands {
+  const countsAdministrators = requiredFor === 'administrators';
+  const aal2RoleIds: string[] = [];
+  const phrRoleIds: string[] = [];
+  for (const { id, need, isAdministrative } of demanding(graph, countsAdministrators)) {
+    if (need?.acr === 'phr') phrRoleIds.push(id);
+    else if (need || (countsAdministrators && isAdministrative)) aal2RoleIds.push(id);
+  }
+  return {
+    aal2RoleIds,
+    phrRoleIds,
+    superusers: requiredFor !== 'nobody',
+    everyone: requiredFor === 'everyone',
+  };
+}
 
 /** Returns by what an account would be under a stronger requirement than `acr`. `accountLevel` says the same of one account. */
 export function demandsBeyond({ graph, policy, now }: Judging, acr: Acr): StrongerDemands {

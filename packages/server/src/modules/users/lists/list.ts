@@ -3,7 +3,7 @@ import type { ListedUser, UserActivity, UserListQuery } from '@castellan/contrac
 import { pagesOf } from '../../../platform/pages.ts';
 import { canonicalEmail } from '../../../platform/security/email.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
-import { type PolicySettings, policyOf } from '../../authz/requirements/account.ts';
+import { demandsOf, type PolicySettings, policyOf } from '../../authz/requirements/account.ts';
 import { toUser, type VersionedUser } from '../presentation.ts';
 import { searchText } from '../search.ts';
 import type { UserDeps } from '../service.ts';
@@ -25,14 +25,12 @@ type UserPage = {
 
 /**
  * Returns one page of users, sorted by creation time by default, and with their activity on request. A page beyond the
- * end is empty and has the same total.
+ * end is empty and has the same total. `known`: by its roles, users are found who lack a factor.
  */
-export async function listUsers(deps: ListDeps, query: UserListQuery): Promise<UserPage> {
+export async function listUsers(deps: ListDeps, query: UserListQuery, known: Graph): Promise<UserPage> {
   const { page, size, sort = 'created_at', include } = query;
-  const { total, isEstimate, users } = await findUserPage(deps.db, filterOf(deps, query), sort, {
-    page,
-    size,
-  });
+  const filter = filterOf(deps, query, known);
+  const { total, isEstimate, users } = await findUserPage(deps.db, filter, sort, { page, size });
   const graph = users[0] && (await deps.graphSource.at(users[0].authz_stamp));
   const extrasOf = await findExtras(deps, { users, graph }, [include ?? []].flat());
   return {
@@ -82,7 +80,7 @@ async function findActivities(
 const noActivity: UserActivity = { status: 'inactive', live_sessions: 0, last_active_at: null };
 
 // An empty search matches every user. An empty email matches none: a caller that looks up one user must not get others.
-function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
+function filterOf({ settings }: ListDeps, query: UserListQuery, graph: Graph): UserFilter {
   const {
     email,
     search = '',
@@ -110,6 +108,11 @@ function filterOf({ settings }: ListDeps, query: UserListQuery): UserFilter {
     ...(verified === undefined ? {} : { verified }),
     ...(second_factor === undefined
       ? {}
-      : { secondFactor: { state: second_factor, requiredFor: settings.secondFactorRequiredFor } }),
+      : {
+          secondFactor:
+            second_factor === 'missing'
+              ? { missing: demandsOf({ graph, policy: policyOf(settings) }) }
+              : { state: second_factor },
+        }),
   };
 }

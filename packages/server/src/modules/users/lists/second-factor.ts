@@ -3,20 +3,17 @@ import { type FactorMethod, reaches } from '@castellan/contract/authentication';
 import type { SecondFactorFilter, SecondFactorState } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../../schema/database.ts';
-import { accountNeeds, type Judging, type PolicySettings } from '../../authz/requirements/account.ts';
+import { type Demands, lacksDemanded } from '../../../schema/unmet-requirement.ts';
+import { accountNeeds, type Judging } from '../../authz/requirements/account.ts';
 import type { VersionedUser } from '../presentation.ts';
-import { unmetRequirement } from './unmet-requirement.ts';
 
-/** `requiredFor`: whom SECOND_FACTOR_REQUIRED_FOR names. */
-export type SecondFactorCondition = {
-  state: SecondFactorFilter;
-  requiredFor: PolicySettings['secondFactorRequiredFor'];
-};
+/** `missing`: the factors do not reach what is demanded of the user. */
+export type SecondFactorCondition = { state: Exclude<SecondFactorFilter, 'missing'> } | { missing: Demands };
 
 /** Returns the condition on `users u`. The column follows the factors by triggers. */
-export function hasSecondFactor({ state, requiredFor }: SecondFactorCondition): RawBuilder<unknown> {
-  if (state === 'missing') return unmetRequirement[requiredFor];
-  return state === 'on' ? sql`u.has_factor` : sql`not u.has_factor`;
+export function hasSecondFactor(condition: SecondFactorCondition): RawBuilder<unknown> {
+  if ('missing' in condition) return lacksDemanded(condition.missing);
+  return condition.state === 'on' ? sql`u.has_factor` : sql`not u.has_factor`;
 }
 
 type FactorRow = { user_id: string; on: boolean; methods: FactorMethod[] };
