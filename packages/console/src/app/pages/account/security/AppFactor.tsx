@@ -5,12 +5,13 @@ import { type ReactElement, useState } from 'react';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
 import { notifyDone } from '../../../components/page/notify.tsx';
 import { ErrorAlert } from '../../../components/page/states.tsx';
+import { Uses } from '../../../components/second-factors/facts.tsx';
 import { Tag } from '../../../components/text/badges.tsx';
 import { call, useWrite } from '../../../data/api.ts';
 import { hasFactor, removeApp } from '../../../data/second-factors/own-factors.ts';
 import { later, t } from '../../../text.ts';
 import { AppSetUp } from './AppSetUp.tsx';
-import { Factor, Uses } from './Factor.tsx';
+import { Factor } from './Factor.tsx';
 import type { ShowCodes } from './show-codes.ts';
 
 type Props = { factors: Factors; onCodes: ShowCodes };

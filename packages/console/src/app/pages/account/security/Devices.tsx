@@ -6,12 +6,13 @@ import { formatDay } from '../../../../common/format.ts';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
 import { notifyDone } from '../../../components/page/notify.tsx';
 import { ErrorAlert } from '../../../components/page/states.tsx';
+import { Uses } from '../../../components/second-factors/facts.tsx';
 import { deviceName } from '../../../components/sessions/names.ts';
 import { Tag } from '../../../components/text/badges.tsx';
 import { useWrite } from '../../../data/api.ts';
 import { forgetDevice, forgetDevices } from '../../../data/second-factors/own-devices.ts';
 import { later } from '../../../text.ts';
-import { Factor, Uses } from './Factor.tsx';
+import { Factor } from './Factor.tsx';
 
 export function Devices({ devices }: { devices: readonly Device[] }): ReactElement {
   const texts = later.secondFactors.devices;

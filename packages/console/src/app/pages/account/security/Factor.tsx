@@ -1,8 +1,6 @@
 // One kind of factor: its name, what is set up, and what can be done.
 import type { ReactElement, ReactNode } from 'react';
 import { useId } from 'react';
-import { PlainAgo } from '../../../components/text/time.tsx';
-import { later } from '../../../text.ts';
 
 type Props = {
   title: string;
@@ -21,30 +19,5 @@ export function Factor({ title, actions, children }: Props): ReactElement {
       </div>
       {children}
     </section>
-  );
-}
-
-/** When a factor was added and last used. */
-export function Uses({ added, used }: { added: string; used: string | null }): ReactElement {
-  const texts = later.secondFactors;
-  return (
-    <span className="factor-facts">
-      <Fact text={texts.added} at={added} />
-      {used === null ? <span>{texts.neverUsed}</span> : <Fact text={texts.lastUsed} at={used} />}
-    </span>
-  );
-}
-
-const MOMENT = '\0';
-
-/** The moment where the sentence has it. */
-function Fact({ text, at }: { text: (moment: string) => string; at: string }): ReactElement {
-  const [before, after] = text(MOMENT).split(MOMENT);
-  return (
-    <span>
-      {before}
-      <PlainAgo at={at} />
-      {after}
-    </span>
   );
 }

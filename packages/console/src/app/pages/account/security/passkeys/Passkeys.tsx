@@ -2,11 +2,11 @@
 import type { Factors, Passkey } from '@castellan/sdk';
 import { Button } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
-import { Tag } from '../../../../components/text/badges.tsx';
+import { PasskeyName, Uses } from '../../../../components/second-factors/facts.tsx';
 import { canUsePasskeys } from '../../../../data/second-factors/ceremony.ts';
 import { hasFactor } from '../../../../data/second-factors/own-factors.ts';
 import { later, t } from '../../../../text.ts';
-import { Factor, Uses } from '../Factor.tsx';
+import { Factor } from '../Factor.tsx';
 import type { ShowCodes } from '../show-codes.ts';
 import { AddPasskey } from './AddPasskey.tsx';
 import { RemovePasskey } from './RemovePasskey.tsx';
@@ -65,15 +65,11 @@ export function Passkeys({ kind, factors, onCodes }: Props): ReactElement | null
 
 function Row({ passkey, onAct }: { passkey: Passkey; onAct: (act: Asked['act']) => void }): ReactElement {
   const texts = later.secondFactors.passkeys;
-  const { name, kind, usable, rp_id, backed_up, created_at, last_used_at } = passkey;
+  const { name, created_at, last_used_at } = passkey;
   return (
     <li>
       <div className="factor-name">
-        <span>
-          <strong data-raw>{name}</strong>{' '}
-          {kind === 'passkey' && <Tag>{backed_up ? texts.synced : texts.thisDevice}</Tag>}{' '}
-          {!usable && <Tag tone="warn">{texts.onlyFor(rp_id)}</Tag>}
-        </span>
+        <PasskeyName of={passkey} />
         <Uses added={created_at} used={last_used_at} />
       </div>
       <Button size="xs" variant="default" aria-label={texts.renameOf(name)} onClick={() => onAct('rename')}>
