@@ -84,13 +84,14 @@ export const rememberUserList = (can: (permission: string) => boolean): void =>
 /** Returns the path of the list that the person could read the last time; undefined for none. */
 const knownListPath = (): ListPath | undefined => paths.find((one) => one === readPreference(PREFERENCE));
 
-export const withActivity = { include: 'activity' as const };
+/** What lists of users show besides the records. */
+export const withExtras = { include: ['activity' as const, 'second_factor' as const] };
 
 /** The page of users without anything in the address. */
 export const firstUsers = () => ({ page: 1, size: preferredSize(), sort: '-created_at' as const });
 
 /** What the page of users asks for without anything in its address. */
-export const firstList = () => ({ query: { ...firstUsers(), ...withActivity } });
+export const firstList = () => ({ query: { ...firstUsers(), ...withExtras } });
 
 const readList = (list: ListPath | undefined): void => {
   if (list) void readFirst(`GET ${list}`, firstList());

@@ -417,8 +417,8 @@ test('columns are remembered, and the export has them', async (t) => {
   await dialog(page).getByRole('button', { name: 'Export 1' }).click();
   const text = await readFile(await (await download).path(), 'utf8');
   await service.sql(`update users set last_name = 'Hopper' where id = $1`, [grace.id]);
-  assert.ok(text.startsWith('\uFEFFid,email,first_name,last_name,status,roles,live_sessions,created_at\r\n'));
-  assert.match(text, /grace@example\.com,Grace,'=1\+1,active,,0,/);
+  assert.ok(text.startsWith('\uFEFFid,email,first_name,last_name,status,roles,second_factor,live_sessions,created_at\r\n'));
+  assert.match(text, /grace@example\.com,Grace,'=1\+1,active,,,0,/);
 });
 
 test('an import shows what each row does, then does it, and roles of existing users can be taken back', async (t) => {
@@ -520,9 +520,10 @@ test('on a tablet, columns are left out until the table fits its card', async (t
   for (const [width, shown] of [
     [800, ['User', 'Status', 'Roles']],
     [1024, ['User', 'Status', 'Roles']],
-    [1100, ['User', 'Status', 'Roles', 'Last active']],
-    [1200, ['User', 'Status', 'Roles', 'Last active', 'Created']],
-    [1280, ['User', 'Status', 'Roles', 'Sessions', 'Last active', 'Created']],
+    [1100, ['User', 'Status', 'Roles', 'Second factor']],
+    [1200, ['User', 'Status', 'Roles', 'Second factor', 'Last active']],
+    [1280, ['User', 'Status', 'Roles', 'Second factor', 'Last active', 'Created']],
+    [1400, ['User', 'Status', 'Roles', 'Second factor', 'Sessions', 'Last active', 'Created']],
   ] as const) {
     await page.setViewportSize({ width, height: 800 });
     await rows(page).filter({ hasText: email }).waitFor();

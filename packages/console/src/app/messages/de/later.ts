@@ -4,6 +4,7 @@ import type { LaterMessages } from '../en/later.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
+import { userSecurity } from './users/user-security.ts';
 
 const plural = createPlural('de');
 
@@ -11,6 +12,7 @@ export const later: LaterMessages = {
   secondFactors,
   userBulk,
   userImport,
+  userSecurity,
   /** Ends the sessions of one person on one device. */
   sessionGroup: {
     end: (count) => plural(count, { one: '# Sitzung beenden', other: '# Sitzungen beenden' }),

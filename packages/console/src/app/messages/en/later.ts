@@ -4,6 +4,7 @@ import type { Widened } from '../../../common/messages/type.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
+import { userSecurity } from './users/user-security.ts';
 
 const plural = createPlural('en');
 
@@ -11,6 +12,7 @@ export const later = {
   secondFactors,
   userBulk,
   userImport,
+  userSecurity,
   /** Ends the sessions of one person on one device. */
   sessionGroup: {
     end: (count: number) => plural(count, { one: 'End # session', other: 'End # sessions' }),

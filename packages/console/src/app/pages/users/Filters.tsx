@@ -1,4 +1,4 @@
-// The filters of the list of users: search box, status, role, and chips for those that only links set.
+// The filters of the list of users: search box, status, second factor, role, and chips for those that only links set.
 import { Button, Input, Menu, NativeSelect, TextInput } from '@mantine/core';
 import { IconColumns3, IconSearch, IconX } from '@tabler/icons-react';
 import { lazy, type ReactElement, Suspense } from 'react';
@@ -16,6 +16,7 @@ const RolePicker = lazy(() =>
 );
 
 const statuses = ['active', 'inactive', 'locked', 'unverified'] as const;
+const factorStates = ['on', 'off', 'missing'] as const;
 
 type Props = {
   search: UserSearch;
@@ -41,7 +42,7 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
           if (event.key === 'Enter') flush();
         }}
       />
-      <FilterFold count={[search.status, search.role].filter(Boolean).length}>
+      <FilterFold count={[search.status, search.second_factor, search.role].filter(Boolean).length}>
         <NativeSelect
           aria-label={t.users.columns.status}
           data={[
@@ -51,6 +52,17 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
           value={search.status ?? ''}
           onChange={(event) =>
             onChange({ status: statuses.find((one) => one === event.currentTarget.value) })
+          }
+        />
+        <NativeSelect
+          aria-label={t.users.columns.secondFactor}
+          data={[
+            { value: '', label: t.users.filters.anyFactor },
+            ...factorStates.map((value) => ({ value, label: t.users.filters.factor[value] })),
+          ]}
+          value={search.second_factor ?? ''}
+          onChange={(event) =>
+            onChange({ second_factor: factorStates.find((one) => one === event.currentTarget.value) })
           }
         />
         {maySeeRoles && (

@@ -9,8 +9,9 @@ import { PlainAgo, PlainDay } from '../../components/text/time.tsx';
 import { nameOf } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { statusOf } from './data.ts';
+import { SecondFactor } from './SecondFactor.tsx';
 
-export const columnKeys = ['status', 'roles', 'sessions', 'lastActive', 'created'] as const;
+export const columnKeys = ['status', 'roles', 'secondFactor', 'sessions', 'lastActive', 'created'] as const;
 export type ColumnKey = (typeof columnKeys)[number];
 
 const PREFERENCE = 'users.columns';
@@ -60,6 +61,11 @@ const makeColumns = (): Readonly<Record<ColumnKey, Column<ListedUser>>> => ({
     key: 'roles',
     header: t.users.columns.roles,
     cell: (user) => <RoleChips roles={user.roles} />,
+  },
+  secondFactor: {
+    key: 'secondFactor',
+    header: t.users.columns.secondFactor,
+    cell: (user) => <SecondFactor of={user.second_factor} />,
   },
   sessions: {
     key: 'sessions',

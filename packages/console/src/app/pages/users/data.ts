@@ -15,7 +15,7 @@ import {
   readingVersioned,
 } from '../../data/api.ts';
 import { allRoleNames } from '../../data/catalogue.ts';
-import { listPathOf, withActivity } from '../../data/early-reads.ts';
+import { listPathOf, withExtras } from '../../data/early-reads.ts';
 import { useMe } from '../../data/me.tsx';
 
 export type UserFilter = {
@@ -26,6 +26,7 @@ export type UserFilter = {
   verified?: boolean;
   is_active?: boolean;
   removal_within_hours?: number;
+  second_factor?: 'on' | 'off' | 'missing';
 };
 
 type UserSort = 'id' | 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name';
@@ -37,7 +38,7 @@ export type ListQuery = UserFilter & { page: number; size: number; sort: UserSor
 
 export const useUserPage = (query: ListQuery) =>
   useQuery({
-    ...reading(`GET ${useListPath()}`, { query: { ...query, ...withActivity } }),
+    ...reading(`GET ${useListPath()}`, { query: { ...query, ...withExtras } }),
     ...keepingRows,
   });
 

@@ -16,6 +16,7 @@ export type UserRules = {
   remove: string | null;
   password: string | null;
   sessions: string | null;
+  resetFactors: string | null;
 };
 
 export function rulesFor({ user: self, can }: Me, user: User): UserRules {
@@ -38,6 +39,11 @@ export function rulesFor({ user: self, can }: Me, user: User): UserRules {
     remove: need('users.delete') ?? superuser ?? own,
     password: edit ?? (isSelf ? t.users.rules.ownPassword : null),
     sessions: edit,
+    resetFactors:
+      need('second_factor.reset') ??
+      superuser ??
+      (isSelf ? t.users.rules.ownFactors : null) ??
+      (user.is_active ? null : t.users.rules.inactiveReset),
   };
 }
 

@@ -8,7 +8,16 @@ const route = getRouteApi('/users');
 export type UserSearch = ReturnType<typeof route.useSearch>;
 export type UserTab = NonNullable<UserSearch['tab']>;
 
-const filterKeys = ['q', 'status', 'role', 'roles', 'verified', 'is_active', 'removal_within_hours'] as const;
+const filterKeys = [
+  'q',
+  'status',
+  'role',
+  'roles',
+  'verified',
+  'is_active',
+  'removal_within_hours',
+  'second_factor',
+] as const;
 
 export const hasFilters = (search: UserSearch): boolean =>
   filterKeys.some((key) => search[key] !== undefined);
@@ -24,6 +33,7 @@ export const filterOf = ({ q, status, role, ...rest }: UserSearch): UserFilter =
   ...(rest.verified === undefined ? {} : { verified: rest.verified }),
   ...(rest.is_active === undefined ? {} : { is_active: rest.is_active }),
   ...(rest.removal_within_hours === undefined ? {} : { removal_within_hours: rest.removal_within_hours }),
+  ...(rest.second_factor ? { second_factor: rest.second_factor } : {}),
 });
 
 export const queryOf = (search: UserSearch): ListQuery => ({

@@ -3,6 +3,7 @@ import type { ListedUser } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../../data/api.ts';
+import { withExtras } from '../../../data/early-reads.ts';
 import { type UserFilter, useListPath } from '../data.ts';
 
 type ListPath = ReturnType<typeof useListPath>;
@@ -29,7 +30,7 @@ export async function readUsers({ path, filter, signal, onProgress }: Options): 
         ...filter,
         sort: 'id',
         size: PAGE_SIZE,
-        include: 'activity',
+        ...withExtras,
         ...(last ? { after: last.id } : {}),
       },
       signal,

@@ -23,6 +23,7 @@ type Props = {
 const cells: Readonly<Record<ColumnKey, (user: ListedUser) => string>> = {
   status: (user) => statusOf(user, user.activity),
   roles: (user) => user.roles.map(({ name }) => name).join('; '),
+  secondFactor: (user) => user.second_factor?.methods.join('; ') ?? '',
   sessions: (user) => String(user.activity?.live_sessions ?? ''),
   lastActive: (user) => user.activity?.last_active_at ?? '',
   created: (user) => user.created_at,
@@ -32,6 +33,7 @@ const cells: Readonly<Record<ColumnKey, (user: ListedUser) => string>> = {
 const heads: Readonly<Record<ColumnKey, string>> = {
   status: 'status',
   roles: 'roles',
+  secondFactor: 'second_factor',
   sessions: 'live_sessions',
   lastActive: 'last_active_at',
   created: 'created_at',

@@ -1,6 +1,7 @@
-// The pane of one user: who it is, and tabs with the profile, the access, the sessions and the activity.
+// The pane of one user: who it is, and tabs with the profile, the access, the second factors, the sessions
+// and the activity.
 import { Skeleton, Tabs } from '@mantine/core';
-import { type ReactElement, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { AuditTimeline } from '../../../components/audit/AuditTimeline.tsx';
 import { useAuditAction } from '../../../components/audit/use-audit-action.ts';
 import { SidePane } from '../../../components/dialogs/SidePane.tsx';
@@ -8,7 +9,7 @@ import { ForbiddenPart } from '../../../components/page/Forbidden.tsx';
 import { Empty, ErrorAlert } from '../../../components/page/states.tsx';
 import { Initials, StatusBadge, Tag } from '../../../components/text/badges.tsx';
 import { nameOf, useCan } from '../../../data/me.tsx';
-import { t } from '../../../text.ts';
+import { t, withLaterTexts } from '../../../text.ts';
 import { statusOf, useUser } from '../data.ts';
 import { type Act, ActDialog } from '../dialogs/ActDialog.tsx';
 import { useRules } from '../rules.ts';
@@ -17,7 +18,11 @@ import { AccessTab } from './AccessTab.tsx';
 import { ProfileTab } from './ProfileTab.tsx';
 import { SessionsTab } from './SessionsTab.tsx';
 
-const tabs = ['profile', 'access', 'sessions', 'activity'] as const;
+const SecurityTab = lazy(() =>
+  withLaterTexts(import('../security/SecurityTab.tsx')).then((file) => ({ default: file.SecurityTab })),
+);
+
+const tabs = ['profile', 'access', 'security', 'sessions', 'activity'] as const;
 
 type Props = { id: string; tab: UserTab; onTab: (tab: UserTab) => void; onClose: () => void };
 
@@ -88,6 +93,11 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
         </Tabs.Panel>
         <Tabs.Panel value="access" className="user-panel">
           <AccessTab user={user} rules={rules} />
+        </Tabs.Panel>
+        <Tabs.Panel value="security" className="user-panel">
+          <Suspense>
+            <SecurityTab user={user} rules={rules} onUnlock={() => setAct('unlock')} />
+          </Suspense>
         </Tabs.Panel>
         <Tabs.Panel value="sessions" className="user-panel">
           <SessionsTab user={user} rules={rules} onEndAll={() => setAct('endSessions')} />
