@@ -11,6 +11,9 @@ const reachable = (table: string): string => `
     select node.id, depth + 1 from ${table} node join tree on node.parent_id = tree.id where depth < 40
   )`;
 
+const hasFactor = `(exists (select from totp_factors f where f.user_id = u.id)
+  or exists (select from passkeys f where f.user_id = u.id))`;
+
 /** Each query returns the rows that break a rule. */
 const violations: Readonly<Record<string, string>> = {
   'a role group that cannot be reached from a root': `${reachable('role_groups')}
@@ -50,9 +53,21 @@ const violations: Readonly<Record<string, string>> = {
       select from session_ends e where e.user_id = s.user_id and e.before_epoch > s.epoch)`,
   "a token in another user's session": `
     select t.jti from session_tokens t join sessions s on s.id = t.session_id where s.user_id <> t.user_id`,
-  'two refresh tokens of one session that were not exchanged': `
-    select session_id from session_tokens where kind = 'refresh' and rotated_at is null
-    group by 1 having count(*) > 1`,
+  // A proof inside a session, such as a step-up, begins another chain of refresh tokens; each such session has at most four.
+  'two refresh tokens of one session that were not exchanged, or five with proofs': `
+    select session_id from session_tokens where kind = 'refresh' and rotated_at is null and expires_at > now()
+    group by 1 having count(*) > case when bool_and(acr is null) then 1 else 4 end`,
+  'a live session of an account with a second factor that its password alone began': `
+    select s.id from sessions s join users u on u.id = s.user_id
+    where is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+      and coalesce(s.proof, 'password') = 'password' and ${hasFactor}`,
+  'a live session of an account that awaits recovery': `
+    select s.id from sessions s join users u on u.id = s.user_id
+    where is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and u.recovery_pending`,
+  'a user who is wrongly marked, or not marked, as with a second factor': `
+    select u.id from users u where u.has_factor <> ${hasFactor}`,
+  'recovery codes of an account without a second factor': `
+    select u.id from users u where not ${hasFactor} and exists (select from recovery_codes c where c.user_id = u.id)`,
   'two valid links of one kind for one account': `
     select user_id, purpose from one_time_tokens where used_at is null and expires_at > now()
     group by 1, 2 having count(*) > 1`,

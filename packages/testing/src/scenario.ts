@@ -14,6 +14,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 export const areas = {
   races: 'Races',
   tokens: 'Forged and stolen tokens',
+  factors: 'Around the second factor',
   fuzzing: 'Hostile input',
   faults: 'Faults',
   timing: 'Equal work',

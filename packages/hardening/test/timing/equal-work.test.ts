@@ -5,6 +5,7 @@ import { after } from 'node:test';
 import type { Answer } from '@castellan/testing/client';
 import { newEmail, PASSWORD, startTestService } from '@castellan/testing/harness';
 import { rounds, scenariosOf, type Tally } from '@castellan/testing/scenario';
+import { addAppUser, beginSignIn, completeSignIn } from '@castellan/testing/second-factors/app';
 import { addUser, readyClient } from '@castellan/testing/sessions/accounts';
 import { failLogins, logIn, WRONG } from '@castellan/testing/sessions/attempts';
 import { statementsOf } from '@castellan/testing/statements';
@@ -52,6 +53,11 @@ const atInternational = async (): Promise<string> => {
   ]);
   return `${name}@münchen.example`;
 };
+async function awaitingRecovery(): Promise<string> {
+  const email = await active();
+  await service.sql('update users set recovery_pending = true where email = $1', [email]);
+  return email;
+}
 /** Hashed as it is, after the spaces of an older password were tried. */
 const SPACED = `${WRONG}\u00a0${WRONG}`;
 
@@ -122,6 +128,8 @@ scenario(
         ['inactive, wrong password', inactive, WRONG],
         ['unverified, wrong password', unverified, WRONG],
         ['no password set', withoutHash, PASSWORD],
+        ['with an app, wrong password', async () => (await addAppUser(service)).email, WRONG],
+        ['factors reset, wrong password', awaitingRecovery, WRONG],
       ],
       loginWithOneVerification,
       'invalid_credentials',
@@ -205,3 +213,36 @@ scenario('a right password with older hash parameters is rehashed once and still
     tally.held();
   }
 });
+
+/** Texts in the place of a recovery code, and what they are. */
+const wrongCodes: Record<string, (codes: readonly string[]) => string> = {
+  'the first characters of a code': ([code = '']) => `${code.slice(0, 3)}${'0'.repeat(13)}`,
+  'a code of nobody': () => '0000-0000-0000-0000',
+  'a code that was used': ([, code = '']) => code,
+  'no code at all': () => 'x',
+  'a long text': () => 'x'.repeat(60),
+};
+
+scenario(
+  'a wrong recovery code costs one verification and the same statements, whatever of it is wrong',
+  async (tally) => {
+    for (let round = 0; round < rounds(1, 6); round += 1) {
+      const works = await inTurn(Object.entries(wrongCodes), async ([what, codeOf]) => {
+        const user = await addAppUser(service);
+        await service.sql('update recovery_codes set used_at = now() where user_id = $1 and selector = $2', [
+          user.id,
+          user.recoveryCodes[1]?.slice(0, 3),
+        ]);
+        const token = await beginSignIn(client, user);
+        const recovery_code = codeOf(user.recoveryCodes);
+        const work = await workOf(() => completeSignIn(client, token, { recovery_code }));
+        assert.deepEqual([work.code, work.verifications, work.hashes], ['second_factor_invalid', 1, 0], what);
+        return work;
+      });
+      // What is no code is not looked up, which tells nobody what they do not know.
+      for (const { statements } of works.slice(0, 3)) assert.deepEqual(statements, works[0]?.statements);
+      tally.tried(works.length);
+      tally.held(works.length * 2);
+    }
+  },
+);
