@@ -56,6 +56,23 @@ test('a known device is offered the closed app, and its code signs in and opens 
   assert.equal(await totalOf(user), undefined);
 });
 
+test('a session on a known device steps up by the closed app, one on another device does not', async () => {
+  const { user, client } = await closedApp();
+  // `user.client` set the app up, on a device that was not known yet.
+  const elsewhere = await user.client.post('/api/v1/auth/step-up/options', { acr: 'aal2' });
+  assert.deepEqual(elsewhere.body.data?.methods, ['recovery_code'], elsewhere.text);
+  const session = await completeSignIn(client, await beginSignIn(client, user), {
+    recovery_code: user.recoveryCodes[0],
+  });
+  client.accessToken = session.body.data.access_token;
+  await failCodes(service.client(), user, 5);
+  const known = await client.post('/api/v1/auth/step-up/options', { acr: 'aal2' });
+  assert.deepEqual(known.body.data.methods, ['totp', 'recovery_code']);
+  await forgetStep(service, user);
+  const raised = await client.post('/api/v1/auth/step-up', { totp: codeOf(user.secret) });
+  assert.equal(raised.status, 200, raised.text);
+});
+
 test('to a stranger the app stays closed', async () => {
   const { user } = await closedApp();
   const stranger = service.client();

@@ -74,14 +74,14 @@ export async function releaseDeviceSlot(db: Db, deviceId: string, slot: string):
 
 /** Returns whether codes from this device of the account are verified while its app is closed to others. */
 export async function isOpenForCodes(
-  tx: Tx,
+  db: Db,
   { userId, deviceId }: { userId: string; deviceId: string },
   maxAttempts: number,
 ): Promise<boolean> {
   const { rows } = await sql`
     select from devices where id = ${deviceId} and user_id = ${userId}
       and (code_locked_until <= clock_timestamp() or (code_locked_until is null and code_failures < ${maxAttempts}))`.execute(
-    tx,
+    db,
   );
   return rows.length > 0;
 }

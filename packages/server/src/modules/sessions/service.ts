@@ -43,7 +43,7 @@ export {
   inSeconds,
   provedByPassword,
 } from '../../schema/token-context.ts';
-export { type HeldSession, lockLiveSession, revokeLiveSessions } from './store.ts';
+export { findSessionDevice, type HeldSession, lockLiveSession, revokeLiveSessions } from './store.ts';
 
 export type SessionDeps = Audited & {
   clock: Clock;

@@ -238,6 +238,13 @@ export async function lockLiveSession(
   return rows[0];
 }
 
+/** Returns the device that the session began on; null if it is not known. */
+export async function findSessionDevice(db: Db, sessionId: string): Promise<string | null> {
+  const { rows } = await sql<Pick<Row<'sessions'>, 'device_id'>>`
+    select device_id from sessions where id = ${sessionId}`.execute(db);
+  return rows[0]?.device_id ?? null;
+}
+
 /** Returns the id of the live session of a refresh token of this user. */
 export async function findSessionIdByRefreshToken(
   db: Db,

@@ -4,7 +4,7 @@ import type { SecondFactorRequest } from '@castellan/contract/authentication';
 import type { Client } from '../../../platform/http/client.ts';
 import { randomToken } from '../../../platform/ids.ts';
 import { networkOf } from '../../../platform/security/client-address.ts';
-import type { Tx } from '../../../schema/database.ts';
+import type { Db, Tx } from '../../../schema/database.ts';
 import { policyOf } from '../../authz/requirements/account.ts';
 import { findAccountLevel } from '../../authz/requirements/standing.ts';
 import { type DeviceSettings, isOpenForCodes, mayTrustDevice } from '../../devices/service.ts';
@@ -44,7 +44,7 @@ export async function openSecondStep(
   const facts = await findFactorFacts(tx, proved.userId);
   if (!facts) throw new Error('the account of a sign-in is gone under its lock');
   const passkeys = askablePasskeys(deps.passkeySite, await listPasskeys(tx, proved.userId));
-  const methods = methodsOf(await asSeenFrom(tx, deps, proved, facts), passkeys);
+  const methods = methodsOf(await asSeenFrom(tx, deps.settings, proved, facts), passkeys);
   const token = randomToken();
   const tokenHash = hashOf(token);
   const expiresAt = await openPending(tx, {
@@ -69,14 +69,14 @@ export async function openSecondStep(
 }
 
 /** An app that is closed to others is open to a known device. */
-async function asSeenFrom(
-  tx: Tx,
-  { settings }: PendingDeps,
-  { userId, deviceId }: Proved,
+export async function asSeenFrom(
+  db: Db,
+  { lockoutAttempts }: PendingDeps['settings'],
+  { userId, deviceId }: Pick<Proved, 'userId' | 'deviceId'>,
   facts: FactorFacts,
 ): Promise<FactorFacts> {
   if (facts.codes_locked_until === null || deviceId === null) return facts;
-  const isOpen = await isOpenForCodes(tx, { userId, deviceId }, settings.lockoutAttempts);
+  const isOpen = await isOpenForCodes(db, { userId, deviceId }, lockoutAttempts);
   return isOpen ? { ...facts, codes_locked_until: null } : facts;
 }
 

@@ -8,6 +8,7 @@ import { strongerOf } from '../../authz/graph/needs.ts';
 import { accountLevel } from '../../authz/requirements/account.ts';
 import {
   askablePasskeys,
+  type FactorFacts,
   findFactorFacts,
   hasFactor,
   judgeCode,
@@ -21,10 +22,11 @@ import {
   prepareRecoveryCode,
 } from '../../factors/service.ts';
 import { findPasswordHolder } from '../../passwords/service.ts';
-import { type Context, inSeconds, type SessionTokens } from '../../sessions/service.ts';
+import { type Context, findSessionDevice, inSeconds, type SessionTokens } from '../../sessions/service.ts';
 import { requireCurrentPassword } from '../password-change.ts';
 import { seenFrom, warnOfCode } from '../warn.ts';
 import type { SecondFactorDeps } from './deps.ts';
+import { asSeenFrom } from './pending.ts';
 import { onlyProof, type ProofInput, type Refusal, refusalOf, requireOne } from './proofs.ts';
 import { eventsOfUse } from './second-step.ts';
 import { goOn, holdCaller } from './tokens.ts';
@@ -48,8 +50,7 @@ export async function stepUpOptions(
   { acr: asked = 'aal1' }: StepUpOptionsBody,
 ): Promise<StepUpOptions> {
   const acr = strongerOf(asked, accountLevel({ graph, policy, now }, principal.subject)) ?? asked;
-  const facts = await findFactorFacts(deps.db, principal.id);
-  if (!facts) throw new AppError('token_revoked');
+  const facts = await factsOf(deps, principal);
   const passkeys = askablePasskeys(deps.passkeySite, await listPasskeys(deps.db, principal.id));
   const own = (await hasFactor(deps.db, principal.id)) ? methodsOf(facts, passkeys) : (['password'] as const);
   const methods = own.flatMap((method) =>
@@ -71,6 +72,17 @@ export async function stepUpOptions(
       : {}),
     expires_at: new Date(deps.clock.now() + OPTIONS_MINUTES * 60_000).toISOString(),
   };
+}
+
+/** Returns the factors of the caller, as the device of the session sees them. */
+async function factsOf(
+  { db, settings }: SecondFactorDeps,
+  { id: userId, session }: UserCaller['principal'],
+): Promise<FactorFacts> {
+  const facts = await findFactorFacts(db, userId);
+  if (!facts) throw new AppError('token_revoked');
+  if (facts.codes_locked_until === null) return facts;
+  return asSeenFrom(db, settings, { userId, deviceId: await findSessionDevice(db, session.id) }, facts);
 }
 
 const ceremonyOf = (sessionId: string) => ({ purpose: 'step_up', binding: sessionId }) as const;
