@@ -2,37 +2,30 @@
 // filter by them. It must not decide about a sign-in or a request: these columns are derived.
 import { type RawBuilder, sql } from 'kysely';
 
-/** By what an account is under a requirement. A superuser is under one of `aal2`; the holders of a role under that of the role. */
+/** By what an account is under a requirement: of `aal2`, but for the roles that require `phr`. */
 export type Demands = {
+  everyone: boolean;
+  superusers: boolean;
   aal2RoleIds: readonly string[];
   phrRoleIds: readonly string[];
-  superusers: boolean;
-  everyone: boolean;
 };
+
+export const isDemanding = ({ everyone, superusers, aal2RoleIds, phrRoleIds }: Demands): boolean =>
+  everyone || superusers || aal2RoleIds.length > 0 || phrRoleIds.length > 0;
 
 const holdsOneOf = (roleIds: readonly string[]): RawBuilder<unknown> => sql`exists (
   select from held_user_roles held where held.user_id = u.id and held.role_id = any(${roleIds}::uuid[]))`;
 
-/**
- * Returns conditions on `users u`; none if nothing is demanded of anybody. A user lacks a factor if one of them holds. An index
- * finds the users of each.
- */
-export const unmetDemands = ({
-  aal2RoleIds,
-  phrRoleIds,
-  superusers,
-  everyone,
-}: Demands): RawBuilder<unknown>[] => [
-  ...(everyone ? [sql`not u.has_factor`] : []),
-  ...(superusers && !everyone ? [sql`(u.is_superuser and not u.has_factor)`] : []),
-  ...(aal2RoleIds.length > 0 && !everyone ? [sql`(not u.has_factor and ${holdsOneOf(aal2RoleIds)})`] : []),
-  ...(phrRoleIds.length > 0
-    ? [sql`(not exists (select from passkeys k where k.user_id = u.id) and ${holdsOneOf(phrRoleIds)})`]
-    : []),
-];
+/** Conditions on `users u`, each for one kind of demand: an index finds its users if it is asked for them alone. */
+export const lacksAsAnybody = ({ everyone }: Demands): RawBuilder<unknown> =>
+  sql`(${everyone}::boolean and not u.has_factor)`;
+export const lacksAsSuperuser = ({ superusers }: Demands): RawBuilder<unknown> =>
+  sql`(${superusers}::boolean and u.is_superuser and not u.has_factor)`;
+export const lacksAsHolder = ({ aal2RoleIds }: Demands): RawBuilder<unknown> =>
+  sql`(not u.has_factor and ${holdsOneOf(aal2RoleIds)})`;
+export const lacksPasskey = ({ phrRoleIds }: Demands): RawBuilder<unknown> =>
+  sql`(not exists (select from passkeys k where k.user_id = u.id) and ${holdsOneOf(phrRoleIds)})`;
 
 /** Whether a row of `users u` lacks a factor that is demanded. */
-export function lacksDemanded(demands: Demands): RawBuilder<unknown> {
-  const conditions = unmetDemands(demands);
-  return conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` or `)})`;
-}
+export const lacksDemanded = (demands: Demands): RawBuilder<unknown> => sql`
+  (${lacksAsAnybody(demands)} or ${lacksAsSuperuser(demands)} or ${lacksAsHolder(demands)} or ${lacksPasskey(demands)})`;

@@ -9,6 +9,7 @@ import {
 } from '@castellan/contract/dashboard';
 import { AppError } from '../../platform/errors.ts';
 import type { Db } from '../../schema/database.ts';
+import { isDemanding } from '../../schema/unmet-requirement.ts';
 import type { Caller } from '../authz/caller.ts';
 import { isAdministrator } from '../authz/effective.ts';
 import { demandsOf, type PolicySettings, policyOf } from '../authz/requirements/account.ts';
@@ -65,9 +66,10 @@ export async function readAttention(deps: AttentionDeps, caller: Caller): Promis
   requireAdministrator(caller);
   const within = Number(attentionFilters.unverified_users_near_removal.query.removal_within_hours);
   const removedAfterHours = deps.settings.unverifiedAccountHours - within;
+  const demands = demandsOf({ graph: caller.graph, policy: policyOf(deps.settings) });
   const [counted, withoutFactor] = await Promise.all([
     countAttention(deps.db, deps.keptUnused, removedAfterHours),
-    countWithoutRequiredFactor(deps.db, demandsOf({ graph: caller.graph, policy: policyOf(deps.settings) })),
+    isDemanding(demands) ? countWithoutRequiredFactor(deps.db, demands) : null,
   ]);
   const counts: Partial<Record<AttentionCode, number>> = {
     ...counted,

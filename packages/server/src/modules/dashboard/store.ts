@@ -9,7 +9,13 @@ import type { Db } from '../../schema/database.ts';
 import { liveSessionCount } from '../../schema/live-sessions.ts';
 import { lockedUsers } from '../../schema/locked-users.ts';
 import { roleHolderCount, unheldRoleCount } from '../../schema/role-holders.ts';
-import { type Demands, unmetDemands } from '../../schema/unmet-requirement.ts';
+import {
+  type Demands,
+  lacksAsAnybody,
+  lacksAsHolder,
+  lacksAsSuperuser,
+  lacksPasskey,
+} from '../../schema/unmet-requirement.ts';
 import { activeUserCount, userCount } from '../../schema/user-counts.ts';
 import { userStatus } from '../../schema/user-status.ts';
 
@@ -81,16 +87,17 @@ export async function countAttention(
   return { ...counts, permissions_without_roles, roles_without_permissions };
 }
 
-/** Returns how many active users lack a demanded factor: see MOST_COUNTED_USERS. Null if nothing is demanded of anybody. */
-export async function countWithoutRequiredFactor(db: Db, demands: Demands): Promise<number | null> {
-  const conditions = unmetDemands(demands);
-  if (conditions.length === 0) return null;
+/** Returns how many active users lack a demanded factor: see MOST_COUNTED_USERS. */
+export async function countWithoutRequiredFactor(db: Db, demands: Demands): Promise<number> {
   // Each condition has its own limit, so that an index finds its users: together, they would be asked of every user.
-  const found = conditions.map(
-    (condition) => sql`(select u.id from users u where u.is_active and ${condition} limit ${firstUsers})`,
-  );
   const result = await sql<{ count: number }>`${plannedForValues}
-    select count(*)::integer as count from (${sql.join(found, sql` union `)}) lacking`.execute(db);
+    select count(*)::integer as count from (
+      (select u.id from users u where u.is_active and ${lacksAsAnybody(demands)} limit ${firstUsers})
+      union (select u.id from users u where u.is_active and ${lacksAsSuperuser(demands)} limit ${firstUsers})
+      union (select u.id from users u where u.is_active and ${lacksAsHolder(demands)} limit ${firstUsers})
+      union (select u.id from users u where u.is_active and ${lacksPasskey(demands)} limit ${firstUsers})) lacking`.execute(
+    db,
+  );
   return onlyRow(result).count;
 }
 
