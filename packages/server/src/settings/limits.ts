@@ -29,7 +29,7 @@ export const limitsSettings = {
   rateLimitPasswordReset: setting(
     'RATE_LIMIT_PASSWORD_RESET',
     rateLimit,
-    'Password reset requests per client address, and, in a window of its own, requests to mail a recovery link again.',
+    'Password reset requests per client address. Requests to mail a recovery link again are counted apart.',
     { default: '3/hour' },
   ),
   rateLimitNewAccessToken: setting(
