@@ -1,8 +1,11 @@
 // Finds what does not fit on a page: sideways scroll, boxes with a scroll of their own, cut texts, squeezed icons.
 import type { Page } from 'playwright-core';
 
-/** What is one of a kind and may scroll in itself: the matrix is a table in two dimensions, the reference a library's. */
-const EXEMPT = '.matrix-region, .reference';
+/**
+ * What is one of a kind and may scroll in itself: the matrix is a table in two dimensions, the reference a library's. The text of
+ * a button that waits makes room for a spinner.
+ */
+const EXEMPT = '.matrix-region, .reference, button[data-loading]';
 
 /**
  * Returns a line for each fault. Texts that are part of a response of the service (`known`) may end in an ellipsis: they are

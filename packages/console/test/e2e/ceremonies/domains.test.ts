@@ -13,16 +13,9 @@ import { portOf } from '@castellan/testing/ports';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../../accessibility.ts';
 import { heading } from '../../harness.ts';
+import { button } from '../../own-factors.ts';
 import { sendPassword, status, visit } from '../sign-in/visits.ts';
-import {
-  arrive,
-  arriveWithPasskey,
-  button,
-  dialog,
-  type PasskeyVisitor,
-  signOut,
-  type Visitor,
-} from './people.ts';
+import { arrive, arriveWithPasskey, type PasskeyVisitor, signOut, type Visitor } from './people.ts';
 
 const OLD = 'http://old.localhost';
 const NEW = 'http://new.localhost';
@@ -93,8 +86,8 @@ test('after a move, a passkey of the old domain still confirms, and one of the n
   await passkeys(page).getByText('Chrome on Linux').waitFor();
   assert.equal(await page.getByText('Only for old.localhost').count(), 0);
   await button(page, 'Add a passkey').click();
-  await dialog(page, 'Add a passkey').getByLabel('Name').fill('The new one');
-  await button(dialog(page, 'Add a passkey'), 'Continue').click();
+  await page.getByRole('dialog', { name: 'Add a passkey' }).getByLabel('Name').fill('The new one');
+  await button(page.getByRole('dialog', { name: 'Add a passkey' }), 'Continue').click();
   await passkeys(page).getByText('The new one').waitFor();
   const made = await authenticator.credentials();
   assert.deepEqual(made.map(({ rpId }) => rpId).sort(), ['new.localhost', 'old.localhost']);

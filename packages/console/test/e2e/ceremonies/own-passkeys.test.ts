@@ -7,7 +7,8 @@ import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import type { Locator, Page } from 'playwright-core';
 import { assertAccessible } from '../../accessibility.ts';
 import { startConsole } from '../../harness.ts';
-import { arrive, button, dialog, keepCodes, type Visitor } from './people.ts';
+import { button, keepCodes, proofDialog } from '../../own-factors.ts';
+import { arrive, type Visitor } from './people.ts';
 
 const site = await startConsole({ after }, { PUBLIC_URL: PASSKEY_ORIGIN });
 const { service } = site;
@@ -18,7 +19,7 @@ const keys = (page: Page): Locator => page.getByRole('region', { name: 'Security
 /** Opens the dialog that adds a passkey, and goes on to what the browser asks for. */
 async function add(page: Page, { title = 'Add a passkey', name = '' } = {}): Promise<Locator> {
   await button(page, title).click();
-  const adding = dialog(page, title);
+  const adding = page.getByRole('dialog', { name: title });
   await adding.getByLabel('Name').fill(name);
   await button(adding, 'Continue').click();
   return adding;
@@ -28,8 +29,8 @@ async function add(page: Page, { title = 'Add a passkey', name = '' } = {}): Pro
 async function beginRemoval({ page, person }: Visitor, name: string): Promise<Locator> {
   await age(service, person);
   await button(page, `Remove ${name}`).click();
-  await button(dialog(page, `Remove ${name}?`), 'Remove').click();
-  const proof = dialog(page, 'Confirm that it is you');
+  await button(page.getByRole('dialog', { name: `Remove ${name}?` }), 'Remove').click();
+  const proof = proofDialog(page);
   await proof.getByText('You are about to remove a passkey or security key.').waitFor();
   return proof;
 }

@@ -2,7 +2,7 @@
 import { type Authenticator, plugIn } from '@castellan/testing/e2e/authenticator';
 import { PASSKEY_ORIGIN } from '@castellan/testing/e2e/browser';
 import { createVerifiedUser, type Hooks } from '@castellan/testing/harness';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type Console, openAs } from '../../harness.ts';
 
 export type Person = { id: string; email: string; password: string };
@@ -57,19 +57,4 @@ async function addPasskey(person: { email: string; password: string; kind: strin
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
   const passkey = await navigator.credentials.create({ publicKey });
   return (await post('factors/passkeys', { kind, passkey }, bearer)).recovery_codes;
-}
-
-export const button = (place: Page | Locator, name: string): Locator =>
-  place.getByRole('button', { name, exact: true });
-export const dialog = (page: Page, name: string): Locator => page.getByRole('dialog', { name });
-
-/** Says that the recovery codes are kept, and returns them. */
-export async function keepCodes(page: Page): Promise<string[]> {
-  const shown = dialog(page, 'Keep your recovery codes');
-  await shown.getByRole('listitem').first().waitFor();
-  const codes = await shown.getByRole('listitem').allTextContents();
-  await shown.getByLabel('I have kept them').check();
-  await button(shown, 'Done').click();
-  await shown.waitFor({ state: 'detached' });
-  return codes;
 }

@@ -5,8 +5,9 @@ import { PASSKEY_ORIGIN } from '@castellan/testing/e2e/browser';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import type { Page } from 'playwright-core';
 import { heading, startConsole } from '../../harness.ts';
+import { button } from '../../own-factors.ts';
 import { sendPassword, status } from '../sign-in/visits.ts';
-import { arriveWithPasskey, button, type Person, signOut, type Visitor } from './people.ts';
+import { arriveWithPasskey, type Person, signOut, type Visitor } from './people.ts';
 
 const site = await startConsole({ after }, { PUBLIC_URL: PASSKEY_ORIGIN });
 const { service } = site;

@@ -2,11 +2,21 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
+import { age } from '@castellan/testing/passkeys/own';
 import { codeOf, forgetStep, wrongCodeOf } from '@castellan/testing/second-factors/app';
 import { addRole } from '@castellan/testing/users/people';
-import type { Locator, Page, Route } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { assertAccessible } from '../../accessibility.ts';
 import { assertFocusIn, heading, openAs, startConsole } from '../../harness.ts';
+import {
+  beginSetUp,
+  button,
+  codesDialog,
+  confirmSetUp,
+  keepCodes,
+  proofDialog,
+  setUpDialog,
+} from '../../own-factors.ts';
 
 const site = await startConsole({ after });
 const { service } = site;
@@ -16,47 +26,6 @@ type Person = { id: string; email: string; password: string };
 async function newPerson(): Promise<Person> {
   const { id, email } = await createVerifiedUser(service);
   return { id, email, password: PASSWORD };
-}
-
-/** Makes every proof of the person older than a fresh one may be. */
-const age = ({ id }: Person): Promise<unknown> =>
-  Promise.all([
-    service.sql(
-      "update session_tokens set auth_time = auth_time - interval '11 minutes' where user_id = $1",
-      [id],
-    ),
-    service.sql("update sessions set created_at = created_at - interval '11 minutes' where user_id = $1", [
-      id,
-    ]),
-  ]);
-
-const button = (place: Page | Locator, name: string): Locator =>
-  place.getByRole('button', { name, exact: true });
-const setUpDialog = (page: Page): Locator =>
-  page.getByRole('dialog', { name: 'Set up an authenticator app' });
-const codesDialog = (page: Page): Locator => page.getByRole('dialog', { name: 'Keep your recovery codes' });
-const proofDialog = (page: Page): Locator => page.getByRole('dialog', { name: 'Confirm that it is you' });
-
-/** Begins the set-up and returns the secret that the page shows. */
-async function beginSetUp(page: Page): Promise<string> {
-  await button(page, 'Set up an authenticator app').click();
-  const shown = await setUpDialog(page).locator('code').textContent();
-  return (shown ?? '').replaceAll(' ', '');
-}
-
-async function confirmSetUp(page: Page, secret: string): Promise<void> {
-  await setUpDialog(page).getByLabel('Enter the code that the app shows').fill(codeOf(secret));
-  await button(setUpDialog(page), 'Confirm').click();
-}
-
-/** Says that the codes are kept, and returns them. */
-async function keepCodes(page: Page): Promise<string[]> {
-  await codesDialog(page).getByRole('listitem').first().waitFor();
-  const codes = await codesDialog(page).getByRole('listitem').allTextContents();
-  await codesDialog(page).getByLabel('I have kept them').check();
-  await button(codesDialog(page), 'Done').click();
-  await codesDialog(page).waitFor({ state: 'detached' });
-  return codes;
 }
 
 /** Opens the account of a new person with an app. */
@@ -127,7 +96,7 @@ test('an account without a factor proves its password first, and Cancel leaves t
   const { page } = await openAs(t, site, '/account', { as, expected: ['403', '400'] });
   const setUp = button(page, 'Set up an authenticator app');
   await setUp.waitFor();
-  await age(as);
+  await age(service, as);
   await setUp.click();
   const dialog = proofDialog(page);
   await dialog.getByText('You are about to set up an authenticator app.').waitFor();
@@ -149,7 +118,7 @@ test('an account without a factor proves its password first, and Cancel leaves t
 
 test('new recovery codes ask for a code of the app, or for a recovery code', async (t) => {
   const { as, page, secret, codes } = await openWithApp(t, ['403', '422']);
-  await age(as);
+  await age(service, as);
   await button(page, 'Recovery codes: Make new ones').click();
   const question = page.getByRole('dialog', { name: 'Make new recovery codes?' });
   await button(question, 'Make new ones').click();
@@ -165,7 +134,7 @@ test('new recovery codes ask for a code of the app, or for a recovery code', asy
   const next = await keepCodes(page);
   assert.equal(next.length, 10);
   assert.equal(next.filter((one) => codes.includes(one)).length, 0, 'the former ones have ended');
-  await age(as);
+  await age(service, as);
   await button(page, 'Remove the app').click();
   await button(page.getByRole('dialog', { name: 'Remove the authenticator app?' }), 'Remove the app').click();
   await button(dialog, 'Recovery code').click();

@@ -1,0 +1,189 @@
+// From a loss, or a requirement, to an account that is whole again: each as one person walks it in a browser.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { plugIn } from '@castellan/testing/e2e/authenticator';
+import { PASSKEY_ORIGIN } from '@castellan/testing/e2e/browser';
+import { ADMIN, type Hooks, signIn } from '@castellan/testing/harness';
+import { age } from '@castellan/testing/passkeys/own';
+import { type AppUser, addAppUser, codeOf, forgetStep } from '@castellan/testing/second-factors/app';
+import { requireOfRole } from '@castellan/testing/second-factors/requirements';
+import { addPerson, addRole } from '@castellan/testing/users/people';
+import type { Page } from 'playwright-core';
+import { heading, startConsole } from '../../harness.ts';
+import { layoutFaults } from '../../layout-faults.ts';
+import { beginSetUp, button, confirmSetUp, keepCodes, secretIn } from '../../own-factors.ts';
+import { sendPassword, status, visit } from '../sign-in/visits.ts';
+
+const { service, browser } = await startConsole({ after }, { PUBLIC_URL: PASSKEY_ORIGIN });
+
+/** Opens a window of somebody new. */
+const arrive = (t: Hooks, locale = 'en-US'): Promise<Page> =>
+  visit(t, browser, { expected: ['422', '403'], context: { baseURL: PASSKEY_ORIGIN, locale } });
+
+async function enterPassword(page: Page, { email, password }: { email: string; password: string }) {
+  await page.goto('/login?next=%2Faccount');
+  await sendPassword(page, email, password);
+}
+
+async function enterCode(page: Page, label: string, code: string): Promise<void> {
+  await page.getByLabel(label, { exact: true }).fill(code);
+  await page.keyboard.press('Enter');
+}
+
+/** The account is open for everything. */
+async function assertInside(page: Page): Promise<void> {
+  await page.waitForURL(/\/account(#security)?$/);
+  await page.getByRole('heading', { name: 'My sessions' }).waitFor();
+}
+
+async function signOut(page: Page): Promise<void> {
+  await button(page, 'Sign out').click();
+  await heading(page).getByText('Sign in').waitFor();
+}
+
+/** Signs in with the new app, and not with a code of the old one. */
+async function assertReplaced(page: Page, user: AppUser, secret: string): Promise<void> {
+  await forgetStep(service, user);
+  await signOut(page);
+  await enterPassword(page, user);
+  await enterCode(page, 'Code', codeOf(user.secret));
+  await status(page).getByText('This code is wrong. 4 tries left.').waitFor();
+  await enterCode(page, 'Code', codeOf(secret));
+  await assertInside(page);
+}
+
+test('a lost phone: in with a recovery code, another app in the place of the old one, new codes', async (t) => {
+  const user = await addAppUser(service);
+  const page = await arrive(t);
+  await enterPassword(page, user);
+  await button(page, 'Recovery code').click();
+  await enterCode(page, 'Recovery code', user.recoveryCodes[0] ?? '');
+  await assertInside(page);
+  await page.getByText('9 of 10 left').waitFor();
+  await button(page, 'Replace the authenticator app').click();
+  const replacing = page.getByRole('dialog', { name: 'Replace the authenticator app' });
+  const secret = await secretIn(replacing);
+  await confirmSetUp(page, secret, replacing);
+  await page.getByText('Your authenticator app is set up.').waitFor();
+  await button(page, 'Recovery codes: Make new ones').click();
+  await button(page.getByRole('dialog', { name: 'Make new recovery codes?' }), 'Make new ones').click();
+  const codes = await keepCodes(page);
+  assert.equal(codes.filter((one) => user.recoveryCodes.includes(one)).length, 0);
+  await page.getByText('10 of 10 left').waitFor();
+  assert.equal((await service.mailTo(user.email, 1)).kind, 'recovery_code_used');
+  await assertReplaced(page, user, secret);
+});
+
+/** Lets an administrator reset the factors, and returns the address in the mail that follows. */
+async function resetFactors({ id, email }: AppUser): Promise<string> {
+  const admin = await signIn(service, ADMIN);
+  const answer = await admin.post(`/api/v1/users/${id}/factors/reset`, { reason: 'Lost everything' });
+  assert.equal(answer.status, 200, answer.text);
+  const mail = await service.mailTo(email, 1);
+  assert.equal(mail.kind, 'second_factor_reset');
+  const [link = ''] = /^http:\S+#recovery=\S+/m.exec(mail.text) ?? [];
+  return link;
+}
+
+test('everything lost: in with the mailed link, then another app before anything else', async (t) => {
+  const user = await addAppUser(service);
+  const role = await addRole(service);
+  await service.sql('insert into user_roles (user_id, role_id) values ($1, $2)', [user.id, role]);
+  await requireOfRole(service, role, 'aal2');
+  const link = await resetFactors(user);
+  const page = await arrive(t);
+  await page.goto(link);
+  await status(page).getByText('We then use the link that you have opened.').waitFor();
+  await sendPassword(page, user.email, user.password);
+  await page.waitForURL('**/account');
+  await page.getByRole('heading', { name: 'Set up a second factor first' }).waitFor();
+  const secret = await beginSetUp(page);
+  await confirmSetUp(page, secret);
+  await keepCodes(page);
+  await assertInside(page);
+  await assertReplaced(page, user, secret);
+  const again = await arrive(t);
+  await again.goto(link);
+  await sendPassword(again, user.email, user.password);
+  await again.getByLabel('Code', { exact: true }).waitFor();
+});
+
+test('a passkey that a role requires is set up before the page that was asked for', async (t) => {
+  const role = await addRole(service, 'user.read');
+  await requireOfRole(service, role, 'phr');
+  const person = await addPerson(service, { roles: [role] });
+  const page = await arrive(t);
+  const authenticator = await plugIn(page);
+  await page.goto('/login?next=%2Fusers');
+  await sendPassword(page, person.email, person.password);
+  await page.getByRole('heading', { name: 'Set up a second factor first' }).waitFor();
+  await page.getByText('ask for a passkey or a security key').waitFor();
+  assert.equal(await button(page, 'Set up an authenticator app').count(), 0);
+  await button(page, 'Add a passkey').click();
+  await button(page.getByRole('dialog', { name: 'Add a passkey' }), 'Continue').click();
+  await keepCodes(page);
+  await assertInside(page);
+  await page.goto('/users');
+  await page.getByText(person.email).first().waitFor();
+  assert.equal((await authenticator.credentials()).length, 1);
+});
+
+test('a requirement that is announced is told on every page until a factor is set up', async (t) => {
+  const role = await addRole(service);
+  await requireOfRole(service, role, 'aal2', "now() + interval '10 days'");
+  const person = await addPerson(service, { roles: [role] });
+  const page = await arrive(t);
+  await page.goto('/login');
+  await sendPassword(page, person.email, person.password);
+  await page.waitForURL('**/overview');
+  const notice = page.getByText(/^From .* your account needs a second factor\./);
+  await notice.getByRole('link', { name: 'Set up' }).click();
+  await assertInside(page);
+  await confirmSetUp(page, await beginSetUp(page));
+  await keepCodes(page);
+  await page.goto('/overview');
+  await heading(page).waitFor();
+  await page.waitForLoadState('networkidle');
+  assert.equal(await notice.count(), 0);
+});
+
+test('in German: set up, confirm, sign in with the app, and nothing is cut on a phone', async (t) => {
+  const person = await addPerson(service);
+  const page = await arrive(t, 'de-DE');
+  const known: string[] = [];
+  page.on('response', async (response) => {
+    if (response.url().includes('/api/')) known.push(await response.text().catch(() => ''));
+  });
+  const assertFits = async (what: string): Promise<void> =>
+    assert.deepEqual(await layoutFaults(page, known), [], what);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await enterPassword(page, person);
+  await page.waitForURL('**/account');
+  await page.getByRole('heading', { name: 'Anmeldung und Sicherheit' }).waitFor();
+  await button(page, 'Authenticator-App einrichten').click();
+  const setUp = page.getByRole('dialog', { name: 'Authenticator-App einrichten' });
+  const secret = await secretIn(setUp);
+  await assertFits('the set-up');
+  await setUp.getByLabel('Geben Sie den Code ein, den die App zeigt').fill(codeOf(secret));
+  await page.keyboard.press('Enter');
+  const codes = page.getByRole('dialog', { name: 'Bewahren Sie Ihre Wiederherstellungscodes auf' });
+  await codes.getByLabel('Ich habe sie aufbewahrt').check();
+  await assertFits('the recovery codes');
+  await button(codes, 'Fertig').click();
+  await page.getByText('10 von 10 übrig').waitFor();
+  await forgetStep(service, person);
+  await age(service, person);
+  await button(page, 'App entfernen').click();
+  await button(page.getByRole('dialog', { name: 'Authenticator-App entfernen?' }), 'App entfernen').click();
+  const proof = page.getByRole('dialog', { name: 'Bestätigen Sie, dass Sie es sind' });
+  await proof.getByText('Sie sind dabei, Ihre Authenticator-App zu entfernen.').waitFor();
+  await assertFits('the proof');
+  await button(proof, 'Abbrechen').click();
+  await page.context().clearCookies();
+  await enterPassword(page, person);
+  await heading(page).getByText('Bestätigen Sie, dass Sie es sind').waitFor();
+  await assertFits('the second step');
+  await enterCode(page, 'Code', codeOf(secret));
+  await page.waitForURL('**/account');
+  assert.equal(await page.locator('html').getAttribute('lang'), 'de');
+});
