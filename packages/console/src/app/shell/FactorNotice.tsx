@@ -14,6 +14,8 @@ export function FactorNotice(): ReactElement | null {
   const isMet = factors.data !== undefined && (requirement === null || requirement.met);
   if (notice === null || isMet) return null;
   const from = requirement?.enforced_from ?? notice.enforced_from;
+  // From then on, the set-up takes the place of the page.
+  if (Date.parse(from) <= Date.now()) return null;
   return (
     <p className="banner factor-notice" role="status">
       {t.common.factorNotice.text(formatDay(from))}{' '}

@@ -118,6 +118,7 @@ test('a passkey that a role requires is set up before the page that was asked fo
   await sendPassword(page, person.email, person.password);
   await page.getByRole('heading', { name: 'Set up a second factor first' }).waitFor();
   await page.getByText('ask for a passkey or a security key').waitFor();
+  assert.equal(await page.getByText('your account needs a second factor').count(), 0, 'it is said once');
   assert.equal(await button(page, 'Set up an authenticator app').count(), 0);
   await button(page, 'Add a passkey').click();
   await button(page.getByRole('dialog', { name: 'Add a passkey' }), 'Continue').click();
