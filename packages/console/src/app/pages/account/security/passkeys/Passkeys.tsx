@@ -72,12 +72,14 @@ function Row({ passkey, onAct }: { passkey: Passkey; onAct: (act: Asked['act']) 
         <PasskeyName of={passkey} />
         <Uses added={created_at} used={last_used_at} />
       </div>
-      <Button size="xs" variant="default" aria-label={texts.renameOf(name)} onClick={() => onAct('rename')}>
-        {texts.rename}
-      </Button>
-      <Button size="xs" variant="default" aria-label={texts.removeOf(name)} onClick={() => onAct('remove')}>
-        {t.common.actions.remove}
-      </Button>
+      <div className="factor-actions">
+        <Button size="xs" variant="default" aria-label={texts.renameOf(name)} onClick={() => onAct('rename')}>
+          {texts.rename}
+        </Button>
+        <Button size="xs" variant="default" aria-label={texts.removeOf(name)} onClick={() => onAct('remove')}>
+          {t.common.actions.remove}
+        </Button>
+      </div>
     </li>
   );
 }
