@@ -1,5 +1,5 @@
 // What a change of access would do, before it is made: who loses what, then who gains what.
-import type { AccessImpact, AccessPreview } from '@castellan/sdk';
+import type { AccessPreview, PreviewedRefusal } from '@castellan/sdk';
 import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactElement, useId, useState } from 'react';
@@ -89,15 +89,7 @@ export function Impact({ preview, nothing = t.common.impact.nothing }: Props): R
       </p>
     );
   const { impact, would_be_refused: refusal } = data;
-  if (refusal)
-    return (
-      <div className="impact impact-refused" role="alert">
-        <p>
-          {t.common.impact.refused} {t.common.errors.byCode[refusal.code] ?? textOf(refusal.detail)}
-        </p>
-        {isStale(refusal) && <ReloadButton />}
-      </div>
-    );
+  if (refusal) return <Refusal refusal={refusal} />;
   if (!impact || impact.losing + impact.gaining === 0) return <p className="muted">{nothing}</p>;
   return (
     <section className="impact" aria-label={t.common.impact.title}>
@@ -117,11 +109,7 @@ export function Impact({ preview, nothing = t.common.impact.nothing }: Props): R
           )}
         />
       )}
-      {impact.subjects.length > 0 ? (
-        <Names impact={impact} />
-      ) : (
-        <p className="muted">{t.common.impact.unnamed(impact.more)}</p>
-      )}
+      <Names subjects={impact.subjects} more={impact.more} />
       {impact.inactive > 0 && <p className="muted">{t.common.impact.inactive(impact.inactive)}</p>}
       {impact.subjects.length > 0 && impact.subjects.length + impact.more > SHOWN && (
         <Everybody preview={preview} count={impact.subjects.length + impact.more} />
@@ -130,8 +118,21 @@ export function Impact({ preview, nothing = t.common.impact.nothing }: Props): R
   );
 }
 
+/** Why the service would refuse the change. */
+export const Refusal = ({ refusal }: { refusal: PreviewedRefusal }): ReactElement => (
+  <div className="impact impact-refused" role="alert">
+    <p>
+      {t.common.impact.refused} {t.common.errors.byCode[refusal.code] ?? textOf(refusal.detail)}
+    </p>
+    {isStale(refusal) && <ReloadButton />}
+  </div>
+);
+
+type NamesProps = { subjects: readonly { name: string }[]; more: number };
+
 /** The first of those affected. The service names nobody to people who may not read who has access. */
-function Names({ impact: { subjects, more } }: { impact: AccessImpact }): ReactElement {
+export function Names({ subjects, more }: NamesProps): ReactElement {
+  if (subjects.length === 0) return <p className="muted">{t.common.impact.unnamed(more)}</p>;
   const unnamed = subjects.length + more - SHOWN;
   return (
     <p className="muted">

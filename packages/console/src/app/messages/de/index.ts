@@ -1,6 +1,7 @@
 // German.
 import type { Messages } from '../en/index.ts';
 import { access } from './access/access.ts';
+import { authentication } from './access/authentication.ts';
 import { matrix } from './access/matrix.ts';
 import { permissions } from './access/permissions.ts';
 import { roleGroups } from './access/role-groups.ts';
@@ -24,6 +25,7 @@ export const de: Messages = {
   roleGroups,
   permissions,
   access,
+  authentication,
   sessions,
   audit,
   serviceAccounts,

@@ -1,6 +1,7 @@
 // Texte von dem, was selten und spät aufgeht. Sie laden damit.
 import { createPlural } from '../../../common/language.ts';
 import type { LaterMessages } from '../en/later.ts';
+import { requirements } from './access/requirements.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
@@ -9,6 +10,7 @@ import { userSecurity } from './users/user-security.ts';
 const plural = createPlural('de');
 
 export const later: LaterMessages = {
+  requirements,
   secondFactors,
   userBulk,
   userImport,

@@ -116,6 +116,10 @@ export const secondFactors: LaterMessages['secondFactors'] = {
         'Sie sind dabei, einen Passkey oder Sicherheitsschlüssel hinzuzufügen.',
       'DELETE /api/v1/auth/factors/passkeys/{passkey_id}':
         'Sie sind dabei, einen Passkey oder Sicherheitsschlüssel zu entfernen.',
+      'PUT /api/v1/roles/{role_id}/authentication':
+        'Sie sind dabei zu ändern, wie sich die Inhaber einer Rolle anmelden müssen.',
+      'PUT /api/v1/permissions/{permission_id}/authentication':
+        'Sie sind dabei zu ändern, was eine Berechtigung von einer Anmeldung verlangt.',
       'POST /api/v1/users/{user_id}/factors/reset':
         'Sie sind dabei, den zweiten Faktor eines Benutzers zurückzusetzen.',
     },

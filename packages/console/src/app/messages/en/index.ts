@@ -1,6 +1,7 @@
 // English. The type of these texts is what every other language must have.
 import type { Widened } from '../../../common/messages/type.ts';
 import { access } from './access/access.ts';
+import { authentication } from './access/authentication.ts';
 import { matrix } from './access/matrix.ts';
 import { permissions } from './access/permissions.ts';
 import { roleGroups } from './access/role-groups.ts';
@@ -24,6 +25,7 @@ export const en = {
   roleGroups,
   permissions,
   access,
+  authentication,
   sessions,
   audit,
   serviceAccounts,

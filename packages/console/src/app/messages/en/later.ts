@@ -1,6 +1,7 @@
 // Texts of what opens rarely and late. They load with it, so that no page waits for them.
 import { createPlural } from '../../../common/language.ts';
 import type { Widened } from '../../../common/messages/type.ts';
+import { requirements } from './access/requirements.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
@@ -9,6 +10,7 @@ import { userSecurity } from './users/user-security.ts';
 const plural = createPlural('en');
 
 export const later = {
+  requirements,
   secondFactors,
   userBulk,
   userImport,

@@ -112,6 +112,10 @@ export const secondFactors = {
       'POST /api/v1/auth/factors/passkeys': 'You are about to add a passkey or security key.',
       'DELETE /api/v1/auth/factors/passkeys/{passkey_id}':
         'You are about to remove a passkey or security key.',
+      'PUT /api/v1/roles/{role_id}/authentication':
+        'You are about to change how the holders of a role must sign in.',
+      'PUT /api/v1/permissions/{permission_id}/authentication':
+        'You are about to change what a permission requires of sign-ins.',
       'POST /api/v1/users/{user_id}/factors/reset': 'You are about to reset the second factor of a user.',
     },
     other: 'Another way:',

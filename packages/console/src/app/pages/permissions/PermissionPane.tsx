@@ -10,6 +10,7 @@ import { usePageActions } from '../../components/page/page-actions.ts';
 import { Tag } from '../../components/text/badges.tsx';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
+import { PermissionAuthentication } from './authentication/PermissionAuthentication.tsx';
 import { DeletePermissionDialog } from './DeletePermissionDialog.tsx';
 import { PermissionHolders } from './PermissionHolders.tsx';
 import type { ListedPermission } from './permission-list.ts';
@@ -76,6 +77,7 @@ export function PermissionPane({ permission, onClose }: Props): ReactElement {
         </ReasonButton>
       </div>
       {reason && <p className="muted">{reason}</p>}
+      <PermissionAuthentication permission={permission} />
       <Tabs
         value={can('audit_log.read') ? tab : 'access'}
         keepMounted={false}

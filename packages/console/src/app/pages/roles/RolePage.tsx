@@ -17,6 +17,7 @@ import type { ReadState } from '../../data/api.ts';
 import { type FullRole, type RoleGroupPaths, useFullRole, useRoleGroupPaths } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
+import { RoleAuthentication } from './authentication/RoleAuthentication.tsx';
 import { PermissionsTab } from './PermissionsTab.tsx';
 import './roles.css';
 
@@ -97,6 +98,7 @@ function Loaded({ role, paths, back, read }: LoadedProps): ReactElement {
         </span>
       </p>
       <ReadErrors of={[read]} />
+      <RoleAuthentication role={role} />
       <Tabs
         value={tab}
         keepMounted={false}
