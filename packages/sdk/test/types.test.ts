@@ -29,6 +29,8 @@ async function accepted(client: Client): Promise<void> {
   const preview: AccessPreview = (
     await client.delete('/api/v1/roles/{role_id}', { path: { role_id: role.id }, query: { dry_run: true } })
   ).data;
+  const authentication = '/api/v1/roles/{role_id}/authentication';
+  const body = { required_acr: 'aal2' as const };
   const required: Role = (await client.put(authentication, { path: { role_id: role.id }, body })).data;
   const concerned: AuthenticationPreview = (
     await client.put(authentication, { path: { role_id: role.id }, body, query: { dry_run: true } })
