@@ -1,21 +1,17 @@
 // What holds for every page: accessible in both schemes and at both widths, translated, no complaint, no other origin.
-// With PICTURES=1, it also takes a picture of each.
+// With PICTURES=1, it also takes a picture of each, which takes as long as the rest.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
 import { appPaths } from '../../src/common/paths.ts';
 import { assertPageAccessible } from '../accessibility.ts';
 import { fillWithPeople, heading, openAs, startConsole } from '../harness.ts';
+import { photograph } from '../pictures.ts';
 import { untranslatedTexts } from '../untranslated.ts';
 
 const site = await startConsole({ after });
 await fillWithPeople(site, 40);
-
-/** Not in git: look at them after a change. Taking them takes as long as the rest. */
-const pictures = fileURLToPath(new URL('../../pictures/', import.meta.url));
-const takesPictures = process.env.PICTURES === '1';
 
 const [{ id: roleId } = { id: '' }] = await site.service.sql<{ id: string }>(
   "select id from roles where name = 'Admin'",
@@ -37,13 +33,9 @@ for (const path of paths)
     // The API reference shows a heading of its own, too.
     if (path !== '/reference') assert.equal(await heading(page).count(), 1);
     const name = path.replace(roleId, 'one').slice(1).replaceAll('/', '-');
-    await assertPageAccessible(page, path, async (scheme, { width }) => {
-      if (takesPictures)
-        await page.screenshot({
-          path: `${pictures}${name}-${scheme}-${width}.png`,
-          animations: 'disabled',
-        });
-    });
+    await assertPageAccessible(page, path, (scheme, { width }) =>
+      photograph(page, `${name}-${scheme}-${width}`),
+    );
   });
 
 test('every text of every page is translated, also from right to left', async (t) => {

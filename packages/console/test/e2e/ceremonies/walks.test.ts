@@ -11,7 +11,16 @@ import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
 import { heading, startConsole } from '../../harness.ts';
 import { layoutFaults } from '../../layout-faults.ts';
-import { beginSetUp, button, confirmSetUp, keepCodes, secretIn } from '../../own-factors.ts';
+import {
+  beginSetUp,
+  button,
+  confirmSetUp,
+  keepCodes,
+  proofDialog,
+  secretIn,
+  setUpDialog,
+} from '../../own-factors.ts';
+import { photograph } from '../../pictures.ts';
 import { sendPassword, status, visit } from '../sign-in/visits.ts';
 
 const { service, browser } = await startConsole({ after }, { PUBLIC_URL: PASSKEY_ORIGIN });
@@ -146,6 +155,50 @@ test('a requirement that is announced is told on every page until a factor is se
   await heading(page).waitFor();
   await page.waitForLoadState('networkidle');
   assert.equal(await notice.count(), 0);
+});
+
+test('a passkey and an app: set up, one confirms a sign-in, and later what is done to the other', async (t) => {
+  const person = await addPerson(service, { email: 'ada@example.com' });
+  const page = await arrive(t);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await plugIn(page);
+  await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false;');
+  await enterPassword(page, person);
+  await assertInside(page);
+  await button(page, 'Add a passkey').click();
+  const adding = page.getByRole('dialog', { name: 'Add a passkey' });
+  await adding.getByLabel('Name').fill('My laptop');
+  await button(adding, 'Continue').click();
+  await keepCodes(page);
+  const secret = await beginSetUp(page);
+  await setUpDialog(page).getByRole('img').locator('path').waitFor();
+  await photograph(page, 'second-factor-set-up');
+  await confirmSetUp(page, secret);
+  await page.getByText('Your authenticator app is set up.').waitFor();
+  await button(page, 'Replace the authenticator app').waitFor();
+  await signOut(page);
+  await forgetStep(service, person);
+  await enterPassword(page, person);
+  await button(page, 'Use passkey').waitFor();
+  await button(page, 'Authenticator app').click();
+  await photograph(page, 'second-factor-sign-in');
+  await enterCode(page, 'Code', codeOf(secret));
+  await assertInside(page);
+  await page.getByRole('region', { name: 'Known devices' }).waitFor();
+  await photograph(page, 'second-factor-account');
+  await age(service, person);
+  await forgetStep(service, person);
+  await button(page, 'Replace the authenticator app').click();
+  await proofDialog(page).getByLabel('Code of the authenticator app').waitFor();
+  await photograph(page, 'second-factor-step-up');
+  await proofDialog(page).getByLabel('Code of the authenticator app').fill(codeOf(secret));
+  await page.keyboard.press('Enter');
+  await button(page.getByRole('dialog', { name: 'Replace the authenticator app' }), 'Cancel').click();
+  // The proof counts for some minutes.
+  await button(page, 'Remove My laptop').click();
+  await button(page.getByRole('dialog', { name: 'Remove My laptop?' }), 'Remove').click();
+  await page.getByText('It is removed.').waitFor();
+  assert.equal(await page.getByText('My laptop').count(), 0);
 });
 
 test('in German: set up, confirm, sign in with the app, and nothing is cut on a phone', async (t) => {
