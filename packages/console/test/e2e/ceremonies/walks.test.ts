@@ -147,8 +147,12 @@ test('a requirement that is announced is told on every page until a factor is se
   await sendPassword(page, person.email, person.password);
   await page.waitForURL('**/overview');
   const notice = page.getByText(/^From .* your account needs a second factor\./);
+  await page.setViewportSize({ width: 390, height: 844 });
   await notice.getByRole('link', { name: 'Set up' }).click();
   await assertInside(page);
+  const title = await page.getByRole('heading', { name: 'Sign-in and security' }).boundingBox();
+  const header = await page.getByRole('banner').boundingBox();
+  assert.ok(title && header && title.y > header.height, 'the title is below the header');
   await confirmSetUp(page, await beginSetUp(page));
   await keepCodes(page);
   await page.goto('/overview');
