@@ -229,7 +229,9 @@ export const modules: Modules = {
   settings: { uses: [] },
   seed: { uses: ['audit', 'sessions/key-ring.ts', 'assignments/unattended.ts'] },
   transfer: { uses: ['audit', 'assignments/unattended.ts', 'users/lists/page-marks.ts', 'users/names.ts'] },
-  demo: { uses: ['audit', 'passwords', 'assignments/unattended.ts', 'seed', 'users/lists/page-marks.ts'] },
+  demo: {
+    uses: ['audit', 'passwords', 'factors', 'assignments/unattended.ts', 'seed', 'users/lists/page-marks.ts'],
+  },
   backup: { uses: ['audit'] },
 };
 

@@ -107,6 +107,17 @@ test('the running service shows a whole company, and nobody of it can sign in', 
   const [agent] = await service.sql<{ id: string }>(
     `select user_id as id from user_roles ur join roles r on r.id = ur.role_id where r.name = 'Support agent' limit 1`,
   );
+  for (const filter of ['on', 'off', 'missing']) {
+    const { body } = await admin.get(`/api/v1/users?second_factor=${filter}&is_active=true`);
+    assert.ok(body.data.total > 0, filter);
+  }
+  const apps = await service.sql<{ user_id: string; secret_sealed: Buffer }>('select * from totp_factors');
+  const { totpVault } = service.service.deps;
+  for (const { user_id, secret_sealed } of apps)
+    assert.notEqual(totpVault.open(user_id, secret_sealed), null);
+  const keys = await service.sql<{ id: string }>('select user_id as id from passkeys limit 1');
+  const { body: shown } = await admin.get(`/api/v1/users/${keys[0]?.id}/factors`);
+  assert.ok(shown.data.passkeys.length > 0 && shown.data.recovery_codes.left > 0);
   const effective = await admin.get(`/api/v1/users/${agent?.id}/effective-permissions`);
   const names: string[] = effective.body.data.permissions.map((one: { name: string }) => one.name);
   assert.ok(names.includes('tickets.reply'), effective.text);
@@ -142,7 +153,10 @@ test('6,000 people, in two batches, are sound and counted', async (t) => {
 test('a seed makes the same people again, even if a superuser has the address of one of them', async (t) => {
   const people = (service: TestService) =>
     service.sql<{ email: string }>(
-      `select u.id, email, first_name, last_name, is_active, verified, r.name as role
+      `select u.id, email, first_name, last_name, is_active, verified, r.name as role,
+         (select count(*)::integer from totp_factors t where t.user_id = u.id) as apps,
+         (select count(*)::integer from recovery_codes c where c.user_id = u.id and c.used_at is null) as codes,
+         array(select k.id || k.name || k.kind from passkeys k where k.user_id = u.id order by k.id) as keys
        from users u left join user_roles ur on ur.user_id = u.id left join roles r on r.id = ur.role_id
        where not u.is_superuser order by u.id, r.name`,
     );
@@ -233,7 +247,10 @@ test('with --password-file, those who are active and verified can sign in with i
   await writeFile(path, `${password}\n`);
   const { code, out } = await demo(service, '--yes', '--password-file', path);
   assert.equal(code, 0);
-  assert.match(out, /Everyone who is active and verified can sign in with the password of --password-file\./);
+  assert.match(
+    out,
+    /Everyone else who is active and verified can sign in with the password of --password-file\./,
+  );
   assert.ok(!out.includes(password));
   const emailWhere = async (condition: string): Promise<string> =>
     (
@@ -243,7 +260,8 @@ test('with --password-file, those who are active and verified can sign in with i
       )
     )[0]?.email ?? '';
   const login = async (email: string) => (await service.client().login({ email, password })).status;
-  assert.equal(await login(await emailWhere('is_active and verified')), 200);
+  assert.equal(await login(await emailWhere('is_active and verified and not has_factor')), 200);
+  assert.equal(await login(await emailWhere('is_active and verified and has_factor')), 422);
   assert.equal(await login(await emailWhere('not is_active')), 422);
   assert.equal(await login(await emailWhere('is_active and not verified')), 422);
 });

@@ -62,7 +62,7 @@ async function fill(
   let next = PROGRESS_FROM;
   try {
     return await fillDemo(
-      { settings: deps.settings, db: createKysely<Tables>(pool) },
+      { ...deps, db: createKysely<Tables>(pool) },
       {
         ...options,
         onProgress: (people) => {
@@ -89,8 +89,9 @@ function report(
     [
       `Created ${number(made.people)} people, ${made.roles} roles in ${made.roleGroups} role groups, ${made.permissions} permissions in ${made.permissionGroups} permission groups,`,
       `${made.serviceAccounts} service accounts without keys, ${number(made.sessions)} sessions without tokens and ${number(made.auditEntries)} audit entries: ${number(made.rows)} rows in ${seconds.toFixed(1)} s, ${number(rate)} rows/s.`,
+      `${number(made.withFactor)} of the people have a second factor, which nobody can use: reset it to sign in as one of them.`,
       hasPassword
-        ? 'Everyone who is active and verified can sign in with the password of --password-file.'
+        ? 'Everyone else who is active and verified can sign in with the password of --password-file.'
         : 'None of these people can sign in. Sign in as the superuser.',
       'To remove the company, delete the database, or start with a new DATA_DIR.',
     ].join('\n'),

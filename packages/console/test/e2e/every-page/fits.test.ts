@@ -38,6 +38,11 @@ async function addLongNames(): Promise<string[]> {
     last_name: long('Aa', 100),
     role_id: [role.id],
   });
+  await site.service.sql(
+    `insert into passkeys (id, user_id, credential_id, public_key, kind, name, rp_id, sign_count, backup_eligible, backed_up)
+     values (gen_random_uuid(), $1, uuid_send(gen_random_uuid()), '', 'passkey', $2, 'old.example.com', 0, true, true)`,
+    [user.id, long('aa', 100)],
+  );
   const account = await made('service-accounts', { name: long('aa', 100), role_ids: [role.id] });
   return [
     `/roles/${role.id}`,
@@ -46,7 +51,9 @@ async function addLongNames(): Promise<string[]> {
     `/role-groups?g=${nested.id}`,
     `/permissions?group=${group.id}`,
     `/permissions?permission=${permission.id}`,
-    ...['profile', 'access', 'sessions', 'activity'].map((tab) => `/users?user=${user.id}&tab=${tab}`),
+    ...['profile', 'access', 'security', 'sessions', 'activity'].map(
+      (tab) => `/users?user=${user.id}&tab=${tab}`,
+    ),
     ...['keys', 'access', 'activity'].map((tab) => `/service-accounts?account=${account.id}&tab=${tab}`),
     `/access?user=${user.id}`,
     `/access?user=${user.id}&view=compare`,

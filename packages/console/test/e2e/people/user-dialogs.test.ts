@@ -19,6 +19,11 @@ before(async () => {
   });
   await service.client().post('/api/v1/auth/login', { email: ada.email, password: ada.password });
   await service.sql('update users set verified = false where id = $1', [ada.id]);
+  await service.sql("insert into totp_factors (user_id, secret_sealed) values ($1, '')", [ada.id]);
+  await service.sql(
+    "insert into factor_attempts (user_id, failures, locked_until) values ($1, 5, now() + interval '1 hour')",
+    [ada.id],
+  );
 });
 
 const dialog = (page: Page) => page.getByRole('dialog');
@@ -39,6 +44,7 @@ const ways: readonly ((page: Page) => Promise<void>)[] = [
 const buttons: Record<string, readonly RegExp[]> = {
   profile: [/^Resend verification/, /^Set password/, /^Make superuser/, /^Deactivate/, /^Delete/],
   access: [/^Assign roles/, /^Remove the role/],
+  security: [/^Reset second factor/, /^Unlock/, /^Forget all devices/],
   sessions: [/^End all sessions/, /^End the session/],
 };
 

@@ -417,7 +417,11 @@ test('columns are remembered, and the export has them', async (t) => {
   await dialog(page).getByRole('button', { name: 'Export 1' }).click();
   const text = await readFile(await (await download).path(), 'utf8');
   await service.sql(`update users set last_name = 'Hopper' where id = $1`, [grace.id]);
-  assert.ok(text.startsWith('\uFEFFid,email,first_name,last_name,status,roles,second_factor,live_sessions,created_at\r\n'));
+  assert.ok(
+    text.startsWith(
+      '\uFEFFid,email,first_name,last_name,status,roles,second_factor,live_sessions,created_at\r\n',
+    ),
+  );
   assert.match(text, /grace@example\.com,Grace,'=1\+1,active,,,0,/);
 });
 

@@ -151,6 +151,9 @@ export type Role = Pick<Row<'roles'>, Exclude<RoleColumn, 'is_system' | 'role_gr
   permissions: readonly string[];
 };
 
+/** The role whose holders will need a second factor. */
+export const guardedRole = 'Finance controller';
+
 export const roles: readonly Role[] = [
   {
     name: 'Engineering manager',

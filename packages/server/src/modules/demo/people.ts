@@ -4,6 +4,7 @@ import type { Row } from '../../schema/database.ts';
 import type { KeptColumn, UserColumn } from '../../schema/record-columns.ts';
 import { departments } from './company.ts';
 import { attacker, createBelongings, type Device } from './devices.ts';
+import { createFactors, type Factors, usedLast } from './factors.ts';
 import { createNames, type Named } from './names.ts';
 import { createRandom, type Random } from './random.ts';
 
@@ -19,7 +20,14 @@ export type Person = Pick<
 /** The id of a person and the name of a role. */
 type HeldRole = { id: string; role: string };
 export type LiveSession = Device &
-  Age & { id: string; user_id: string; last_used_age_s: number; lifetime_s: number };
+  Age & {
+    id: string;
+    user_id: string;
+    last_used_age_s: number;
+    lifetime_s: number;
+    /** Null: the password. */
+    proof: Factors['proof'] | null;
+  };
 export type LastLogin = Age & { user_id: string };
 export type Lock = Age & { email: string };
 
@@ -50,6 +58,7 @@ export type Made = {
   sessions: LiveSession[];
   lastLogin: LastLogin | null;
   lock: Lock | null;
+  factors: Factors | null;
   events: Event[];
 };
 
@@ -94,12 +103,19 @@ export function* makePeople(plan: Plan): Generator<Made> {
   const random = createRandom(`${plan.seed}|people`);
   const nextName = createNames(random, plan.reservedEmails);
   const nextId = createIds(random);
+  const factorsOf = createFactors(plan);
   const share = Math.min(1, MAX_SIGN_INS / (plan.people * USUAL_SIGN_INS));
   for (let index = 0; index < plan.people; index += 1)
-    yield makePerson({ plan, random, nextId, share }, nextName(), index);
+    yield makePerson({ plan, random, nextId, factorsOf, share }, nextName(), index);
 }
 
-type Context = { plan: Plan; random: Random; nextId: () => string; share: number };
+type Context = {
+  plan: Plan;
+  random: Random;
+  nextId: () => string;
+  factorsOf: ReturnType<typeof createFactors>;
+  share: number;
+};
 
 function createIds(random: Random): () => string {
   let count = 0;
@@ -132,23 +148,25 @@ function makePerson(context: Context, named: Named, index: number): Made {
     age_s,
   };
   const { desktop, phone } = createBelongings(random);
-  const activity =
-    person.verified && person.is_active
-      ? makeActivity(context, person, (isLate) => (random.chance(isLate ? 0.7 : 0.2) ? phone : desktop))
-      : { sessions: [], lastLogin: null, events: [] };
+  const maySignIn = person.verified && person.is_active;
+  const factors = maySignIn ? context.factorsOf(person) : null;
+  const deviceAt = (isLate: boolean): Device => (random.chance(isLate ? 0.7 : 0.2) ? phone : desktop);
+  const activity = maySignIn
+    ? makeActivity(context, person, { deviceAt, proof: factors?.proof ?? null })
+    : { sessions: [], lastLogin: null, events: [] };
   const events = [...creationEvents(context, person, { hasRegistered, device: desktop }), ...activity.events];
   const lockAge = Math.floor(plan.limits.lockoutMinutes * 30 * random.next());
   if (isLocked) events.push(...lockEvents(context, person, { device: desktop, age_s: lockAge }));
   if (!person.is_active || !person.verified)
     events.push(...refusedEvents(context, person, person.is_active ? 'unverified' : 'inactive', desktop));
-  if (random.chance(0.04 * context.share) && person.verified && person.is_active)
-    events.push(deniedEvent(context, person, desktop));
+  if (random.chance(0.04 * context.share) && maySignIn) events.push(deniedEvent(context, person, desktop));
   return {
     person,
     roles: rolesOf(random, person, index),
     sessions: activity.sessions,
     lastLogin: activity.lastLogin,
     lock: isLocked ? { email: person.email, age_s: lockAge } : null,
+    factors: factors && activity.lastLogin ? usedLast(factors, activity.lastLogin.age_s) : factors,
     events,
   };
 }
@@ -167,7 +185,11 @@ function rolesOf(random: Random, { id, pending_registration }: Person, index: nu
 
 type Activity = { sessions: LiveSession[]; lastLogin: LastLogin | null; events: Event[] };
 
-function makeActivity(context: Context, person: Person, deviceAt: (isLate: boolean) => Device): Activity {
+function makeActivity(
+  context: Context,
+  person: Person,
+  { deviceAt, proof }: { deviceAt: (isLate: boolean) => Device; proof: Factors['proof'] | null },
+): Activity {
   const { random, plan, nextId } = context;
   const events: Event[] = [];
   const signIns: { age_s: number; sessionId: string; device: Device }[] = [];
@@ -186,7 +208,11 @@ function makeActivity(context: Context, person: Person, deviceAt: (isLate: boole
         actor: person,
         device,
         age_s,
-        details: { session_id: sessionId, user_agent: device.user_agent },
+        details: {
+          session_id: sessionId,
+          user_agent: device.user_agent,
+          ...(proof === null ? {} : { methods: proof.split('+') }),
+        },
       }),
     );
   }
@@ -197,7 +223,15 @@ function makeActivity(context: Context, person: Person, deviceAt: (isLate: boole
     // Refreshed since, so that it has not expired.
     const last_used_age_s = Math.floor(Math.min(age_s, lifetime * 0.8) * random.next());
     if (isLive)
-      sessions.push({ ...device, id, user_id: person.id, age_s, last_used_age_s, lifetime_s: lifetime });
+      sessions.push({
+        ...device,
+        id,
+        user_id: person.id,
+        age_s,
+        last_used_age_s,
+        lifetime_s: lifetime,
+        proof,
+      });
     else if (random.chance(0.4) && age_s > 2 * HOUR)
       events.push(
         eventOf(context, {

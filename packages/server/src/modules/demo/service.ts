@@ -1,14 +1,18 @@
 // Fills the database of a new service with a made-up company, to try the service out. For the command line only.
 // It must never touch a database that anything but the start has written to, except for superusers.
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { newRecoveryCode } from '../../platform/security/factors/recovery-codes.ts';
+import type { PasswordHasher } from '../../platform/security/password-hasher.ts';
 import { errorCode } from '../../platform/unknown-values.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { assignByName } from '../assignments/unattended.ts';
 import { insertPast } from '../audit/service.ts';
+import type { TotpVault } from '../factors/service.ts';
 import { hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
 import { seededNames } from '../seed/service.ts';
 import { renewUserMarks } from '../users/lists/page-marks.ts';
-import { permissionGroups, permissions, roleGroups, roles, serviceAccounts } from './company.ts';
+import { guardedRole, permissionGroups, permissions, roleGroups, roles, serviceAccounts } from './company.ts';
+import { announceRequirement, type FactorSecrets, insertFactors } from './factors-store.ts';
 import { type Event, type Made, makeAttack, makePeople, type Plan } from './people.ts';
 import { createRandom } from './random.ts';
 import {
@@ -30,6 +34,9 @@ import {
 /** `db` must not have a statement timeout: with a million people, a statement may wait for the disk. */
 export type DemoDeps = {
   db: Db;
+  hasher: PasswordHasher;
+  totpVault: TotpVault;
+  passkeySite: { rpId: string };
   settings: {
     concurrentSessionLimit: number;
     refreshTokenDays: number;
@@ -57,6 +64,8 @@ export type DemoResult = {
   permissionGroups: number;
   serviceAccounts: number;
   sessions: number;
+  /** People with a second factor. */
+  withFactor: number;
   auditEntries: number;
   /** Rows of users, their roles, sessions and audit entries. */
   rows: number;
@@ -88,10 +97,15 @@ export const hashDemoPassword = (deps: PasswordDeps, password: string): Promise<
 
 /** Fills the database in one transaction. Throws an Error for the operator; then nothing was changed. */
 export async function fillDemo(deps: DemoDeps, options: DemoOptions): Promise<DemoResult> {
+  const secrets: FactorSecrets = {
+    seal: deps.totpVault.seal,
+    rpId: deps.passkeySite.rpId,
+    codeHash: await deps.hasher.hash(newRecoveryCode().text, { key: 'demo' }),
+  };
   const result = await inTransaction(deps.db, async (tx) => {
     await lock(tx);
     await requireEmptyService(tx);
-    return fill(tx, deps, options);
+    return fill(tx, deps, { ...options, secrets });
   });
   await renewUserMarks(deps.db);
   await analyzeFilled(deps.db);
@@ -110,7 +124,11 @@ async function lock(tx: Tx): Promise<void> {
     throw new Error('Another run of this command is filling the database. Nothing was changed by this one.');
 }
 
-async function fill(tx: Tx, { settings }: DemoDeps, options: DemoOptions): Promise<DemoResult> {
+async function fill(
+  tx: Tx,
+  { settings }: Pick<DemoDeps, 'settings'>,
+  options: DemoOptions & { secrets: FactorSecrets },
+): Promise<DemoResult> {
   const { concurrentSessionLimit } = settings;
   const plan: Plan = {
     people: options.people,
@@ -126,11 +144,13 @@ async function fill(tx: Tx, { settings }: DemoDeps, options: DemoOptions): Promi
   let people = 0;
   let sessions = 0;
   let held = 0;
+  let withFactor = 0;
   for (const batch of inBatches(makePeople(plan), BATCH)) {
-    await insertBatch(tx, batch, { ...settings, passwordHash: options.passwordHash });
+    await insertBatch(tx, batch, { ...settings, ...options });
     people += batch.length;
     sessions += batch.reduce((sum, one) => sum + one.sessions.length, 0);
     held += batch.reduce((sum, one) => sum + one.roles.length, 0);
+    withFactor += batch.filter(({ factors }) => factors !== null).length;
     options.onProgress(people);
   }
   // Last, because counting the events of a day locks the row of that day.
@@ -143,6 +163,7 @@ async function fill(tx: Tx, { settings }: DemoDeps, options: DemoOptions): Promi
     permissionGroups: permissionGroups.length,
     serviceAccounts: serviceAccounts.length,
     sessions,
+    withFactor,
     auditEntries,
     rows: people + held + sessions + auditEntries,
   };
@@ -161,6 +182,7 @@ async function insertCompany(tx: Tx, { seed, creatorId }: Pick<Plan, 'seed' | 'c
   const groups = withIds(roleGroups);
   await insertRoleGroups(tx, groups);
   await insertRoles(tx, withIds(roles), { groups, creatorId });
+  await announceRequirement(tx, guardedRole);
   const accounts = withIds(serviceAccounts);
   await insertServiceAccounts(tx, accounts);
   await assignByName(
@@ -173,7 +195,12 @@ async function insertCompany(tx: Tx, { seed, creatorId }: Pick<Plan, 'seed' | 'c
 async function insertBatch(
   tx: Tx,
   batch: readonly Made[],
-  options: { passwordHash: string | null; lockoutAttempts: number; lockoutMinutes: number },
+  options: {
+    passwordHash: string | null;
+    lockoutAttempts: number;
+    lockoutMinutes: number;
+    secrets: FactorSecrets;
+  },
 ): Promise<void> {
   await insertPeople(
     tx,
@@ -184,6 +211,11 @@ async function insertBatch(
     tx,
     'user',
     batch.flatMap((one) => one.roles),
+  );
+  await insertFactors(
+    tx,
+    batch.flatMap(({ factors }) => factors ?? []),
+    options.secrets,
   );
   await insertSessions(
     tx,

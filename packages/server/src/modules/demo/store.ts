@@ -169,15 +169,15 @@ export async function insertPeople(
   );
 }
 
-/** Inserts sessions without tokens: they are shown, and nobody can use them. */
+/** Inserts sessions without tokens: they are shown, and nobody can use them. Factors come first: they need a proof. */
 export async function insertSessions(tx: Tx, sessions: readonly LiveSession[]): Promise<void> {
   await sql`
-    insert into sessions (id, user_id, origin_address, user_agent, created_at, last_used_at, expires_at)
-    select id, user_id, address, user_agent, now() - age_s * interval '1 second',
+    insert into sessions (id, user_id, origin_address, user_agent, proof, created_at, last_used_at, expires_at)
+    select id, user_id, address, user_agent, proof, now() - age_s * interval '1 second',
       now() - last_used_age_s * interval '1 second',
       now() + (lifetime_s - last_used_age_s) * interval '1 second'
     from json_to_recordset(${JSON.stringify(sessions)}::json) as s (id uuid, user_id uuid, address text, user_agent text,
-      age_s integer, last_used_age_s integer, lifetime_s float8)`.execute(tx);
+      proof text, age_s integer, last_used_age_s integer, lifetime_s float8)`.execute(tx);
 }
 
 export async function insertLastLogins(tx: Tx, logins: readonly LastLogin[]): Promise<void> {
@@ -201,6 +201,6 @@ export async function insertLocks(
 
 /** Collects the statistics that the planner needs after so many rows. */
 export async function analyzeFilled(db: Db): Promise<void> {
-  await sql`analyze users, user_roles, sessions, last_logins, login_attempts, user_marks,
-    audit_logs`.execute(db);
+  await sql`analyze users, user_roles, sessions, last_logins, login_attempts, totp_factors, passkeys,
+    recovery_codes, user_marks, audit_logs`.execute(db);
 }
