@@ -6,13 +6,13 @@ import { createRandom } from './random.ts';
 /** Times are seconds before now. A factor of a person who has not signed in was never used. */
 type Uses = { age_s: number; last_used_age_s: number | null };
 
-export type App = Uses & { user_id: string };
-export type Passkey = Uses &
+type App = Uses & { user_id: string };
+type Passkey = Uses &
   Pick<Row<'passkeys'>, 'id' | 'user_id' | 'name' | 'transports' | 'backed_up'> & {
     kind: 'passkey' | 'security_key';
   };
 /** Ten recovery codes, of which so many are used. */
-export type Codes = { user_id: string; age_s: number; used: number };
+type Codes = { user_id: string; age_s: number; used: number };
 
 export type Factors = {
   app: App | null;
