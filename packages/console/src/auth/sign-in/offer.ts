@@ -1,5 +1,6 @@
 // Offers passkeys as suggestions of the email field. It must not say anything: the button and the password are still there.
-import { type PasskeyAnswer, type PasskeyOptions, readPasskeyOptions } from './calls.ts';
+import type { PasskeyAssertion, PasskeyRequestOptions } from '@castellan/sdk';
+import { readPasskeyOptions } from './calls.ts';
 import { endRequest, offerPasskeys } from './ceremony.ts';
 import { canSuggest } from './passkeys.ts';
 
@@ -14,7 +15,7 @@ export type Offer = { stop(): Promise<void> };
  * with each that is chosen. Failures of the offer itself are silent: the button and the password are still there.
  */
 export function offerInSuggestions(
-  use: (answer: PasskeyAnswer, options: PasskeyOptions) => Promise<void>,
+  use: (answer: PasskeyAssertion, options: PasskeyRequestOptions) => Promise<void>,
 ): Offer {
   const ended = new AbortController();
   const { signal } = ended;

@@ -1,6 +1,7 @@
 // What this browser can do with passkeys. It must not ask for one: ceremony.ts does.
+
+import type { PasskeyAssertion, PasskeyRequestOptions } from '@castellan/sdk';
 import { isCode } from '../client.ts';
-import type { PasskeyAnswer, PasskeyOptions } from './calls.ts';
 
 type Signal = (passkey: { rpId: string; credentialId: string }) => Promise<void>;
 type Capabilities = {
@@ -22,10 +23,10 @@ export async function canSuggest(): Promise<boolean> {
 /** Returns a passkey that the service refused as unknown to the browser, which then stops offering it. Never rejects. */
 export async function reportUnknown(
   error: unknown,
-  { rpId }: PasskeyOptions,
-  { id }: PasskeyAnswer,
+  { rpId }: PasskeyRequestOptions,
+  { id }: PasskeyAssertion,
 ): Promise<void> {
-  if (!isCode(error, 'passkey_unknown') || !rpId) return;
+  if (!isCode(error, 'passkey_unknown')) return;
   try {
     await capabilities?.signalUnknownCredential?.({ rpId, credentialId: id });
   } catch {

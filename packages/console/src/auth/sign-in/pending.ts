@@ -1,6 +1,6 @@
 // A sign-in whose password was right, and which waits for its second step. It is kept for this tab, so that a reload, or a
 // tab that a phone has discarded, returns to it. It must not keep the password.
-import type { PasskeyOptions } from './calls.ts';
+import type { PasskeyRequestOptions } from '@castellan/sdk';
 import { PENDING } from './waiting.ts';
 
 const methods = ['passkey', 'totp', 'recovery_code', 'recovery_link'] as const;
@@ -11,7 +11,7 @@ export type Pending = {
   token: string;
   /** The likeliest first; at least one. */
   methods: readonly [Method, ...Method[]];
-  passkey: PasskeyOptions | null;
+  passkey: PasskeyRequestOptions | null;
   /** For how long the device can be trusted: null if it is not known, 0 if it cannot be. */
   trustDays: number | null;
   /** When the password was accepted, by the clock of this browser, in milliseconds. */
@@ -24,7 +24,7 @@ const LIFETIME_MS = 10 * 60_000;
 const isMethod = (value: unknown): value is Method => methods.some((one) => one === value);
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
-const isOptions = (value: unknown): value is PasskeyOptions =>
+const isOptions = (value: unknown): value is PasskeyRequestOptions =>
   isRecord(value) && typeof value.challenge === 'string';
 
 /** Reads the member `second_factor` of a refused sign-in. Returns null if it has no method that these pages know. */

@@ -1,12 +1,14 @@
 // Signs in with a passkey alone: by the button, or by a suggestion of the email field.
+
+import type { PasskeyAssertion, PasskeyRequestOptions } from '@castellan/sdk';
 import { useEffect, useRef } from 'react';
 import { useWork, type Work } from '../work.ts';
-import { type PasskeyAnswer, type PasskeyOptions, readPasskeyOptions, signInWithPasskey } from './calls.ts';
+import { readPasskeyOptions, signInWithPasskey } from './calls.ts';
 import { askForPasskey } from './ceremony.ts';
 import { type Offer, offerInSuggestions } from './offer.ts';
 import { reportUnknown } from './passkeys.ts';
 
-type Chosen = { answer: PasskeyAnswer; options: PasskeyOptions };
+type Chosen = { answer: PasskeyAssertion; options: PasskeyRequestOptions };
 
 async function ask(): Promise<Chosen> {
   const options = await readPasskeyOptions();

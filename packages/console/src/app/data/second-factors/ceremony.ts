@@ -5,26 +5,21 @@ import type {
   PasskeyRegistration,
   PasskeyRequestOptions,
 } from '@castellan/sdk';
+import { passkeyAnswer } from '../../../common/passkey-answer.ts';
 
 export const canUsePasskeys = (): boolean => 'PublicKeyCredential' in globalThis;
 
 /** Rejects with what `ceremonyFailure` reads. */
 export async function register(optionsJSON: PasskeyCreationOptions): Promise<PasskeyRegistration> {
   const { startRegistration } = await import('@simplewebauthn/browser');
-  return answerOf(await startRegistration({ optionsJSON }));
+  return passkeyAnswer(await startRegistration({ optionsJSON }));
 }
 
 /** Rejects with what `ceremonyFailure` reads. */
 export async function authenticate(optionsJSON: PasskeyRequestOptions): Promise<PasskeyAssertion> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
-  return answerOf(await startAuthentication({ optionsJSON }));
+  return passkeyAnswer(await startAuthentication({ optionsJSON }));
 }
-
-/** The types of browsers list the extensions that they know; those of the service take any. */
-const answerOf = <T extends { clientExtensionResults: object }>({ clientExtensionResults, ...rest }: T) => ({
-  ...rest,
-  clientExtensionResults: { ...clientExtensionResults },
-});
 
 /** Ends what waits for the person. */
 export async function cancelCeremony(): Promise<void> {
