@@ -163,7 +163,7 @@ export default defineConfig(({ command }) => ({
             // With `common`, all that runs before the app has loaded.
             {
               name: 'start',
-              test: /src\/(common\/(client|own-writes|recent-requests)|app\/(data\/early-reads|page-size|pages|search|text))\.ts$/,
+              test: /src\/(common\/(client|own-writes|recent-requests)|app\/(data\/(auth|early-reads)|page-size|pages|search|text))\.ts$/,
             },
             { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// },
             { name: 'ui', test: library, tags: ['$initial'] },
