@@ -91,6 +91,7 @@ export const modules: Modules = {
   'users/second-factors': {
     uses: [
       'audit',
+      'devices',
       'sessions',
       'factors',
       'authz',

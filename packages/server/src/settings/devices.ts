@@ -7,8 +7,8 @@ const MAX_COOKIE_DAYS = 400;
 export const devicesSettings = {
   knownDeviceDays: setting(
     'KNOWN_DEVICE_DAYS',
-    integer(1, MAX_COOKIE_DAYS),
-    'How long a device stays known after the last sign-in from it, in days. Known are the devices of accounts with a second factor; with `LOCK_EXEMPTS_KNOWN_DEVICES` or `SIGN_IN_ALERTS=everyone`, of all accounts.',
+    integer(0, MAX_COOKIE_DAYS),
+    'How long a device stays known after the last sign-in from it, in days. Known are the devices of accounts with a second factor; with `LOCK_EXEMPTS_KNOWN_DEVICES` or `SIGN_IN_ALERTS=everyone`, of all accounts. 0: no device is known, which takes `TRUSTED_DEVICE_DAYS=0` too.',
     { default: '180' },
   ),
   trustedDeviceDays: setting(

@@ -12,6 +12,7 @@ import {
   signInByApp,
 } from '@castellan/testing/second-factors/devices';
 import { addUser } from '@castellan/testing/sessions/accounts';
+import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { cleanUp } from '../../src/cleanup.ts';
 
 const service = await startTestService({ after });
@@ -55,6 +56,21 @@ test('without COOKIE_SECURE the cookie is not Secure, and KNOWN_DEVICE_DAYS is i
   const [, device = ''] = answer.headers.getSetCookie();
   assert.doesNotMatch(device, /; Secure/);
   assert.match(device, new RegExp(`; Max-Age=${30 * 24 * 60 * 60};`));
+});
+
+test('with KNOWN_DEVICE_DAYS=0 no device is known, and none is told of as new', async () => {
+  const off = await service.another({
+    KNOWN_DEVICE_DAYS: '0',
+    TRUSTED_DEVICE_DAYS: '0',
+    LOCK_EXEMPTS_KNOWN_DEVICES: 'true',
+    SIGN_IN_ALERTS: 'everyone',
+  });
+  const user = await addAppUser(service);
+  const client = off.client();
+  await signInByApp(off, client, user);
+  assert.deepEqual([...client.cookies.keys()], ['csrf_token', 'refresh_token']);
+  assert.deepEqual(await devicesOf(service, user), []);
+  assert.deepEqual(await eventsOf(service, 'new_device_sign_in', user), []);
 });
 
 test('an account without a factor gets the cookie only where a setting asks for it', async () => {

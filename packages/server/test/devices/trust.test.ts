@@ -143,6 +143,7 @@ test('trust is neither offered, given nor honoured while the account is under a 
   const before = await trustedBrowser(service, user);
   await requireOfRole(service, user.role, 'aal2');
   assert.equal(await passwordAlone(before, user), 'second_factor_required', 'trust from before it');
+  assert.deepEqual(await shownTrust(user), { own: 0, administrators: 0 });
   const answer = await logIn(service.client(), user);
   assert.equal(answer.body.second_factor.may_trust_device, false);
   const asking = await trustedBrowser(service, user);
@@ -150,7 +151,16 @@ test('trust is neither offered, given nor honoured while the account is under a 
   await requireOfRole(service, user.role, null);
   assert.equal(await passwordAlone(asking, user), 'second_factor_required', 'it asked under the requirement');
   assert.equal(await passwordAlone(before, user), 200);
+  assert.deepEqual(await shownTrust(user), { own: 1, administrators: 1 });
 });
+
+/** Returns how many devices the owner and an administrator are told to be trusted. */
+async function shownTrust(user: AppUser): Promise<{ own: number; administrators: number }> {
+  const { body } = await user.client.get('/api/v1/auth/devices');
+  const own = body.data.filter((one: { trusted_until: string | null }) => one.trusted_until !== null).length;
+  const factors = await admin.get(`/api/v1/users/${user.id}/factors`);
+  return { own, administrators: factors.body.data.trusted_devices };
+}
 
 test('an announced requirement leaves trust as it is until its date', async () => {
   const user = await addStrong(service, 'role.read');

@@ -14,9 +14,10 @@ export {
   settleDeviceSuccess,
   takeDeviceSlot,
 } from './attempts-store.ts';
-export { deleteDevices, deleteIdleDevices, isTrusted, listDevices } from './store.ts';
+export { countTrustedDevices, deleteDevices, deleteIdleDevices, isTrusted, listDevices } from './store.ts';
 
 export type DeviceSettings = {
+  /** 0: no device is known. */
   knownDeviceDays: number;
   /** 0: no device is trusted. */
   trustedDeviceDays: number;
@@ -41,9 +42,9 @@ export const mayTrustDevice = (
 
 /** Returns whether sign-ins of an account are remembered as devices. */
 export const isRemembered = (
-  { lockExemptsKnownDevices, signInAlerts }: DeviceSettings,
+  { knownDeviceDays, lockExemptsKnownDevices, signInAlerts }: DeviceSettings,
   hasFactor: boolean,
-): boolean => hasFactor || lockExemptsKnownDevices || signInAlerts === 'everyone';
+): boolean => knownDeviceDays > 0 && (hasFactor || lockExemptsKnownDevices || signInAlerts === 'everyone');
 
 /** Returns whether sign-ins of an account from an unknown device are mailed. */
 export const isAlerted = ({ signInAlerts }: DeviceSettings, hasFactor: boolean): boolean =>

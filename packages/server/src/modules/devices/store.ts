@@ -95,6 +95,14 @@ export async function listDevices(
   return rows;
 }
 
+/** Returns how many devices of the account are trusted now. */
+export async function countTrustedDevices(db: Db, userId: string): Promise<number> {
+  const answer = await sql<{ count: number }>`
+    select count(*)::integer as count from devices d join users u on u.id = d.user_id
+    where d.user_id = ${userId} and ${sql.raw(isTrustedNow)}`.execute(db);
+  return onlyRow(answer).count;
+}
+
 /** Forgets one device of the account, or all of them: their trust and their exemption end. Returns their number. */
 export async function deleteDevices(tx: Tx, userId: string, deviceId: string | null): Promise<number> {
   const { numAffectedRows = 0n } = await sql`

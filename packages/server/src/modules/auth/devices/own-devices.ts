@@ -4,6 +4,7 @@ import type { Device } from '@castellan/contract/sessions';
 import { AppError } from '../../../platform/errors.ts';
 import { type Audited, inRecordedTransaction } from '../../audit/service.ts';
 import type { UserCaller } from '../../authz/caller.ts';
+import { accountLevel } from '../../authz/requirements/account.ts';
 import { type DeviceSettings, deleteDevices, listDevices, mayTrustDevice } from '../../devices/service.ts';
 import { lockEpoch } from '../../passwords/service.ts';
 
@@ -11,13 +12,13 @@ export type OwnDeviceDeps = Audited & { settings: DeviceSettings };
 
 export async function readDevices(
   { db, settings }: OwnDeviceDeps,
-  { principal }: UserCaller,
+  { principal, graph, policy, judgedAt: now }: UserCaller,
 ): Promise<Device[]> {
   const rows = await listDevices(db, principal.id, {
     sessionId: principal.session.id,
     knownDays: settings.knownDeviceDays,
   });
-  const isTrustOn = mayTrustDevice(settings);
+  const isTrustOn = mayTrustDevice(settings, accountLevel({ graph, policy, now }, principal.subject));
   return rows.map(({ created_at, last_used_at, trusted_until, ...device }) => ({
     ...device,
     created_at: created_at.toISOString(),

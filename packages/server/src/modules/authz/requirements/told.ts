@@ -10,6 +10,7 @@ import { strongestFactor } from '../../factors/service.ts';
 import type { GraphSource } from '../graph/graph.ts';
 import {
   type AccountNeed,
+  accountLevel,
   accountNeeds,
   type Judging,
   type PolicySettings,
@@ -54,6 +55,10 @@ export async function noticeOf(
     },
   };
 }
+
+/** Returns the strongest level that the account requires now; null for none. */
+export const levelOf = async (deps: RequirementDeps, account: Account): Promise<Acr | null> =>
+  accountLevel(await judgingOf(deps, account), account);
 
 /** Returns what the account requires: what its factors do not meet first, otherwise the strongest. Null for nothing. */
 export async function requirementOf(
