@@ -1,11 +1,16 @@
 // Signs the same person in again over the page, when their session has ended elsewhere. Nothing that they typed is lost.
+import { CastellanError, type SecondFactorRequest } from '@castellan/sdk';
 import { Anchor, Modal, Stack } from '@mantine/core';
-import { type ReactElement, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { addressOf } from '../../common/page-settings.ts';
 import { Form, fieldError } from '../components/forms/forms.tsx';
 import { PasswordField } from '../components/forms/PasswordField.tsx';
 import { auth } from '../data/auth.ts';
-import { t } from '../text.ts';
+import { t, withLaterTexts } from '../text.ts';
+
+const SecondStep = lazy(() =>
+  withLaterTexts(import('./SecondStep.tsx')).then((file) => ({ default: file.SecondStep })),
+);
 
 export function Relogin({ email }: { email: string }): ReactElement {
   const [password, setPassword] = useState('');
@@ -22,6 +27,7 @@ export function Relogin({ email }: { email: string }): ReactElement {
       setPending(false);
     }
   };
+  const request = secondStepOf(error);
   return (
     <Modal
       opened
@@ -34,36 +40,48 @@ export function Relogin({ email }: { email: string }): ReactElement {
     >
       <Stack gap="sm">
         <p>{t.common.session.endedText}</p>
-        <Form
-          onSubmit={() => void signIn()}
-          isPending={isPending}
-          error={error}
-          fields={['password']}
-          submitLabel={t.common.session.signIn}
-        >
-          <input
-            type="email"
-            name="email"
-            value={email}
-            autoComplete="username"
-            readOnly
-            className="visually-hidden"
-            tabIndex={-1}
-            aria-hidden
-          />
-          <PasswordField
-            data-autofocus
-            label={`${t.common.session.password} · ${email}`}
-            autoComplete="current-password"
-            value={password}
-            error={fieldError(error, 'password')}
-            onChange={(event) => setPassword(event.currentTarget.value)}
-          />
-        </Form>
+        {request ? (
+          <Suspense>
+            <SecondStep request={request} onOver={setError} />
+          </Suspense>
+        ) : (
+          <Form
+            onSubmit={() => void signIn()}
+            isPending={isPending}
+            error={error}
+            fields={['password']}
+            submitLabel={t.common.session.signIn}
+          >
+            <input
+              type="email"
+              name="email"
+              value={email}
+              autoComplete="username"
+              readOnly
+              className="visually-hidden"
+              tabIndex={-1}
+              aria-hidden
+            />
+            <PasswordField
+              data-autofocus
+              label={`${t.common.session.password} · ${email}`}
+              autoComplete="current-password"
+              value={password}
+              error={fieldError(error, 'password')}
+              onChange={(event) => setPassword(event.currentTarget.value)}
+            />
+          </Form>
+        )}
         <Anchor href={addressOf('/login')} size="sm">
           {t.common.session.other}
         </Anchor>
       </Stack>
     </Modal>
   );
+}
+
+/** Null for an account that awaits recovery, too: its link opens the page of sign-in. */
+function secondStepOf(error: unknown): SecondFactorRequest | null {
+  if (!(error instanceof CastellanError) || !error.secondFactor) return null;
+  return error.secondFactor.methods.some((method) => method !== 'recovery_link') ? error.secondFactor : null;
 }

@@ -83,6 +83,38 @@ test('a lost phone: in with a recovery code, another app in the place of the old
   await assertReplaced(page, user, secret);
 });
 
+test('a session that ended elsewhere: the second step over the page, and what was typed is saved', async (t) => {
+  const user = await addAppUser(service);
+  const page = await visit(t, browser, {
+    expected: ['422', '401'],
+    context: { baseURL: PASSKEY_ORIGIN, locale: 'en-US' },
+  });
+  await enterPassword(page, user);
+  await enterCode(page, 'Code', codeOf(user.secret));
+  await assertInside(page);
+  await page.getByLabel('First name').fill('Typed');
+  await forgetStep(service, user);
+  await service.sql('update users set session_epoch = session_epoch + 1 where id = $1', [user.id]);
+  await button(page, 'Save').click();
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+  await dialog.getByLabel(/^Password/).fill(user.password);
+  await button(dialog, 'Sign in').click();
+  const code = dialog.getByLabel('Code of the authenticator app');
+  await code.fill(codeOf(user.secret) === '000000' ? '000001' : '000000');
+  await page.keyboard.press('Enter');
+  await dialog.getByText('This code is wrong').waitFor();
+  await button(dialog, 'Cancel').click();
+  await dialog.getByLabel(/^Password/).waitFor();
+  await button(dialog, 'Sign in').click();
+  await code.fill(codeOf(user.secret));
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByText('Your names are saved.').waitFor();
+  assert.deepEqual(await service.sql('select first_name from users where id = $1', [user.id]), [
+    { first_name: 'Typed' },
+  ]);
+});
+
 /** Lets an administrator reset the factors, and returns the address in the mail that follows. */
 async function resetFactors({ id, email }: AppUser): Promise<string> {
   const admin = await signIn(service, ADMIN);

@@ -1,18 +1,18 @@
 // A proof by the password, for an account without a second factor.
+import type { StepUp } from '@castellan/sdk';
 import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { Form, fieldError } from '../../components/forms/forms.tsx';
 import { PasswordField } from '../../components/forms/PasswordField.tsx';
 import { useMe } from '../../data/me.tsx';
-import { stepUp } from '../../data/second-factors/step-up.ts';
 import { later } from '../../text.ts';
-import { useProof } from './prove.ts';
+import { type Proving, useProof } from '../proofs/proving.ts';
 
-export function ByPassword(): ReactElement {
+export function ByPassword({ proving }: { proving: Proving<StepUp> }): ReactElement {
   const texts = later.secondFactors.stepUp;
   const { user } = useMe();
   const [password, setPassword] = useState('');
   const input = useRef<HTMLInputElement>(null);
-  const { run, isPending, error } = useProof();
+  const { run, isPending, error } = useProof(proving);
   useEffect(() => input.current?.focus(), []);
   return (
     <Form
@@ -21,7 +21,7 @@ export function ByPassword(): ReactElement {
       error={error}
       fields={['password', 'current_password']}
       submitLabel={texts.confirm}
-      onCancel={stepUp.cancel}
+      onCancel={proving.onCancel}
       isDisabled={password === ''}
     >
       <input

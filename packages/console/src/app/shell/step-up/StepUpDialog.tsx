@@ -1,18 +1,26 @@
 // Asks over the page for a fresh proof of who the person is, and then lets the requests that wait go on.
 // It must not change the page: Cancel leaves it as it was.
+import type { StepUp } from '@castellan/sdk';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactElement, useState } from 'react';
+import type { ReactElement } from 'react';
 import { ReadErrors } from '../../components/page/states.tsx';
-import { call } from '../../data/api.ts';
+import { call, renew } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
 import { type StepUpAsk, stepUp } from '../../data/second-factors/step-up.ts';
 import { later, t } from '../../text.ts';
-import { ByCode } from './ByCode.tsx';
-import { ByPasskey } from './ByPasskey.tsx';
+import { Proofs } from '../proofs/Proofs.tsx';
+import type { Proving } from '../proofs/proving.ts';
 import { ByPassword } from './ByPassword.tsx';
 import './step-up.css';
+
+/** The requests that wait go on with the tokens of the proof. */
+const proving: Proving<StepUp> = {
+  send: (body) => renew('POST /api/v1/auth/step-up', { body }),
+  onDone: stepUp.done,
+  onCancel: stepUp.cancel,
+};
 
 type Purposes = typeof later.secondFactors.stepUp.purposes;
 
@@ -43,7 +51,6 @@ export function StepUpDialog({ ask }: { ask: StepUpAsk }): ReactElement {
 
 function Ways({ ask: { acr } }: { ask: StepUpAsk }): ReactElement {
   const texts = later.secondFactors.stepUp;
-  const [chosen, setChosen] = useState<string | null>(null);
   const options = useQuery({
     queryKey: ['POST /api/v1/auth/step-up/options', acr],
     queryFn: async ({ signal }) =>
@@ -71,23 +78,13 @@ function Ways({ ask: { acr } }: { ask: StepUpAsk }): ReactElement {
       <div className="step-up-loading" role="status" aria-busy="true" aria-label={t.common.list.loading} />
     );
   const { methods, passkey } = options.data;
-  const way = methods.find((method) => method === chosen) ?? methods[0];
-  const others = methods.filter((method) => method !== way);
   return (
-    <>
-      {way === 'password' && <ByPassword />}
-      {(way === 'totp' || way === 'recovery_code') && <ByCode key={way} kind={way} />}
-      {way === 'passkey' && passkey && <ByPasskey options={passkey} onAgain={options.refetch} />}
-      {others.length > 0 && (
-        <div className="step-up-others">
-          <span className="muted">{texts.other}</span>
-          {others.map((method) => (
-            <button key={method} type="button" className="text-button" onClick={() => setChosen(method)}>
-              {texts.ways[method]}
-            </button>
-          ))}
-        </div>
-      )}
-    </>
+    <Proofs
+      methods={methods}
+      passkey={passkey}
+      proving={proving}
+      onAgain={options.refetch}
+      byPassword={<ByPassword proving={proving} />}
+    />
   );
 }

@@ -4,25 +4,24 @@ import { Alert, Button, Group } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactElement, useEffect } from 'react';
 import { ErrorAlert } from '../../components/page/states.tsx';
-import { renew } from '../../data/api.ts';
 import { authenticate, cancelCeremony, ceremonyFailure } from '../../data/second-factors/ceremony.ts';
-import { stepUp } from '../../data/second-factors/step-up.ts';
 import { later, t } from '../../text.ts';
+import type { Proving } from './proving.ts';
 
 type Props = {
   options: PasskeyRequestOptions;
-  /** Asks for other options: a challenge that was refused counts once. */
-  onAgain: () => unknown;
+  proving: Proving;
+  /** Asks for other options after a refusal. */
+  onAgain: (() => unknown) | undefined;
 };
 
-export function ByPasskey({ options, onAgain }: Props): ReactElement {
+export function ByPasskey({ options, proving, onAgain }: Props): ReactElement {
   const texts = later.secondFactors;
   const { mutate, isPending, error } = useMutation({
-    mutationFn: async () =>
-      renew('POST /api/v1/auth/step-up', { body: { passkey: await authenticate(options) } }),
-    onSuccess: stepUp.done,
+    mutationFn: async () => proving.send({ passkey: await authenticate(options) }),
+    onSuccess: proving.onDone,
     onError: (failure) => {
-      if (!ceremonyFailure(failure)) void onAgain();
+      if (!ceremonyFailure(failure)) void onAgain?.();
     },
   });
   // Another way, or Cancel: the browser's own dialog closes, too.
@@ -37,7 +36,7 @@ export function ByPasskey({ options, onAgain }: Props): ReactElement {
       {Boolean(error) && !ceremonyFailure(error) && <ErrorAlert error={error} />}
       <p role="status">{isPending && texts.passkeys.follow}</p>
       <Group justify="flex-end" gap="xs">
-        <Button variant="default" onClick={stepUp.cancel}>
+        <Button variant="default" onClick={proving.onCancel}>
           {t.common.actions.cancel}
         </Button>
         <Button loading={isPending} onClick={() => mutate()} data-autofocus>

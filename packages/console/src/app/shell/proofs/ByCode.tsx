@@ -2,15 +2,16 @@
 import { type ReactElement, useState } from 'react';
 import { CodeField, type CodeKind, isComplete } from '../../components/forms/CodeField.tsx';
 import { Form, fieldError } from '../../components/forms/forms.tsx';
-import { stepUp } from '../../data/second-factors/step-up.ts';
 import { later } from '../../text.ts';
-import { useProof } from './prove.ts';
+import { type Proving, useProof } from './proving.ts';
 
-export function ByCode({ kind }: { kind: CodeKind }): ReactElement {
+type Props = { kind: CodeKind; proving: Proving };
+
+export function ByCode({ kind, proving }: Props): ReactElement {
   const texts = later.secondFactors.stepUp;
   const [code, setCode] = useState('');
   const [isShort, setShort] = useState(false);
-  const { run, isPending, error } = useProof();
+  const { run, isPending, error } = useProof(proving);
   const send = (): void => {
     setShort(!isComplete(kind, code));
     if (isComplete(kind, code)) run(kind === 'totp' ? { totp: code } : { recovery_code: code });
@@ -22,7 +23,7 @@ export function ByCode({ kind }: { kind: CodeKind }): ReactElement {
       error={error}
       fields={['code', kind]}
       submitLabel={texts.confirm}
-      onCancel={stepUp.cancel}
+      onCancel={proving.onCancel}
       isDisabled={code === ''}
     >
       <CodeField
