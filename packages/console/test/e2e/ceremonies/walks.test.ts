@@ -6,7 +6,7 @@ import { PASSKEY_ORIGIN } from '@castellan/testing/e2e/browser';
 import { ADMIN, type Hooks, signIn } from '@castellan/testing/harness';
 import { age } from '@castellan/testing/passkeys/own';
 import { type AppUser, addAppUser, codeOf, forgetStep } from '@castellan/testing/second-factors/app';
-import { requireOfRole } from '@castellan/testing/second-factors/requirements';
+import { addStrong, requireOfRole } from '@castellan/testing/second-factors/requirements';
 import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
 import { heading, startConsole } from '../../harness.ts';
@@ -84,7 +84,7 @@ test('a lost phone: in with a recovery code, another app in the place of the old
 });
 
 test('a session that ended elsewhere: the second step over the page, and what was typed is saved', async (t) => {
-  const user = await addAppUser(service);
+  const user = await addStrong(service, 'self.update_profile');
   const page = await visit(t, browser, {
     expected: ['422', '401'],
     context: { baseURL: PASSKEY_ORIGIN, locale: 'en-US' },
