@@ -152,7 +152,7 @@ export type Role = Pick<Row<'roles'>, Exclude<RoleColumn, 'is_system' | 'role_gr
 };
 
 /** The role whose holders will need a second factor. */
-export const guardedRole = 'Finance controller';
+export const guardedRole = 'Security analyst';
 
 export const roles: readonly Role[] = [
   {
