@@ -23,7 +23,9 @@ import { stepUp } from '../data/second-factors/step-up.ts';
 import { sessionLoss } from '../data/session-loss.ts';
 import { withLaterTexts } from '../text.ts';
 
-const Relogin = lazy(() => import('./Relogin.tsx').then(({ Relogin: Loaded }) => ({ default: Loaded })));
+const Relogin = lazy(() =>
+  import('./relogin/Relogin.tsx').then(({ Relogin: Loaded }) => ({ default: Loaded })),
+);
 
 const StepUpDialog = lazy(() =>
   withLaterTexts(import('./step-up/StepUpDialog.tsx')).then((file) => ({ default: file.StepUpDialog })),

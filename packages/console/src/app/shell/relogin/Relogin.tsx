@@ -2,11 +2,11 @@
 import { CastellanError, type SecondFactorRequest } from '@castellan/sdk';
 import { Anchor, Modal, Stack } from '@mantine/core';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
-import { addressOf } from '../../common/page-settings.ts';
-import { Form, fieldError } from '../components/forms/forms.tsx';
-import { PasswordField } from '../components/forms/PasswordField.tsx';
-import { auth } from '../data/auth.ts';
-import { t, withLaterTexts } from '../text.ts';
+import { addressOf } from '../../../common/page-settings.ts';
+import { Form, fieldError } from '../../components/forms/forms.tsx';
+import { PasswordField } from '../../components/forms/PasswordField.tsx';
+import { auth } from '../../data/auth.ts';
+import { t, withLaterTexts } from '../../text.ts';
 
 const SecondStep = lazy(() =>
   withLaterTexts(import('./SecondStep.tsx')).then((file) => ({ default: file.SecondStep })),

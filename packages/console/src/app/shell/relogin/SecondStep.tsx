@@ -1,10 +1,10 @@
 // The second step of signing in again over the page.
 import type { SecondFactorRequest } from '@castellan/sdk';
 import type { ReactElement } from 'react';
-import { auth } from '../data/auth.ts';
-import { isCode } from '../data/errors.ts';
-import { Proofs } from './proofs/Proofs.tsx';
-import type { Proving } from './proofs/proving.ts';
+import { auth } from '../../data/auth.ts';
+import { isCode } from '../../data/errors.ts';
+import { Proofs } from '../proofs/Proofs.tsx';
+import type { Proving } from '../proofs/proving.ts';
 
 type Props = {
   request: SecondFactorRequest;
