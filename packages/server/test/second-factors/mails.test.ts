@@ -64,6 +64,15 @@ test('a right password with five wrong codes is mailed, once an hour; four wrong
   assert.equal(mailsTo(service, user.email, 'second_factor_attack').length, 1);
 });
 
+test('five wrong codes over several sign-ins are mailed as well', async () => {
+  const user = await addAppUser(service);
+  const client = service.client();
+  for (let count = 0; count < 5; count += 1)
+    await completeSignIn(client, await beginSignIn(client, user), { totp: wrongCodeOf(user.secret) });
+  await waitForEmptyOutbox(service);
+  assert.equal(mailsTo(service, user.email, 'second_factor_attack').length, 1);
+});
+
 test('the app that the hundredth wrong code suspends is mailed', async () => {
   const user = await addAppUser(service);
   await failCodes(user, 1);

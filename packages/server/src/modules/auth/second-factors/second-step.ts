@@ -141,8 +141,9 @@ async function settle(
   if ('refused' in verdict) {
     if (verdict.refused === 'expired') return { result: { over: true }, events: [] };
     const left = verdict.isCounted ? await failPending(tx, tokenHash) : undefined;
-    // The password was right: somebody else may know it.
-    if (left === 0) await warn(tx, deps, 'second_factor_attack', seen);
+    // The password was right: somebody else may know it, also if they begin anew before the fifth wrong code.
+    const isClosing = verdict.consequences.some(({ action }) => action === 'second_factor_locked');
+    if (left === 0 || isClosing) await warn(tx, deps, 'second_factor_attack', seen);
     const { email } = account;
     const refusal = failureEvent(userId, { email, method: prepared.method, reason: verdict.refused });
     return {
