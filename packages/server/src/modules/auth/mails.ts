@@ -40,6 +40,7 @@ type Recipient = Pick<
   | 'link_epoch'
   | 'language'
   | 'recovery_pending'
+  | 'recovery_handed_over'
 >;
 /** A recipient, with the language of the mail. */
 type Reader = Recipient & { language: Language };
@@ -85,9 +86,8 @@ export function createMailComposer(deps: MailDeps) {
   return async (kind: string, payload: unknown, attempt: number): Promise<Mail | null> => {
     const { email, linkEpoch } = readPayload(payload);
     const { rows } = await sql<Recipient>`
-      select id, email, first_name, last_name, is_active, verified, link_epoch, language, recovery_pending from users where email = ${email}`.execute(
-      deps.db,
-    );
+      select id, email, first_name, last_name, is_active, verified, link_epoch, language, recovery_pending,
+        recovery_handed_over from users where email = ${email}`.execute(deps.db);
     const user = rows[0];
     if (!user?.is_active) return null;
     const language = languageOfMails(user.language, settings.language);
@@ -148,7 +148,8 @@ async function recoveryLink(
   { linkEpoch }: QueuedMail,
   { isLinkShown }: Warning,
 ): Promise<string> {
-  const isNeeded = user.recovery_pending && user.link_epoch === linkEpoch;
+  // The administrator may have decided to hand it over after somebody asked for this mail.
+  const isNeeded = user.recovery_pending && !user.recovery_handed_over && user.link_epoch === linkEpoch;
   return isLinkShown || !isNeeded ? '' : ((await issueLink(deps, 'recover', user)) ?? '');
 }
 
