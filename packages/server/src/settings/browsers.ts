@@ -1,18 +1,14 @@
 // Settings: cookies, and the pages of other origins.
 import { flag, list, setting } from '../platform/config/config.ts';
+import { originOf } from '../platform/http/origins.ts';
 
 const origin = (value: string): string => {
-  const parsed = URL.canParse(value) ? new URL(value) : null;
-  if (
-    !parsed ||
-    !/^https?:$/.test(parsed.protocol) ||
-    value.includes('*') ||
-    parsed.origin !== value.replace(/\/$/, '')
-  )
+  const parsed = originOf(value);
+  if (parsed === undefined)
     throw new Error(
       `has "${value}", which is not an origin; write scheme and host, such as https://app.example.com`,
     );
-  return parsed.origin;
+  return parsed;
 };
 /** A token (RFC 9110, 5.6.2). `*` is one, but stands for no other name where credentials are sent. */
 const headerName = (value: string): string => {

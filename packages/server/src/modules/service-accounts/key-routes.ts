@@ -11,7 +11,7 @@ import {
   ServiceAccountParams,
 } from '@castellan/contract/service-accounts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { creation, type Settle } from '../../platform/http/plugins/idempotency.ts';
+import { creationOfSecret } from '../../platform/http/plugins/idempotency.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import { newRecord, recordNamed } from '../authz/access-fields.ts';
 import { callerOf } from '../authz/caller.ts';
@@ -25,21 +25,11 @@ const issueErrors = [
   'too_many_keys',
 ] as const;
 
-/** As `creation`, but the stored response leaves out the key, so that a replay cannot show it. */
-function creationOfKey(request: FastifyRequest, reply: FastifyReply, message: string) {
-  const { settle, answer } = creation(
-    request,
-    reply,
-    (data: NewApiKey) => ({ data, message }),
-    () => null,
-  );
-  const settleWithoutKey: Settle<NewApiKey> = async (tx, created) => {
-    const { key, ...stored } = created;
-    await settle(tx, stored);
-    return created;
-  };
-  return { settle: settleWithoutKey, answer };
-}
+const creationOfKey = (request: FastifyRequest, reply: FastifyReply, message: string) =>
+  creationOfSecret(request, reply, {
+    bodyOf: (data: NewApiKey) => ({ data, message }),
+    bare: ({ key, ...stored }) => stored,
+  });
 
 export function keyRoutes(app: App, deps: ServiceAccountDeps): void {
   app.route({

@@ -144,14 +144,6 @@ export async function revokeKeys({ tx }: Entitled, ids: readonly string[]): Prom
   await sql`update api_keys set revoked_at = now() where id = any(${ids}::uuid[])`.execute(tx);
 }
 
-/** Returns the current time of the database, by which keys expire. */
-export async function readTime(tx: Tx): Promise<Date> {
-  const { rows } = await sql<{ time: Date | null }>`select now() as time`.execute(tx);
-  const time = rows[0]?.time;
-  if (!time) throw new Error('the statement returned no row');
-  return time;
-}
-
 /** Deletes keys that ended more than `keepDays` ago. Returns their number. */
 export async function deleteEndedKeys(db: Db, keepDays: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`

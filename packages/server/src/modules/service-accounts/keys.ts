@@ -6,6 +6,7 @@ import type {
   NewApiKey,
   RotateApiKeyBody,
 } from '@castellan/contract/service-accounts';
+import { readTime, requireFuture } from '../../platform/db/database-time.ts';
 import { AppError } from '../../platform/errors.ts';
 import { allHandled } from '../../platform/fields.ts';
 import type { Settle } from '../../platform/http/plugins/idempotency.ts';
@@ -38,7 +39,6 @@ import {
   insertKey,
   type KeyRecord,
   type Lineage,
-  readTime,
   revokeKeys,
 } from './keys-store.ts';
 import { accountEntry, requireAccount, requireMayActOn, type ServiceAccountDeps } from './record.ts';
@@ -200,19 +200,6 @@ async function requirePermissions(tx: Tx, names: readonly string[]): Promise<str
     });
   }
   return found.flatMap(({ id }) => id ?? []);
-}
-
-/** Returns the time, or null for a key that does not expire. Throws `validation_failed` if it is over. */
-async function requireFuture(tx: Tx, value: string | null): Promise<Date | null> {
-  if (value === null) return null;
-  const time = new Date(value);
-  // PostgreSQL and ISO 8601 share the years up to 9999.
-  if (time > (await readTime(tx)) && time.getUTCFullYear() <= 9_999) return time;
-  const message = 'must be a time in the future, such as 2030-01-31T08:00:00Z';
-  throw new AppError('validation_failed', {
-    detail: `expires_at ${message}.`,
-    errors: [{ field: 'expires_at', code: 'not_in_future', message }],
-  });
 }
 
 /** Replaces a key: the old one ends after the overlap. Throws as `createKey` does, and `key_ended` (409). */

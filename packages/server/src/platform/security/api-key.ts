@@ -1,13 +1,10 @@
 // The format of API keys: `castellan_<12 characters that name it>_<43 of secret>_<6 of checksum>`, all in base62.
 // It must not decide whether a key is live: the database does.
-import { createHash, randomBytes } from 'node:crypto';
-import { crc32 } from 'node:zlib';
+import { createHash } from 'node:crypto';
+import { CHECKSUM_LENGTH, checksumOf, createSecretText, randomText, SECRET_LENGTH } from './secret-text.ts';
 
 const MARK = 'castellan_';
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const NAME_LENGTH = 12;
-const SECRET_LENGTH = 43; // 256 bits
-const CHECKSUM_LENGTH = 6; // 32 bits
 const format = new RegExp(
   `^(${MARK}[0-9A-Za-z]{${NAME_LENGTH}})_[0-9A-Za-z]{${SECRET_LENGTH}}_[0-9A-Za-z]{${CHECKSUM_LENGTH}}$`,
 );
@@ -21,33 +18,11 @@ export type NewApiKey = {
   hash: Buffer;
 };
 
-/** Returns `length` random characters. Every character is equally likely. */
-function randomText(length: number): string {
-  let text = '';
-  while (text.length < length)
-    for (const byte of randomBytes(length)) {
-      // 248 is the largest multiple of 62 in a byte: larger values would make some characters likelier.
-      if (byte < 248 && text.length < length) text += alphabet[byte % 62];
-    }
-  return text;
-}
-
-function checksumOf(text: string): string {
-  let rest = crc32(text);
-  let digits = '';
-  for (let position = 0; position < CHECKSUM_LENGTH; position += 1) {
-    digits = `${alphabet[rest % 62]}${digits}`;
-    rest = Math.floor(rest / 62);
-  }
-  return digits;
-}
-
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 export function createApiKey(): NewApiKey {
   const prefix = `${MARK}${randomText(NAME_LENGTH)}`;
-  const unchecked = `${prefix}_${randomText(SECRET_LENGTH)}`;
-  const text = `${unchecked}_${checksumOf(unchecked)}`;
+  const text = createSecretText(`${prefix}_`);
   return { text, prefix, hash: hashOf(text) };
 }
 

@@ -161,6 +161,29 @@ export function creation<R, B extends Record<string, unknown>>(
   };
 }
 
+/**
+ * As `creation`, for a record whose secret is shown once: `bare` returns the result without it, which is what is stored, so
+ * that a replay cannot show it.
+ */
+export function creationOfSecret<R, B extends Record<string, unknown>>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    bodyOf,
+    versionOf = () => null,
+    bare,
+  }: { bodyOf: (result: R) => B; versionOf?: (result: R) => number | null; bare: (result: R) => R },
+): { settle: Settle<R>; answer: (result: R) => B } {
+  const { settle, answer } = creation(request, reply, bodyOf, versionOf);
+  return {
+    async settle(tx, result) {
+      await settle(tx, bare(result));
+      return result;
+    },
+    answer,
+  };
+}
+
 /** Deletes responses that are kept no longer, `batch` rows per statement. Returns how many. */
 export async function deleteOldIdempotencyKeys(pool: Pool, batch = 1_000): Promise<number> {
   let total = 0;
