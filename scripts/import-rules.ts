@@ -199,6 +199,7 @@ export const modules: Modules = {
   },
   'auth/mails': { uses: [] },
   'service-accounts': { uses: ['authz', 'assignments'] },
+  applications: { uses: ['authz', 'sessions/key-ring.ts'] },
   access: { uses: ['authz'] },
   forward: { uses: ['factors', 'authz'] },
   requirements: { uses: ['authz'] },

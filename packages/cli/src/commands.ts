@@ -120,6 +120,11 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'List, create, rotate and revoke API keys of service accounts.',
     load: () => import('./commands/api/key.ts'),
   },
+  application: {
+    heading: API,
+    summary: 'List, create, change and delete applications and their secrets.',
+    load: () => import('./commands/api/application.ts'),
+  },
   session: {
     heading: API,
     summary: 'List and end live sessions.',

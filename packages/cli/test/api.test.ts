@@ -379,6 +379,52 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     await ok('service-account', 'delete', 'Shop', '--yes');
   });
 
+  test('an application is created with its secret, changed, and its secrets are replaced', async () => {
+    const redirect = 'https://grafana.example.com/login/generic_oauth';
+    const missing = await cli(['application', 'create', 'Grafana']);
+    assert.deepEqual([missing.code, missing.out], [2, '']);
+    const created = await ok(
+      'application',
+      'create',
+      'Grafana',
+      '--client-id',
+      'grafana',
+      '--redirect',
+      redirect,
+    );
+    const [, first] =
+      /^Application Grafana created\. Its secret, .+: (cas_cs_\w{43}_\w{6})$/.exec(created) ?? [];
+    assert.ok(first, created);
+    assert.match(await ok('application', 'list', '--search', 'graf'), /^Grafana +grafana +web +yes +https/m);
+    await ok('application', 'update', 'Grafana', '--required-permission', 'role.read', '--pkce', 'no');
+    const { data } = await json('application', 'get', 'Grafana');
+    assert.ok(data.required_permission_id);
+    assert.deepEqual([data.redirect_uris, data.require_pkce], [[redirect], false]);
+    await ok('application', 'update', 'Grafana', '--required-permission', '');
+    assert.match(await ok('application', 'get', 'Grafana'), /^required permission: +-?$/m);
+    const path = join(folder, 'grafana.secret');
+    assert.match(
+      await ok('application', 'secret', 'create', 'Grafana', '--name', '2027', '--to', path),
+      /^Secret cas_cs_\w{6} is in /,
+    );
+    assert.match((await readFile(path, 'utf8')).trim(), /^cas_cs_\w{43}_\w{6}$/);
+    const prefix = first.slice(0, 13);
+    const revoke = ['application', 'secret', 'revoke', 'Grafana', prefix];
+    assert.match(
+      (await cli(revoke)).error,
+      /is refused at once\. .*Nothing was changed\. Confirm with --yes/,
+    );
+    assert.equal(await ok(...revoke, '--yes'), `Secret ${prefix} revoked.`);
+    assert.equal((await cli([...revoke, '--yes'])).code, 3);
+    assert.deepEqual(
+      (await json('application', 'secret', 'list', 'Grafana')).data.map(({ name }: { name: string }) => name),
+      ['2027'],
+    );
+    const spa = await ok('application', 'create', 'Shop page', '--client-id', 'shop', '--type', 'spa');
+    assert.equal(spa, 'Application Shop page created.');
+    await ok('application', 'delete', 'Grafana', '--yes');
+  });
+
   test('sessions are listed and ended', async () => {
     const email = newEmail();
     const row = { email, first_name: 'S', last_name: 'T', password: PASSWORD };

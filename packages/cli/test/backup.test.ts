@@ -40,7 +40,9 @@ before(async () => {
   await service.sql('update users set first_name = $1 where id = $2', ['A\tb\\n "c"\nd', user.id]);
   client = await signIn(service, user);
   link = await resetLink(service, user.email);
-  await signIn(service, ADMIN);
+  const admin = await signIn(service, ADMIN);
+  const made = await admin.post('/api/v1/applications', { client_id: 'grafana', name: 'Grafana' });
+  assert.equal(made.status, 201, made.text);
   apiKey = (await addServiceAccount(service, { permissions: ['access.check'] })).key;
   // A row of an identity column, whose sequence has to go on after it.
   await service.sql(
@@ -165,6 +167,10 @@ test('restored with the defaults, passwords work, and no session, token or link 
   const out = await succeed(['restore', '--from', file], own);
   assert.match(out, /^Ended: 2 sessions, 1 mailed link, 0 waiting mails\. Every signing key is revoked;/m);
   assert.match(out, /^Valid: 1 API key, with any that was revoked after .+ --revoke-api-keys\.$/m);
+  assert.match(
+    out,
+    /^Valid: 1 secret of applications, with any that was revoked after .+ --revoke-api-keys\.$/m,
+  );
 
   const restored = {
     sql: <T>(text: string, values?: unknown[]) => run(url, text, values) as unknown as Promise<T[]>,
@@ -175,7 +181,8 @@ test('restored with the defaults, passwords work, and no session, token or link 
       url,
       `select (select total = (select count(*) from users) from user_counts) as counted,
          not exists (select from live_session_counts) as is_counted_again,
-         (select count(*) from session_tokens) + (select count(*) from signing_keys) = 0 as no_keys`,
+         (select count(*) from session_tokens) + (select count(*) from signing_keys)
+           + (select count(*) from application_keys) = 0 as no_keys`,
     ),
     [{ counted: true, is_counted_again: true, no_keys: true }],
   );
@@ -206,6 +213,11 @@ test('restored with the defaults, passwords work, and no session, token or link 
     const anew = createClient(base);
     assert.equal((await anew.login({ email: 'ada@example.com', password: PASSWORD })).status, 200);
     assert.equal((await anew.get('/api/v1/users/me')).status, 200);
+    // The start has made keys for the application that the backup has.
+    assert.deepEqual(await run(url, 'select alg from application_keys order by alg'), [
+      { alg: 'ES256' },
+      { alg: 'RS256' },
+    ]);
     const machine = createClient(base);
     const asked = await machine.get('/api/v1/users/me', { headers: { authorization: `Bearer ${apiKey}` } });
     assert.notEqual(asked.status, 401, asked.text);
@@ -221,6 +233,25 @@ test('restored with the defaults, passwords work, and no session, token or link 
     again.child.kill('SIGTERM');
   }
   assert.equal((await again.ended).code, 0);
+});
+
+test('restored with --revoke-api-keys, no API key and no secret of an application is valid', async (t) => {
+  const file = join(folder, 'revoked.backup');
+  await succeed(['backup', '--to', file], environment());
+  const { url, drop } = await createEmptyDatabase();
+  t.after(drop);
+  const own = { ...environment(), DATABASE_URL: url };
+  const out = await succeed(['restore', '--from', file, '--revoke-api-keys'], own);
+  assert.match(out, /^Revoked: 1 API key\.\nRevoked: 1 secret of applications\. Create new ones\.$/m);
+  assert.doesNotMatch(out, /^Valid:/m);
+  assert.deepEqual(
+    await run(
+      url,
+      `select (select count(*)::integer from application_secrets where revoked_at is null) as secrets,
+         (select count(*)::integer from api_keys where revoked_at is null) as keys`,
+    ),
+    [{ secrets: 0, keys: 0 }],
+  );
 });
 
 test('a table that a later migration adds is backed up, and one that no migration made is not restored', async (t) => {

@@ -26,7 +26,10 @@ test('help lists every command, and help for a command shows its options', async
     assert.match(all.out, new RegExp(`^ {2}${name} `, 'm'));
   const one = await castellan(['rotate-keys', '--help']);
   assert.equal(one.code, 0);
-  assert.match(one.out, /^Usage: castellan rotate-keys \[--now \| --revoke <kid> \[--yes\]\]$/m);
+  assert.match(
+    one.out,
+    /^Usage: castellan rotate-keys \[--for applications\] \[--now \| --revoke <kid> \[--yes\]\]$/m,
+  );
   assert.deepEqual(await castellan(['help', 'rotate-keys']), one);
 });
 

@@ -204,7 +204,12 @@ describe('rotate-keys', () => {
     assert.equal((await signIn(user, another.url)).keyId, oldKeyId);
     assert.equal((await client.at(another.url).get('/api/v1/users/me')).status, 200);
     const [event] = await eventsOf('signing_key_rotated', newKeyId as string);
-    assert.deepEqual(event?.details, { signs_from: signsFrom, via: 'command_line' });
+    assert.deepEqual(event?.details, {
+      purpose: 'session',
+      alg: 'EdDSA',
+      signs_from: signsFrom,
+      via: 'command_line',
+    });
   });
 
   test('--now: the new key signs when every instance has it, a pending one is dropped, and old tokens stay valid', async () => {
@@ -228,6 +233,65 @@ describe('rotate-keys', () => {
     assert.equal((await signIn(user, another.url)).keyId, keyId);
     assert.equal((await client.at(another.url).get('/api/v1/users/me')).status, 200);
     assert.deepEqual(await service.sql('select from signing_keys where key_id = $1', [pending]), []);
+  });
+
+  test('--for applications: both keys are announced for a day, once there are any', async (t) => {
+    const own = await startTestService(t);
+    const where = { ...environment, DATABASE_URL: own.databaseUrl };
+    const early = await castellan(['rotate-keys', '--for', 'applications'], where);
+    assert.deepEqual([early.code, early.out], [1, '']);
+    assert.match(early.err, /no keys for applications yet/);
+    const { client } = await signIn(ADMIN, own.url);
+    const made = await client.post('/api/v1/applications', { client_id: 'one', name: 'One' });
+    assert.equal(made.status, 201, made.text);
+    const { code, out } = await castellan(['rotate-keys', '--for', 'applications'], where);
+    assert.equal(code, 0);
+    const announced = (alg: string) =>
+      `Key (\\S+) \\(for applications, ${alg}\\) is announced in the key set, and signs from \\S+ \\(in a day\\)\\.\\n`;
+    assert.match(out, new RegExp(`^${announced('RS256')}${announced('ES256')}$`));
+    const rows = await own.sql<{ alg: string; hours: number }>(
+      `select alg, round(extract(epoch from signs_from - created_at) / 3600)::int as hours from application_keys
+       order by alg, hours`,
+    );
+    assert.deepEqual(
+      rows.map(({ alg, hours }) => [alg, hours]),
+      [
+        ['ES256', 0],
+        ['ES256', 24],
+        ['RS256', 0],
+        ['RS256', 24],
+      ],
+    );
+    const both = await castellan(['rotate-keys', '--for', 'applications', '--revoke', 'x', '--yes'], where);
+    assert.equal(both.code, 2);
+    const [signing] = await own.sql<{ key_id: string }>(
+      `select key_id from application_keys where alg = 'RS256' order by signs_from limit 1`,
+    );
+    const kid = signing?.key_id as string;
+    const asked = await castellan(['rotate-keys', '--revoke', kid], where);
+    assert.match(
+      asked.err,
+      /^castellan: Key \S+ \(for applications, RS256\) signs now\. .+ at once\. A new key/,
+    );
+    const revoked = await castellan(['rotate-keys', '--revoke', kid, '--yes'], where);
+    assert.match(
+      revoked.out,
+      /^Key \S+ is revoked: .+\nKey \S+ signs instead\.\nWithin 5 seconds .+ restart them .+\.\n$/,
+    );
+    const soon = await castellan(['rotate-keys', '--for', 'applications', '--now'], where);
+    assert.match(
+      soon.out,
+      /^Key \S+ \(for applications, RS256\) signs in 5 seconds.+\n.+\nDropped before they signed anything: \S+\.\n/,
+    );
+    const reset = await castellan(['reset-keys', '--yes'], where);
+    assert.equal(reset.code, 0, reset.err);
+    const left = await own.sql<{ alg: string }>(
+      'select alg from signing_keys union all select alg from application_keys order by alg',
+    );
+    assert.deepEqual(
+      left.map(({ alg }) => alg),
+      ['ES256', 'EdDSA', 'RS256'],
+    );
   });
 
   test('--revoke: the documented steps for a leaked key work as written', async (t) => {
@@ -300,7 +364,7 @@ describe('rotate-keys', () => {
     const unknown = await castellan(['rotate-keys', '--revoke', 'nobody', '--yes'], environment);
     assert.equal(unknown.code, 1);
     assert.match(unknown.err, /^castellan: there is no signing key "nobody"\. The keys are: .+\.\n$/);
-    assert.ok(unknown.err.includes(`${signing?.key_id} (signs now)`), unknown.err);
+    assert.ok(unknown.err.includes(`${signing?.key_id} (for sessions, signs now)`), unknown.err);
     const both = await castellan(['rotate-keys', '--revoke', 'nobody', '--now'], environment);
     assert.equal(both.code, 2);
   });

@@ -247,6 +247,15 @@ export const auditActionCatalogue = {
   api_key_revoked: {
     text: 'An API key was revoked; its access tokens ended. details: api_key_id, prefix; descends_from_key_id, if it ended with the key that made it.',
   },
+  application_created: { text: 'An application was created.' },
+  application_updated: { text: 'An application was changed.' },
+  application_deleted: { text: 'An application was deleted, with its secrets.' },
+  application_secret_created: {
+    text: 'A secret was created for an application. details: secret_id, prefix, expires_at.',
+  },
+  application_secret_revoked: {
+    text: 'A secret of an application was revoked. details: secret_id, prefix.',
+  },
   signing_key_rotated: { text: 'A new signing key was created.' },
   signing_key_revoked: {
     text: 'A signing key was revoked, with every token that it signed. details.successor: the new key, if one was created.',

@@ -9,18 +9,31 @@ export const Ready = Type.Object(
   },
   { title: 'Ready' },
 );
+const keyFields = { kid: Type.String(), use: Type.Literal('sig') };
+const Ed25519Key = Type.Object({
+  kty: Type.Literal('OKP'),
+  crv: Type.Literal('Ed25519'),
+  x: Type.String(),
+  ...keyFields,
+  alg: Type.Literal('EdDSA'),
+});
+const RsaKey = Type.Object({
+  kty: Type.Literal('RSA'),
+  n: Type.String(),
+  e: Type.String(),
+  ...keyFields,
+  alg: Type.Literal('RS256'),
+});
+const EcKey = Type.Object({
+  kty: Type.Literal('EC'),
+  crv: Type.Literal('P-256'),
+  x: Type.String(),
+  y: Type.String(),
+  ...keyFields,
+  alg: Type.Literal('ES256'),
+});
+
 export const JsonWebKeySet = Type.Object(
-  {
-    keys: Type.Array(
-      Type.Object({
-        kty: Type.Literal('OKP'),
-        crv: Type.Literal('Ed25519'),
-        x: Type.String(),
-        kid: Type.String(),
-        use: Type.Literal('sig'),
-        alg: Type.Literal('EdDSA'),
-      }),
-    ),
-  },
+  { keys: Type.Array(Type.Union([Ed25519Key, RsaKey, EcKey])) },
   { title: 'JsonWebKeySet', description: 'RFC 7517; public keys only.' },
 );

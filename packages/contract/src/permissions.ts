@@ -13,6 +13,7 @@ export const permissionCatalogue = {
   audit_log: ['read'],
   access: ['check', 'explain', 'change'],
   service_account: ['read', 'create', 'update', 'delete'],
+  application: ['read', 'create', 'update', 'delete'],
   settings: ['read'],
   session: ['read', 'revoke'],
   second_factor: ['read', 'reset'],

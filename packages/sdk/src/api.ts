@@ -123,6 +123,82 @@ export type ApiKey = {
   revoked_at: string | null;
 };
 
+export type Application = {
+  id: string;
+  client_id: string;
+  name: string;
+  description: string;
+  type: 'web' | 'spa' | 'native' | 'device';
+  /** An application that is not active is refused everything. */
+  is_active: boolean;
+  /** How the application authenticates itself: with a secret, with a signed assertion (`private_key_jwt`), or not at all. Default: `secret` for `web`, otherwise `none`. */
+  auth_method: 'secret' | 'private_key_jwt' | 'none';
+  home_url: string | null;
+  policy_url: string | null;
+  terms_url: string | null;
+  /** Where the public keys of the application are. `private_key_jwt` needs this or `jwks`. */
+  jwks_url: string | null;
+  /** Default: `authorization_code` and `refresh_token`; for `device`, `device_code` and `refresh_token`. */
+  grant_types: ('authorization_code' | 'refresh_token' | 'device_code')[];
+  /** Where people may be sent back to, compared character by character. A native application may use every port of a registered loopback address. */
+  redirect_uris: string[];
+  /** Where people may be sent after they signed out. */
+  post_logout_redirect_uris: string[];
+  /** Origins whose pages may call the token services. Those of the redirect addresses of an `spa` count, too. */
+  allowed_origins: string[];
+  /** Where the application is told that a session has ended. */
+  backchannel_logout_url: string | null;
+  /** Whether the application is your own, so that people need not agree to it. Default: true. */
+  first_party: boolean;
+  /** Who may sign in: holders of this permission, and superusers. Null: every active account. */
+  required_permission_id: string | null;
+  /** What the application may ask for. Default: openid, profile, email, roles, groups. */
+  scopes: ('openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access')[];
+  /** `pairwise`: other applications know the same person by another `sub`. Default: `public`. */
+  subject_type: 'public' | 'pairwise';
+  /** The host that a `pairwise` `sub` is computed from. Default: that of the redirect addresses, if it is one. */
+  sector: string | null;
+  /** Default: RS256. */
+  id_token_signing_alg: 'RS256' | 'ES256';
+  /** Whether the claims of the scopes are in the ID token, too, or in userinfo only. Default: `all`. */
+  id_token_claims: 'all' | 'minimal';
+  /** False is allowed for `web` only. Default: true. */
+  require_pkce: boolean;
+  /** Whether requests must be pushed (RFC 9126). Default: false. */
+  require_par: boolean;
+  /** Whether tokens must be bound to a key (RFC 9449). Default: false. */
+  require_dpop: boolean;
+  /** Default: 300. */
+  access_token_seconds: number;
+  /** Default: 300. */
+  id_token_seconds: number;
+  /** How long a refresh token may be unused. Default: 7. */
+  refresh_idle_days: number;
+  /** The end of what one sign-in gave, however often it was refreshed. Default: 30. */
+  grant_days: number;
+  /** The longest time since people proved who they are, in seconds, unless a request says otherwise. */
+  default_max_age: number | null;
+  jwks: {
+    keys: PublicKey[];
+  } | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** ISO 8601, UTC. */
+  updated_at: string;
+  created_by_id: string | null;
+};
+
+export type ApplicationSecret = {
+  id: string;
+  name: string;
+  /** The beginning of the secret, by which people tell secrets apart. */
+  prefix: string;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+};
+
 export type Attention = {
   items: AttentionItem[];
 };
@@ -422,6 +498,75 @@ export type CreateApiKey = {
   expires_at?: string | null;
   /** Names of the only permissions that the key may use. Without it: all of the account. */
   permissions?: string[] | null;
+};
+
+export type CreateApplication = {
+  /** Letters, digits, `.`, `_` and `-`, at most 100. It is neither a UUID nor `castellan`, and never changes. */
+  client_id: string;
+  /** 1 to 250 characters; unique, ignoring case. */
+  name: string;
+  type?: 'web' | 'spa' | 'native' | 'device';
+  /** At most 1,000 characters. */
+  description?: string;
+  /** An application that is not active is refused everything. */
+  is_active?: boolean;
+  /** How the application authenticates itself: with a secret, with a signed assertion (`private_key_jwt`), or not at all. Default: `secret` for `web`, otherwise `none`. */
+  auth_method?: 'secret' | 'private_key_jwt' | 'none';
+  home_url?: string | null;
+  policy_url?: string | null;
+  terms_url?: string | null;
+  /** Where the public keys of the application are. `private_key_jwt` needs this or `jwks`. */
+  jwks_url?: string | null;
+  /** Default: `authorization_code` and `refresh_token`; for `device`, `device_code` and `refresh_token`. */
+  grant_types?: ('authorization_code' | 'refresh_token' | 'device_code')[];
+  /** Where people may be sent back to, compared character by character. A native application may use every port of a registered loopback address. */
+  redirect_uris?: string[];
+  /** Where people may be sent after they signed out. */
+  post_logout_redirect_uris?: string[];
+  /** Origins whose pages may call the token services. Those of the redirect addresses of an `spa` count, too. */
+  allowed_origins?: string[];
+  /** Where the application is told that a session has ended. */
+  backchannel_logout_url?: string | null;
+  /** Whether the application is your own, so that people need not agree to it. Default: true. */
+  first_party?: boolean;
+  /** Who may sign in: holders of this permission, and superusers. Null: every active account. */
+  required_permission_id?: string | null;
+  /** What the application may ask for. Default: openid, profile, email, roles, groups. */
+  scopes?: ('openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access')[];
+  /** `pairwise`: other applications know the same person by another `sub`. Default: `public`. */
+  subject_type?: 'public' | 'pairwise';
+  /** The host that a `pairwise` `sub` is computed from. Default: that of the redirect addresses, if it is one. */
+  sector?: string | null;
+  /** Default: RS256. */
+  id_token_signing_alg?: 'RS256' | 'ES256';
+  /** Whether the claims of the scopes are in the ID token, too, or in userinfo only. Default: `all`. */
+  id_token_claims?: 'all' | 'minimal';
+  /** False is allowed for `web` only. Default: true. */
+  require_pkce?: boolean;
+  /** Whether requests must be pushed (RFC 9126). Default: false. */
+  require_par?: boolean;
+  /** Whether tokens must be bound to a key (RFC 9449). Default: false. */
+  require_dpop?: boolean;
+  /** Default: 300. */
+  access_token_seconds?: number;
+  /** Default: 300. */
+  id_token_seconds?: number;
+  /** How long a refresh token may be unused. Default: 7. */
+  refresh_idle_days?: number;
+  /** The end of what one sign-in gave, however often it was refreshed. Default: 30. */
+  grant_days?: number;
+  /** The longest time since people proved who they are, in seconds, unless a request says otherwise. */
+  default_max_age?: number | null;
+  jwks?: {
+    keys: Record<string, unknown>[];
+  } | null;
+};
+
+export type CreateApplicationSecret = {
+  /** Default: `Secret`. */
+  name?: string;
+  /** In the future. Null: it does not expire. */
+  expires_at?: string | null;
 };
 
 export type CreatePermission = {
@@ -868,14 +1013,32 @@ export type IntrospectionRequest = {
 
 /** RFC 7517; public keys only. */
 export type JsonWebKeySet = {
-  keys: {
-    kty: 'OKP';
-    crv: 'Ed25519';
-    x: string;
-    kid: string;
-    use: 'sig';
-    alg: 'EdDSA';
-  }[];
+  keys:
+    | {
+        kty: 'OKP';
+        crv: 'Ed25519';
+        x: string;
+        kid: string;
+        use: 'sig';
+        alg: 'EdDSA';
+      }
+    | {
+        kty: 'RSA';
+        n: string;
+        e: string;
+        kid: string;
+        use: 'sig';
+        alg: 'RS256';
+      }
+    | {
+        kty: 'EC';
+        crv: 'P-256';
+        x: string;
+        y: string;
+        kid: string;
+        use: 'sig';
+        alg: 'ES256';
+      }[];
 };
 
 export type LinkState = {
@@ -969,6 +1132,86 @@ export type NewApiKey = {
   revoked_at: string | null;
   /** The API key. It is shown only here: a response that is replayed for an `Idempotency-Key` leaves it out. */
   key?: string;
+};
+
+export type NewApplication = {
+  id: string;
+  client_id: string;
+  name: string;
+  description: string;
+  type: 'web' | 'spa' | 'native' | 'device';
+  /** An application that is not active is refused everything. */
+  is_active: boolean;
+  /** How the application authenticates itself: with a secret, with a signed assertion (`private_key_jwt`), or not at all. Default: `secret` for `web`, otherwise `none`. */
+  auth_method: 'secret' | 'private_key_jwt' | 'none';
+  home_url: string | null;
+  policy_url: string | null;
+  terms_url: string | null;
+  /** Where the public keys of the application are. `private_key_jwt` needs this or `jwks`. */
+  jwks_url: string | null;
+  /** Default: `authorization_code` and `refresh_token`; for `device`, `device_code` and `refresh_token`. */
+  grant_types: ('authorization_code' | 'refresh_token' | 'device_code')[];
+  /** Where people may be sent back to, compared character by character. A native application may use every port of a registered loopback address. */
+  redirect_uris: string[];
+  /** Where people may be sent after they signed out. */
+  post_logout_redirect_uris: string[];
+  /** Origins whose pages may call the token services. Those of the redirect addresses of an `spa` count, too. */
+  allowed_origins: string[];
+  /** Where the application is told that a session has ended. */
+  backchannel_logout_url: string | null;
+  /** Whether the application is your own, so that people need not agree to it. Default: true. */
+  first_party: boolean;
+  /** Who may sign in: holders of this permission, and superusers. Null: every active account. */
+  required_permission_id: string | null;
+  /** What the application may ask for. Default: openid, profile, email, roles, groups. */
+  scopes: ('openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access')[];
+  /** `pairwise`: other applications know the same person by another `sub`. Default: `public`. */
+  subject_type: 'public' | 'pairwise';
+  /** The host that a `pairwise` `sub` is computed from. Default: that of the redirect addresses, if it is one. */
+  sector: string | null;
+  /** Default: RS256. */
+  id_token_signing_alg: 'RS256' | 'ES256';
+  /** Whether the claims of the scopes are in the ID token, too, or in userinfo only. Default: `all`. */
+  id_token_claims: 'all' | 'minimal';
+  /** False is allowed for `web` only. Default: true. */
+  require_pkce: boolean;
+  /** Whether requests must be pushed (RFC 9126). Default: false. */
+  require_par: boolean;
+  /** Whether tokens must be bound to a key (RFC 9449). Default: false. */
+  require_dpop: boolean;
+  /** Default: 300. */
+  access_token_seconds: number;
+  /** Default: 300. */
+  id_token_seconds: number;
+  /** How long a refresh token may be unused. Default: 7. */
+  refresh_idle_days: number;
+  /** The end of what one sign-in gave, however often it was refreshed. Default: 30. */
+  grant_days: number;
+  /** The longest time since people proved who they are, in seconds, unless a request says otherwise. */
+  default_max_age: number | null;
+  jwks: {
+    keys: PublicKey[];
+  } | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** ISO 8601, UTC. */
+  updated_at: string;
+  created_by_id: string | null;
+  /** With `auth_method` `secret`. It is shown only here: a response that is replayed for an `Idempotency-Key` leaves it out. */
+  client_secret?: string;
+};
+
+export type NewApplicationSecret = {
+  id: string;
+  name: string;
+  /** The beginning of the secret, by which people tell secrets apart. */
+  prefix: string;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  /** It is shown only here: a response that is replayed for an `Idempotency-Key` leaves it out. */
+  secret?: string;
 };
 
 export type NewPasskey = {
@@ -1272,6 +1515,19 @@ export type Problem = {
   status: number;
   /** Every broken rule. */
   password_errors?: string[];
+};
+
+/** RFC 7517: an RSA key of 2,048 to 8,192 bits, an EC key, or Ed25519. */
+export type PublicKey = {
+  kty: string;
+  kid?: string;
+  use?: string;
+  alg?: string;
+  crv?: string;
+  x?: string;
+  y?: string;
+  n?: string;
+  e?: string;
 };
 
 export type Ready = {
@@ -1729,6 +1985,70 @@ export type UnmetRequirement = {
   enrolled: boolean;
 };
 
+/** A list replaces the whole list. */
+export type UpdateApplication = {
+  /** 1 to 250 characters; unique, ignoring case. */
+  name?: string;
+  /** At most 1,000 characters. */
+  description?: string;
+  /** An application that is not active is refused everything. */
+  is_active?: boolean;
+  /** How the application authenticates itself: with a secret, with a signed assertion (`private_key_jwt`), or not at all. Default: `secret` for `web`, otherwise `none`. */
+  auth_method?: 'secret' | 'private_key_jwt' | 'none';
+  home_url?: string | null;
+  policy_url?: string | null;
+  terms_url?: string | null;
+  /** Where the public keys of the application are. `private_key_jwt` needs this or `jwks`. */
+  jwks_url?: string | null;
+  /** Default: `authorization_code` and `refresh_token`; for `device`, `device_code` and `refresh_token`. */
+  grant_types?: ('authorization_code' | 'refresh_token' | 'device_code')[];
+  /** Where people may be sent back to, compared character by character. A native application may use every port of a registered loopback address. */
+  redirect_uris?: string[];
+  /** Where people may be sent after they signed out. */
+  post_logout_redirect_uris?: string[];
+  /** Origins whose pages may call the token services. Those of the redirect addresses of an `spa` count, too. */
+  allowed_origins?: string[];
+  /** Where the application is told that a session has ended. */
+  backchannel_logout_url?: string | null;
+  /** Whether the application is your own, so that people need not agree to it. Default: true. */
+  first_party?: boolean;
+  /** Who may sign in: holders of this permission, and superusers. Null: every active account. */
+  required_permission_id?: string | null;
+  /** What the application may ask for. Default: openid, profile, email, roles, groups. */
+  scopes?: ('openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access')[];
+  /** `pairwise`: other applications know the same person by another `sub`. Default: `public`. */
+  subject_type?: 'public' | 'pairwise';
+  /** The host that a `pairwise` `sub` is computed from. Default: that of the redirect addresses, if it is one. */
+  sector?: string | null;
+  /** Default: RS256. */
+  id_token_signing_alg?: 'RS256' | 'ES256';
+  /** Whether the claims of the scopes are in the ID token, too, or in userinfo only. Default: `all`. */
+  id_token_claims?: 'all' | 'minimal';
+  /** False is allowed for `web` only. Default: true. */
+  require_pkce?: boolean;
+  /** Whether requests must be pushed (RFC 9126). Default: false. */
+  require_par?: boolean;
+  /** Whether tokens must be bound to a key (RFC 9449). Default: false. */
+  require_dpop?: boolean;
+  /** Default: 300. */
+  access_token_seconds?: number;
+  /** Default: 300. */
+  id_token_seconds?: number;
+  /** How long a refresh token may be unused. Default: 7. */
+  refresh_idle_days?: number;
+  /** The end of what one sign-in gave, however often it was refreshed. Default: 30. */
+  grant_days?: number;
+  /** The longest time since people proved who they are, in seconds, unless a request says otherwise. */
+  default_max_age?: number | null;
+  jwks?: {
+    keys: Record<string, unknown>[];
+  } | null;
+  /** Refused, unless it is what the application has. */
+  client_id?: string;
+  /** Refused, unless it is what the application has. */
+  type?: string;
+};
+
 /** Only names can be changed here. */
 export type UpdateMe = {
   /** 1 to 100 characters of any script, no markup. */
@@ -1914,6 +2234,8 @@ export type ErrorCode =
   | 'api_key_invalid'
   | 'api_key_not_found'
   | 'api_key_revoked'
+  | 'application_not_found'
+  | 'application_secret_not_found'
   | 'body_too_large'
   | 'circular_dependency'
   | 'client_gone'
@@ -1996,6 +2318,7 @@ export type ErrorCode =
   | 'too_many_factors'
   | 'too_many_keys'
   | 'too_many_matches'
+  | 'too_many_secrets'
   | 'unsupported_grant_type'
   | 'unsupported_media_type'
   | 'uri_too_long'
@@ -2330,6 +2653,8 @@ export type Operations = {
   /** Create a user */
   'POST /api/v1/users': {
     body: CreateUser;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
     result: {
       data: User;
       /** A sentence for people. */
@@ -2644,6 +2969,8 @@ export type Operations = {
   /** Create a service account */
   'POST /api/v1/service-accounts': {
     body: CreateServiceAccount;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
     result: {
       data: ServiceAccount;
       /** A sentence for people. */
@@ -2725,6 +3052,8 @@ export type Operations = {
       service_account_id: string;
     };
     body: CreateApiKey;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
     result: {
       data: NewApiKey;
       /** A sentence for people. */
@@ -2738,6 +3067,8 @@ export type Operations = {
       key_id: string;
     };
     body?: RotateApiKey;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
     result: {
       data: NewApiKey;
       /** A sentence for people. */
@@ -2756,6 +3087,104 @@ export type Operations = {
     };
     result: {
       data: EndedApiKey;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** List applications */
+  'GET /api/v1/applications': {
+    query?: {
+      page?: number;
+      size?: number;
+      /** Words that the name or the client id contains. */
+      search?: string;
+      is_active?: boolean;
+      type?: 'web' | 'spa' | 'native' | 'device';
+    };
+    result: {
+      data: Application[];
+      pagination: Pagination;
+      message: string;
+    };
+  };
+  /** Create an application */
+  'POST /api/v1/applications': {
+    body: CreateApplication;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
+    result: {
+      data: NewApplication;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Read an application */
+  'GET /api/v1/applications/{application_id}': {
+    path: {
+      application_id: string;
+    };
+    result: {
+      data: Application;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Change an application */
+  'PUT /api/v1/applications/{application_id}': {
+    path: {
+      application_id: string;
+    };
+    body: UpdateApplication;
+    result: {
+      data: Application;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Delete an application */
+  'DELETE /api/v1/applications/{application_id}': {
+    path: {
+      application_id: string;
+    };
+    result: {
+      data: Application;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** List the secrets of an application */
+  'GET /api/v1/applications/{application_id}/secrets': {
+    path: {
+      application_id: string;
+    };
+    result: {
+      data: ApplicationSecret[];
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Create a secret of an application */
+  'POST /api/v1/applications/{application_id}/secrets': {
+    path: {
+      application_id: string;
+    };
+    body: CreateApplicationSecret;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
+    result: {
+      data: NewApplicationSecret;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Revoke a secret of an application */
+  'DELETE /api/v1/applications/{application_id}/secrets/{secret_id}': {
+    path: {
+      application_id: string;
+      secret_id: string;
+    };
+    result: {
+      data: ApplicationSecret;
       /** A sentence for people. */
       message: string;
     };
@@ -2829,6 +3258,8 @@ export type Operations = {
       subjects?: number;
     };
     body: CreateRole;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
     result:
       | {
           data: AccessPreview;
@@ -3039,6 +3470,8 @@ export type Operations = {
   /** Create a role group */
   'POST /api/v1/role-groups': {
     body: CreateRoleGroup;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
     result: {
       data: RoleGroup;
       /** A sentence for people. */
@@ -3081,6 +3514,8 @@ export type Operations = {
   /** Create several role groups, all or none */
   'POST /api/v1/role-groups/bulk': {
     body: BulkCreateRoleGroups;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
     result: {
       data: RoleGroup[];
       /** A sentence for people. */
@@ -3126,6 +3561,8 @@ export type Operations = {
       group_id: string;
     };
     body: CloneRoleGroup;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
     result: {
       data: RoleGroup;
       /** A sentence for people. */
@@ -3160,6 +3597,8 @@ export type Operations = {
   /** Create a permission */
   'POST /api/v1/permissions': {
     body: CreatePermission;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
     result: {
       data: Permission;
       /** A sentence for people. */
@@ -3235,6 +3674,8 @@ export type Operations = {
   /** Create a permission group */
   'POST /api/v1/permission-groups': {
     body: CreatePermissionGroup;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
     result: {
       data: PermissionGroup;
       /** A sentence for people. */
@@ -3548,6 +3989,11 @@ export type Operations = {
         | 'api_key_created'
         | 'api_key_rotated'
         | 'api_key_revoked'
+        | 'application_created'
+        | 'application_updated'
+        | 'application_deleted'
+        | 'application_secret_created'
+        | 'application_secret_revoked'
         | 'signing_key_rotated'
         | 'signing_key_revoked'
         | 'signing_keys_reset'
@@ -3663,6 +4109,11 @@ export type Operations = {
         | 'api_key_created'
         | 'api_key_rotated'
         | 'api_key_revoked'
+        | 'application_created'
+        | 'application_updated'
+        | 'application_deleted'
+        | 'application_secret_created'
+        | 'application_secret_revoked'
         | 'signing_key_rotated'
         | 'signing_key_revoked'
         | 'signing_keys_reset'
@@ -3723,6 +4174,10 @@ export type Operations = {
   };
   /** Read the public signing keys */
   'GET /.well-known/jwks.json': {
+    result: JsonWebKeySet;
+  };
+  /** Read the public keys for applications */
+  'GET /api/v1/oauth/jwks.json': {
     result: JsonWebKeySet;
   };
 };

@@ -2,6 +2,7 @@
 // A failed part must not stop the others.
 import { join } from 'node:path';
 import type { Deps } from './deps.ts';
+import { deleteEndedSecrets } from './modules/applications/secrets-store.ts';
 import { forgetAbandonedSink } from './modules/audit/sink-store.ts';
 import { deleteOldEntries } from './modules/audit/store.ts';
 import { deleteExpiredOneTimeTokens } from './modules/auth/one-time-tokens.ts';
@@ -13,7 +14,7 @@ import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
 import { keyRetentionSeconds } from './modules/sessions/key-rotation.ts';
-import { deleteRetiredKeys } from './modules/sessions/key-store.ts';
+import { applicationKeys, deleteRetiredKeys, sessionKeys } from './modules/sessions/key-store.ts';
 import { forgetFormerUsers, renewUserMarks } from './modules/users/lists/page-marks.ts';
 import { renewRoleHolders } from './modules/users/role-holders-store.ts';
 import { removeUnverifiedAccounts } from './modules/users/service.ts';
@@ -24,10 +25,12 @@ import { deleteOldOutboxFiles } from './platform/mail/outbox-folder.ts';
 
 /** Ended sessions are kept for a month, for investigations. */
 const ENDED_SESSION_DAYS = 30;
-/** Ended API keys are listed for a month. */
+/** Ended API keys are listed for a month. Revoked secrets of applications are kept as long, in no list. */
 const ENDED_KEY_DAYS = 30;
 /** Failed attempts are forgotten after a day without another one. The duration of a lock is a setting. */
 const IDLE_ATTEMPT_HOURS = 24;
+/** A service may present an ID token of a former key when it signs somebody out. */
+const APPLICATION_KEY_SECONDS = 30 * 86_400;
 /** Without any instance that has AUDIT_SINK, entries are queued for so long. */
 const ABANDONED_SINK_DAYS = 7;
 /** For sent and given-up mails, as rows and as files. */
@@ -48,7 +51,9 @@ export async function cleanUp(deps: Deps): Promise<void> {
     login_attempts: () => deleteIdleAttempts(db, IDLE_ATTEMPT_HOURS),
     former_users: () => forgetFormerUsers(db, USER_MARKS_BUDGET_MS),
     sessions_of_revoked_keys: async () => (await endSessionsOfRevokedKeys(db)).ended,
-    signing_keys: () => deleteRetiredKeys(db, keyRetentionSeconds(settings)),
+    signing_keys: () => deleteRetiredKeys(db, sessionKeys, keyRetentionSeconds(settings)),
+    application_keys: () => deleteRetiredApplicationKeys(db),
+    application_secrets: () => deleteEndedSecrets(db, ENDED_KEY_DAYS),
     api_keys: () => deleteEndedKeys(db, ENDED_KEY_DAYS),
     audit_logs: async () =>
       settings.auditRetentionDays === 0 ? 0 : deleteOldEntries(db, settings.auditRetentionDays),
@@ -71,6 +76,13 @@ export async function cleanUp(deps: Deps): Promise<void> {
   }
   log.info({ removed }, 'clean-up done');
   if (failed.length > 0) throw new Error(`these parts of the clean-up failed: ${failed.join(', ')}`);
+}
+
+async function deleteRetiredApplicationKeys(db: Deps['db']): Promise<string[]> {
+  const deleted: string[] = [];
+  for (const family of applicationKeys)
+    deleted.push(...(await deleteRetiredKeys(db, family, APPLICATION_KEY_SECONDS)));
+  return deleted;
 }
 
 // Together shorter than a stop waits for running jobs (scheduler.ts), and at most a tenth of one connection's time.

@@ -5,10 +5,11 @@ import type { TestService } from './harness.ts';
 
 // The mail worker and the key reader run at any time; only requests insert into the outbox.
 const background =
-  /\bjob_schedule\b|from "signing_keys"|\bfrom session_ends\b|^(?!\s*insert into outbox).*\boutbox\b/s;
+  /\bjob_schedule\b|from "?signing_keys\b|\bfrom session_ends\b|^(?!\s*insert into outbox).*\boutbox\b/s;
 
-// The files that run periodic jobs and send mails; they are in the stack of each statement of such work.
-const jobs = /\/src\/(cleanup|platform\/jobs\/scheduler|platform\/mail\/outbox)\.ts/;
+// The files that run periodic jobs, reload keys and send mails; they are in the stack of each statement of such work.
+const jobs =
+  /\/src\/(cleanup|modules\/sessions\/key-reload|platform\/jobs\/scheduler|platform\/mail\/outbox)\.ts/;
 
 /** Returns whether a periodic job sends the current statement. */
 function isOfJob(): boolean {

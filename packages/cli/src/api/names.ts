@@ -48,6 +48,11 @@ export const serviceAccountId = async ({ client }: Api, text: string): Promise<s
         client.items('/api/v1/service-accounts', { query: { search: text, size: 100 } }),
       );
 
+export const applicationId = async ({ client }: Api, text: string): Promise<string> =>
+  isId(text)
+    ? text.toLowerCase()
+    : find('application', text, client.items('/api/v1/applications', { query: { search: text, size: 100 } }));
+
 export const permissionGroupId = async ({ client }: Api, text: string): Promise<string> =>
   isId(text)
     ? text.toLowerCase()

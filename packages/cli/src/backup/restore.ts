@@ -133,16 +133,22 @@ function report({ print }: Call, { database, contents, restored, keepsSessions, 
   print(
     keepsSessions
       ? `Sessions, links and signing keys that ended after ${time} are valid again.`
-      : `Ended: ${amount(restored.sessions, 'session')}, ${amount(restored.links, 'mailed link')}, ${amount(restored.mails, 'waiting mail')}. Every signing key is revoked; the next start creates one.`,
+      : `Ended: ${amount(restored.sessions, 'session')}, ${amount(restored.links, 'mailed link')}, ${amount(restored.mails, 'waiting mail')}. Every signing key is revoked; the next start creates new ones.`,
   );
   if (restored.recoveryCodes > 0)
     print(
       `Recovery codes that were used after ${time} work again. Users can make new ones; reset the second factors of those who lost theirs.`,
     );
   if (restored.revokedApiKeys > 0) print(`Revoked: ${amount(restored.revokedApiKeys, 'API key')}.`);
+  if (restored.revokedSecrets > 0)
+    print(`Revoked: ${amount(restored.revokedSecrets, 'secret')} of applications. Create new ones.`);
   if (restored.validApiKeys > 0)
     print(
       `Valid: ${amount(restored.validApiKeys, 'API key')}, with any that was revoked after ${time}. Check them, or restore with --revoke-api-keys.`,
+    );
+  if (restored.validSecrets > 0)
+    print(
+      `Valid: ${amount(restored.validSecrets, 'secret')} of applications, with any that was revoked after ${time}. Check them, or restore with --revoke-api-keys.`,
     );
   print(
     `Repeat every security change made after ${time}: deactivated accounts, removed roles, changed passwords. Then start the service.`,

@@ -19,7 +19,7 @@ export async function lookAtKeys({ deps }: Foundation): Promise<Report[]> {
   await deps.keyRing.load();
   deps.keyRing.current();
   const keys = await listSigningKeys(deps.db);
-  const signing = keys.find(({ state }) => state === 'signing');
+  const signing = keys.find(({ family, state }) => family.purpose === 'session' && state === 'signing');
   const days = Math.max(0, Math.floor((Date.now() - (signing?.signsFrom.getTime() ?? 0)) / DAY_MS));
   const text = `SECRET_KEY decrypts the signing keys; key ${signing?.id} signs for ${days} days`;
   return [

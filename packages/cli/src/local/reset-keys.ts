@@ -8,7 +8,7 @@ import { migrateDatabase } from './migrate.ts';
 import { endSessions } from './rotate-keys.ts';
 
 const consequences = [
-  'Migrates the schema. Replaces every signing key by a new one, encrypted with the current SECRET_KEY.',
+  'Migrates the schema. Replaces all signing keys, also those for applications, by new ones, encrypted with the current SECRET_KEY.',
   'Every session ends. If SECRET_KEY has changed, open pages need a new CSRF token, and requests that are',
   'repeated with their Idempotency-Key are refused. Authenticator apps that an earlier SECRET_KEY sealed are suspended.',
   'Accounts, passwords, passkeys, recovery codes, roles and mailed links stay.',

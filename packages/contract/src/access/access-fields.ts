@@ -62,12 +62,16 @@ export type RecordKind =
   | 'permission'
   | 'service_account'
   | 'api_key'
+  | 'application'
+  | 'application_secret'
   | 'access_change';
 
 const USER = 'PUT /api/v1/users/{user_id}';
 const ROLE_PERMISSIONS = 'POST /api/v1/roles/{role_id}/permissions';
 const ACCOUNT = 'PUT /api/v1/service-accounts/{service_account_id}';
 const CHANGES = 'POST /api/v1/access/changes';
+const APPLICATION = 'PUT /api/v1/applications/{application_id}';
+const SECRETS = '/api/v1/applications/{application_id}/secrets';
 const KEYS = '/api/v1/service-accounts/{service_account_id}/keys';
 
 const all = (names: readonly AccessField[], operation: string): Partial<Record<AccessField, string>> =>
@@ -103,6 +107,17 @@ export const operationsThatSet: Readonly<Record<RecordKind, Partial<Record<Acces
     permissions: `POST ${KEYS}`,
     permission_ids: `POST ${KEYS} with names in \`permissions\``,
     expires_at: `POST ${KEYS}`,
+  },
+  application: {
+    is_active: APPLICATION,
+    ...all(permissionNames, `${APPLICATION} with \`required_permission_id\``),
+    ...all(['password', 'expires_at'], `POST ${SECRETS}`),
+    revoked_at: `DELETE ${SECRETS}/{secret_id}`,
+  },
+  application_secret: {
+    is_active: APPLICATION,
+    expires_at: `POST ${SECRETS}`,
+    revoked_at: `DELETE ${SECRETS}/{secret_id}`,
   },
   access_change: {
     is_active: `${USER} or ${ACCOUNT}`,

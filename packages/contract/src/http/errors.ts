@@ -78,6 +78,8 @@ export const errorCatalogue = {
   permission_not_found: [404, 'There is no permission with this id.'],
   role_group_not_found: [404, 'There is no role group with this id.'],
   permission_group_not_found: [404, 'There is no permission group with this id.'],
+  application_not_found: [404, 'There is no application with this id.'],
+  application_secret_not_found: [404, 'There is no secret with this id at this application.'],
   factor_not_found: [404, 'There is no such factor of this account.'],
   device_not_found: [404, 'There is no such device of this account.'],
   method_not_allowed: [405, 'This method is not allowed for this path. See the Allow header.'],
@@ -102,7 +104,11 @@ export const errorCatalogue = {
     'This is the last active superuser. The account cannot be deleted, deactivated or demoted.',
   ],
   role_in_use: [409, 'The role still has permissions, users or service accounts. Remove them first.'],
-  permission_in_use: [409, 'The permission belongs to a role. Remove it from the role first.'],
+  too_many_secrets: [409, 'An application has at most 5 live secrets. Revoke one that is not used.'],
+  permission_in_use: [
+    409,
+    'The permission belongs to a role, or an application requires it. Remove it there first.',
+  ],
   group_in_use: [409, 'The group still has child groups or members. Remove them first.'],
   circular_dependency: [409, 'This change would create a cycle.'],
   idempotency_in_progress: [

@@ -5,24 +5,14 @@ import type { Operations } from '../api.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type Operation = keyof Operations;
 
-/** Operations that accept an Idempotency-Key. */
-export const creatingOperations = [
-  'POST /api/v1/users',
-  'POST /api/v1/service-accounts',
-  'POST /api/v1/service-accounts/{service_account_id}/keys',
-  'POST /api/v1/service-accounts/{service_account_id}/keys/{key_id}/rotate',
-  'POST /api/v1/roles',
-  'POST /api/v1/role-groups',
-  'POST /api/v1/role-groups/bulk',
-  'POST /api/v1/role-groups/{group_id}/clone',
-  'POST /api/v1/permissions',
-  'POST /api/v1/permission-groups',
-] as const satisfies readonly Operation[];
-
-export const acceptsIdempotencyKey = (operation: string): boolean =>
-  creatingOperations.some((one) => one === operation);
-/** Only the first response has the API key. The response to a repetition has none. */
-export const returnsKeyOnce = (path: string): boolean => /\/keys(\/\{key_id\}\/rotate)?$/.test(path);
+/** The POST operations that create records. A pattern, because pages load it, and a list is longer. */
+const creating =
+  /^POST \/api\/v1\/(users|(role|permission)(s|-groups)|role-groups\/(bulk|.+\/clone)|service-accounts(\/.+\/(keys|rotate))?|applications(\/.+\/secrets)?)$/;
+/** Whether the operation accepts an Idempotency-Key. */
+export const acceptsIdempotencyKey = (operation: string): boolean => creating.test(operation);
+/** Only the first response has the API key or the secret. The response to a repetition has none. */
+export const returnsKeyOnce = (path: string): boolean =>
+  /\/(keys(\/\{key_id\}\/rotate)?|applications|secrets)$/.test(path);
 /** The token services take forms and no CSRF token, and may have credentials of their own in the body. */
 export const isTokenService = (path: string): boolean => path.startsWith('/api/v1/oauth/');
 /** Signs in or out. */
@@ -64,18 +54,10 @@ export type CallOptions = {
   headers?: Readonly<Record<string, string>> | undefined;
 };
 
-type KeyOption<O> = O extends (typeof creatingOperations)[number]
-  ? {
-      /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
-      idempotencyKey?: string | undefined;
-    }
-  : unknown;
-
 type AnyInputOf<O extends Operation> = Pick<
   Operations[O],
-  Extract<keyof Operations[O], 'path' | 'query' | 'body'>
+  Extract<keyof Operations[O], 'path' | 'query' | 'body' | 'idempotencyKey'>
 > &
-  KeyOption<O> &
   CallOptions;
 
 /** What a call takes: the parameters and the body of the operation, and options. */

@@ -39,6 +39,7 @@ export async function causeActions(service: TestService): Promise<CausedActions>
   await accounts(context);
   await administration(context);
   await serviceAccounts(context);
+  await applications(context);
   await programs(context);
   return { outcomes, secrets: [...secrets] };
 }
@@ -167,6 +168,20 @@ async function serviceAccounts({ service, caller, note }: Context): Promise<void
   await send('DELETE', `${path}/keys/${second}`);
   await send('DELETE', path);
   await send('DELETE', `/roles/${role}`);
+}
+
+async function applications({ service, caller, note, secrets }: Context): Promise<void> {
+  const client = service.client();
+  note('login', await client.login(ADMIN));
+  const send = caller(client);
+  const body = { client_id: 'walks', name: 'Walks' };
+  const { id, client_secret } = (await send('POST', '/applications', body)).body.data;
+  const path = `/applications/${id}`;
+  await send('PUT', path, { description: 'Where walks are planned' });
+  const { id: secretId, secret } = (await send('POST', `${path}/secrets`, {})).body.data;
+  for (const one of [client_secret, secret]) secrets.add(one);
+  await send('DELETE', `${path}/secrets/${secretId}`);
+  await send('DELETE', path);
 }
 
 async function programs({ service, note, secrets }: Context): Promise<void> {

@@ -60,15 +60,16 @@ test('pages can read every header that the OpenAPI document gives a response, an
     if (!notForPages.test(name)) assert.ok(exposed.includes(name.toLowerCase()), name);
 });
 
-test('/.well-known/ is open to every origin without credentials, also to a listed one', async () => {
-  for (const origin of [ORIGIN, 'https://other.example']) {
-    const { headers } = await service.client().get('/.well-known/jwks.json', { headers: { origin } });
-    assert.equal(headers.get('access-control-allow-origin'), '*');
-    assert.equal(headers.get('access-control-allow-credentials'), null);
-    assert.equal(headers.get('vary'), null);
-  }
-  const asked = await preflight('/.well-known/jwks.json');
-  assert.equal(asked.status, 204);
-  assert.equal(asked.headers.get('access-control-allow-origin'), '*');
-  assert.equal(asked.headers.get('access-control-allow-methods'), 'GET');
-});
+for (const path of ['/.well-known/jwks.json', '/api/v1/oauth/jwks.json'])
+  test(`${path} is open to every origin without credentials, also to a listed one`, async () => {
+    for (const origin of [ORIGIN, 'https://other.example']) {
+      const { headers } = await service.client().get(path, { headers: { origin } });
+      assert.equal(headers.get('access-control-allow-origin'), '*');
+      assert.equal(headers.get('access-control-allow-credentials'), null);
+      assert.equal(headers.get('vary'), null);
+    }
+    const asked = await preflight(path);
+    assert.equal(asked.status, 204);
+    assert.equal(asked.headers.get('access-control-allow-origin'), '*');
+    assert.equal(asked.headers.get('access-control-allow-methods'), 'GET');
+  });

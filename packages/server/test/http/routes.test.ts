@@ -19,6 +19,7 @@ const publicOperations = [
   'GET /api/v1/auth/csrf-token',
   'GET /api/v1/auth/password-policy',
   'GET /api/v1/auth/sign-in-methods',
+  'GET /api/v1/oauth/jwks.json',
   'POST /api/v1/auth/links/check',
   'POST /api/v1/auth/login',
   'POST /api/v1/auth/login/passkey',

@@ -32,6 +32,7 @@ const person = () => ({ email: newEmail('fields'), password: PASSWORD, first_nam
 const user = await make('users', { ...person(), role_id: [role] });
 const account = await make('service-accounts', { name: newName(), role_ids: [role] });
 const key = await make(`service-accounts/${account}/keys`, { name: 'one' });
+const application = await make('applications', { client_id: 'fields', name: newName() });
 const keys = `service-accounts/${account}/keys`;
 
 type Write = { method: 'POST' | 'PUT' | 'DELETE'; path: string; route?: string; body: () => object };
@@ -124,6 +125,21 @@ const writes: Record<string, Write> = {
     path: keys,
     body: () => ({ name: 'further' }),
   },
+  'POST /api/v1/applications': {
+    method: 'POST',
+    path: 'applications',
+    body: () => ({ client_id: newName('client'), name: newName() }),
+  },
+  'PUT /api/v1/applications/{application_id}': {
+    method: 'PUT',
+    path: `applications/${application}`,
+    body: () => ({}),
+  },
+  'POST /api/v1/applications/{application_id}/secrets': {
+    method: 'POST',
+    path: `applications/${application}/secrets`,
+    body: () => ({ name: 'further' }),
+  },
   'POST /api/v1/service-accounts/{service_account_id}/keys/{key_id}/rotate': {
     method: 'POST',
     path: `${keys}/${key}/rotate`,
@@ -211,7 +227,7 @@ const documented = Object.entries<
 test('every write of an administered record is in this test', () => {
   const administered = documented.filter(
     ({ name, operation }) =>
-      /^(POST|PUT|PATCH|DELETE) \/api\/v1\/(users|roles|role-groups|permission-groups|permissions|service-accounts|access\/changes)\b/.test(
+      /^(POST|PUT|PATCH|DELETE) \/api\/v1\/(users|roles|role-groups|permission-groups|permissions|service-accounts|applications|access\/changes)\b/.test(
         name,
       ) &&
       (!name.startsWith('DELETE') || operation.requestBody !== undefined) &&

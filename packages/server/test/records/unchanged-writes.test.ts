@@ -27,6 +27,7 @@ const user = await make('users', {
   last_name: 'Lovelace',
   role_id: [role],
 });
+const application = await make('applications', { client_id: 'same', name: newName() });
 const account = await make('service-accounts', { name: newName(), role_ids: [role] });
 const key = await make(`service-accounts/${account}/keys`, { name: 'ended' });
 assert.equal((await admin.delete(`/api/v1/service-accounts/${account}/keys/${key}`)).status, 200);
@@ -77,6 +78,9 @@ const writes: Record<string, () => Promise<Answer>> = {
     same(`service-accounts/${account}`, 'name', 'description', 'is_active'),
   'a service account with the same roles': () => put(`service-accounts/${account}`, { role_ids: [role] }),
   'a key that has ended': () => admin.delete(`/api/v1/service-accounts/${account}/keys/${key}`),
+  'an application without fields': () => put(`applications/${application}`),
+  'an application with the same fields': () =>
+    same(`applications/${application}`, 'name', 'redirect_uris', 'scopes', 'jwks', 'required_permission_id'),
   'many changes of access': () =>
     admin.post('/api/v1/access/changes', {
       changes: [
@@ -89,6 +93,7 @@ const writes: Record<string, () => Promise<Answer>> = {
 
 const TABLES = [
   ...['users', 'roles', 'role_groups', 'permission_groups', 'permissions', 'service_accounts', 'api_keys'],
+  ...['applications', 'application_secrets'],
   ...['user_roles', 'role_permissions', 'role_group_roles', 'service_account_roles'],
 ];
 /** Every row with the transaction that wrote it last, and the audit entries. */

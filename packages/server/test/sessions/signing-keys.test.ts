@@ -1,11 +1,17 @@
 // The signing keys as other services see them, and how they are added, take effect and are kept.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { signIn, startTestService, TEST_SECRET_KEY, type TestService } from '@castellan/testing/harness';
+import {
+  ADMIN,
+  signIn,
+  startTestService,
+  TEST_SECRET_KEY,
+  type TestService,
+} from '@castellan/testing/harness';
 import { addUser, isAccepted } from '@castellan/testing/sessions/accounts';
 import { isSignedBy, type PublishedKey, readToken } from '@castellan/testing/sessions/own-tokens';
 import { cleanUp } from '../../src/cleanup.ts';
-import { listSigningKeys } from '../../src/modules/sessions/key-revocation.ts';
+import { listSigningKeys, revokeSigningKey } from '../../src/modules/sessions/key-revocation.ts';
 import { addSigningKey } from '../../src/modules/sessions/key-ring.ts';
 import { rotateSigningKey } from '../../src/modules/sessions/key-rotation.ts';
 
@@ -35,9 +41,10 @@ const rotate = (
 
 /** Moves the times of the keys into the past, as if this long had passed. */
 async function pass(minutes: number, ...instances: TestService[]): Promise<void> {
-  await instances[0]?.sql(`update signing_keys set signs_from = signs_from - make_interval(mins => $1)`, [
-    minutes,
-  ]);
+  for (const table of ['signing_keys', 'application_keys'])
+    await instances[0]?.sql(`update ${table} set signs_from = signs_from - make_interval(mins => $1)`, [
+      minutes,
+    ]);
   for (const {
     service: { deps },
   } of instances)
@@ -210,7 +217,7 @@ test('a revoked token of a former key is distinguished from a forged one', async
   assert.equal((await client.at(later.url).get('/api/v1/users/me')).body.code, 'token_revoked');
 });
 
-test('a key of another purpose or algorithm is not published, signs nothing and is not retired', async (t) => {
+test('a key of a family that this release does not know is not published, signs nothing and is not retired', async (t) => {
   const own = await startTestService(t, {
     ACCESS_TOKEN_EXPIRE_MINUTES: '15',
     REFRESH_TOKEN_EXPIRE_DAYS: '1',
@@ -218,7 +225,7 @@ test('a key of another purpose or algorithm is not published, signs nothing and 
   const [ours] = (await published(own)).map(({ kid }) => kid);
   await own.sql(
     `insert into signing_keys (key_id, public_jwk, private_key_sealed, signs_from, purpose, alg)
-     values ('other', '{"kty":"RSA"}', '\\x00', now() - interval '1 year', 'application', 'RS256')`,
+     values ('other', '{"kty":"AKP"}', '\\x00', now() - interval '1 year', 'application', 'ML-DSA-44')`,
   );
   await pass(60, own);
   const user = await addUser(own);
@@ -228,7 +235,7 @@ test('a key of another purpose or algorithm is not published, signs nothing and 
     [ours],
   );
   await addKey(own, 0);
-  await pass(60 * 24 * 30, own);
+  await pass(60 * 24 * 31, own);
   await cleanUp(own.service.deps);
   const rows = await own.sql<{ key_id: string }>(
     `select key_id from signing_keys where purpose <> 'session'`,
@@ -236,11 +243,125 @@ test('a key of another purpose or algorithm is not published, signs nothing and 
   assert.deepEqual(rows, [{ key_id: 'other' }]);
 });
 
+test('a key for applications is published, signs no session, and is retired 30 days after its successor signs', async (t) => {
+  const own = await startTestService(t);
+  const { db } = own.service.deps;
+  const secretKey = Buffer.from(TEST_SECRET_KEY);
+  const [ours] = (await published(own)).map(({ kid }) => kid);
+  const add = (alg: 'RS256' | 'ES256') =>
+    db.transaction().execute((tx) => addSigningKey(tx, secretKey, 0, { purpose: 'application', alg }));
+  const [rsa, ec] = [await add('RS256'), await add('ES256')];
+  await pass(60, own);
+  assert.equal(kidOf((await signIn(own, await addUser(own))).accessToken), ours);
+  const shapes = (await published(own)).map(({ kid, alg, ...rest }) => [kid, alg, Object.keys(rest).sort()]);
+  assert.deepEqual(
+    new Map(shapes.map(([kid, ...rest]) => [kid, rest])),
+    new Map([
+      [ours, ['EdDSA', ['crv', 'kty', 'use', 'x']]],
+      [rsa, ['RS256', ['e', 'kty', 'n', 'use']]],
+      [ec, ['ES256', ['crv', 'kty', 'use', 'x', 'y']]],
+    ]),
+  );
+  const options = { atOnce: true } as const;
+  const keyDeps = { db, auditLog: own.service.deps.auditLog, secretKey };
+  const { keyId, dropped } = await rotateSigningKey(keyDeps, options, {
+    purpose: 'application',
+    alg: 'RS256',
+  });
+  assert.deepEqual(dropped, []);
+  const kept = async () => {
+    await cleanUp(own.service.deps);
+    return new Set((await listSigningKeys(db)).map(({ id }) => id));
+  };
+  await pass(60 * 24 * 29, own);
+  assert.deepEqual(await kept(), new Set([ours, rsa, ec, keyId]));
+  await pass(60 * 24 * 2, own);
+  assert.deepEqual(await kept(), new Set([ours, ec, keyId]));
+});
+
+test('an application adds nothing to signing_keys, whose every row release 0.2 takes for a key of sessions', async (t) => {
+  const own = await startTestService(t);
+  const admin = await signIn(own, ADMIN);
+  // As release 0.2 reads them.
+  const rows = () =>
+    own.sql<{ kty: string }>(
+      `select key_id, public_jwk ->> 'kty' as kty, public_jwk ->> 'alg' as alg from signing_keys order by signs_from desc, key_id`,
+    );
+  const before = await rows();
+  const made = await admin.post('/api/v1/applications', { client_id: 'one', name: 'One' });
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual([await rows(), before.map(({ kty }) => kty)], [before, ['OKP']]);
+  const added = await own.sql<{ alg: string }>('select alg from application_keys order by alg');
+  assert.deepEqual(added, [{ alg: 'ES256' }, { alg: 'RS256' }]);
+});
+
+test('every instance learns at its next read whether there is an active application, and has its keys then', async (t) => {
+  const own = await startTestService(t);
+  const twin = await own.another();
+  const admin = await signIn(own, ADMIN);
+  const rings = [own, twin].map(({ service: { deps } }) => deps.keyRing);
+  const read = async () => {
+    for (const ring of rings) await ring.load();
+    return rings.map((ring) => ring.hasActiveApplication());
+  };
+  assert.deepEqual(await read(), [false, false]);
+  for (const ring of rings)
+    assert.throws(() => ring.currentOfApplications('RS256'), {
+      code: 'temporarily_unavailable',
+      status: 503,
+    });
+  const made = await admin.post('/api/v1/applications', { client_id: 'one', name: 'One' });
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual(await read(), [true, true]);
+  const signed = rings.map((ring) =>
+    (['RS256', 'ES256'] as const).map((alg) => {
+      const { id, privateKey } = ring.currentOfApplications(alg);
+      return [id, privateKey.asymmetricKeyType];
+    }),
+  );
+  const kids = Object.fromEntries((await published(own)).map(({ alg, kid }) => [alg, kid]));
+  const expected = [
+    [kids.RS256, 'rsa'],
+    [kids.ES256, 'ec'],
+  ];
+  assert.deepEqual(signed, [expected, expected]);
+  const path = `/api/v1/applications/${made.body.data.id}`;
+  assert.equal((await admin.put(path, { is_active: false })).status, 200);
+  assert.deepEqual(await read(), [false, false]);
+  // A new key signs when it is due, and not before.
+  const secretKey = Buffer.from(TEST_SECRET_KEY);
+  const { db, auditLog } = own.service.deps;
+  const { keyId } = await rotateSigningKey(
+    { db, auditLog, secretKey },
+    { atOnce: false, announceMinutes: 1_440 },
+    { purpose: 'application', alg: 'ES256' },
+  );
+  await pass(1_439, own, twin);
+  assert.deepEqual(
+    rings.map((ring) => ring.currentOfApplications('ES256').id),
+    [kids.ES256, kids.ES256],
+  );
+  await pass(1, own, twin);
+  assert.deepEqual(
+    rings.map((ring) => ring.currentOfApplications('ES256').id),
+    [keyId, keyId],
+  );
+  assert.equal(rings[0]?.currentOfApplications('RS256').id, kids.RS256);
+});
+
 test('commands read the keys of a database that the release before migrated', async (t) => {
   const own = await startTestService(t);
   const [ours] = await listSigningKeys(own.service.deps.db);
   await own.sql('alter table signing_keys drop column purpose, drop column alg');
-  assert.deepEqual(await listSigningKeys(own.service.deps.db), [ours]);
+  await own.sql('drop table application_keys, application_secrets, applications');
+  const { db, auditLog, keyRing } = own.service.deps;
+  assert.deepEqual(await listSigningKeys(db), [ours]);
+  await keyRing.load();
+  assert.equal(keyRing.current().id, ours?.id);
+  const secretKey = Buffer.from(TEST_SECRET_KEY);
+  const revocation = await revokeSigningKey({ db, auditLog, secretKey }, ours?.id as string);
+  assert.equal(revocation.outcome, 'revoked');
+  assert.equal((await listSigningKeys(db)).length, 1);
 });
 
 test('private keys are stored encrypted: no readable form of one is in the database', async () => {

@@ -43,6 +43,7 @@ export async function existingRecords(
   await addPerson(service, { superuser: true });
   const account = await client.post('/api/v1/service-accounts', { name: `Service of ${role}` });
   await client.post(`/api/v1/service-accounts/${account.body.data?.id}/keys`, { name: 'Key' });
+  await client.post('/api/v1/applications', { client_id: `app-${role}`, name: `Application of ${role}` });
   for (const path of ['role-groups', 'permission-groups']) {
     const parent = await client.post(`/api/v1/${path}`, { name: `Parent ${role}` });
     await client.post(`/api/v1/${path}`, { name: `Child ${role}`, parent_id: parent.body.data?.id });
@@ -70,6 +71,8 @@ export async function existingRecords(
     permission: await column(`select id as value from permissions ${newest}`),
     permission_group: await column(`select id as value from permission_groups ${newest}`),
     service_account: await column(`select id as value from service_accounts ${newest}`),
+    application: await column(`select id as value from applications ${newest}`),
+    secret: await column(`select id as value from application_secrets ${newest}`),
     api_key: await column(`select id as value from api_keys ${newest}`),
     device: await column(`select id as value from devices ${newest}`),
     session:

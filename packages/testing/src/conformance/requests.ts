@@ -25,6 +25,8 @@ export type Kind =
   | 'device'
   | 'service_account'
   | 'api_key'
+  | 'application'
+  | 'secret'
   | 'email';
 
 export function operationsOf(document: OpenApiDocument): Entry[] {
@@ -51,6 +53,9 @@ function kindOf(field: string, path: string): Kind {
     [/^device_id$/, 'device'],
     [/^service_account_id$/, 'service_account'],
     [/^key_id$/, 'api_key'],
+    [/^application_id$/, 'application'],
+    [/^secret_id$/, 'secret'],
+    [/^required_permission_id$/, 'permission'],
     // No caller has one: the address of these services has no passkeys.
     [/^passkey_id$/, 'api_key'],
     [/^id$/, 'user'],
@@ -96,6 +101,10 @@ function meantFor(field: string): Arbitrary<string> | undefined {
     );
   if (/password/.test(field)) return fc.constantFrom('Vexing#Quartz82Lime', 'QaRegisterPass!47', 'weak');
   if (/name$/.test(field)) return made.map((number) => `Name-${number}`);
+  if (field === 'client_id') return made.map((number) => `app-${number}`);
+  if (field === 'sector') return fc.constantFrom('example.com', 'app.example.com');
+  if (field === 'allowed_origins') return made.map((number) => `https://app-${number}.example.com`);
+  if (/_(uris|url)$/.test(field)) return made.map((number) => `https://app.example.com/${number}`);
   if (field === 'address') return fc.constantFrom('127.0.0.1', '127.0.0.0/8', '2001:db8::/32');
   if (field === 'description') return fc.constantFrom('', 'What it is for');
   return undefined;

@@ -106,7 +106,7 @@ export const declaration: CommandGroup = {
           permissions: permissions.length === 0 ? null : permissions,
         };
         const path = { service_account_id: await accountOf(api) };
-        await handOver(api, () =>
+        await handOver(api, 'key', () =>
           change(api, 'POST /api/v1/service-accounts/{service_account_id}/keys', {
             path,
             body,
@@ -141,7 +141,7 @@ export const declaration: CommandGroup = {
           ...(overlap === undefined ? {} : { overlap_seconds: Number(overlap) }),
           ...(expires_at === undefined ? {} : { expires_at }),
         };
-        await handOver(api, () =>
+        await handOver(api, 'key', () =>
           change(
             api,
             'POST /api/v1/service-accounts/{service_account_id}/keys/{key_id}/rotate',

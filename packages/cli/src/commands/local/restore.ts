@@ -17,7 +17,7 @@ export const declaration: Declaration = {
     },
     {
       flags: '--revoke-api-keys',
-      help: 'Revoke every API key. Otherwise keys that were revoked after the backup are valid again.',
+      help: 'Revoke every API key and every secret of an application. Otherwise those that were revoked after the backup are valid again.',
     },
   ],
   details: [

@@ -13,12 +13,11 @@ const APP = 'https://app.example';
 const LOCAL = 'http://localhost:5173';
 const service = await startTestService({ after }, { CORS_ORIGINS: `${APP}, ${LOCAL}` });
 const closed = await startTestService({ after });
-const isWellKnown = (path: string): boolean => path.startsWith('/.well-known/');
+const isOpen = (path: string): boolean =>
+  path.startsWith('/.well-known/') || path === '/api/v1/oauth/jwks.json';
 // A route that ignores the method answers no preflight (packages/server/test/access/forward.test.ts).
-const routes = (await routesOf(service)).filter(
-  ({ path, config }) => !isWellKnown(path) && !config.anyMethod,
-);
-const wellKnown = (await routesOf(service)).filter(({ path }) => isWellKnown(path));
+const routes = (await routesOf(service)).filter(({ path, config }) => !isOpen(path) && !config.anyMethod);
+const wellKnown = (await routesOf(service)).filter(({ path }) => isOpen(path));
 
 const strangers = [
   'https://evil.example',

@@ -13,6 +13,7 @@ export type RestoreChoices = {
    * backup.
    */
   sessions: 'end' | { secretKey: Buffer };
+  /** Revokes every API key and every secret of an application. */
   revokeApiKeys: boolean;
 };
 
@@ -22,6 +23,8 @@ export type Ended = {
   mails: number;
   revokedApiKeys: number;
   validApiKeys: number;
+  revokedSecrets: number;
+  validSecrets: number;
   /** Unused in the backup: some may have been used since. */
   recoveryCodes: number;
 };
@@ -39,6 +42,7 @@ export async function settleRestored(
   const ended = choices.sessions === 'end' ? await endSignIns(tx) : { sessions: 0, links: 0, mails: 0 };
   if (choices.sessions !== 'end') await requireKeys(tx, choices.sessions.secretKey);
   const revokedApiKeys = choices.revokeApiKeys ? await revokeApiKeys(tx) : 0;
+  const revokedSecrets = choices.revokeApiKeys ? await revokeSecrets(tx) : 0;
   await recordChange(tx, { log, writer: null }, null, {
     action: 'database_restored',
     actorId: null,
@@ -55,6 +59,8 @@ export async function settleRestored(
     ...ended,
     revokedApiKeys,
     validApiKeys: await countApiKeys(tx),
+    revokedSecrets,
+    validSecrets: await countSecrets(tx),
     recoveryCodes: await countRecoveryCodes(tx),
   };
 }
@@ -76,23 +82,32 @@ async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'm
   // A link is made when its mail is written, so a mail that had been sent would bring a second one.
   const { numAffectedRows: mails } = await sql`
     delete from outbox where sent_at is null and failed_at is null`.execute(tx);
-  // A key that was revoked since may be in wrong hands. The next start makes a new one.
+  // A key that was revoked since may be in wrong hands. The next start makes new ones.
   await sql`
-    insert into revoked_signing_keys (key_id, swept_at) select key_id, now() from signing_keys
+    insert into revoked_signing_keys (key_id, swept_at)
+    select key_id, now() from signing_keys union all select key_id, now() from application_keys
     on conflict do nothing`.execute(tx);
   await sql`delete from signing_keys`.execute(tx);
+  await sql`delete from application_keys`.execute(tx);
   return { sessions: Number(sessions ?? 0), links: Number(links ?? 0), mails: Number(mails ?? 0) };
 }
 
 async function requireKeys(tx: Tx, secretKey: Buffer): Promise<void> {
   const { rows } = await sql<{ key_id: string; private_key_sealed: Buffer }>`
-    select key_id, private_key_sealed from signing_keys`.execute(tx);
+    select key_id, private_key_sealed from signing_keys
+    union all select key_id, private_key_sealed from application_keys`.execute(tx);
   for (const { key_id, private_key_sealed } of rows) openPrivateKey(secretKey, key_id, private_key_sealed);
 }
 
 async function revokeApiKeys(tx: Tx): Promise<number> {
   const { numAffectedRows } = await sql`
     update api_keys set revoked_at = now() where revoked_at is null`.execute(tx);
+  return Number(numAffectedRows ?? 0);
+}
+
+async function revokeSecrets(tx: Tx): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update application_secrets set revoked_at = now() where revoked_at is null`.execute(tx);
   return Number(numAffectedRows ?? 0);
 }
 
@@ -108,6 +123,15 @@ async function countApiKeys(tx: Tx): Promise<number> {
   const { count } = onlyRow(
     await sql<{ count: number }>`
       select count(*)::integer as count from api_keys
+      where revoked_at is null and (expires_at is null or expires_at > now())`.execute(tx),
+  );
+  return count;
+}
+
+async function countSecrets(tx: Tx): Promise<number> {
+  const { count } = onlyRow(
+    await sql<{ count: number }>`
+      select count(*)::integer as count from application_secrets
       where revoked_at is null and (expires_at is null or expires_at > now())`.execute(tx),
   );
   return count;

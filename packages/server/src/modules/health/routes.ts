@@ -4,7 +4,11 @@ import { JsonWebKeySet, Live, Ready } from '@castellan/contract/health';
 import type { Pool } from 'pg';
 import { AppError } from '../../platform/errors.ts';
 import type { App } from '../../platform/http/server/server.ts';
-import { KEY_SET_MAX_AGE_SECONDS, type KeyRing } from '../sessions/key-ring.ts';
+import {
+  APPLICATION_KEY_SET_MAX_AGE_SECONDS,
+  KEY_SET_MAX_AGE_SECONDS,
+  type KeyRing,
+} from '../sessions/key-ring.ts';
 
 type HealthDeps = {
   pool: Pool;
@@ -63,11 +67,31 @@ export function healthRoutes(app: App, deps: HealthDeps): void {
       return { keys: [...deps.keyRing.publicJwks()] };
     },
   });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/oauth/jwks.json',
+    config: { access: 'public' },
+    schema: {
+      tags: ['OAuth'],
+      summary: 'Read the public keys for applications',
+      description:
+        'RSA and P-256 keys only, for client libraries that know no others. Empty until the first application is created.',
+      response: { 200: JsonWebKeySet },
+    },
+    handler: async (_request, reply) => {
+      const keys = [...deps.keyRing.publicJwks('application')];
+      // An empty set is not cached: the first application may be created in a moment.
+      if (keys.length > 0)
+        reply.header('cache-control', `public, max-age=${APPLICATION_KEY_SET_MAX_AGE_SECONDS}`);
+      return { keys };
+    },
+  });
 }
 
 // No key can be decrypted if the keys were reset under another SECRET_KEY than this instance has.
 const keyFault = (keyRing: KeyRing): string | null =>
-  keyRing.publicJwks().length > 0 ? null : 'no signing key can be opened';
+  keyRing.publicKeys().size > 0 ? null : 'no signing key can be opened';
 
 // A server that does not answer, or a pool without a free connection, must not delay a probe for longer than
 // supervisors wait: 2 s.

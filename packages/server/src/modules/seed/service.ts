@@ -7,7 +7,7 @@ import type { Logger } from '../../platform/logging/log.ts';
 import type { Tx } from '../../schema/database.ts';
 import { assignAdmin } from '../assignments/unattended.ts';
 import { recordChange } from '../audit/service.ts';
-import { addSigningKey } from '../sessions/key-ring.ts';
+import { addMissingKeys } from '../sessions/key-ring.ts';
 import {
   addAllPermissions,
   addPermissions,
@@ -16,7 +16,6 @@ import {
   ensureRole,
   ensureRoleGroup,
   freeName,
-  hasAnySigningKey,
   hasAnyUser,
   insertSuperuser,
   namesInUse,
@@ -33,6 +32,7 @@ const groupDescriptions: Readonly<Record<string, string>> = {
   audit_log: 'The audit log',
   access: 'Decisions and explanations about others, and changes of access',
   service_account: 'Managing service accounts and their API keys',
+  application: 'Managing the applications that people sign in to',
   settings: 'The settings of the service',
   session: 'The sessions of all users',
   second_factor: 'The second factors of users',
@@ -130,7 +130,7 @@ export async function seed(
     if (role.isSystem) await addAllPermissions(tx, id);
     else if (created) await addPermissions(tx, id, role.permissions);
   }
-  if (!(await hasAnySigningKey(tx))) await addSigningKey(tx, secretKey, 0);
+  await addMissingKeys(tx, secretKey);
   if (!superuser || !isNew) return false;
   const id = newId();
   await insertSuperuser(tx, id, superuser.email, superuser.passwordHash);

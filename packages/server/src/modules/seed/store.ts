@@ -107,11 +107,6 @@ export async function addPermissions(tx: Tx, roleId: string, names: readonly str
     where name = any(${names}::text[])`.execute(tx);
 }
 
-export async function hasAnySigningKey(tx: Tx): Promise<boolean> {
-  const { rows } = await sql`select from signing_keys where purpose = 'session' limit 1`.execute(tx);
-  return rows.length > 0;
-}
-
 export async function hasAnyUser(db: Db): Promise<boolean> {
   const { rows } = await sql`select from users limit 1`.execute(db);
   return rows.length > 0;

@@ -4,7 +4,7 @@
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Db } from '../../schema/database.ts';
 import { recordChange } from '../audit/service.ts';
-import { addSigningKey, KEY_SPREAD_SECONDS } from './key-ring.ts';
+import { addMissingKeys, addSigningKey, KEY_SPREAD_SECONDS } from './key-ring.ts';
 import type { KeyDeps } from './key-rotation.ts';
 import {
   endSessionsOfKeys,
@@ -12,24 +12,35 @@ import {
   findRevokedAt,
   findSigningKeys,
   findUnsweptKeys,
+  type KeyFamily,
+  keyFamilies,
   lockSigningKeys,
   markSwept,
   revokeKeys,
 } from './key-store.ts';
 
 /** `signing`: the key signs now. `pending`: it will sign later. `former`: it signed earlier. */
-export type ListedKey = { id: string; state: 'signing' | 'pending' | 'former'; signsFrom: Date };
+export type ListedKey = {
+  id: string;
+  family: KeyFamily;
+  state: 'signing' | 'pending' | 'former';
+  signsFrom: Date;
+};
 
-/** Returns the keys, newest first. */
+/** Returns the keys of all families, each newest first. */
 export async function listSigningKeys(db: Db): Promise<ListedKey[]> {
-  const keys = await findSigningKeys(db);
-  // If every key is pending, the oldest one signs, as in the key ring.
-  const signing = keys.find((key) => key.waits_ms <= 0) ?? keys.at(-1);
-  return keys.map((key) => ({
-    id: key.key_id,
-    state: key === signing ? 'signing' : key.waits_ms > 0 ? 'pending' : 'former',
-    signsFrom: key.signs_from,
-  }));
+  const all = await findSigningKeys(db);
+  return keyFamilies.flatMap((family) => {
+    const keys = all.filter((key) => key.family === family);
+    // If every key is pending, the oldest one signs, as in the key ring.
+    const signing = keys.find((key) => key.waits_ms <= 0) ?? keys.at(-1);
+    return keys.map((key) => ({
+      id: key.key_id,
+      family,
+      state: key === signing ? 'signing' : key.waits_ms > 0 ? 'pending' : 'former',
+      signsFrom: key.signs_from,
+    }));
+  });
 }
 
 export type Revocation =
@@ -48,7 +59,8 @@ export function revokeSigningKey(deps: KeyDeps, keyId: string): Promise<Revocati
       return revokedAt ? { outcome: 'revoked_before', revokedAt } : { outcome: 'unknown', keys };
     }
     await revokeKeys(tx, [keyId]);
-    const successorId = key.state === 'signing' ? await addSigningKey(tx, deps.secretKey, 0) : null;
+    const successorId =
+      key.state === 'signing' ? await addSigningKey(tx, deps.secretKey, 0, key.family) : null;
     await recordChange(tx, deps.auditLog, null, {
       action: 'signing_key_revoked',
       actorId: null,
@@ -60,13 +72,17 @@ export function revokeSigningKey(deps: KeyDeps, keyId: string): Promise<Revocati
   });
 }
 
-/** Revokes every key, of every purpose, without decrypting any, and creates a key encrypted under the current SECRET_KEY. */
+/**
+ * Revokes every key, of every purpose, without decrypting any, and creates new ones encrypted under the current SECRET_KEY.
+ * Returns the new key of sessions.
+ */
 export function resetSigningKeys(deps: KeyDeps): Promise<{ keyId: string; revoked: string[] }> {
   return inTransaction(deps.db, async (tx) => {
     await lockSigningKeys(tx);
     const revoked = await findKeyIds(tx);
     await revokeKeys(tx, revoked);
     const keyId = await addSigningKey(tx, deps.secretKey, 0);
+    await addMissingKeys(tx, deps.secretKey);
     await recordChange(tx, deps.auditLog, null, {
       action: 'signing_keys_reset',
       actorId: null,

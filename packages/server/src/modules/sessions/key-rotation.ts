@@ -3,27 +3,35 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Db } from '../../schema/database.ts';
 import { type ChangeLog, recordChange } from '../audit/service.ts';
 import { addSigningKey, KEY_SPREAD_SECONDS } from './key-ring.ts';
-import { deleteKeysAfter, findSigningKeys, lockSigningKeys, settleSigningKey } from './key-store.ts';
+import {
+  deleteKeysAfter,
+  findSigningKeys,
+  type KeyFamily,
+  lockSigningKeys,
+  sessionKeys,
+  settleSigningKey,
+} from './key-store.ts';
 import { refreshLifetimeSeconds, type TokenSettings } from './tokens.ts';
 
 export type KeyDeps = { db: Db; auditLog: ChangeLog; secretKey: Buffer };
 
 /**
- * Creates a key that signs after `announceMinutes`; until then it is only in the key set. The time is stored with the key, so
- * that every instance begins to sign at once, also after a restart. With `atOnce` it signs after KEY_SPREAD_SECONDS, when every
+ * Creates a key of the family that signs after `announceMinutes`; until then it is only in the key set. The time is stored with
+ * the key, so that every instance begins to sign at once, also after a restart. With `atOnce` it signs after KEY_SPREAD_SECONDS, when every
  * instance has it; keys of earlier rotations that would sign later are then deleted and their ids returned in `dropped`.
  */
 export function rotateSigningKey(
   deps: KeyDeps,
   options: { atOnce: true } | { atOnce: false; announceMinutes: number },
+  family: KeyFamily = sessionKeys,
 ): Promise<{ keyId: string; signsFrom: Date; dropped: string[] }> {
   const delaySeconds = options.atOnce ? KEY_SPREAD_SECONDS : options.announceMinutes * 60;
   return inTransaction(deps.db, async (tx) => {
     await lockSigningKeys(tx);
     // The current key signs until the new one does, and is never dropped.
-    await settleSigningKey(tx);
-    const keyId = await addSigningKey(tx, deps.secretKey, delaySeconds);
-    const dropped = options.atOnce ? await deleteKeysAfter(tx, keyId) : [];
+    await settleSigningKey(tx, family);
+    const keyId = await addSigningKey(tx, deps.secretKey, delaySeconds, family);
+    const dropped = options.atOnce ? await deleteKeysAfter(tx, family, keyId) : [];
     const made = (await findSigningKeys(tx)).find((key) => key.key_id === keyId);
     if (!made) throw new Error('the new signing key is missing');
     await recordChange(tx, deps.auditLog, null, {
@@ -32,6 +40,7 @@ export function rotateSigningKey(
       resourceType: 'signing_key',
       resourceId: keyId,
       details: {
+        ...family,
         signs_from: made.signs_from.toISOString(),
         via: 'command_line',
         ...(dropped.length > 0 ? { dropped } : {}),

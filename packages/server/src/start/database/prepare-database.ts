@@ -134,14 +134,19 @@ async function requireKnownSchema(
   return { missing, unrecorded, unknown };
 }
 
+type SealedKey = Pick<Row<'signing_keys'>, 'key_id' | 'private_key_sealed'>;
+
 /**
  * Throws before anything is migrated, so that an instance with a wrong SECRET_KEY does not break the running version.
  */
 async function requireReadableKeys(db: Db, secretKey: Buffer): Promise<void> {
   if (!(await hasTable(db, 'signing_keys'))) return;
-  const { rows } = await sql<Pick<Row<'signing_keys'>, 'key_id' | 'private_key_sealed'>>`
-    select key_id, private_key_sealed from signing_keys`.execute(db);
-  for (const { key_id, private_key_sealed } of rows) openPrivateKey(secretKey, key_id, private_key_sealed);
+  const { rows } = await sql<SealedKey>`select key_id, private_key_sealed from signing_keys`.execute(db);
+  const { rows: others } = (await hasTable(db, 'application_keys'))
+    ? await sql<SealedKey>`select key_id, private_key_sealed from application_keys`.execute(db)
+    : { rows: [] };
+  for (const { key_id, private_key_sealed } of [...rows, ...others])
+    openPrivateKey(secretKey, key_id, private_key_sealed);
 }
 
 const isEmpty = async (db: Db): Promise<boolean> => !(await hasTable(db, 'users')) || !(await hasAnyUser(db));

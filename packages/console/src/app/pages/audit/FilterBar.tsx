@@ -17,6 +17,7 @@ const types = [
   'permission',
   'permission_group',
   'service_account',
+  'application',
   'access',
   'signing_key',
   'security_event',

@@ -37,6 +37,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   role_not_found: 'Diese Rolle gibt es nicht.',
   service_account_not_found: 'Dieses Dienstkonto gibt es nicht.',
   api_key_not_found: 'Diesen API-Schlüssel gibt es bei diesem Dienstkonto nicht.',
+  application_not_found: 'Diese Anwendung gibt es nicht.',
+  application_secret_not_found: 'Dieses Geheimnis gibt es bei dieser Anwendung nicht.',
   permission_not_found: 'Diese Berechtigung gibt es nicht.',
   role_group_not_found: 'Diese Rollengruppe gibt es nicht.',
   permission_group_not_found: 'Diese Berechtigungsgruppe gibt es nicht.',
@@ -46,11 +48,14 @@ export const errorTexts: Readonly<Record<string, string>> = {
   key_ended: 'Dieser API-Schlüssel ist abgelaufen oder widerrufen. Erstellen Sie einen neuen.',
   too_many_keys:
     'Das Dienstkonto hat bereits so viele API-Schlüssel, wie es haben kann. Widerrufen Sie einen, der nicht verwendet wird.',
+  too_many_secrets:
+    'Eine Anwendung hat höchstens 5 gültige Geheimnisse. Widerrufen Sie eines, das nicht verwendet wird.',
   user_has_roles: 'Der Benutzer hat Rollen. Entfernen Sie sie zuerst.',
   last_superuser:
     'Das ist der letzte aktive Superuser. Das Konto lässt sich weder löschen noch deaktivieren noch herabstufen.',
   role_in_use: 'Die Rolle hat noch Berechtigungen, Benutzer oder Dienstkonten. Entfernen Sie sie zuerst.',
-  permission_in_use: 'Die Berechtigung gehört zu einer Rolle. Entfernen Sie sie zuerst aus der Rolle.',
+  permission_in_use:
+    'Die Berechtigung gehört zu einer Rolle, oder eine Anwendung verlangt sie. Entfernen Sie sie dort zuerst.',
   group_in_use: 'Die Gruppe hat noch Untergruppen oder Mitglieder. Entfernen Sie sie zuerst.',
   circular_dependency: 'Diese Änderung würde einen Kreis ergeben.',
   idempotency_in_progress:

@@ -1,4 +1,5 @@
-// Allows pages of the listed origins to call the API with cookies, and every page to read `/.well-known/` without.
+// Allows pages of the listed origins to call the API with cookies, and every page to read `/.well-known/` and the key set of
+// applications without.
 // It must not reflect an origin unless the list contains it character by character.
 import type { FastifyRequest } from 'fastify';
 import { vary } from '../accept.ts';
@@ -34,7 +35,7 @@ const exposedHeaders = [
 /** How long a browser may cache the response to a preflight. */
 const MAX_AGE_SECONDS = 600;
 
-/** `headers`: further request headers that preflights allow. Without origins, only `/.well-known/` gets headers. */
+/** `headers`: further request headers that preflights allow. Without origins, only public documents get headers. */
 export function addCors(
   app: App,
   { origins, headers }: { origins: readonly string[]; headers: readonly string[] },
@@ -44,7 +45,7 @@ export function addCors(
     ...new Set([...requestHeaders, ...traceHeaders, ...headers.map((name) => name.toLowerCase())]),
   ].join(', ');
   app.addHook('onRequest', (request, reply, done) => {
-    const isOpen = isWellKnown(request);
+    const isOpen = isPublicDocument(request);
     if (isOpen) reply.header('access-control-allow-origin', '*');
     else if (listed.size === 0) return done();
     else {
@@ -66,5 +67,7 @@ export function addCors(
 }
 
 /** By the route where there is one: a URL has many spellings. */
-const isWellKnown = ({ is404, routeOptions, url }: FastifyRequest): boolean =>
-  (is404 ? decodedPath(url) : (routeOptions.url ?? '')).startsWith('/.well-known/');
+const isPublicDocument = ({ is404, routeOptions, url }: FastifyRequest): boolean => {
+  const path = is404 ? decodedPath(url) : (routeOptions.url ?? '');
+  return path.startsWith('/.well-known/') || path === '/api/v1/oauth/jwks.json';
+};
