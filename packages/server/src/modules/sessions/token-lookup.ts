@@ -23,14 +23,15 @@ export type TokenLookup = (userId: string, tokenHash: string) => Promise<LiveTok
 // The arrays are in subqueries, so that PostgreSQL expects the same number of keys in a custom plan as in the generic one.
 // Otherwise the custom plan looks cheaper for one key, and PostgreSQL plans at every execution, which costs several times as
 // much as the lookup (bench/README.md).
-// The ordinal and the session come first: row-memo.ts finds rows by them.
+// The ordinal, the session and the time of the proof come first: row-memo.ts finds rows by them. A session has tokens of several
+// proofs at a time, and requests with them alternate.
 // `offset 0` makes PostgreSQL look up each token, then its session, then its user, each by its primary key. Without it,
 // each connection may plan while the tables are nearly empty, keep that plan for its lifetime, and later read every token of
 // a user, or every session.
 const statement = {
   name: 'live-access-tokens',
   text: `
-    select k.ordinal, t.session_id, t.acr, t.amr, coalesce(t.auth_time, s.created_at) as auth_time, ${userColumns}
+    select k.ordinal, t.session_id, coalesce(t.auth_time, s.created_at) as auth_time, t.acr, t.amr, ${userColumns}
     from unnest((select $1::uuid[]), (select $2::text[])) with ordinality as k (user_id, token_hash, ordinal)
     cross join lateral (select * from session_tokens t
       where t.user_id = k.user_id and t.token_hash = decode(k.token_hash, 'hex') offset 0) t

@@ -32,6 +32,20 @@ test('a row is the same object until one character differs, whatever its ordinal
   assert.deepEqual(readOne(null), { id: 'a', at: null });
 });
 
+test('rows of one id with different third columns do not replace each other', () => {
+  const read = createRowMemo<{ id: string; at: Date | string | null }>();
+  const readBoth = () =>
+    read(
+      { rows: [rowOf(1, 'a', '2026-01-02 03:04:05+00'), rowOf(2, 'a', '2026-01-02 03:14:05+00')], columns },
+      2,
+    );
+  const [one, other] = readBoth();
+  const [oneAgain, otherAgain] = readBoth();
+  assert.equal(oneAgain, one);
+  assert.equal(otherAgain, other);
+  assert.notEqual(one, other);
+});
+
 test('at most so many rows are kept, the newest ones', () => {
   const read = createRowMemo<{ id: string; at: string | null }>(2);
   const readOne = (id: string) => read({ rows: [rowOf(1, id, null)], columns }, 1)[0];

@@ -11,10 +11,10 @@ type Numbered<R> = R & { ordinal: string };
 
 /**
  * Returns a function that parses rows and returns them by their first column, `ordinal`, which counts from 1; for `count`
- * keys. A row is immutable, and the same object as before if all its texts are. The second column tells rows apart.
+ * keys. A row is immutable, and the same object as before if all its texts are. The second and the third column tell rows apart.
  */
 export function createRowMemo<R extends object>(maxRows = MAX_ROWS) {
-  const known = new Map<string | null | undefined, { texts: Texts; row: R }>();
+  const known = new Map<string, { texts: Texts; row: R }>();
 
   function parse(texts: Texts, columns: readonly Column<Numbered<R>>[]): R {
     const row: Record<string, unknown> = {};
@@ -29,7 +29,8 @@ export function createRowMemo<R extends object>(maxRows = MAX_ROWS) {
   }
 
   function read(texts: Texts, columns: readonly Column<Numbered<R>>[]): R {
-    const [, key] = texts;
+    const [, id, variant] = texts;
+    const key = `${id} ${variant}`;
     const found = known.get(key);
     if (found && isSame(found.texts, texts)) return found.row;
     const row = parse(texts, columns);
