@@ -8,6 +8,8 @@ export type Demands = {
   superusers: boolean;
   aal2RoleIds: readonly string[];
   phrRoleIds: readonly string[];
+  /** The RP IDs whose passkeys can be used. */
+  rpIds: readonly string[];
 };
 
 export const isDemanding = ({ everyone, superusers, aal2RoleIds, phrRoleIds }: Demands): boolean =>
@@ -16,6 +18,10 @@ export const isDemanding = ({ everyone, superusers, aal2RoleIds, phrRoleIds }: D
 const holdsOneOf = (roleIds: readonly string[]): RawBuilder<unknown> => sql`exists (
   select from held_user_roles held where held.user_id = u.id and held.role_id = any(${roleIds}::uuid[]))`;
 
+/** Condition on `users u`: they have a passkey of one of the RP IDs. */
+export const hasPasskeyOf = (rpIds: readonly string[]): RawBuilder<boolean> =>
+  sql`exists (select from passkeys k where k.user_id = u.id and k.rp_id = any(${rpIds}::text[]))`;
+
 /** Conditions on `users u`, each for one kind of demand: an index finds its users if it is asked for them alone. */
 export const lacksAsAnybody = ({ everyone }: Demands): RawBuilder<unknown> =>
   sql`(${everyone}::boolean and not u.has_factor)`;
@@ -23,8 +29,8 @@ export const lacksAsSuperuser = ({ superusers }: Demands): RawBuilder<unknown> =
   sql`(${superusers}::boolean and u.is_superuser and not u.has_factor)`;
 export const lacksAsHolder = ({ aal2RoleIds }: Demands): RawBuilder<unknown> =>
   sql`(not u.has_factor and ${holdsOneOf(aal2RoleIds)})`;
-export const lacksPasskey = ({ phrRoleIds }: Demands): RawBuilder<unknown> =>
-  sql`(not exists (select from passkeys k where k.user_id = u.id) and ${holdsOneOf(phrRoleIds)})`;
+export const lacksPasskey = ({ phrRoleIds, rpIds }: Demands): RawBuilder<unknown> =>
+  sql`(not ${hasPasskeyOf(rpIds)} and ${holdsOneOf(phrRoleIds)})`;
 
 /** Whether a row of `users u` lacks a factor that is demanded. */
 export const lacksDemanded = (demands: Demands): RawBuilder<unknown> => sql`

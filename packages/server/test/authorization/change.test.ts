@@ -26,7 +26,7 @@ async function callerWith(client: TestClient, access: Caller['access']): Promise
     principal: userPrincipal(live),
     access,
     operation: 'POST /api/v1/roles',
-    policy: { requiredFor: 'nobody', from: 0 },
+    policy: { requiredFor: 'nobody', from: 0, rpIds: [] },
     judgedAt: Date.now(),
     graph: await deps.graphSource.at(live.authz_stamp),
     ifMatch: null,
@@ -126,7 +126,10 @@ test('a caller whose role requires a second factor before the check changes noth
 test('a setting that requires a second factor of administrators counts in the check', async () => {
   const { client } = await signedInWith(service, 'role.create');
   const caller = await callerWith(client, 'role.create');
-  const strict = (from: number): Caller => ({ ...caller, policy: { requiredFor: 'administrators', from } });
+  const strict = (from: number): Caller => ({
+    ...caller,
+    policy: { requiredFor: 'administrators', from, rpIds: [] },
+  });
   const role = newRole();
   await assert.rejects(change(deps, strict(0), insert(role)), { code: 'second_factor_enrolment_required' });
   assert.equal(await change(deps, strict(Date.now() + 60_000), insert(role)), role.id);

@@ -60,7 +60,7 @@ class LockingChange {
       must_change_password: now.must_change_password,
       required: levelIn(policy, now),
     });
-    if (pending) throw await refusalUntil(this.#tx, principal, pending);
+    if (pending) throw await refusalUntil(this.#tx, policy, principal, pending);
     const held = new Set(now.held.map(({ name }) => name));
     const missing = now.is_superuser ? undefined : required.find((one) => !held.has(one));
     if (missing !== undefined) throw new AppError('permission_denied', { requiredPermission: missing });

@@ -5,7 +5,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Db } from '../../schema/database.ts';
 import { stepUpRequired, strongestFactor } from '../factors/service.ts';
 import type { Principal, UserPrincipal } from './caller.ts';
-import { accountLevel, type Judging } from './requirements/account.ts';
+import { accountLevel, type Judging, type Policy } from './requirements/account.ts';
 
 /** By what it is decided. `required`: how the user must have signed in; null for no matter how. */
 export type Obliged = { readonly must_change_password: boolean; readonly required: Acr | null };
@@ -31,10 +31,15 @@ const obligedIn = ({ record, subject }: UserPrincipal, judging: Judging): Oblige
 });
 
 /** Returns the refusal of everything else. Users with a factor that would do are told to use it, others to set one up. */
-export async function refusalUntil(db: Db, { id }: Principal, pending: Pending): Promise<AppError> {
+export async function refusalUntil(
+  db: Db,
+  { rpIds }: Pick<Policy, 'rpIds'>,
+  { id }: Principal,
+  pending: Pending,
+): Promise<AppError> {
   if (pending.first === 'password_change') return new AppError('password_change_required');
   const { required } = pending;
-  const strongest = await strongestFactor(db, id);
+  const strongest = await strongestFactor(db, id, rpIds);
   return strongest !== null && reaches(strongest, required)
     ? stepUpRequired({ acr: required, maxAgeSeconds: null })
     : new AppError('second_factor_enrolment_required', { members: { required_acr: required } });

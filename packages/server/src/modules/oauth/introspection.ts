@@ -11,7 +11,7 @@ import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
 import type { Graph, GraphSource } from '../authz/graph/graph.ts';
 import type { AccessLimit } from '../authz/guard/access-limit.ts';
 import { pendingOf } from '../authz/requirement.ts';
-import { type PolicySettings, policyOf } from '../authz/requirements/account.ts';
+import type { Policy } from '../authz/requirements/account.ts';
 import { type Proved, toldNeed, unmetBy } from '../authz/requirements/call.ts';
 import { everywhere } from '../authz/scope.ts';
 import type { TokenLookup } from '../sessions/token-lookup.ts';
@@ -23,7 +23,7 @@ export type IntrospectionDeps = {
   graphSource: GraphSource;
   accessLimit: AccessLimit | null;
   clock: Clock;
-  settings: PolicySettings & { publicUrl: string };
+  settings: { publicUrl: string };
 };
 
 /** `proved`: by the user of the token; null for a service account, which has nothing to prove. */
@@ -40,11 +40,11 @@ type Live = {
  */
 export async function introspect(
   deps: IntrospectionDeps,
-  { client, principal }: Pick<Caller, 'client' | 'principal'>,
+  { client, principal, policy }: Pick<Caller, 'client' | 'principal' | 'policy'>,
   token: string,
   options: { withPermissions: boolean },
 ): Promise<Introspection> {
-  const live = await findLive(deps, token);
+  const live = await findLive(deps, policy, token);
   if (!live) return { active: false };
   // Someone who sends a service made-up tokens must not use up what it may ask.
   await deps.accessLimit?.count(client, principal);
@@ -80,7 +80,7 @@ function unmetAmong(graph: Graph, names: readonly string[], proved: Proved, now:
   });
 }
 
-async function findLive(deps: IntrospectionDeps, token: string): Promise<Live | undefined> {
+async function findLive(deps: IntrospectionDeps, policy: Policy, token: string): Promise<Live | undefined> {
   if (looksLikeApiKey(token)) {
     const key = await deps.apiKeys.find(token);
     return key && factsOfKey(deps, key);
@@ -88,12 +88,13 @@ async function findLive(deps: IntrospectionDeps, token: string): Promise<Live | 
   const claims = peekClaims(token);
   if (!claims) return undefined;
   return claims.client_id === undefined
-    ? findUserToken(deps, claims.sub, token)
+    ? findUserToken(deps, policy, claims.sub, token)
     : findClientToken(deps, claims.client_id, token);
 }
 
 async function findUserToken(
   deps: IntrospectionDeps,
+  policy: Policy,
   userId: string,
   token: string,
 ): Promise<Live | undefined> {
@@ -102,7 +103,7 @@ async function findUserToken(
   if (!principal) return undefined;
   const judging = {
     graph: await deps.graphSource.at(principal.record.authz_stamp),
-    policy: policyOf(deps.settings),
+    policy,
     now: deps.clock.now(),
   };
   if (pendingOf(principal, judging)) return undefined;

@@ -4,17 +4,21 @@ import { sql } from 'kysely';
 import { isoTime } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db } from '../../schema/database.ts';
+import { hasPasskeyOf } from '../../schema/unmet-requirement.ts';
 
 type Listed = RequirementsEnvelope['data'];
 
-/** Returns the roles that require something, by name, with the active users whom it concerns. */
-export async function findRequiringRoles(db: Db): Promise<Listed['roles']> {
+/**
+ * Returns the roles that require something, by name, with the active users whom it concerns. `rpIds`: of the passkeys that
+ * can be used.
+ */
+export async function findRequiringRoles(db: Db, rpIds: readonly string[]): Promise<Listed['roles']> {
   const { rows } = await sql<Listed['roles'][number]>`${plannedForValues}
     select json_build_object('id', r.id, 'name', r.name) as role, coalesce(r.required_acr, 'aal2') as required_acr,
       ${isoTime('r.enforced_from')} as enforced_from, counted.holders, counted.without_factor
     from roles r cross join lateral (
       select count(*)::integer as holders, count(*) filter (where not case r.required_acr
-        when 'aal2' then u.has_factor else exists (select from passkeys k where k.user_id = u.id) end)::integer as without_factor
+        when 'aal2' then u.has_factor else ${hasPasskeyOf(rpIds)} end)::integer as without_factor
       from held_user_roles held join users u on u.id = held.user_id
       where held.role_id = r.id and u.is_active) counted
     where r.required_acr is not null order by lower(r.name), r.id`.execute(db);

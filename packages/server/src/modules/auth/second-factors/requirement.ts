@@ -25,8 +25,9 @@ export function preferring(methods: readonly FactorMethod[], required: Acr | nul
 
 /** Call it after the removal of a factor, in its transaction. Throws `last_factor` (409) if the account requires one of the level. */
 export async function requireFactorsLeft(tx: Tx, settings: PolicySettings, userId: string): Promise<void> {
-  const required = await findAccountLevel(tx, policyOf(settings), userId);
+  const policy = policyOf(settings);
+  const required = await findAccountLevel(tx, policy, userId);
   if (required === null) return;
-  const strongest = await strongestFactor(tx, userId);
+  const strongest = await strongestFactor(tx, userId, policy.rpIds);
   if (strongest === null || !reaches(strongest, required)) throw new AppError('last_factor');
 }

@@ -77,7 +77,8 @@ export function addGuard(app: App, deps: GuardDeps): void {
     const now = deps.clock.now();
     request.caller = createCaller(request, principal, { access, graph, policy, judgedAt: now });
     const pending = pendingOf(principal, { graph, policy, now });
-    if (pending && !openTo.includes(pending.first)) throw await refusalUntil(deps.db, principal, pending);
+    if (pending && !openTo.includes(pending.first))
+      throw await refusalUntil(deps.db, policy, principal, pending);
     if (!isAboutCaller(request, principal)) requireAccess(request.caller);
     if (counted && fresh && principal.type === 'user') await requireFresh(deps.db, deps, principal);
   };

@@ -1,18 +1,29 @@
 // Decides how the holder of an account must have signed in: the strongest of the setting and of its roles.
 // It has no side effects. Service accounts are under no requirement: they have nothing to prove with.
 import { type Acr, reaches } from '@castellan/contract/authentication';
+import {
+  type PasskeySettings,
+  passkeySiteOf,
+  usableRpIds,
+} from '../../../platform/security/factors/passkey-site.ts';
 import type { Demands } from '../../../schema/unmet-requirement.ts';
 import type { Subject } from '../effective.ts';
 import type { Graph } from '../graph/graph.ts';
 import { strongerOf } from '../graph/needs.ts';
 
-export type PolicySettings = {
+export type PolicySettings = PasskeySettings & {
   secondFactorRequiredFor: 'nobody' | 'superusers' | 'administrators' | 'everyone';
   secondFactorEnforcedFrom: Date | undefined;
 };
 
-/** Whom the setting concerns, and from when: in milliseconds since 1970. */
-export type Policy = { requiredFor: PolicySettings['secondFactorRequiredFor']; from: number };
+export type Policy = {
+  /** Whom the setting concerns. */
+  requiredFor: PolicySettings['secondFactorRequiredFor'];
+  /** Since when, in milliseconds since 1970. */
+  from: number;
+  /** The RP IDs whose passkeys meet a requirement: others cannot be used here. */
+  rpIds: readonly string[];
+};
 
 /** The level that the setting asks for. */
 const POLICY_ACR = 'aal2';
@@ -20,6 +31,7 @@ const POLICY_ACR = 'aal2';
 export const policyOf = (settings: PolicySettings): Policy => ({
   requiredFor: settings.secondFactorRequiredFor,
   from: settings.secondFactorEnforcedFrom?.getTime() ?? 0,
+  rpIds: usableRpIds(passkeySiteOf(settings)),
 });
 
 /** What an account is under, in force or announced. `from`: in milliseconds since 1970. */
@@ -49,7 +61,7 @@ function isUnderPolicy(graph: Graph, { requiredFor }: Policy, { is_superuser, ro
 
 /** Returns the level that the setting asks for now, by what a statement found; null for none. */
 export function requiredBySetting(
-  { requiredFor, from }: Policy,
+  { requiredFor, from }: Omit<Policy, 'rpIds'>,
   now: { is_superuser: boolean; is_administrator: boolean; judged_at: Date },
 ): Acr | null {
   const isConcerned = {
@@ -85,7 +97,7 @@ const rankOf = ({ now }: Judging, { from }: AccountNeed): number => Math.max(fro
 export type StrongerDemands = { roleIds: string[]; superusers: boolean; everyone: boolean };
 
 /** Returns by what an account is under a requirement, in force or announced. `accountNeeds` says the same of one account. */
-export function demandsOf({ graph, policy: { requiredFor } }: Omit<Judging, 'now'>): Demands {
+export function demandsOf({ graph, policy: { requiredFor, rpIds } }: Omit<Judging, 'now'>): Demands {
   const countsAdministrators = requiredFor === 'administrators';
   const aal2RoleIds: string[] = [];
   const phrRoleIds: string[] = [];
@@ -98,6 +110,7 @@ export function demandsOf({ graph, policy: { requiredFor } }: Omit<Judging, 'now
     phrRoleIds,
     superusers: requiredFor !== 'nobody',
     everyone: requiredFor === 'everyone',
+    rpIds,
   };
 }
 

@@ -5,6 +5,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { onlyRow } from '../../../platform/db/sql.ts';
 import { plannedForValues } from '../../../platform/db/statement-names.ts';
 import type { Db } from '../../../schema/database.ts';
+import { hasPasskeyOf } from '../../../schema/unmet-requirement.ts';
 
 /** A role or a permission, by its id. */
 export type Required = { kind: 'role' | 'permission'; id: string };
@@ -17,10 +18,10 @@ export type Affected = {
 };
 
 /** SQL condition on a user `u`: one of their factors reaches the level. By the columns for lists. */
-function hasFactorFor(acr: Acr | null): RawBuilder<boolean> {
+function hasFactorFor(acr: Acr | null, rpIds: readonly string[]): RawBuilder<boolean> {
   if (acr === null || acr === 'aal1') return sql`true`;
   if (acr === 'aal2') return sql`u.has_factor`;
-  return sql`exists (select from passkeys k where k.user_id = u.id)`;
+  return hasPasskeyOf(rpIds);
 }
 
 const holdersOf = ({ kind, id }: Required): RawBuilder<unknown> =>
@@ -32,16 +33,16 @@ const holdersOf = ({ kind, id }: Required): RawBuilder<unknown> =>
       union
       select id from users where is_superuser`;
 
-/** Returns whom the level would concern. `named`: how many of those without a factor are named, by name. */
+/** Returns whom the level would concern. `rpIds`: of the passkeys that can be used. `named`: how many of those without a factor are named, by name. */
 export async function findAffected(
   db: Db,
   required: Required,
-  acr: Acr | null,
+  { acr, rpIds }: { acr: Acr | null; rpIds: readonly string[] },
   named: number,
 ): Promise<Affected> {
   const answer = await sql<Omit<Affected, 'more'>>`${plannedForValues}
     with holder as materialized (
-      select u.id, rtrim(u.first_name || ' ' || u.last_name) as name, ${hasFactorFor(acr)} as has_factor
+      select u.id, rtrim(u.first_name || ' ' || u.last_name) as name, ${hasFactorFor(acr, rpIds)} as has_factor
       from users u where u.is_active and u.id in (${holdersOf(required)}))
     select count(*)::integer as holders, count(*) filter (where not has_factor)::integer as without_factor,
       coalesce((

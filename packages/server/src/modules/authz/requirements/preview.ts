@@ -19,7 +19,7 @@ export async function previewRequirement(
   const impact = refusal
     ? null
     : await deps.previewGate.run('all', caller.client, () =>
-        findAffected(deps.db, required, acr, namedTo(caller)),
+        findAffected(deps.db, required, { acr, rpIds: caller.policy.rpIds }, namedTo(caller)),
       );
   await recordEvent(deps, caller.client, {
     action: 'access_previewed',

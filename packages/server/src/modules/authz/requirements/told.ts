@@ -44,9 +44,10 @@ export async function noticeOf(
   account: Account,
   acr: Acr,
 ): Promise<{ secondFactor?: UnmetRequirement }> {
-  const unmet = unmetNeed(await judgingOf(deps, account), account, acr);
+  const judging = await judgingOf(deps, account);
+  const unmet = unmetNeed(judging, account, acr);
   if (!unmet) return {};
-  const strongest = await strongestFactor(deps.db, account.user_id);
+  const strongest = await strongestFactor(deps.db, account.user_id, judging.policy.rpIds);
   return {
     secondFactor: {
       required_acr: unmet.acr,
@@ -68,7 +69,7 @@ export async function requirementOf(
   const judging = await judgingOf(deps, account);
   const needs = accountNeeds(judging, account);
   if (needs.length === 0) return null;
-  const strongest = await strongestFactor(deps.db, account.user_id);
+  const strongest = await strongestFactor(deps.db, account.user_id, judging.policy.rpIds);
   const unmet = unmetNeed(judging, account, strongest);
   const told = unmet ?? needs.find(({ acr }) => needs.every((other) => reaches(acr, other.acr)));
   return told ? { required_acr: told.acr, enforced_from: timeOf(told), met: unmet === null } : null;

@@ -3,7 +3,7 @@ import { type FactorMethod, reaches } from '@castellan/contract/authentication';
 import type { SecondFactorFilter, SecondFactorState } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../../schema/database.ts';
-import { type Demands, lacksDemanded } from '../../../schema/unmet-requirement.ts';
+import { type Demands, hasPasskeyOf, lacksDemanded } from '../../../schema/unmet-requirement.ts';
 import { accountNeeds, type Judging } from '../../authz/requirements/account.ts';
 import type { VersionedUser } from '../presentation.ts';
 
@@ -28,7 +28,7 @@ export async function findSecondFactors(
   const { rows } = await sql<FactorRow>`
     select u.id as user_id, u.has_factor as on,
       case when u.recovery_pending then array['recovery_link'] else
-        case when exists (select from passkeys p where p.user_id = u.id) then array['passkey'] else '{}' end
+        case when ${hasPasskeyOf(judging.policy.rpIds)} then array['passkey'] else '{}' end
         || case when exists (select from totp_factors t where t.user_id = u.id and t.suspended_at is null)
           then array['totp'] else '{}' end
         || case when exists (select from recovery_codes c where c.user_id = u.id and c.used_at is null)

@@ -41,9 +41,12 @@ export function passkeySiteOf(settings: PasskeySettings): PasskeySite {
   };
 }
 
+/** Returns the RP IDs whose passkeys can be used here, the present one first; none where browsers use no passkeys. */
+export const usableRpIds = ({ rpId, formerRpIds, isFit }: PasskeySite): readonly string[] =>
+  isFit ? [rpId, ...formerRpIds] : [];
+
 /** Whether a passkey of this RP ID can be used here. */
-export const isUsableRpId = ({ rpId, formerRpIds, isFit }: PasskeySite, other: string): boolean =>
-  isFit && (other === rpId || formerRpIds.includes(other));
+export const isUsableRpId = (site: PasskeySite, rpId: string): boolean => usableRpIds(site).includes(rpId);
 
 /** Browsers offer passkeys to secure contexts only, and to hosts with a name (Web Authentication Level 3, section 5.1.3). */
 function isFitForPasskeys(url: string): boolean {
