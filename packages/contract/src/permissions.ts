@@ -38,5 +38,11 @@ export const administrativePermissions: readonly Permission[] = allPermissions.f
 );
 
 /**
+ * Permissions of whose operations each asks a person for a proof of the last STEP_UP_MAX_AGE minutes. Handing one of them out
+ * asks for the same.
+ */
+export const freshPermissions: readonly Permission[] = ['authentication.update', 'second_factor.reset'];
+
+/**
  * Who may call an operation: `authenticated` is everyone with a credential, `user` a signed-in user. A route without one does not register. */
 export type Access = 'public' | 'authenticated' | 'user' | Permission;

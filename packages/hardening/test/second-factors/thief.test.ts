@@ -2,6 +2,7 @@
 // change of it, no younger proof, no code that was used before. It must not ask what an ended session opens: test/tokens does.
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
+import { freshPermissions } from '@castellan/contract/permissions';
 import type { Answer, TestClient } from '@castellan/testing/client';
 import { assertSound } from '@castellan/testing/invariants';
 import {
@@ -346,3 +347,34 @@ scenario(
     }
   },
 );
+
+scenario('an old session makes no account that changes factors or requirements for it', async (tally) => {
+  const boss = await addStrong(service, 'role.read');
+  await service.sql('update users set is_superuser = true where id = $1', [boss.id]);
+  await age(service, boss);
+  for (const permission of freshPermissions) {
+    const role = await addRole(service, permission);
+    const account = await addServiceAccount(service, { permissions: [permission] });
+    const victim = await addPerson(service);
+    const attempts: [string, object][] = [
+      [`/api/v1/service-accounts/${account.id}/keys`, { name: 'mine' }],
+      [`/api/v1/service-accounts/${account.id}/keys`, { name: 'mine', permissions: [permission] }],
+      ['/api/v1/service-accounts', { name: 'mine', role_ids: [role] }],
+      ['/api/v1/users', { ...newUser, role_id: [role] }],
+      [`/api/v1/users/${victim.id}/roles`, { role_ids: [role] }],
+      ['/api/v1/access/changes', { changes: [{ user_id: victim.id, add_role_ids: [role] }] }],
+    ];
+    for (const { url } of [service, twin])
+      for (const [path, body] of attempts) {
+        const { status, body: answer, text } = await boss.client.at(url).post(path, body);
+        assert.deepEqual([status, answer.code], [403, 'step_up_required'], `${path}: ${text}`);
+        tally.tried();
+        tally.held();
+      }
+    const raised = await boss.client.put(`/api/v1/users/${victim.id}`, { is_superuser: true });
+    assert.equal(raised.body.code, 'step_up_required', raised.text);
+    tally.tried();
+    tally.held();
+  }
+  tally.held(await assertSound(service));
+});

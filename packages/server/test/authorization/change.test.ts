@@ -27,6 +27,7 @@ async function callerWith(client: TestClient, access: Caller['access']): Promise
     access,
     operation: 'POST /api/v1/roles',
     policy: { requiredFor: 'nobody', from: 0, rpIds: [] },
+    proofMaxAgeSeconds: 600,
     judgedAt: Date.now(),
     graph: await deps.graphSource.at(live.authz_stamp),
     ifMatch: null,

@@ -53,6 +53,8 @@ export type Caller = {
   graph: Graph;
   /** Whom SECOND_FACTOR_REQUIRED_FOR concerns. */
   policy: Policy;
+  /** How old a fresh proof may be. */
+  proofMaxAgeSeconds: number;
   /** By the clock of the process, in milliseconds since 1970: when it was judged how recent the caller's proof is. */
   judgedAt: number;
   /** Versions from the If-Match header; null if any version is accepted. See `requireVersion`. */
@@ -93,7 +95,7 @@ export const servicePrincipal = (row: ClientRow): ServicePrincipal => ({
 export const createCaller = (
   request: FastifyRequest,
   principal: Principal,
-  authorized: Pick<Caller, 'access' | 'graph' | 'policy' | 'judgedAt'>,
+  authorized: Pick<Caller, 'access' | 'graph' | 'policy' | 'proofMaxAgeSeconds' | 'judgedAt'>,
 ): Caller => ({
   ...authorized,
   operation: `${request.method} ${request.routeOptions.url}`,

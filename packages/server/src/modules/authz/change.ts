@@ -65,7 +65,7 @@ class LockingChange {
     const missing = now.is_superuser ? undefined : required.find((one) => !held.has(one));
     if (missing !== undefined) throw new AppError('permission_denied', { requiredPermission: missing });
     requireProved(principal, now);
-    return new EntitledChange(this.#tx, this.caller, now.is_superuser);
+    return new EntitledChange(this.#tx, this.caller, now);
   }
 }
 
@@ -84,11 +84,17 @@ class EntitledChange {
   readonly caller: Caller;
   /** Read in this transaction. It cannot change while the caller's row is locked. */
   readonly isSuperuser: boolean;
+  /** Whether the caller is a user with a second factor. Read in this transaction. */
+  readonly hasFactor: boolean;
+  /** Whether anybody has a second factor. */
+  readonly areFactorsInUse: boolean;
 
-  constructor(tx: Tx, caller: Caller, isSuperuser: boolean) {
+  constructor(tx: Tx, caller: Caller, standing: Standing) {
     this.#tx = tx;
     this.caller = caller;
-    this.isSuperuser = isSuperuser;
+    this.isSuperuser = standing.is_superuser;
+    this.hasFactor = standing.has_factor;
+    this.areFactorsInUse = standing.are_factors_in_use;
   }
 
   get tx(): Tx {

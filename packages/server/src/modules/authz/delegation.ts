@@ -1,6 +1,7 @@
 // Delegation rules: callers grant and take away only permissions that they hold, and cannot change users who hold more.
+import { levelsFrom } from '@castellan/contract/authentication';
 import type { FieldError } from '@castellan/contract/envelope';
-import { administrativePermissions } from '@castellan/contract/permissions';
+import { administrativePermissions, freshPermissions } from '@castellan/contract/permissions';
 import { type RawBuilder, sql } from 'kysely';
 import { lockUntilCommit } from '../../platform/db/sql.ts';
 import { AppError } from '../../platform/errors.ts';
@@ -9,37 +10,37 @@ import { stepUpRequired } from '../factors/service.ts';
 import type { Caller } from './caller.ts';
 import type { Entitled } from './change.ts';
 import { permissionsOf } from './effective.ts';
-import { bothOf, needIn } from './graph/needs.ts';
+import { bothOf, type Need, needIn } from './graph/needs.ts';
 import { isHeldBy, isMetBy } from './holding.ts';
+import { isAnythingRequired } from './requirements/account.ts';
 import { everywhere } from './scope.ts';
 
 // A longer list would not help the caller.
 const MAX_NAMED = 20;
+const isFresh: ReadonlySet<string> = new Set(freshPermissions);
 
 /**
  * Requires that the caller holds every permission of the roles. Locks the roles, so that they cannot gain permissions
  * before this transaction ends. Throws `privilege_escalation`.
  */
-export async function requireMayGrantRoles(
-  { tx, caller }: Entitled,
-  roleIds: readonly string[],
-): Promise<void> {
+export async function requireMayGrantRoles(entitled: Entitled, roleIds: readonly string[]): Promise<void> {
   if (roleIds.length === 0) return;
+  const { tx, caller } = entitled;
   await sql`select from roles where id = any(${roleIds}::uuid[]) order by id for share`.execute(tx);
   const { rows } = await sql<Unusable>`
     select distinct p.id, ${unusableColumns(caller)}
     from role_permissions rp join permissions p on p.id = rp.permission_id
-    where rp.role_id = any(${roleIds}::uuid[]) and ${isUnusable(caller)}`.execute(tx);
-  refuseUnusable(rows);
+    where rp.role_id = any(${roleIds}::uuid[]) and ${isUnusable(entitled)}`.execute(tx);
+  refuseUnusable(entitled, rows);
 }
 
 /** Returns the ids of the permissions of the roles that the caller holds and has proved enough to use. */
-export async function findGrantable({ tx, caller }: Entitled, roleIds: readonly string[]): Promise<string[]> {
+export async function findGrantable(entitled: Entitled, roleIds: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select p.id from permissions p
     where exists (
         select from role_permissions through where through.permission_id = p.id and through.role_id = any(${roleIds}::uuid[]))
-      and not ${isUnusable(caller)}`.execute(tx);
+      and not ${isUnusable(entitled)}`.execute(entitled.tx);
   return rows.map(({ id }) => id);
 }
 
@@ -78,24 +79,25 @@ export async function requireMayAssign(
  * returns for the ids of the missing ones.
  */
 export async function requireMayGrantPermissions(
-  { tx, caller }: Entitled,
+  entitled: Entitled,
   permissionIds: readonly string[],
   errorsOf: (missing: ReadonlySet<string>) => { errors?: FieldError[] } = () => ({}),
 ): Promise<void> {
   if (permissionIds.length === 0) return;
+  const { tx, caller } = entitled;
   const { rows } = await sql<Unusable>`
     select p.id, ${unusableColumns(caller)} from permissions p
-    where p.id = any(${permissionIds}::uuid[]) and ${isUnusable(caller)}`.execute(tx);
-  refuseUnusable(rows, errorsOf);
+    where p.id = any(${permissionIds}::uuid[]) and ${isUnusable(entitled)}`.execute(tx);
+  refuseUnusable(entitled, rows, errorsOf);
 }
 
 /** Requires that the call has proved what every permission asks for: who becomes a superuser gets them all. */
-export async function requireProvedAll({ tx, caller }: Entitled): Promise<void> {
-  if (!caller.graph.permissions.hasNeeds) return;
+export async function requireProvedAll(entitled: Entitled): Promise<void> {
+  if (!asksForProof(entitled)) return;
   const { rows } = await sql<Unusable>`
     select p.id, p.name, p.required_acr, p.max_auth_age, true as is_held
-    from permissions p where not (${isMetBy(everywhere(caller.principal))})`.execute(tx);
-  refuseUnusable(rows);
+    from permissions p where not ${isProved(entitled)}`.execute(entitled.tx);
+  refuseUnusable(entitled, rows);
 }
 
 /**
@@ -103,19 +105,18 @@ export async function requireProvedAll({ tx, caller }: Entitled): Promise<void> 
  * `step_up_required` (403).
  */
 export async function requireProvedForTakeover(
-  { tx, caller }: Entitled,
+  entitled: Entitled,
   targets: readonly Target[],
 ): Promise<void> {
+  const { tx, caller } = entitled;
   const ids = targets.filter(({ id, all }) => all && id !== caller.principal.id).map(({ id }) => id);
-  if (!caller.graph.permissions.hasNeeds || ids.length === 0) return;
+  if (ids.length === 0 || !asksForProof(entitled)) return;
   const { rows } = await sql<Unusable>`
     select distinct p.id, p.name, p.required_acr, p.max_auth_age, true as is_held
     from held_roles held join role_permissions through on through.role_id = held.role_id
     join permissions p on p.id = through.permission_id
-    where held.subject_id = any(${ids}::uuid[]) and not (${isMetBy(everywhere(caller.principal))})`.execute(
-    tx,
-  );
-  refuseUnusable(rows);
+    where held.subject_id = any(${ids}::uuid[]) and not ${isProved(entitled)}`.execute(tx);
+  refuseUnusable(entitled, rows);
 }
 
 /** Requires that the caller holds every permission there is. Throws `privilege_escalation` with the detail. */
@@ -320,8 +321,37 @@ export async function requireNotBeyond(entitled: Entitled, targets: readonly Tar
 const isLacking = ({ principal }: Caller) => sql`not ${isHeldBy(everywhere(principal))}`;
 
 /** SQL condition on a permission `p`: the caller lacks it, or this call has not proved what it asks for. */
-const isUnusable = ({ principal }: Caller) => sql`
-  not (${isHeldBy(everywhere(principal))} and ${isMetBy(everywhere(principal))})`;
+const isUnusable = (entitled: Entitled) => sql`
+  not (${isHeldBy(everywhere(entitled.caller.principal))} and ${isProved(entitled)})`;
+
+/** SQL condition on a permission `p`: this call has proved what using it, and handing it out, asks for. */
+const isProved = (entitled: Entitled): RawBuilder<unknown> => {
+  const { principal } = entitled.caller;
+  const isMet = isMetBy(everywhere(principal));
+  const need = freshNeed(entitled);
+  if (!need || principal.type !== 'user') return sql`(${isMet})`;
+  const { acr, authTime } = principal.session.context;
+  const isFreshNow = levelsFrom(need.acr).includes(acr)
+    ? sql`extract(epoch from clock_timestamp() - ${authTime}::timestamptz) <= ${need.maxAgeSeconds}::integer`
+    : sql`false`;
+  return sql`(${isMet} and (p.name <> all(${freshPermissions}::text[]) or ${isFreshNow}))`;
+};
+
+/**
+ * Returns what handing out one of `freshPermissions` asks of the caller, as their operations do: a factor of those who have one,
+ * else the password. Null for service accounts, and while nobody has a factor and nothing is required of anybody: changes of
+ * roles and users are then as they were before there were factors.
+ */
+function freshNeed({ caller, hasFactor, areFactorsInUse }: Entitled): Need | null {
+  const { principal, proofMaxAgeSeconds, judgedAt } = caller;
+  if (principal.type !== 'user') return null;
+  if (!areFactorsInUse && !isAnythingRequired({ ...caller, now: judgedAt })) return null;
+  return { acr: hasFactor ? 'aal2' : 'aal1', maxAgeSeconds: proofMaxAgeSeconds };
+}
+
+/** Returns whether any permission may ask this caller for a proof before it is handed out. */
+export const asksForProof = (entitled: Entitled): boolean =>
+  entitled.caller.graph.permissions.hasNeeds || freshNeed(entitled) !== null;
 
 /** A permission that this call cannot hand out. `is_held`: only a proof is missing. */
 type Unusable = Pick<Row<'permissions'>, 'id' | 'name' | 'required_acr' | 'max_auth_age'> & {
@@ -336,12 +366,16 @@ const unusableColumns = ({ principal }: Caller) => sql`
  * what a call may not do itself, it gives to nobody.
  */
 function refuseUnusable(
+  entitled: Entitled,
   rows: readonly Unusable[],
   errorsOf: (missing: ReadonlySet<string>) => { errors?: FieldError[] } = () => ({}),
 ): void {
   const lacking = rows.filter(({ is_held }) => !is_held);
   refuseWhatIsLacking(lacking, errorsOf(new Set(lacking.map(({ id }) => id))));
-  const need = rows.map(needIn).reduce(bothOf, null);
+  const fresh = freshNeed(entitled);
+  const need = rows
+    .map((row) => (isFresh.has(row.name) ? bothOf(needIn(row), fresh) : needIn(row)))
+    .reduce(bothOf, null);
   if (need) throw stepUpRequired(need);
 }
 

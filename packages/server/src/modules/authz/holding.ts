@@ -3,6 +3,7 @@
 import { levelsUpTo } from '@castellan/contract/authentication';
 import { type RawBuilder, sql } from 'kysely';
 import type { Row } from '../../schema/database.ts';
+import { areFactorsInUse, hasFactorOf } from '../factors/service.ts';
 import type { Principal } from './caller.ts';
 import { type Demands, demandsOfRoles } from './requirements/standing.ts';
 import type { Scoped } from './scope.ts';
@@ -59,16 +60,20 @@ export const standingOf = (who: Scoped<Principal>, permissions: readonly string[
   return principal.type === 'user'
     ? sql<Standing>`
       select u.is_superuser, u.must_change_password, ${demandsOfRoles}, clock_timestamp() as judged_at,
+        ${hasFactorOf(principal.id)} as has_factor, ${areFactorsInUse} as are_factors_in_use,
         ${heldAmong(who, permissions)} as held
       from users u where u.id = ${principal.id} and u.is_active`
     : sql<Standing>`
       select false as is_superuser, false as must_change_password, null as required_by_roles, false as is_administrator,
-        clock_timestamp() as judged_at, ${heldAmong(who, permissions)} as held
+        clock_timestamp() as judged_at, false as has_factor, false as are_factors_in_use,
+        ${heldAmong(who, permissions)} as held
       from service_accounts a join api_keys k on k.id = ${principal.keyId} and k.service_account_id = a.id
       where a.id = ${principal.id} and ${isLiveKey}`;
 };
 
 export type Standing = Demands & {
   must_change_password: boolean;
+  has_factor: boolean;
+  are_factors_in_use: boolean;
   held: ({ name: string } & Pick<Row<'permissions'>, 'required_acr' | 'max_auth_age'>)[];
 };

@@ -56,6 +56,7 @@ export {
   type Removed,
 } from './reset-store.ts';
 export {
+  areFactorsInUse,
   beginEnrolment,
   countEnrolmentFailure,
   deleteExpiredProofs,
@@ -65,6 +66,7 @@ export {
   type FactorFacts,
   findFactorFacts,
   hasFactor,
+  hasFactorOf,
   readEnrolment,
   replaceRecoveryCodes,
   saveTotp,

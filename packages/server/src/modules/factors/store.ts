@@ -120,11 +120,17 @@ export async function deleteRecoveryCodes(tx: Tx, userId: string): Promise<void>
   await sql`delete from recovery_codes where user_id = ${userId}`.execute(tx);
 }
 
-/** Returns whether the account has a factor, from the tables of the factors. */
+/** SQL: whether the user with this id has a factor, from the tables of the factors. */
+export const hasFactorOf = (userId: string) => sql<boolean>`
+  (exists (select from totp_factors where user_id = ${userId}) or exists (select from passkeys where user_id = ${userId}))`;
+
+/** SQL: whether anybody has a factor. */
+export const areFactorsInUse = sql<boolean>`
+  (exists (select from totp_factors) or exists (select from passkeys))`;
+
+/** Returns whether the account has a factor. */
 export async function hasFactor(db: Db, userId: string): Promise<boolean> {
-  const answer = await sql<{ has: boolean }>`
-    select exists (select from totp_factors where user_id = ${userId})
-      or exists (select from passkeys where user_id = ${userId}) as has`.execute(db);
+  const answer = await sql<{ has: boolean }>`select ${hasFactorOf(userId)} as has`.execute(db);
   return onlyRow(answer).has;
 }
 

@@ -21,7 +21,6 @@ export function permissionAuthenticationRoutes(app: App, deps: PermissionAuthent
     url: '/:permission_id/authentication',
     config: {
       access: 'authentication.update',
-      fresh: true,
       errors: [
         'permission_not_found',
         'privilege_escalation',

@@ -14,7 +14,6 @@ export function roleAuthenticationRoutes(app: App, deps: RoleAuthenticationDeps)
     url: '/:role_id/authentication',
     config: {
       access: 'authentication.update',
-      fresh: true,
       errors: [
         'role_not_found',
         'privilege_escalation',

@@ -9,6 +9,7 @@ import type { Tx } from '../../schema/database.ts';
 import { nameOf, type PlannedRoles, requireMayAdd } from '../assignments/service.ts';
 import { type Entitled, type Locking, lockSubjects } from '../authz/change.ts';
 import {
+  asksForProof,
   findSubjectsBeyond,
   requireNotBeyond,
   requireProvedAll,
@@ -114,7 +115,7 @@ export async function requireMayChange(entitled: Entitled, changes: readonly Pla
   const added = changes.map(({ roles }) => roles);
   // A superuser lacks nothing, but a permission may ask for more than this call has proved.
   if (entitled.isSuperuser) {
-    if (!entitled.caller.graph.permissions.hasNeeds) return;
+    if (!asksForProof(entitled)) return;
     await requireMayAdd(entitled, added);
     const isOfSuperuser = ({ before, ...change }: PlannedChange): boolean =>
       change.fields.is_superuser === true ||

@@ -2,7 +2,7 @@
 // It runs before the body is read, so that no response depends on a record before the caller is known. Only operations
 // that take credentials in a form read that form first.
 import { performance } from 'node:perf_hooks';
-import { allPermissions } from '@castellan/contract/permissions';
+import { allPermissions, freshPermissions } from '@castellan/contract/permissions';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../platform/clock.ts';
 import { AppError } from '../../../platform/errors.ts';
@@ -24,6 +24,7 @@ import type { UserLimit } from './user-limit.ts';
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const known: ReadonlySet<string> = new Set(['public', 'authenticated', 'user', ...allPermissions]);
+const alwaysFresh: ReadonlySet<string> = new Set(freshPermissions);
 
 // How long the authorization of a request that changes nothing counts. A longer wait is one for the body.
 const READ_AUTHORIZED_MS = 1_000;
@@ -45,6 +46,9 @@ export function addGuard(app: App, deps: GuardDeps): void {
     const access = route.config?.access;
     if (access === undefined || !known.has(access))
       throw new Error(`${route.method} ${route.url} declares no access: add config.access`);
+    // Otherwise who holds the permission could not say what handing it out asks for.
+    if (route.config?.fresh && route.config.access !== 'user')
+      throw new Error(`${route.method} ${route.url} asks for a fresh proof: add it to freshPermissions`);
     // A change asks for the permission again, inside its transaction.
     if (route.config?.orSelf && [route.method].flat().some((method) => !safeMethods.has(method)))
       throw new Error(`${route.method} ${route.url} changes something: remove config.orSelf`);
@@ -75,12 +79,19 @@ export function addGuard(app: App, deps: GuardDeps): void {
       );
     }
     const now = deps.clock.now();
-    request.caller = createCaller(request, principal, { access, graph, policy, judgedAt: now });
+    request.caller = createCaller(request, principal, {
+      access,
+      graph,
+      policy,
+      proofMaxAgeSeconds: deps.settings.stepUpMaxAgeMinutes * 60,
+      judgedAt: now,
+    });
     const pending = pendingOf(principal, { graph, policy, now });
     if (pending && !openTo.includes(pending.first))
       throw await refusalUntil(deps.db, policy, principal, pending);
     if (!isAboutCaller(request, principal)) requireAccess(request.caller);
-    if (counted && fresh && principal.type === 'user') await requireFresh(deps.db, deps, principal);
+    const isFresh = fresh || alwaysFresh.has(access);
+    if (counted && isFresh && principal.type === 'user') await requireFresh(deps.db, deps, principal);
   };
   app.addHook(
     'onRequest',

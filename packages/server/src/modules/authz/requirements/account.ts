@@ -42,6 +42,14 @@ export type Judging = { graph: Graph; policy: Policy; now: number };
 
 type Account = Pick<Subject, 'is_superuser' | 'role_ids'>;
 
+/** Returns whether anything is required of anybody, now. */
+export function isAnythingRequired({ graph: { permissions, roles }, policy, now }: Judging): boolean {
+  if (permissions.hasNeeds || (policy.requiredFor !== 'nobody' && policy.from <= now)) return true;
+  if (roles.withNeed === 0) return false;
+  for (const { need } of roles.values()) if (need && need.from <= now) return true;
+  return false;
+}
+
 /** Returns every requirement of the account of a person. */
 export function accountNeeds({ graph, policy }: Omit<Judging, 'now'>, account: Account): AccountNeed[] {
   if (policy.requiredFor === 'nobody' && graph.roles.withNeed === 0) return [];

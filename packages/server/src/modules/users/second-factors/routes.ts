@@ -33,7 +33,6 @@ export function factorRoutes(app: App, deps: ResetDeps): void {
     url: '/:user_id/factors/reset',
     config: {
       access: 'second_factor.reset',
-      fresh: true,
       invalidInput: 'invalid_input',
       errors: [
         'user_not_found',

@@ -52,7 +52,10 @@ declare module 'fastify' {
     readOnly?: true;
     /** Ends sessions of the caller: it has its own limit, so that a stolen token cannot use up the owner's. */
     endsAccess?: boolean;
-    /** A person must have proved a moment ago who they are (STEP_UP_MAX_AGE). Also check it in the transaction of the change. */
+    /**
+     * A person must have proved a moment ago who they are (STEP_UP_MAX_AGE). Operations of `freshPermissions` ask for it without this.
+     * Also check it in the transaction of the change.
+     */
     fresh?: true;
     /** Stays open to users who must do this first. Everything else is refused to them. */
     openTo?: readonly Requirement[];
