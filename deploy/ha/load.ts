@@ -54,7 +54,7 @@ export async function ask(
 }
 
 /** Returns a text in `data` of an answer. Throws if there is none. */
-function dataOf({ status, body }: Answer, key: string): string {
+export function dataOf({ status, body }: Answer, key: string): string {
   const data: unknown = typeof body === 'object' && body !== null && 'data' in body ? body.data : undefined;
   const value: unknown = typeof data === 'object' && data !== null ? Reflect.get(data, key) : undefined;
   if (typeof value !== 'string') throw new Error(`the answer ${status} has no data.${key}`);

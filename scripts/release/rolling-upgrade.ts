@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Service, startService } from '../../bench/service/service.ts';
-import { startLoad } from '../../deploy/ha/load.ts';
+import { fetchCsrf, type Service, startService } from '../../bench/service/service.ts';
+import { ask, dataOf, startLoad } from '../../deploy/ha/load.ts';
 import { onOwnDatabase } from '../checks/own-database.ts';
 import { tellLastRelease } from './last-release.ts';
 import { layOutVersion } from './version-tree.ts';
@@ -95,6 +95,15 @@ function onlyExpands(older: string, newer: string): boolean {
     .every((file) => readFileSync(join(folderOf(newer), file), 'utf8').startsWith('-- Phase: expand'));
 }
 
+/** Creates what only this version knows, so that the way back is tried with it: an application, which brings its keys. */
+async function createApplication(url: string): Promise<void> {
+  const api = `${url}/api/v1`;
+  const csrf = await fetchCsrf(url);
+  const authorization = `Bearer ${dataOf(await ask(`${api}/auth/login`, 'POST', csrf, account), 'access_token')}`;
+  const body = { client_id: 'rolling-upgrade', name: 'Rolling upgrade' };
+  dataOf(await ask(`${api}/applications`, 'POST', { ...csrf, authorization }, body), 'id');
+}
+
 async function rehearse(folder: string, databaseUrl: string, from: string): Promise<void> {
   const [older, newer] = [join(folder, 'older'), join(folder, 'newer')];
   layOutVersion(root, from, older);
@@ -139,6 +148,7 @@ async function rehearse(folder: string, databaseUrl: string, from: string): Prom
         await load.writesAgain(WRITES, 60_000);
       }
       current = next;
+      if (tree === newer) await createApplication(balancer.url);
       const { reads, writes, longestWithoutWrite } = load.period();
       const name = tree === newer ? `${from} to this version` : `back to ${from}`;
       process.stdout.write(
