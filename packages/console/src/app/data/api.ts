@@ -33,7 +33,8 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     // The client repeats what may be repeated.
     queries: { retry: false, staleTime: FRESH_MS, refetchOnWindowFocus: true, networkMode: 'always' },
-    mutations: { retry: false, networkMode: 'always' },
+    // Passwords, codes and keys that were sent or answered go a moment after what shows them (milliseconds).
+    mutations: { retry: false, networkMode: 'always', gcTime: 1_000 },
   },
 });
 
