@@ -92,6 +92,33 @@ test('closing the dialog ends what the browser asks for', async (t) => {
   assert.equal((await authenticator.credentials()).length, 1);
 });
 
+test('a dialog that was closed while the service was asked opens none of the browser', async (t) => {
+  const visitor = await arrive(t, site, '/account');
+  const { page, authenticator } = visitor;
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  await page.route('**/auth/factors/passkeys/options', async (route) => {
+    await held;
+    await route.continue();
+  });
+  const adding = await add(page);
+  await adding.getByRole('status').getByText('Follow your browser…').waitFor();
+  await button(adding, 'Cancel').click();
+  await adding.waitFor({ state: 'detached' });
+  const answered = page.waitForResponse('**/auth/factors/passkeys/options');
+  letGo();
+  await (await answered).finished();
+  // The next one is asked for after whatever the first one would have begun.
+  await add(page, { name: 'Wanted' });
+  await keepCodes(page);
+  assert.equal((await authenticator.credentials()).length, 1);
+  assert.equal(
+    await passkeys(page)
+      .getByRole('button', { name: /^Remove / })
+      .count(),
+    1,
+  );
+});
+
 test('a security key is added, and cannot be a passkey', async (t) => {
   const visitor = await arrive(t, site, '/account', { kind: 'key', expected: ['403'] });
   const { page } = visitor;

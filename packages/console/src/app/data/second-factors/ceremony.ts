@@ -9,15 +9,23 @@ import { passkeyAnswer } from '../../../common/passkey-answer.ts';
 
 export const canUsePasskeys = (): boolean => 'PublicKeyCredential' in globalThis;
 
-/** Rejects with what `ceremonyFailure` reads. */
-export async function register(optionsJSON: PasskeyCreationOptions): Promise<PasskeyRegistration> {
+/** Rejects with what `ceremonyFailure` reads. Nothing begins once the signal has aborted. */
+export async function register(
+  optionsJSON: PasskeyCreationOptions,
+  signal: AbortSignal,
+): Promise<PasskeyRegistration> {
   const { startRegistration } = await import('@simplewebauthn/browser');
+  signal.throwIfAborted();
   return passkeyAnswer(await startRegistration({ optionsJSON }));
 }
 
-/** Rejects with what `ceremonyFailure` reads. */
-export async function authenticate(optionsJSON: PasskeyRequestOptions): Promise<PasskeyAssertion> {
+/** Rejects with what `ceremonyFailure` reads. Nothing begins once the signal has aborted. */
+export async function authenticate(
+  optionsJSON: PasskeyRequestOptions,
+  signal: AbortSignal,
+): Promise<PasskeyAssertion> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
+  signal.throwIfAborted();
   return passkeyAnswer(await startAuthentication({ optionsJSON }));
 }
 
@@ -38,5 +46,9 @@ export function ceremonyFailure(error: unknown): CeremonyFailure | null {
   const { name } = error;
   if (name === 'NotAllowedError' || name === 'AbortError') return 'nothing';
   if (name === 'InvalidStateError') return 'registered';
-  return error.constructor.name === 'WebAuthnError' || error instanceof DOMException ? 'failed' : null;
+  return isOfLibrary(error) || error instanceof DOMException ? 'failed' : null;
 }
+
+/** By its codes: the build shortens the names of classes. */
+const isOfLibrary = (error: Error): boolean =>
+  'code' in error && typeof error.code === 'string' && error.code.startsWith('ERROR_');

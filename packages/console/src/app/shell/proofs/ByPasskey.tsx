@@ -2,9 +2,10 @@
 import type { PasskeyRequestOptions } from '@castellan/sdk';
 import { Alert, Button, Group } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type ReactElement, useEffect } from 'react';
+import { type ReactElement, useEffect, useRef } from 'react';
 import { ErrorAlert } from '../../components/page/states.tsx';
-import { authenticate, cancelCeremony, ceremonyFailure } from '../../data/second-factors/ceremony.ts';
+import { useCeremony } from '../../components/second-factors/use-ceremony.ts';
+import { authenticate, ceremonyFailure } from '../../data/second-factors/ceremony.ts';
 import { later, t } from '../../text.ts';
 import type { Proving } from './proving.ts';
 
@@ -17,15 +18,18 @@ type Props = {
 
 export function ByPasskey({ options, proving, onAgain }: Props): ReactElement {
   const texts = later.secondFactors;
+  const button = useRef<HTMLButtonElement>(null);
+  // Another way, or Cancel: the browser's own dialog closes, too.
+  const signalOf = useCeremony();
   const { mutate, isPending, error } = useMutation({
-    mutationFn: async () => proving.send({ passkey: await authenticate(options) }),
+    mutationFn: async () => proving.send({ passkey: await authenticate(options, signalOf()) }),
     onSuccess: proving.onDone,
     onError: (failure) => {
       if (!ceremonyFailure(failure)) void onAgain?.();
     },
   });
-  // Another way, or Cancel: the browser's own dialog closes, too.
-  useEffect(() => () => void cancelCeremony(), []);
+  // What had the focus is gone: the password, or the button of this way.
+  useEffect(() => button.current?.focus(), []);
   return (
     <>
       {ceremonyFailure(error) && (
@@ -39,7 +43,7 @@ export function ByPasskey({ options, proving, onAgain }: Props): ReactElement {
         <Button variant="default" onClick={proving.onCancel}>
           {t.common.actions.cancel}
         </Button>
-        <Button loading={isPending} onClick={() => mutate()} data-autofocus>
+        <Button ref={button} loading={isPending} onClick={() => mutate()} data-autofocus>
           {texts.stepUp.usePasskey}
         </Button>
       </Group>
