@@ -9,7 +9,7 @@ import { type AppUser, addAppUser, codeOf, forgetStep } from '@castellan/testing
 import { addStrong, requireOfRole } from '@castellan/testing/second-factors/requirements';
 import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
-import { heading, startConsole } from '../../harness.ts';
+import { assertFocusIn, heading, startConsole } from '../../harness.ts';
 import { layoutFaults } from '../../layout-faults.ts';
 import {
   beginSetUp,
@@ -113,6 +113,33 @@ test('a session that ended elsewhere: the second step over the page, and what wa
   assert.deepEqual(await service.sql('select first_name from users where id = $1', [user.id]), [
     { first_name: 'Typed' },
   ]);
+});
+
+test('a session that ended elsewhere: the focus follows the steps, also where no factor works', async (t) => {
+  const user = await addStrong(service, 'self.update_profile');
+  const page = await visit(t, browser, {
+    expected: ['422', '401'],
+    context: { baseURL: PASSKEY_ORIGIN, locale: 'en-US' },
+  });
+  await enterPassword(page, user);
+  await enterCode(page, 'Code', codeOf(user.secret));
+  await assertInside(page);
+  await service.sql('update users set session_epoch = session_epoch + 1 where id = $1', [user.id]);
+  await page.getByLabel('First name').fill('Typed');
+  await button(page, 'Save').click();
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+  await dialog.getByLabel(/^Password/).fill(user.password);
+  await page.keyboard.press('Enter');
+  await dialog.getByLabel('Code of the authenticator app').waitFor();
+  await assertFocusIn(page, 'input[autocomplete="one-time-code"]');
+  await button(dialog, 'Cancel').click();
+  await assertFocusIn(page, 'input[type="password"]');
+  await service.sql('update totp_factors set suspended_at = now() where user_id = $1', [user.id]);
+  await service.sql('update recovery_codes set used_at = now() where user_id = $1', [user.id]);
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('alert').getByText('none of your second factors works here').waitFor();
+  await button(dialog, 'Cancel').click();
+  await assertFocusIn(page, 'input[type="password"]');
 });
 
 /** Lets an administrator reset the factors, and returns the address in the mail that follows. */

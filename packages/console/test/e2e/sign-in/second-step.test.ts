@@ -77,6 +77,17 @@ test('a wrong code tells the tries that are left, selects the field and is tied 
   assert.equal(await page.getByLabel('Email address').inputValue(), user.email);
 });
 
+test('an account none of whose factors works is told so, and where to get help', async (t) => {
+  const user = await addAppUser(service);
+  await service.sql('update totp_factors set suspended_at = now() where user_id = $1', [user.id]);
+  await service.sql('update recovery_codes set used_at = now() where user_id = $1', [user.id]);
+  const page = await visit(t, browser);
+  await page.goto('/login');
+  await sendPassword(page, user.email);
+  await status(page).getByText('Ask your administrator to reset them.').waitFor();
+  await heading(page).getByText('Sign in').waitFor();
+});
+
 test('a locked app says when it opens again, and a recovery code still signs in', async (t) => {
   const user = await addAppUser(service);
   const page = await visit(t, browser);

@@ -124,6 +124,8 @@ export const secondFactors: LaterMessages['secondFactors'] = {
         'Sie sind dabei, den zweiten Faktor eines Benutzers zurückzusetzen.',
     },
     other: 'Ein anderer Weg:',
+    noWay:
+      'Das Passwort stimmt, aber keiner Ihrer zweiten Faktoren funktioniert hier. Melden Sie sich mit dem Wiederherstellungslink an, den Sie erhalten haben, oder bitten Sie Ihren Administrator um einen.',
     ways: {
       passkey: 'Passkey oder Sicherheitsschlüssel',
       totp: 'Authenticator-App',

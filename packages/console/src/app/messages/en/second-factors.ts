@@ -119,6 +119,8 @@ export const secondFactors = {
       'POST /api/v1/users/{user_id}/factors/reset': 'You are about to reset the second factor of a user.',
     },
     other: 'Another way:',
+    noWay:
+      'The password is right, but none of your second factors works here. Sign in with the recovery link that you got, or ask your administrator for one.',
     ways: {
       passkey: 'Passkey or security key',
       totp: 'Authenticator app',

@@ -1,7 +1,7 @@
 // Signs the same person in again over the page, when their session has ended elsewhere. Nothing that they typed is lost.
-import { CastellanError, type SecondFactorRequest } from '@castellan/sdk';
+import { CastellanError } from '@castellan/sdk';
 import { Anchor, Modal, Stack } from '@mantine/core';
-import { lazy, type ReactElement, Suspense, useState } from 'react';
+import { lazy, type ReactElement, Suspense, useEffect, useRef, useState } from 'react';
 import { addressOf } from '../../../common/page-settings.ts';
 import { Form, fieldError } from '../../components/forms/forms.tsx';
 import { PasswordField } from '../../components/forms/PasswordField.tsx';
@@ -27,7 +27,12 @@ export function Relogin({ email }: { email: string }): ReactElement {
       setPending(false);
     }
   };
-  const request = secondStepOf(error);
+  const request = error instanceof CastellanError ? error.secondFactor : null;
+  const input = useRef<HTMLInputElement>(null);
+  // Also after a second step that was left.
+  useEffect(() => {
+    if (!request) input.current?.focus();
+  }, [request]);
   return (
     <Modal
       opened
@@ -63,6 +68,7 @@ export function Relogin({ email }: { email: string }): ReactElement {
               aria-hidden
             />
             <PasswordField
+              ref={input}
               data-autofocus
               label={`${t.common.session.password} · ${email}`}
               autoComplete="current-password"
@@ -78,10 +84,4 @@ export function Relogin({ email }: { email: string }): ReactElement {
       </Stack>
     </Modal>
   );
-}
-
-/** Null for an account that awaits recovery, too: its link opens the page of sign-in. */
-function secondStepOf(error: unknown): SecondFactorRequest | null {
-  if (!(error instanceof CastellanError) || !error.secondFactor) return null;
-  return error.secondFactor.methods.some((method) => method !== 'recovery_link') ? error.secondFactor : null;
 }

@@ -26,6 +26,8 @@ export const later: LaterTexts = {
     usePasskey: 'Passkey verwenden',
     noPasskey:
       'Dieser Browser kann hier keine Passkeys verwenden. Wählen Sie eine andere Möglichkeit oder einen anderen Browser.',
+    noMethod:
+      'Das Passwort stimmt, aber keiner Ihrer zweiten Faktoren funktioniert hier. Bitten Sie Ihren Administrator, sie zurückzusetzen.',
     submit: 'Bestätigen',
     trust: (days) =>
       days === null

@@ -24,6 +24,8 @@ export const later = {
     passkey: 'Use the passkey or security key that you added to your account.',
     usePasskey: 'Use passkey',
     noPasskey: 'This browser cannot use passkeys here. Choose another way, or another browser.',
+    noMethod:
+      'The password is right, but none of your second factors works here. Ask your administrator to reset them.',
     submit: 'Confirm',
     trust: (days: number | null) =>
       days === null ? 'Trust this device' : `Trust this device for ${days} ${days === 1 ? 'day' : 'days'}`,

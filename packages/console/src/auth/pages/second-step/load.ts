@@ -1,15 +1,21 @@
 // Opens the second step: keeps what the service told about it, and loads its texts.
 import { CastellanError } from '@castellan/sdk';
-import { loadLaterTexts } from '../../later-text.ts';
+import { later, loadLaterTexts } from '../../later-text.ts';
 import { readSignInMethods } from '../../sign-in/calls.ts';
 import { keepPending, type Pending, pendingIn } from '../../sign-in/pending.ts';
 import { SecondStep } from './SecondStep.tsx';
 
-/** Keeps the sign-in that the service refused with `second_factor_required`. Throws any other refusal. */
+/**
+ * Keeps the sign-in that the service refused with `second_factor_required`. Throws a CastellanError if it names no method that
+ * works.
+ */
 export async function beginSecondStep(refusal: unknown, email: string): Promise<void> {
   const told = refusal instanceof CastellanError ? refusal.body?.second_factor : null;
   const pending = pendingIn(told, email);
-  if (!pending) throw refusal;
+  if (!pending) {
+    await loadLaterTexts();
+    throw new CastellanError('no_method', later.secondStep.noMethod, { cause: refusal });
+  }
   const [known] = await Promise.all([withTrust(pending), loadLaterTexts()]);
   keepPending(known);
 }
