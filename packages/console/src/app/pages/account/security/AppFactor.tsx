@@ -64,14 +64,14 @@ export function AppFactor({ factors, onCodes }: Props): ReactElement | null {
           <Tag tone="warn">{texts.suspended}</Tag> {texts.suspendedText}
         </p>
       )}
-      {Boolean(begin.error) && <ErrorAlert error={begin.error} />}
+      {Boolean(begin.error) && !enrolment && <ErrorAlert error={begin.error} />}
       {enrolment && (
         <AppSetUp
           key={enrolment.secret}
           enrolment={enrolment}
           isFirst={!hasFactor(factors)}
           isReplacing={totp !== null}
-          onAgain={() => begin.run(undefined)}
+          again={{ ...begin, run: () => begin.run(undefined) }}
           onCodes={onCodes}
           onClose={() => setEnrolment(null)}
         />

@@ -21,13 +21,13 @@ type Props = {
   isFirst: boolean;
   isReplacing: boolean;
   /** Begins again, with another secret. */
-  onAgain: () => void;
+  again: { run: () => void; isPending: boolean; error: unknown };
   onCodes: ShowCodes;
   onClose: () => void;
 };
 
 export function AppSetUp(props: Props): ReactElement {
-  const { enrolment, isFirst, isReplacing, onAgain, onCodes, onClose } = props;
+  const { enrolment, isFirst, isReplacing, again, onCodes, onClose } = props;
   const texts = later.secondFactors.app;
   const [code, setCode] = useState('');
   const [isShort, setShort] = useState(false);
@@ -39,7 +39,7 @@ export function AppSetUp(props: Props): ReactElement {
   const isOver = isCode(confirm.error, 'enrolment_expired');
   const submit = (): void => {
     setShort(!isOver && !isComplete('totp', code));
-    if (isOver) onAgain();
+    if (isOver) again.run();
     else if (isComplete('totp', code)) confirm.run(code);
   };
   return (
@@ -52,8 +52,8 @@ export function AppSetUp(props: Props): ReactElement {
     >
       <Form
         onSubmit={submit}
-        isPending={confirm.isPending}
-        error={confirm.error}
+        isPending={confirm.isPending || again.isPending}
+        error={again.error ?? confirm.error}
         fields={['code', 'totp']}
         submitLabel={isOver ? texts.startAgain : texts.confirm}
         onCancel={onClose}
