@@ -171,7 +171,7 @@ test('keys are public, strong and at most twenty; what is no part of a public ke
   const bytes = Buffer.from(n, 'base64url');
   for (const wrong of [
     `${n}=`,
-    n.replace(/.$/, (last) => (last === 'w' ? 'x' : 'w')),
+    n.replace(/.$/, (last) => (last === 'w' ? 'x' : 'R')), // bits behind the last byte
     n.slice(1),
     Buffer.concat([Buffer.alloc(1), bytes]).toString('base64url'),
     Buffer.concat([bytes.subarray(0, -1), Buffer.alloc(1, 2)]).toString('base64url'),
