@@ -1,6 +1,7 @@
 // The second factors of other users: what the pane tells, the acts that help somebody who lost theirs, the list, the overview.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { PASSKEY_ORIGIN } from '@castellan/testing/e2e/browser';
 import { ADMIN } from '@castellan/testing/harness';
 import { type AppUser, addAppUser } from '@castellan/testing/second-factors/app';
 import { trustedBrowser } from '@castellan/testing/second-factors/devices';
@@ -11,7 +12,7 @@ import type { Locator, Page } from 'playwright-core';
 import { assertAccessible } from '../../accessibility.ts';
 import { assertFocusIn, openAs, startConsole } from '../../harness.ts';
 
-const site = await startConsole({ after });
+const site = await startConsole({ after }, { PUBLIC_URL: PASSKEY_ORIGIN });
 const { service } = site;
 
 let admin: { id: string };
@@ -28,7 +29,12 @@ const button = (place: Page | Locator, name: string): Locator =>
 const resetDialog = (page: Page): Locator =>
   page.getByRole('dialog', { name: /^Reset the second factor of/ });
 
-const addKey = ({ id }: { id: string }, kind: 'passkey' | 'security_key', name: string, rpId = 'localhost') =>
+const addKey = (
+  { id }: { id: string },
+  kind: 'passkey' | 'security_key',
+  name: string,
+  rpId = new URL(PASSKEY_ORIGIN).hostname,
+) =>
   service.sql(
     `insert into passkeys (id, user_id, credential_id, public_key, kind, name, rp_id, sign_count, backup_eligible, backed_up)
      values (gen_random_uuid(), $1, uuid_send(gen_random_uuid()), '\\x00', $2, $3, $4, 0, true, true)`,
