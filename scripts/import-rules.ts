@@ -248,6 +248,7 @@ export const platform: Record<string, string[]> = {
   security: ['.', 'security/password-hashes'],
   'security/factors': ['.', 'security'],
   delivery: [],
+  outbound: ['.', 'security'],
   mail: ['.', 'logging', 'delivery'],
   db: ['.', 'logging'],
   tracing: ['.', 'logging', 'db'],

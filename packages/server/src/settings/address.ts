@@ -1,5 +1,6 @@
 // Settings: where the service listens, where people reach it, and its processes.
 import { address, integer, optional, setting } from '../platform/config/config.ts';
+import { type AddressRanges, parseRanges } from '../platform/security/address-ranges.ts';
 import { parseTrustedProxies, type TrustedProxies } from '../platform/security/client-address.ts';
 import { readPublicUrl } from '../start/checks/public-url.ts';
 import { MAX_WORKERS } from '../start/checks/shares.ts';
@@ -19,6 +20,12 @@ export const addressSettings = {
     'TRUSTED_PROXIES',
     (value: string): TrustedProxies => parseTrustedProxies(value),
     'IP addresses or CIDR ranges of proxies, comma-separated. `X-Forwarded-For` and `X-Real-IP` are believed only from these. `*` and `/0` are refused.',
+    { default: '', shown: 'none' },
+  ),
+  outboundDeny: setting(
+    'OUTBOUND_DENY',
+    (value: string): AddressRanges => parseRanges(value),
+    'IP addresses or CIDR ranges, comma-separated, that Castellan never connects to for an address in a record, such as the logout address of an application. Link-local, multicast and unspecified addresses are always refused.',
     { default: '', shown: 'none' },
   ),
   workers: setting(

@@ -99,6 +99,16 @@ test('proxies that would trust everyone are refused in every spelling', () => {
     assert.equal(problemsOf({ TRUSTED_PROXIES: value }).length, 1, value);
 });
 
+test('OUTBOUND_DENY takes addresses and ranges of both families, and no name', () => {
+  for (const value of ['lan.example', '10.0.0.0/33', '*', '10.0.0.1-10.0.0.9'])
+    assert.equal(problemsOf({ OUTBOUND_DENY: value }).length, 1, value);
+  const { outboundDeny } = loadSettings({ OUTBOUND_DENY: '10.0.0.0/8, fd00::/8, ::ffff:192.0.2.7' });
+  for (const address of ['10.1.2.3', '::ffff:10.1.2.3', 'fd00::1', '192.0.2.7'])
+    assert.equal(outboundDeny.matches(address), true, address);
+  assert.equal(outboundDeny.matches('192.0.2.8'), false);
+  assert.equal(loadSettings({}).outboundDeny.matches('10.1.2.3'), false);
+});
+
 test('origins with a path, a wildcard, credentials or another scheme are refused', () => {
   for (const value of [
     '*',
@@ -158,7 +168,8 @@ test('an empty environment is a complete configuration, and an empty variable co
       ]),
     ),
   );
-  const values = ({ trustedProxies: _, inForce: __, ...settings }: typeof bare) => settings;
+  const values = ({ trustedProxies: _, outboundDeny: __, inForce: ___, ...settings }: typeof bare) =>
+    settings;
   assert.deepEqual(values(empty), values(bare));
 });
 

@@ -63,7 +63,7 @@ test('each secret setting can come from a file; the line end is not part of it',
       const environment: Record<string, string> = { [`${name}_FILE`]: fileWith(t, `${value}${end}`) };
       const { warnings, ...read } = loadSettings(environment);
       assert.deepEqual(warnings, direct.warnings);
-      const { inForce, secretFiles, trustedProxies, warnings: _, ...expected } = direct;
+      const { inForce, secretFiles, trustedProxies, outboundDeny, warnings: _, ...expected } = direct;
       for (const [key, wanted] of Object.entries(expected)) assert.deepEqual(Reflect.get(read, key), wanted);
       assert.equal(sourceOf(environment, name), 'file');
       assert.ok(!JSON.stringify(read.inForce).includes('kettle'));

@@ -4,8 +4,8 @@ import { isIP } from 'node:net';
 import { describe, test } from 'node:test';
 import { assertLinear } from '@castellan/testing/linear-time';
 import fc from 'fast-check';
+import { canonicalRange } from './address-ranges.ts';
 import {
-  canonicalRange,
   clientAddress,
   type ForwardingHeaders,
   networkOf,

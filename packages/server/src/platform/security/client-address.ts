@@ -1,13 +1,15 @@
 // Determines the client address of a request, and the network of an address.
 // It must never believe a forwarded-address header unless the socket peer is a trusted proxy.
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import {
+  type Address,
+  type AddressRanges,
+  networkText,
+  parseAddress,
+  parseRanges,
+} from './address-ranges.ts';
 
-type Address = ReturnType<typeof ipaddr.process>;
-
-export type TrustedProxies = {
-  matches(address: string): boolean;
-};
+export type TrustedProxies = AddressRanges;
 
 export type ForwardingHeaders = {
   'x-forwarded-for'?: string | string[] | undefined;
@@ -25,14 +27,6 @@ const MAX_HOP_LENGTH = 80;
 const hopPattern =
   /^[ \t]*(?:\[(?<bracketed>[\da-f:.]+(?:%[\w.-]+)?)\](?::\d{1,5})?|(?<v4>[\d.]+):\d{1,5}|(?<bare>[\da-f:.]+(?:%[\w.-]+)?))[ \t]*$/i;
 
-/** Parses an address. isIP also refuses octal, hexadecimal and shortened IPv4, which ipaddr.js accepts. */
-function parseAddress(text: string): Address | undefined {
-  const family = isIP(text);
-  if (family === 0) return undefined;
-  const zoneAt = family === 6 ? text.indexOf('%') : -1;
-  return ipaddr.process(zoneAt === -1 ? text : text.slice(0, zoneAt));
-}
-
 /** Returns one entry of X-Forwarded-For in canonical text, without port, brackets and zone id. */
 function parseHop(token: string): string | undefined {
   if (token.length > MAX_HOP_LENGTH) return undefined;
@@ -42,63 +36,17 @@ function parseHop(token: string): string | undefined {
   return parseAddress(groups.bracketed ?? groups.v4 ?? groups.bare ?? '')?.toString();
 }
 
-/** Reads an address or a CIDR range. Returns what is wrong with it as the end of a sentence. */
-function readRange(entry: string): [Address, number] | string {
-  const [host = '', bits, ...rest] = entry.split('/');
-  const family = host.includes('%') ? 0 : isIP(host);
-  if (family === 0 || rest.length > 0)
-    return 'is neither an IP address nor a CIDR range such as 10.0.0.0/8 or fd00::/8';
-  const width = family === 4 ? 32 : 128;
-  if (bits !== undefined && (!/^(?:0|[1-9]\d{0,2})$/.test(bits) || Number(bits) > width))
-    return `has no valid prefix length (1 to ${width})`;
-  const address = ipaddr.process(host);
-  // A mapped range (::ffff:a.b.c.d/n) is an IPv4 range with 96 bits less: addresses are compared as IPv4.
-  const unmapped = family === 6 && address.kind() === 'ipv4';
-  return [address, Number(bits ?? width) - (unmapped ? 96 : 0)];
-}
-
 const TRUSTS_ALL = 'would trust every client; list the addresses of your proxies';
-
-function parseRange(entry: string): [Address, number] {
-  const range = entry === '*' ? TRUSTS_ALL : readRange(entry);
-  if (typeof range !== 'string' && range[1] > 0) return range;
-  const reason = typeof range === 'string' ? range : TRUSTS_ALL;
-  throw new Error(`has ${JSON.stringify(entry.slice(0, MAX_HOP_LENGTH))}, which ${reason}`);
-}
-
-/**
- * Returns an address or a CIDR range in canonical text, such as `203.0.113.7` or `2001:db8::/32`; undefined if the text
- * is neither. A range of one address is that address. Mapped IPv6 becomes IPv4, as client addresses do.
- */
-export function canonicalRange(text: string): string | undefined {
-  const range = readRange(text);
-  if (typeof range === 'string' || range[1] < 0) return undefined;
-  const [address, bits] = range;
-  return bits === address.toByteArray().length * 8 ? address.toString() : networkText(address, bits);
-}
 
 /**
  * Reads TRUSTED_PROXIES: addresses and CIDR ranges, IPv4 or IPv6, comma-separated. Empty entries are skipped;
  * an empty text trusts no proxy. Throws an Error for anything else, including `*` and `/0`; its message names the entry
  * and continues a sentence that begins with the setting's name.
  */
-export function parseTrustedProxies(text: string): TrustedProxies {
-  const ranges = text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '')
-    .map(parseRange);
-  return {
-    matches(address) {
-      if (ranges.length === 0) return false;
-      const parsed = parseAddress(address);
-      return (
-        parsed !== undefined &&
-        ranges.some(([network, bits]) => parsed.kind() === network.kind() && parsed.match(network, bits))
-      );
-    },
-  };
-}
+export const parseTrustedProxies = (text: string): TrustedProxies =>
+  parseRanges(text, (entry, bits) =>
+    entry === '*' || (bits !== undefined && bits <= 0) ? TRUSTS_ALL : undefined,
+  );
 
 /** Yields the entries from last to first, across repeated headers, without splitting the whole text. */
 function* hopsFromTheRight(header: string | string[]): Generator<string> {
@@ -168,13 +116,6 @@ function parseOrThrow(address: string): Address {
   const parsed = parseAddress(address);
   if (!parsed) throw new RangeError('not an IP address');
   return parsed;
-}
-
-function networkText(address: Address, bits: number): string {
-  const bytes = address
-    .toByteArray()
-    .map((byte, index) => byte & (0xff << Math.min(8, Math.max(0, 8 * (index + 1) - bits))));
-  return `${ipaddr.fromByteArray(bytes).toString()}/${bits}`;
 }
 
 /**

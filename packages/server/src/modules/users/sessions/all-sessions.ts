@@ -9,7 +9,7 @@ import {
 } from '@castellan/contract/sessions';
 import { pageOf, readCursor, writeCursor } from '../../../platform/cursors.ts';
 import { AppError } from '../../../platform/errors.ts';
-import { canonicalRange } from '../../../platform/security/client-address.ts';
+import { canonicalRange } from '../../../platform/security/address-ranges.ts';
 import { shownEmail } from '../../../platform/security/email.ts';
 import { readTime } from '../../../platform/times.ts';
 import type { Db } from '../../../schema/database.ts';
