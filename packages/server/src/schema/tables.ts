@@ -17,6 +17,35 @@ type Json = ColumnType<unknown, string, string>;
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export type Tables = {
+  access_grants: {
+    id: string;
+    application_id: string;
+    user_id: string;
+    session_id: string;
+    user_epoch: number;
+    offline: boolean;
+    scopes: string[];
+    resources: Defaulted<Json>;
+    claims: Json | null;
+    nonce: string | null;
+    redirect_uri: string | null;
+    code_hash: Buffer | null;
+    code_challenge: string | null;
+    code_expires_at: Timestamp | null;
+    code_used_at: Timestamp | null;
+    dpop_jkt: string | null;
+    auth_time: Timestamp;
+    acr: string;
+    amr: string[];
+    turn: Defaulted<number>;
+    turned_at: Timestamp | null;
+    refresh_expires_at: Timestamp | null;
+    expires_at: Timestamp;
+    created_at: Defaulted<Timestamp>;
+    last_used_at: Timestamp | null;
+    revoked_at: Timestamp | null;
+    revoked_reason: string | null;
+  };
   activity_days: {
     day: Date;
     slot: number;
@@ -51,6 +80,16 @@ export type Tables = {
     created_at: Defaulted<Timestamp>;
     signs_from: Defaulted<Timestamp>;
   };
+  application_requests: {
+    id_hash: Buffer;
+    kind: 'pushed' | 'interaction' | 'sign_out';
+    application_id: string | null;
+    parameters: Json;
+    state: Defaulted<Json>;
+    created_at: Defaulted<Timestamp>;
+    expires_at: Timestamp;
+    used_at: Timestamp | null;
+  };
   application_secrets: {
     id: string;
     application_id: string;
@@ -61,6 +100,28 @@ export type Tables = {
     expires_at: Timestamp | null;
     revoked_at: Timestamp | null;
     last_used_at: Timestamp | null;
+  };
+  application_sessions: {
+    user_id: string;
+    session_id: string;
+    application_id: string;
+    sid: string;
+    expires_at: Timestamp;
+    first_at: Defaulted<Timestamp>;
+    last_at: Defaulted<Timestamp>;
+    told_at: Timestamp | null;
+  };
+  application_tokens: {
+    token_hash: Buffer;
+    grant_id: string;
+    user_id: string;
+    jti: string;
+    aud: string | null;
+    scopes: string[];
+    dpop_jkt: string | null;
+    key_id: string | null;
+    issued_at: Timestamp;
+    expires_at: Timestamp;
   };
   applications: {
     id: string;
@@ -150,6 +211,14 @@ export type Tables = {
     issued_at: Timestamp;
     expires_at: Timestamp;
   };
+  consents: {
+    user_id: string;
+    application_id: string;
+    scopes: string[];
+    permission_ids: Defaulted<string[]>;
+    agreed_at: Defaulted<Timestamp>;
+    last_used_at: Defaulted<Timestamp>;
+  };
   devices: {
     id: string;
     user_id: string;
@@ -237,6 +306,10 @@ export type Tables = {
     last_error: string | null;
     sent_at: Timestamp | null;
     failed_at: Timestamp | null;
+  };
+  pairwise_salt: {
+    only_row: Defaulted<boolean>;
+    salt: Buffer;
   };
   passkeys: {
     id: string;
