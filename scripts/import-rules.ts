@@ -199,7 +199,10 @@ export const modules: Modules = {
   },
   'auth/mails': { uses: [] },
   'service-accounts': { uses: ['authz', 'assignments'] },
-  applications: { uses: ['authz', 'sessions/key-ring.ts'] },
+  applications: {
+    uses: ['audit', 'api-keys/use-notes.ts', 'api-keys/wrong-key-limit.ts', 'authz', 'sessions/key-ring.ts'],
+    face: ['service.ts', 'authentication.ts', 'allowed-origins.ts'],
+  },
   openid: { uses: [], face: ['session-sid.ts', 'subjects.ts'], routesSee: [] },
   'openid/claims': { uses: ['sessions/key-ring.ts', 'applications', 'authz', 'openid'] },
   'openid/authorize': {
@@ -215,19 +218,25 @@ export const modules: Modules = {
       'openid/claims',
     ],
   },
-  'openid/tokens': { uses: ['audit', 'sessions', 'applications', 'authz', 'openid', 'openid/claims'] },
+  'openid/tokens': {
+    uses: ['audit', 'sessions/key-ring.ts', 'applications', 'authz', 'openid', 'openid/claims'],
+  },
   access: { uses: ['authz'] },
   forward: { uses: ['factors', 'authz'] },
   requirements: { uses: ['authz'] },
   oauth: {
     uses: [
       'audit',
+      'sessions',
       'sessions/key-ring.ts',
       'sessions/token-lookup.ts',
       'sessions/token-revocation.ts',
       'sessions/tokens.ts',
       'api-keys',
       'authz',
+      'applications',
+      'openid/claims',
+      'openid/tokens',
     ],
   },
   'access-changes': {

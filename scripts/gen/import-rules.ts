@@ -37,8 +37,11 @@ const serverOverride = (includes: string[], patterns: Pattern[]) =>
 /** Returns the files of other modules that a module may import, as `<module>/<file>`. */
 function allowed(uses: readonly string[], isRoutes: boolean): string[] {
   return uses.flatMap((used) => {
-    const { face = ['service.ts'], routesSee = face } = modules[used] ?? {};
-    return used.includes('/') ? [used] : (isRoutes ? routesSee : face).map((file) => `${used}/${file}`);
+    const module = modules[used];
+    const { face = ['service.ts'], routesSee = face } = module ?? {};
+    return used.includes('/') && !module
+      ? [used]
+      : (isRoutes ? routesSee : face).map((file) => `${used}/${file}`);
   });
 }
 

@@ -256,6 +256,27 @@ export const auditActionCatalogue = {
   application_secret_revoked: {
     text: 'A secret of an application was revoked. details: secret_id, prefix.',
   },
+  application_authentication_failed: {
+    text: 'An application did not authenticate itself at the token services. details.reason: unknown_application, inactive, wrong_method, wrong_secret or rate_limited.',
+    failure: true,
+    bounded: true,
+  },
+  application_tokens_refreshed: {
+    text: 'An application got new tokens for a refresh token. details: grant_id.',
+    bounded: true,
+    routine: true,
+  },
+  authorization_code_reuse: {
+    text: 'A code was used again: everything that the application got for it ended. details: grant_id.',
+    failure: true,
+  },
+  application_refresh_token_reuse: {
+    text: 'An exchanged refresh token of an application was used again: what the sign-in gave it ended. details: grant_id.',
+    failure: true,
+  },
+  application_access_ended: {
+    text: 'What an application got by sign-ins of a user ended. details: grants (their number), reason.',
+  },
   signing_key_rotated: { text: 'A new signing key was created.' },
   signing_key_revoked: {
     text: 'A signing key was revoked, with every token that it signed. details.successor: the new key, if one was created.',

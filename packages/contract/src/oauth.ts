@@ -5,22 +5,48 @@ import Type from 'typebox';
 const ID = '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210';
 const ACCESS_TOKEN = 'eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9…';
 
-/** How a service account authenticates itself unless it sends an Authorization header. */
+/** How a service account or an application authenticates itself unless it sends an Authorization header. */
 const clientFields = {
   client_id: Type.Optional(
-    Type.String({ description: 'Id of the service account, unless the Authorization header has it.' }),
+    Type.String({
+      description:
+        'Id of the service account, or client_id of the application, unless the Authorization header has it.',
+    }),
   ),
   client_secret: Type.Optional(
     Type.String({
-      description: 'An API key of the service account, unless the Authorization header has it.',
+      description:
+        'An API key of the service account, or a secret of the application, unless the Authorization header has it.',
     }),
   ),
+  client_assertion: Type.Optional(Type.String({ description: 'Not supported: it authenticates nobody.' })),
 };
 
 export const TokenRequest = Type.Object(
   {
-    grant_type: Type.String({ description: '`client_credentials`.' }),
-    scope: Type.Optional(Type.String({ description: 'Not supported: leave it out.' })),
+    grant_type: Type.String({
+      description:
+        '`client_credentials` for a service account; `authorization_code` or `refresh_token` for an application.',
+    }),
+    scope: Type.Optional(
+      Type.String({
+        description:
+          'With `refresh_token`: a part of the granted scopes, separated by spaces, for this access token. Default: all. Otherwise leave it out.',
+      }),
+    ),
+    code: Type.Optional(
+      Type.String({ description: 'With `authorization_code`. It counts once, for 60 seconds.' }),
+    ),
+    redirect_uri: Type.Optional(
+      Type.String({ description: 'With `authorization_code`: as in the authorization request.' }),
+    ),
+    code_verifier: Type.Optional(
+      Type.String({
+        description: 'With `authorization_code`: the PKCE verifier (RFC 7636), if there was a challenge.',
+      }),
+    ),
+    refresh_token: Type.Optional(Type.String({ description: 'With `refresh_token`.' })),
+    resource: Type.Optional(Type.String({ description: 'Not supported: leave it out.' })),
     ...clientFields,
   },
   {
@@ -35,9 +61,24 @@ export const TokenResponse = Type.Object(
     access_token: Type.String(),
     token_type: Type.Literal('Bearer'),
     expires_in: Type.Integer({
-      description: 'Seconds: 600, or less for an API key that ends earlier.',
+      description:
+        'Seconds: 600 for a service account, 300 for an application unless its record says otherwise; less if what it comes from ends earlier.',
       examples: [600],
     }),
+    scope: Type.Optional(
+      Type.String({
+        description: 'For an application: what the access token is good for.',
+        examples: ['openid email'],
+      }),
+    ),
+    id_token: Type.Optional(
+      Type.String({ description: 'For an application, with the scope `openid`: a signed JWT.' }),
+    ),
+    refresh_token: Type.Optional(
+      Type.String({
+        description: 'For an application with that grant type. The next one takes its place at each use.',
+      }),
+    ),
   },
   { title: 'TokenResponse' },
 );
@@ -65,14 +106,24 @@ export const Introspection = Type.Object(
     active: Type.Boolean({
       description: 'Whether this service accepts the token now. If false, there are no other members.',
     }),
-    sub: Type.Optional(Type.String({ description: 'Id of the user or of the service account.' })),
+    sub: Type.Optional(
+      Type.String({
+        description:
+          'Id of the user or of the service account. For a token of an application: what the application knows the user by.',
+      }),
+    ),
     username: Type.Optional(
       Type.String({ description: 'Email of the user, or name of the service account.' }),
     ),
     client_id: Type.Optional(
       Type.String({
         description:
-          '`castellan` for tokens of users. For tokens and API keys of a service account, its id, as `sub` is.',
+          '`castellan` for tokens of users. For tokens and API keys of a service account, its id, as `sub` is. For tokens of an application, its client_id.',
+      }),
+    ),
+    scope: Type.Optional(
+      Type.String({
+        description: 'Only for tokens of applications: what the token is good for now, separated by spaces.',
       }),
     ),
     token_type: Type.Optional(Type.Literal('Bearer')),
@@ -142,7 +193,7 @@ export const Introspection = Type.Object(
 export type Introspection = Type.Static<typeof Introspection>;
 
 export const RevocationRequest = Type.Object(
-  { token, token_type_hint },
+  { token, token_type_hint, ...clientFields },
   {
     title: 'RevocationRequest',
     examples: [{ token: ACCESS_TOKEN }],
@@ -165,42 +216,57 @@ export type OAuthError = Type.Static<typeof OAuthError>;
 const Urls = Type.String({ format: 'uri' });
 const Texts = Type.Array(Type.String());
 
-export const AuthorizationServerMetadata = Type.Object(
-  {
-    issuer: Urls,
-    token_endpoint: Urls,
-    introspection_endpoint: Urls,
-    revocation_endpoint: Urls,
-    jwks_uri: Urls,
-    acr_values_supported: Texts,
-    grant_types_supported: Texts,
-    response_types_supported: Texts,
-    token_endpoint_auth_methods_supported: Texts,
-    introspection_endpoint_auth_methods_supported: Texts,
-    revocation_endpoint_auth_methods_supported: Texts,
-  },
-  {
-    title: 'AuthorizationServerMetadata',
-    description: 'RFC 8414.',
-    examples: [
-      {
-        issuer: 'https://id.example.com',
-        token_endpoint: 'https://id.example.com/api/v1/oauth/token',
-        introspection_endpoint: 'https://id.example.com/api/v1/oauth/introspect',
-        revocation_endpoint: 'https://id.example.com/api/v1/oauth/revoke',
-        jwks_uri: 'https://id.example.com/.well-known/jwks.json',
-        acr_values_supported: ['aal1', 'aal2', 'phr'],
-        grant_types_supported: ['client_credentials'],
-        response_types_supported: [],
-        token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-        introspection_endpoint_auth_methods_supported: [
-          'client_secret_basic',
-          'client_secret_post',
-          'Bearer',
-        ],
-        revocation_endpoint_auth_methods_supported: ['none'],
-      },
-    ],
-  },
-);
+const metadata = {
+  issuer: Urls,
+  token_endpoint: Urls,
+  userinfo_endpoint: Urls,
+  introspection_endpoint: Urls,
+  revocation_endpoint: Urls,
+  jwks_uri: Urls,
+  scopes_supported: Texts,
+  claims_supported: Texts,
+  acr_values_supported: Texts,
+  grant_types_supported: Texts,
+  response_types_supported: Texts,
+  subject_types_supported: Texts,
+  id_token_signing_alg_values_supported: Texts,
+  token_endpoint_auth_methods_supported: Texts,
+  introspection_endpoint_auth_methods_supported: Texts,
+  revocation_endpoint_auth_methods_supported: Texts,
+  code_challenge_methods_supported: Texts,
+  claims_parameter_supported: Type.Boolean(),
+  request_parameter_supported: Type.Boolean(),
+  request_uri_parameter_supported: Type.Boolean(),
+  ui_locales_supported: Texts,
+};
+
+export const AuthorizationServerMetadata = Type.Object(metadata, {
+  title: 'AuthorizationServerMetadata',
+  description: 'RFC 8414; OpenID Connect Discovery, 3.',
+  examples: [
+    {
+      issuer: 'https://id.example.com',
+      token_endpoint: 'https://id.example.com/api/v1/oauth/token',
+      userinfo_endpoint: 'https://id.example.com/api/v1/oauth/userinfo',
+      introspection_endpoint: 'https://id.example.com/api/v1/oauth/introspect',
+      revocation_endpoint: 'https://id.example.com/api/v1/oauth/revoke',
+      jwks_uri: 'https://id.example.com/.well-known/jwks.json',
+      scopes_supported: ['openid', 'profile', 'email', 'offline_access', 'roles', 'groups'],
+      claims_supported: ['sub', 'name', 'email', 'email_verified', 'roles', 'groups'],
+      acr_values_supported: ['aal1', 'aal2', 'phr'],
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+      response_types_supported: [],
+      subject_types_supported: ['public', 'pairwise'],
+      id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'Bearer'],
+      revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+      code_challenge_methods_supported: ['S256'],
+      claims_parameter_supported: true,
+      request_parameter_supported: false,
+      request_uri_parameter_supported: false,
+      ui_locales_supported: ['en', 'de'],
+    },
+  ],
+});
 export type AuthorizationServerMetadata = Type.Static<typeof AuthorizationServerMetadata>;

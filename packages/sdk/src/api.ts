@@ -312,19 +312,29 @@ export type AuthenticationRequirements = {
   }[];
 };
 
-/** RFC 8414. */
+/** RFC 8414; OpenID Connect Discovery, 3. */
 export type AuthorizationServerMetadata = {
   issuer: string;
   token_endpoint: string;
+  userinfo_endpoint: string;
   introspection_endpoint: string;
   revocation_endpoint: string;
   jwks_uri: string;
+  scopes_supported: string[];
+  claims_supported: string[];
   acr_values_supported: string[];
   grant_types_supported: string[];
   response_types_supported: string[];
+  subject_types_supported: string[];
+  id_token_signing_alg_values_supported: string[];
   token_endpoint_auth_methods_supported: string[];
   introspection_endpoint_auth_methods_supported: string[];
   revocation_endpoint_auth_methods_supported: string[];
+  code_challenge_methods_supported: string[];
+  claims_parameter_supported: boolean;
+  request_parameter_supported: boolean;
+  request_uri_parameter_supported: boolean;
+  ui_locales_supported: string[];
 };
 
 export type AuthzenAction = {
@@ -962,12 +972,14 @@ export type HolderRole = {
 export type Introspection = {
   /** Whether this service accepts the token now. If false, there are no other members. */
   active: boolean;
-  /** Id of the user or of the service account. */
+  /** Id of the user or of the service account. For a token of an application: what the application knows the user by. */
   sub?: string;
   /** Email of the user, or name of the service account. */
   username?: string;
-  /** `castellan` for tokens of users. For tokens and API keys of a service account, its id, as `sub` is. */
+  /** `castellan` for tokens of users. For tokens and API keys of a service account, its id, as `sub` is. For tokens of an application, its client_id. */
   client_id?: string;
+  /** Only for tokens of applications: what the token is good for now, separated by spaces. */
+  scope?: string;
   token_type?: 'Bearer';
   /** When the token ends by itself. Absent for an API key that does not. */
   exp?: number;
@@ -1005,10 +1017,12 @@ export type IntrospectionRequest = {
   token_type_hint?: string;
   /** Adds `roles` and `permissions` to the response. */
   include?: 'permissions';
-  /** Id of the service account, unless the Authorization header has it. */
+  /** Id of the service account, or client_id of the application, unless the Authorization header has it. */
   client_id?: string;
-  /** An API key of the service account, unless the Authorization header has it. */
+  /** An API key of the service account, or a secret of the application, unless the Authorization header has it. */
   client_secret?: string;
+  /** Not supported: it authenticates nobody. */
+  client_assertion?: string;
 };
 
 /** RFC 7517; public keys only. */
@@ -1595,6 +1609,12 @@ export type RevocationRequest = {
   token: string;
   /** Ignored. */
   token_type_hint?: string;
+  /** Id of the service account, or client_id of the application, unless the Authorization header has it. */
+  client_id?: string;
+  /** An API key of the service account, or a secret of the application, unless the Authorization header has it. */
+  client_secret?: string;
+  /** Not supported: it authenticates nobody. */
+  client_assertion?: string;
 };
 
 export type Role = {
@@ -1941,21 +1961,39 @@ export type TokenPair = {
 };
 
 export type TokenRequest = {
-  /** `client_credentials`. */
+  /** `client_credentials` for a service account; `authorization_code` or `refresh_token` for an application. */
   grant_type: string;
-  /** Not supported: leave it out. */
+  /** With `refresh_token`: a part of the granted scopes, separated by spaces, for this access token. Default: all. Otherwise leave it out. */
   scope?: string;
-  /** Id of the service account, unless the Authorization header has it. */
+  /** With `authorization_code`. It counts once, for 60 seconds. */
+  code?: string;
+  /** With `authorization_code`: as in the authorization request. */
+  redirect_uri?: string;
+  /** With `authorization_code`: the PKCE verifier (RFC 7636), if there was a challenge. */
+  code_verifier?: string;
+  /** With `refresh_token`. */
+  refresh_token?: string;
+  /** Not supported: leave it out. */
+  resource?: string;
+  /** Id of the service account, or client_id of the application, unless the Authorization header has it. */
   client_id?: string;
-  /** An API key of the service account, unless the Authorization header has it. */
+  /** An API key of the service account, or a secret of the application, unless the Authorization header has it. */
   client_secret?: string;
+  /** Not supported: it authenticates nobody. */
+  client_assertion?: string;
 };
 
 export type TokenResponse = {
   access_token: string;
   token_type: 'Bearer';
-  /** Seconds: 600, or less for an API key that ends earlier. */
+  /** Seconds: 600 for a service account, 300 for an application unless its record says otherwise; less if what it comes from ends earlier. */
   expires_in: number;
+  /** For an application: what the access token is good for. */
+  scope?: string;
+  /** For an application, with the scope `openid`: a signed JWT. */
+  id_token?: string;
+  /** For an application with that grant type. The next one takes its place at each use. */
+  refresh_token?: string;
 };
 
 export type TotpEnrolment = {
@@ -2218,6 +2256,30 @@ export type UserSummary = {
   last_active: string;
 };
 
+export type Userinfo = {
+  /** What the application knows the user by. It never changes. */
+  sub: string;
+  name?: string;
+  given_name?: string;
+  family_name?: string;
+  /** The email. */
+  preferred_username?: string;
+  locale?: string;
+  /** Seconds since 1970. */
+  updated_at?: number;
+  email?: string;
+  email_verified?: boolean;
+  /** Names, sorted. */
+  roles?: string[];
+  /** Names of the role groups of these roles, with all their ancestors, sorted. */
+  groups?: string[];
+};
+
+export type UserinfoRequest = {
+  /** The access token, unless the Authorization header has it. */
+  access_token?: string;
+};
+
 /** `new_password` replaces the password chosen at registration and ends every session and mailed link of the account. */
 export type VerifyEmail = {
   token: string;
@@ -2258,12 +2320,16 @@ export type ErrorCode =
   | 'internal_error'
   | 'invalid_client'
   | 'invalid_credentials'
+  | 'invalid_dpop_proof'
   | 'invalid_email'
+  | 'invalid_grant'
   | 'invalid_id'
   | 'invalid_input'
   | 'invalid_request'
   | 'invalid_scope'
+  | 'invalid_target'
   | 'invalid_text'
+  | 'invalid_token'
   | 'key_ended'
   | 'last_factor'
   | 'last_superuser'
@@ -2319,6 +2385,7 @@ export type ErrorCode =
   | 'too_many_keys'
   | 'too_many_matches'
   | 'too_many_secrets'
+  | 'unauthorized_client'
   | 'unsupported_grant_type'
   | 'unsupported_media_type'
   | 'uri_too_long'
@@ -3994,6 +4061,11 @@ export type Operations = {
         | 'application_deleted'
         | 'application_secret_created'
         | 'application_secret_revoked'
+        | 'application_authentication_failed'
+        | 'application_tokens_refreshed'
+        | 'authorization_code_reuse'
+        | 'application_refresh_token_reuse'
+        | 'application_access_ended'
         | 'signing_key_rotated'
         | 'signing_key_revoked'
         | 'signing_keys_reset'
@@ -4114,6 +4186,11 @@ export type Operations = {
         | 'application_deleted'
         | 'application_secret_created'
         | 'application_secret_revoked'
+        | 'application_authentication_failed'
+        | 'application_tokens_refreshed'
+        | 'authorization_code_reuse'
+        | 'application_refresh_token_reuse'
+        | 'application_access_ended'
         | 'signing_key_rotated'
         | 'signing_key_revoked'
         | 'signing_keys_reset'
@@ -4141,7 +4218,7 @@ export type Operations = {
       message: string;
     };
   };
-  /** Get an access token for an API key */
+  /** Get tokens for an API key, a code or a refresh token */
   'POST /api/v1/oauth/token': {
     body: TokenRequest;
     result: TokenResponse;
@@ -4156,8 +4233,21 @@ export type Operations = {
     body: RevocationRequest;
     result: undefined;
   };
+  /** Read the claims about the user of an access token */
+  'GET /api/v1/oauth/userinfo': {
+    result: Userinfo;
+  };
+  /** Read the claims about the user of an access token */
+  'POST /api/v1/oauth/userinfo': {
+    body: UserinfoRequest;
+    result: Userinfo;
+  };
   /** Read the addresses and abilities of the token services */
   'GET /.well-known/oauth-authorization-server': {
+    result: AuthorizationServerMetadata;
+  };
+  /** Read what client libraries for OpenID Connect need to know */
+  'GET /.well-known/openid-configuration': {
     result: AuthorizationServerMetadata;
   };
   /** Read which origins may use the passkeys of this service */

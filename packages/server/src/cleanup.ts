@@ -10,6 +10,7 @@ import { deleteIdleDevices } from './modules/devices/service.ts';
 import { deleteExpiredPending, deleteExpiredProofs } from './modules/factors/service.ts';
 import { deleteIdleAttempts } from './modules/lockout/service.ts';
 import { deleteExpiredClientTokens } from './modules/oauth/store.ts';
+import { removeEndedGrants } from './modules/openid/tokens/ended-rows.ts';
 import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
@@ -88,17 +89,19 @@ async function deleteRetiredApplicationKeys(db: Deps['db']): Promise<string[]> {
 // Together shorter than a stop waits for running jobs (scheduler.ts), and at most a tenth of one connection's time.
 const SESSION_ROWS_BUDGET_MS = 5_000;
 const CLIENT_TOKENS_BUDGET_MS = 1_000;
+const GRANTS_BUDGET_MS = 1_000;
 
 /** Returns the minutes between two runs of `removeSessionRows`, which limits the rows that one session accumulates. */
 export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number }): number =>
   Math.min(1, settings.cleanupIntervalMinutes);
 
 /**
- * Deletes rows of sessions and of client tokens. It is a separate job, so that the rows of one account never delay the
+ * Deletes rows of sessions, of client tokens and of what applications were granted. It is a separate job, so that the rows of one account never delay the
  * rest of the clean-up.
  */
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
+  await removeEndedGrants(db, GRANTS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
 }
 

@@ -3,6 +3,7 @@
 import type { Pool } from 'pg';
 import type { Tallies } from './metrics/tallies.ts';
 import { type ApiKeys, createApiKeys } from './modules/api-keys/service.ts';
+import { type ApplicationClients, createApplicationClients } from './modules/applications/authentication.ts';
 import { type AuditLog, createAuditLog } from './modules/audit/service.ts';
 import { createSinkWorker, type SinkWorker } from './modules/audit/sink-worker.ts';
 import { createSink } from './modules/audit/sinks/create-sink.ts';
@@ -24,6 +25,7 @@ import {
 } from './modules/factors/service.ts';
 import { createAttemptGate } from './modules/lockout/service.ts';
 import { clientTokenRule } from './modules/oauth/token.ts';
+import { type ApplicationTokens, createApplicationTokens } from './modules/openid/tokens/service.ts';
 import { createStrengthMeter, type StrengthMeter } from './modules/passwords/strength.ts';
 import { createKeyRing, type KeyRing } from './modules/sessions/key-ring.ts';
 import { createTokenLookup, type TokenLookup } from './modules/sessions/token-lookup.ts';
@@ -82,6 +84,10 @@ export type Deps = {
   tokenLookup: TokenLookup;
   /** Finds service accounts by API key or by access token. */
   apiKeys: ApiKeys;
+  /** Authenticates applications. */
+  applicationClients: ApplicationClients;
+  /** The tokens of applications: lookup, keys, limits and counts. */
+  applicationTokens: ApplicationTokens;
   /** The compiled role → permission graph. */
   graphSource: GraphSource;
   /** Loads the subjects of decisions. */
@@ -108,7 +114,7 @@ export type Deps = {
   previewGate: Gate;
   /** Limits concurrent attempts on one email, resets of one user's password, and uses of one link. */
   attemptGate: Gate;
-  /** Limits concurrent exchanges of one session's refresh token. */
+  /** Limits concurrent exchanges of the refresh token of one session, or of one grant of an application. */
   exchangeGate: Gate;
   /** Limits access tokens of one service account: how many a minute, in this process, and how many at once. */
   clientTokens: { limit: LocalLimit; gate: Gate };
@@ -244,6 +250,8 @@ export function createDeps(parts: Parts): Deps {
     logo: parts.logo,
     sinkWorker: sink ? createSinkWorker({ db, log, sink }) : null,
     apiKeys: createApiKeys({ reservedPool, pool, log, auditLog }),
+    applicationClients: createApplicationClients({ reservedPool, pool, log, auditLog }),
+    applicationTokens: createApplicationTokens({ reservedPool, secretKey, share, settings }),
     graphSource,
     subjectSource: createSubjectSource({ reservedPool, pool, graphSource }),
     keptLists: createKeptLists(),

@@ -19,7 +19,7 @@ const keyShapes: readonly [what: string, shape: RegExp][] = [
 /** Only answers that issue them contain these. */
 const tokenShapes: readonly [what: string, shape: RegExp][] = [
   ['a signed token', /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{40,}/],
-  ['a secret of an application', /cas_cs_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/],
+  ['a secret, a code or a token of an application', /cas_[a-z]{2}_[0-9A-Za-z]{43,60}_[0-9A-Za-z]{6}/],
   ['an API key', /castellan_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/],
 ];
 

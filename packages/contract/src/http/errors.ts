@@ -158,7 +158,21 @@ export const errorCatalogue = {
   // Values of `error` at /api/v1/oauth, where the body is `{error, error_description}` (RFC 6749, 5.2; RFC 6750, 3.1).
   invalid_request: [400, 'The request lacks a parameter, repeats one, or is malformed.'],
   unsupported_grant_type: [400, 'This grant type is not supported. Send grant_type=client_credentials.'],
-  invalid_scope: [400, 'Scopes are not supported. Send the request without scope.'],
+  invalid_scope: [400, 'This request cannot have that scope. Leave scope out, or ask for less.'],
+  invalid_grant: [
+    400,
+    'The code or the refresh token is unknown, used, expired or of another application. Let the user sign in again.',
+  ],
+  unauthorized_client: [
+    400,
+    'This client may not use this grant type. Add it to the record of the application.',
+  ],
+  invalid_target: [400, 'Resources are not supported. Send the request without resource.'],
+  invalid_dpop_proof: [
+    400,
+    'Tokens that are bound to a key (DPoP) are not supported. Set require_dpop to false, and send no dpop_jkt.',
+  ],
+  invalid_token: [401, 'The access token is missing, has ended, or is not for this operation.'],
   invalid_client: [
     401,
     'The client is not authenticated. Send the id of a service account and one of its live API keys.',

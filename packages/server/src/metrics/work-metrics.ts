@@ -60,6 +60,16 @@ export const workMetrics: readonly Definition[] = [
         .all()
         .map(({ method, result, checks }) => ({ labels: { method, result }, value: checks })),
   },
+  {
+    name: 'castellan_application_tokens_total',
+    type: 'counter',
+    help: 'Exchanges for the tokens of applications. `result`: issued, refused, or reused, which ended what the application had.',
+    labels: ['grant', 'result'],
+    read: ({ deps }) =>
+      deps.applicationTokens
+        .counts()
+        .map(({ grant, result, tokens }) => ({ labels: { grant, result }, value: tokens })),
+  },
   single(
     'gauge',
     'castellan_graph_version',

@@ -45,6 +45,7 @@ export type Tables = {
     last_used_at: Timestamp | null;
     revoked_at: Timestamp | null;
     revoked_reason: string | null;
+    ends_at: Timestamp | null;
   };
   activity_days: {
     day: Date;

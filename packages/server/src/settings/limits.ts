@@ -41,7 +41,7 @@ export const limitsSettings = {
   rateLimitRefresh: setting(
     'RATE_LIMIT_REFRESH',
     rateLimit,
-    'Exchanges of refresh tokens (`refresh` and `new_access_token` together) per session.',
+    'Exchanges of refresh tokens (`refresh` and `new_access_token` together) per session. Those of applications are counted per sign-in to one, by each worker of each instance separately.',
     { default: '60/minute' },
   ),
   rateLimitResendVerification: setting(
@@ -49,6 +49,12 @@ export const limitsSettings = {
     rateLimit,
     'Requests for a verification mail per client address.',
     { default: '3/hour' },
+  ),
+  rateLimitApplication: setting(
+    'RATE_LIMIT_APPLICATION',
+    rateLimit,
+    'Requests of one application at the token services and at userinfo. Each worker of each instance counts separately.',
+    { default: '6000/minute' },
   ),
   rateLimitUser: setting(
     'RATE_LIMIT_USER',

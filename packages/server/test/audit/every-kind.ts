@@ -2,10 +2,12 @@
 // It must do the same on every service, so that two services can be compared; it asserts nothing.
 import { linkTo } from '@castellan/testing/accounts/self-service';
 import type { Answer, TestClient } from '@castellan/testing/client';
-import { ADMIN, PASSWORD, type TestService } from '@castellan/testing/harness';
+import { ADMIN, eventually, PASSWORD, type TestService } from '@castellan/testing/harness';
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { postForm } from '@castellan/testing/service-accounts/token-services';
 import { addPerson } from '@castellan/testing/users/people';
+import { createSecretText } from '../../src/platform/security/secret-text.ts';
+import { addGrant, addSignedIn, exchange, post, refresh, type TestApplication } from '../openid/fixture.ts';
 
 /** Settings that the requests need. */
 export const environment = { RATE_LIMIT_RESEND_VERIFICATION: '2/hour', ACCOUNT_LOCKOUT_ATTEMPTS: '3' };
@@ -181,7 +183,37 @@ async function applications({ service, caller, note, secrets }: Context): Promis
   const { id: secretId, secret } = (await send('POST', `${path}/secrets`, {})).body.data;
   for (const one of [client_secret, secret]) secrets.add(one);
   await send('DELETE', `${path}/secrets/${secretId}`);
+  await tokensOfApplications(service, { id, client_id: body.client_id, client_secret }, note, secrets);
   await send('DELETE', path);
+}
+
+async function tokensOfApplications(
+  service: TestService,
+  application: TestApplication,
+  note: Context['note'],
+  secrets: Set<string>,
+): Promise<void> {
+  const { keyRing } = service.service.deps;
+  await eventually(() => (keyRing.hasActiveApplication() ? true : undefined), 'the keys of applications');
+  const who = await addSignedIn(service);
+  const begin = async () => {
+    const grant = await addGrant(service, application, who);
+    const { body } = note('POST /oauth/token', await exchange(service, application, grant));
+    for (const secret of [grant.code, body.access_token, body.refresh_token, body.id_token])
+      secrets.add(secret);
+    return { grant, token: body.refresh_token };
+  };
+  const next = async (token: string): Promise<string> => {
+    const { body } = note('POST /oauth/token', await refresh(service, application, token));
+    if (body.refresh_token) secrets.add(body.refresh_token);
+    return body.refresh_token;
+  };
+  const { grant } = await begin();
+  note('POST /oauth/token', await exchange(service, application, grant));
+  const { token } = await begin();
+  await next(await next(token));
+  await next(token);
+  note('POST /oauth/revoke', await post(service, 'revoke', application, { token: (await begin()).token }));
 }
 
 async function programs({ service, note, secrets }: Context): Promise<void> {
@@ -192,5 +224,6 @@ async function programs({ service, note, secrets }: Context): Promise<void> {
   const { body } = await send('token', { ...client, client_secret: key });
   for (const secret of [key, body.access_token]) secrets.add(secret);
   await send('token', { ...client, client_secret: 'wrong' });
+  await send('token', { ...client, client_secret: createSecretText('cas_cs_') });
   await send('revoke', { token: body.access_token });
 }

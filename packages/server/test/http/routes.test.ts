@@ -20,6 +20,7 @@ const publicOperations = [
   'GET /api/v1/auth/password-policy',
   'GET /api/v1/auth/sign-in-methods',
   'GET /api/v1/oauth/jwks.json',
+  'GET /api/v1/oauth/userinfo',
   'POST /api/v1/auth/links/check',
   'POST /api/v1/auth/login',
   'POST /api/v1/auth/login/passkey',
@@ -36,6 +37,7 @@ const publicOperations = [
   'POST /api/v1/auth/verify-email',
   'POST /api/v1/oauth/revoke',
   'POST /api/v1/oauth/token',
+  'POST /api/v1/oauth/userinfo',
 ];
 
 test('nothing under /api is public except what the specification calls public', () => {

@@ -351,15 +351,33 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
   };
   const expected = {
     ...urls,
+    userinfo_endpoint: 'https://id.example.com/api/v1/oauth/userinfo',
     issuer: 'https://id.example.com',
     jwks_uri: 'https://id.example.com/.well-known/jwks.json',
+    scopes_supported: ['openid', 'profile', 'email', 'offline_access', 'roles', 'groups'],
+    claims_supported: [
+      ...['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'at_hash', 'sid'],
+      ...['name', 'given_name', 'family_name', 'preferred_username', 'locale', 'updated_at'],
+      ...['email', 'email_verified', 'roles', 'groups'],
+    ],
     acr_values_supported: ['aal1', 'aal2', 'phr'],
-    grant_types_supported: ['client_credentials'],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
     response_types_supported: [],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    subject_types_supported: ['public', 'pairwise'],
+    id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
     introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'Bearer'],
-    revocation_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    code_challenge_methods_supported: ['S256'],
+    claims_parameter_supported: true,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    ui_locales_supported: ['en', 'de'],
   };
+  const openid = await target.client().get('/.well-known/openid-configuration');
+  assert.deepEqual(openid.body, { ...expected, jwks_uri: 'https://id.example.com/api/v1/oauth/jwks.json' });
+  assert.equal(openid.headers.get('access-control-allow-origin'), '*');
+  assert.equal(openid.headers.get('cache-control'), 'public, max-age=300');
   assert.deepEqual(body, expected);
   const token = await clientToken(target, await addServiceAccount(target));
   assert.equal(readToken(token).claims.iss, expected.issuer);

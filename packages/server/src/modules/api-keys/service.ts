@@ -11,6 +11,7 @@ import { apiKeyHash } from '../../platform/security/api-key.ts';
 import { tokenHash } from '../../platform/security/jwt.ts';
 import { type AuditLog, recordBounded } from '../audit/service.ts';
 import { type ClientRow, findKeys, findTokens, type KeyRow, noteUse, type TokenKey } from './store.ts';
+import { createUseNotes } from './use-notes.ts';
 import { createWrongKeyLimit } from './wrong-key-limit.ts';
 
 export type { ClientRow, KeyRow } from './store.ts';
@@ -51,7 +52,8 @@ export function createApiKeys(deps: {
     findTokens(reservedPool, tokens),
   );
   const limit = createWrongKeyLimit();
-  const note = createUseNotes(deps);
+  // At most once a minute for each key.
+  const note = createUseNotes(deps.log, 'an API key', (ids) => noteUse(deps.pool, ids));
 
   async function refuse(code: ErrorCode, client: Client, found?: KeyRow): Promise<never> {
     const over = limit.countWrong(client.address);
@@ -97,34 +99,5 @@ export function createApiKeys(deps: {
       if (found?.is_unnoted) note(found.key_id);
       return found;
     },
-  };
-}
-
-/**
- * Returns a function that notes the use of a key: at most once a minute for each key, and without delaying the request.
- * Uses of one tick share one statement.
- */
-function createUseNotes({ pool, log }: { pool: Pool; log: Logger }): (keyId: string) => void {
-  let used = new Set<string>();
-  let isWriting = false;
-  const write = async (): Promise<void> => {
-    isWriting = true;
-    const ids = [...used];
-    used = new Set();
-    try {
-      await noteUse(pool, ids);
-    } catch (error) {
-      // The next use of the key tries again.
-      log.warn({ err: error }, 'the use of an API key could not be noted');
-    } finally {
-      isWriting = false;
-      // Uses that were noted during the write.
-      if (used.size > 0) setImmediate(() => void write());
-    }
-  };
-  return (keyId) => {
-    // One statement at a time: a busy database gets no queue of notes.
-    if (used.size === 0 && !isWriting) setImmediate(() => void write());
-    used.add(keyId);
   };
 }

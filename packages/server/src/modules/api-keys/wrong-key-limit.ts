@@ -1,4 +1,4 @@
-// Limits wrong API keys by the network of the client, in this process: guessing costs no statement after the limit.
+// Limits wrong API keys and wrong secrets of applications by the network of the client, in this process: guessing costs no statement after the limit.
 // It must not lock out clients whose key was right a moment ago.
 import { AppError } from '../../platform/errors.ts';
 import { createLocalLimit } from '../../platform/limits/local-limit.ts';
@@ -21,14 +21,17 @@ const TRUSTED_MS = 10 * 60_000;
 // About 10 MB. Beyond it, the key that was right the longest time ago is forgotten.
 const MAX_TRUSTED = 50_000;
 
-/** `now` is monotonic, in milliseconds. */
-export function createWrongKeyLimit({ now = () => performance.now() } = {}): WrongKeyLimit {
+/** `now` is monotonic, in milliseconds. `what` completes "Too many wrong … from this network". */
+export function createWrongKeyLimit({
+  now = () => performance.now(),
+  what = 'API keys',
+} = {}): WrongKeyLimit {
   const wrong = createLocalLimit(wrongKeyRule, { now });
   const rightAt = new Map<string, number>();
 
   const refuse = (seconds: number): AppError =>
     new AppError('rate_limited', {
-      detail: 'Too many wrong API keys from this network. Wait before you try again.',
+      detail: `Too many wrong ${what} from this network. Wait before you try again.`,
       retryAfterSeconds: seconds,
     });
   const keyOf = (address: string, hash: Buffer): string => `${networkOf(address)}|${hash.toString('base64')}`;

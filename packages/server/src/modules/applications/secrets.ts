@@ -12,7 +12,7 @@ import { allHandled } from '../../platform/fields.ts';
 import type { Settle } from '../../platform/http/plugins/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
 import { cleanName } from '../../platform/security/record-text.ts';
-import { createSecretText } from '../../platform/security/secret-text.ts';
+import { APPLICATION_SECRET_MARK, createSecretText } from '../../platform/security/secret-text.ts';
 import type { Caller } from '../authz/caller.ts';
 import { change, type Entitled, type Entry } from '../authz/change.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
@@ -27,7 +27,6 @@ import {
 } from './secrets-store.ts';
 import { findApplication } from './store.ts';
 
-const MARK = 'cas_cs_';
 /** Characters of the secret that its record shows: 36 of 256 bits. */
 const SHOWN_LENGTH = 6;
 /** Enough for a replacement while the old one is in use. Every further one is one more secret to lose. */
@@ -57,12 +56,12 @@ export async function issueSecret(
 ): Promise<ApplicationSecret & { secret: string }> {
   if ((await countLiveSecrets(entitled.tx, applicationId)) >= MAX_LIVE_SECRETS)
     throw new AppError('too_many_secrets');
-  const secret = createSecretText(MARK);
+  const secret = createSecretText(APPLICATION_SECRET_MARK);
   const row = await insertSecret(entitled, {
     id: newId(),
     application_id: applicationId,
     name,
-    prefix: secret.slice(0, MARK.length + SHOWN_LENGTH),
+    prefix: secret.slice(0, APPLICATION_SECRET_MARK.length + SHOWN_LENGTH),
     secret_hash: createHash('sha256').update(secret).digest(),
     expires_at: expiresAt,
   });

@@ -12,6 +12,10 @@ const own: ReadonlySet<ErrorCode> = new Set([
   'invalid_request',
   'unsupported_grant_type',
   'invalid_scope',
+  'invalid_grant',
+  'unauthorized_client',
+  'invalid_target',
+  'invalid_dpop_proof',
   'rate_limited',
 ]);
 
@@ -29,14 +33,23 @@ const codeOf = (code: ErrorCode): ErrorCode =>
 /** Returns the text with only the characters that RFC 6749 allows in `error_description`. */
 const allowedIn = (text: string): string => text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
 
+/** Why credentials were refused is not told: only an error that was thrown with the code itself keeps its text. */
 function descriptionOf(code: ErrorCode, error: AppError): string {
-  if (code !== 'invalid_request') return defaultDetailOf(code);
+  if (code !== 'invalid_request') return error.code === code ? error.message : defaultDetailOf(code);
   const isType = error.code === 'unsupported_media_type' && error.extras.detail === undefined;
   return isType ? `Send the body as Content-Type: ${FORM_TYPE}.` : error.message;
 }
 
-/** The challenge names the scheme that the client used, or Basic if it used none. */
-function challengeOf(code: ErrorCode, { headers, routeOptions }: FastifyRequest): Record<string, string> {
+/**
+ * The challenge names the scheme that the client used, or Basic if it used none. The refusal of an application has its own, if it
+ * used Basic.
+ */
+function challengeOf(
+  code: ErrorCode,
+  { headers, routeOptions }: FastifyRequest,
+  { extras }: AppError,
+): Record<string, string> {
+  if (code === 'invalid_client' && extras.headers !== undefined) return {};
   const isBearer = routeOptions.config.access !== 'public' && /^bearer /i.test(headers.authorization ?? '');
   if (code === 'invalid_client')
     return {
@@ -53,5 +66,23 @@ export const oauthErrors: ErrorShape = {
   schema: OAuthError,
   codeOf,
   bodyOf: (code, error) => ({ error: code, error_description: allowedIn(descriptionOf(code, error)) }),
-  headersOf: (code, request) => ({ pragma: 'no-cache', ...challengeOf(code, request) }),
+  headersOf: (code, request, error) => ({ pragma: 'no-cache', ...challengeOf(code, request, error) }),
+};
+
+/** Errors of userinfo: RFC 6750, section 3.1. */
+const userinfoByStatus: Readonly<Record<number, ErrorCode>> = { ...byStatus, 401: 'invalid_token' };
+
+export const userinfoErrors: ErrorShape = {
+  schema: OAuthError,
+  codeOf: (code) => (own.has(code) ? code : (userinfoByStatus[statusOf(code)] ?? 'invalid_request')),
+  bodyOf: oauthErrors.bodyOf,
+  headersOf: (code, _request, error) => ({
+    pragma: 'no-cache',
+    ...(code === 'invalid_token'
+      ? { 'www-authenticate': error.code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"' }
+      : {}),
+    ...(code === 'insufficient_scope'
+      ? { 'www-authenticate': 'Bearer error="insufficient_scope", scope="openid"' }
+      : {}),
+  }),
 };

@@ -1,29 +1,30 @@
 // Tells another service what a token is worth now (RFC 7662).
 // It must cache nothing, and say nothing about a token that this service would not accept.
 import type { Introspection } from '@castellan/contract/oauth';
-import type { Clock } from '../../platform/clock.ts';
 import { looksLikeApiKey } from '../../platform/security/api-key.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import { OWN_CLIENT_ID, peekClaims, readListed, tokenHashText } from '../../platform/security/jwt.ts';
 import type { ApiKeys, KeyRow } from '../api-keys/service.ts';
 import { type Caller, servicePrincipal, userPrincipal } from '../authz/caller.ts';
 import { permissionsOf, rolesOf, type Subject } from '../authz/effective.ts';
-import type { Graph, GraphSource } from '../authz/graph/graph.ts';
+import type { Graph } from '../authz/graph/graph.ts';
 import type { AccessLimit } from '../authz/guard/access-limit.ts';
 import { pendingOf } from '../authz/requirement.ts';
 import type { Policy } from '../authz/requirements/account.ts';
 import { type Proved, toldNeed, unmetBy } from '../authz/requirements/call.ts';
 import { everywhere } from '../authz/scope.ts';
+import {
+  type ApplicationTokenDeps,
+  introspectApplicationToken,
+  looksLikeApplicationToken,
+} from '../openid/tokens/service.ts';
 import type { TokenLookup } from '../sessions/token-lookup.ts';
 import { accessAudience } from '../sessions/tokens.ts';
 
-export type IntrospectionDeps = {
+export type IntrospectionDeps = ApplicationTokenDeps & {
   apiKeys: ApiKeys;
   tokenLookup: TokenLookup;
-  graphSource: GraphSource;
   accessLimit: AccessLimit | null;
-  clock: Clock;
-  settings: { publicUrl: string };
 };
 
 /** `proved`: by the user of the token; null for a service account, which has nothing to prove. */
@@ -44,6 +45,11 @@ export async function introspect(
   token: string,
   options: { withPermissions: boolean },
 ): Promise<Introspection> {
+  if (looksLikeApplicationToken(token)) {
+    const told = await introspectApplicationToken(deps, token, null, options);
+    if (told.active) await deps.accessLimit?.count(client, principal);
+    return told;
+  }
   const live = await findLive(deps, policy, token);
   if (!live) return { active: false };
   // Someone who sends a service made-up tokens must not use up what it may ask.

@@ -1,22 +1,38 @@
-// The metadata of the token services, for client libraries (RFC 8414). It must not promise what no route does.
+// The metadata of the token services, for client libraries (RFC 8414; OpenID Connect Discovery, 3).
+// It must not promise what no route does.
 import { acrValues } from '@castellan/contract/authentication';
 import type { AuthorizationServerMetadata } from '@castellan/contract/oauth';
+import { languages } from '../../platform/languages.ts';
+import { accountClaims } from '../openid/claims/service.ts';
 
-const clientAuthentication = ['client_secret_basic', 'client_secret_post'];
+const withSecret = ['client_secret_basic', 'client_secret_post'];
 
-/** `publicUrl` is the issuer, without a trailing slash. */
-export const metadataOf = (publicUrl: string): AuthorizationServerMetadata => ({
+/** Of every ID token. */
+const tokenClaims = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'at_hash', 'sid'];
+
+/** `publicUrl` is the issuer, without a trailing slash. `keySet`: the path of the keys that the reader knows what to do with. */
+export const metadataOf = (publicUrl: string, keySet: string): AuthorizationServerMetadata => ({
   issuer: publicUrl,
   token_endpoint: `${publicUrl}/api/v1/oauth/token`,
+  userinfo_endpoint: `${publicUrl}/api/v1/oauth/userinfo`,
   introspection_endpoint: `${publicUrl}/api/v1/oauth/introspect`,
   revocation_endpoint: `${publicUrl}/api/v1/oauth/revoke`,
-  jwks_uri: `${publicUrl}/.well-known/jwks.json`,
+  jwks_uri: `${publicUrl}${keySet}`,
+  scopes_supported: ['openid', 'profile', 'email', 'offline_access', 'roles', 'groups'],
+  claims_supported: [...tokenClaims, ...accountClaims],
   acr_values_supported: [...acrValues],
-  grant_types_supported: ['client_credentials'],
+  grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
   // Required, and empty: there is no authorization endpoint.
   response_types_supported: [],
-  token_endpoint_auth_methods_supported: clientAuthentication,
+  subject_types_supported: ['public', 'pairwise'],
+  id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+  token_endpoint_auth_methods_supported: [...withSecret, 'none'],
   // `Bearer` is a registered access token type, which this list may name.
-  introspection_endpoint_auth_methods_supported: [...clientAuthentication, 'Bearer'],
-  revocation_endpoint_auth_methods_supported: ['none'],
+  introspection_endpoint_auth_methods_supported: [...withSecret, 'Bearer'],
+  revocation_endpoint_auth_methods_supported: ['none', ...withSecret],
+  code_challenge_methods_supported: ['S256'],
+  claims_parameter_supported: true,
+  request_parameter_supported: false,
+  request_uri_parameter_supported: false,
+  ui_locales_supported: [...languages],
 });

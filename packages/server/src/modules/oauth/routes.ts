@@ -1,4 +1,4 @@
-// HTTP of the token services, under /api/v1/oauth, and of their metadata. The shapes are those of OAuth 2.0.
+// HTTP of the token services, under /api/v1/oauth, and of their metadata. The shapes are those of OAuth 2.0 and OpenID Connect.
 // They accept no cookie, so they need no CSRF token.
 import {
   AuthorizationServerMetadata,
@@ -9,14 +9,34 @@ import {
   TokenRequest,
   TokenResponse,
 } from '@castellan/contract/oauth';
+import { Userinfo, UserinfoRequest } from '@castellan/contract/openid-tokens';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../../platform/errors.ts';
 import { publicBody } from '../../platform/http/bodies/body-limits.ts';
-import { clientCredentials } from '../../platform/http/plugins/client-credentials.ts';
+import { clientCredentials, presentsApplication } from '../../platform/http/plugins/client-credentials.ts';
 import { acceptFormsOnly } from '../../platform/http/plugins/form-parsing.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
+import { allowOrigin } from '../applications/allowed-origins.ts';
+import {
+  type ApplicationClients,
+  type AuthenticatedApplication,
+  presentedApplication,
+} from '../applications/authentication.ts';
 import { callerOf } from '../authz/caller.ts';
+import {
+  type ApplicationTokenDeps,
+  countRequest,
+  exchangeCode,
+  introspectApplicationToken,
+  looksLikeApplicationToken,
+  refreshTokens,
+  revokeApplicationToken,
+  userinfoOf,
+} from '../openid/tokens/service.ts';
+import { bearerToken } from '../sessions/service.ts';
 import type { TokenRevocationDeps } from '../sessions/token-revocation.ts';
-import { oauthErrors } from './error-shape.ts';
+import { oauthErrors, userinfoErrors } from './error-shape.ts';
 import { type IntrospectionDeps, introspect } from './introspection.ts';
 import { metadataOf } from './metadata.ts';
 import { revokeToken } from './revocation.ts';
@@ -24,7 +44,11 @@ import { issueToken, requireClientCredentialsGrant, type TokenDeps } from './tok
 
 export type OAuthDeps = TokenDeps &
   IntrospectionDeps &
-  TokenRevocationDeps & { settings: { rateLimitRevoke: RateLimitRule | null } };
+  TokenRevocationDeps &
+  ApplicationTokenDeps & {
+    applicationClients: ApplicationClients;
+    settings: { rateLimitRevoke: RateLimitRule | null };
+  };
 
 const STATUS = 'A gateway that reads only the status must use `/api/v1/access/forward` instead.';
 
@@ -35,9 +59,39 @@ const shape = {
   body: publicBody,
 } as const;
 
+/** Returns the application that sent the request, counted. Its pages may read the response. Throws 400, 401, 429. */
+async function applicationOf(
+  deps: OAuthDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<AuthenticatedApplication> {
+  const { client } = request;
+  const application = await deps.applicationClients.authenticate(presentedApplication(request), client);
+  allowOrigin(request, reply, application);
+  await countRequest(deps, client, application.id);
+  return application;
+}
+
 export function oauthRoutes(app: App, deps: OAuthDeps): void {
   acceptFormsOnly(app);
+  tokenRoute(app, deps);
+  introspectionRoute(app, deps);
+  revocationRoute(app, deps);
+  userinfoRoutes(app, deps);
+}
 
+/** By grant type: what applications exchange for tokens. */
+const exchanges: ReadonlyMap<string, typeof exchangeCode> = new Map([
+  ['authorization_code', exchangeCode],
+  ['refresh_token', refreshTokens],
+]);
+
+const unsupportedGrant = (): AppError =>
+  new AppError('unsupported_grant_type', {
+    detail: 'This grant type is not supported. /.well-known/openid-configuration lists those that are.',
+  });
+
+function tokenRoute(app: App, deps: OAuthDeps): void {
   app.route({
     method: 'POST',
     url: '/token',
@@ -45,26 +99,52 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
       ...shape,
       access: 'public',
       clientCredentials: true,
-      errors: ['invalid_client', 'unsupported_grant_type', 'invalid_scope', 'rate_limited', 'overloaded'],
+      errors: [
+        'invalid_client',
+        'unsupported_grant_type',
+        'invalid_scope',
+        'invalid_grant',
+        'unauthorized_client',
+        'invalid_target',
+        'invalid_dpop_proof',
+        'rate_limited',
+        'overloaded',
+      ],
     },
     schema: {
       tags: ['OAuth'],
-      summary: 'Get an access token for an API key',
+      summary: 'Get tokens for an API key, a code or a refresh token',
       description:
-        'OAuth 2.0 client credentials grant (RFC 6749, 4.4). The token is valid for 10 minutes at most. It may do what ' +
-        'its key may do, and ends with the key. 429 after 600 tokens of one service account in a minute, and after 30 ' +
-        'wrong API keys of one network.',
+        'With `client_credentials` (RFC 6749, 4.4), a service account gets an access token that may do what its API key may ' +
+        'do, ends with the key, and is valid for 10 minutes at most. 429 after 600 tokens of one service account in a minute, ' +
+        'and after 30 wrong API keys of one network.\n\n' +
+        'With `authorization_code` and `refresh_token`, an application gets the tokens of a person who signed in to it. They ' +
+        'open userinfo, and nothing else of this service. 429 after 30 wrong secrets of one network.',
       body: TokenRequest,
       response: { 200: TokenResponse },
     },
     handler: async (request, reply) => {
-      requireClientCredentialsGrant(request.body);
-      const token = await issueToken(deps, request.client, clientCredentials(request));
+      const { body, client } = request;
       reply.header('pragma', 'no-cache');
-      return token;
+      // Without an application, nothing but client_credentials is supported.
+      if (deps.keyRing.hasActiveApplication() && body.grant_type !== 'client_credentials') {
+        const exchange = exchanges.get(body.grant_type);
+        if (!exchange) throw unsupportedGrant();
+        return exchange(deps, client, await applicationOf(deps, request, reply), body);
+      }
+      requireClientCredentialsGrant(body);
+      if (presentsApplication(request)) {
+        await applicationOf(deps, request, reply);
+        throw new AppError('unauthorized_client', {
+          detail: 'An application has no client_credentials. Programs sign in as service accounts.',
+        });
+      }
+      return issueToken(deps, client, clientCredentials(request));
     },
   });
+}
 
+function introspectionRoute(app: App, deps: OAuthDeps): void {
   app.route({
     method: 'POST',
     url: '/introspect',
@@ -72,6 +152,7 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
       ...shape,
       access: 'token.introspect',
       clientCredentials: true,
+      orApplication: true,
       readOnly: true,
       accessLimited: 'by answer',
       turn: false,
@@ -80,18 +161,23 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
       tags: ['OAuth'],
       summary: 'Ask whether a token is live, whose it is and what it may do',
       description:
-        'RFC 7662. `token` is the access token of a user or of a service account, or an API key. Anything else, and ' +
+        'RFC 7662. `token` is the access token of a user, of a service account or of an application, or an API key. Anything else, and ' +
         'everything that has ended, answers `{"active": false}`; so does the token of a user who must change their password first. The state is that of the database at each call. ' +
+        'An application with a secret may ask about its own access tokens. ' +
         STATUS,
       body: IntrospectionRequest,
       response: { 200: Introspection },
     },
-    handler: (request) => {
+    handler: async (request, reply) => {
       const { token, include } = request.body;
-      return introspect(deps, callerOf(request), token, { withPermissions: include === 'permissions' });
+      const options = { withPermissions: include === 'permissions' };
+      if (!presentsApplication(request)) return introspect(deps, callerOf(request), token, options);
+      return introspectApplicationToken(deps, token, await applicationOf(deps, request, reply), options);
     },
   });
+}
 
+function revocationRoute(app: App, deps: OAuthDeps): void {
   app.route({
     method: 'POST',
     url: '/revoke',
@@ -99,45 +185,122 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
       ...shape,
       access: 'public',
       limit: { name: 'oauth-revoke', rule: deps.settings.rateLimitRevoke },
-      errors: ['overloaded'],
+      errors: ['invalid_client', 'overloaded'],
     },
     schema: {
       tags: ['OAuth'],
       summary: 'End a token',
       description:
-        'RFC 7009. Anyone who holds a token may end it. An access token ends alone, a refresh token ends its session. The ' +
-        'response is always the same, also for unknown tokens. An API key does not end. ' +
+        'RFC 7009. Anyone who holds a token may end it. An access token ends alone, a refresh token ends its session, and that ' +
+        'of an application everything that the application got by the same sign-in. The ' +
+        'response is always the same, also for unknown tokens. An API key does not end. Credentials sent with a token of an application ' +
+        'must be right, and of that application. ' +
         STATUS,
       body: RevocationRequest,
       response: { 200: NoContent },
     },
     handler: async (request, reply) => {
-      await revokeToken(deps, request.client, request.body.token);
+      const { client, body } = request;
+      if (looksLikeApplicationToken(body.token)) {
+        const isAuthenticated = presentedApplication(request) !== undefined;
+        const application = isAuthenticated ? await applicationOf(deps, request, reply) : null;
+        await revokeApplicationToken(deps, client, body.token, application);
+      } else await revokeToken(deps, client, body.token);
       return reply.send(undefined);
     },
   });
 }
 
+const userinfo = {
+  tags: ['OAuth'],
+  summary: 'Read the claims about the user of an access token',
+  response: { 200: Userinfo },
+};
+const userinfoConfig = {
+  access: 'public',
+  csrf: false,
+  errorShape: userinfoErrors,
+  errors: ['invalid_token', 'insufficient_scope', 'rate_limited'],
+} as const;
+
+function userinfoRoutes(app: App, deps: OAuthDeps): void {
+  const answer = (request: FastifyRequest, reply: FastifyReply, inForm: string | undefined) =>
+    userinfoOf(deps, request.client, accessTokenIn(request, inForm), (application) =>
+      allowOrigin(request, reply, application),
+    );
+
+  app.route({
+    method: 'GET',
+    url: '/userinfo',
+    config: userinfoConfig,
+    schema: {
+      ...userinfo,
+      description:
+        'OpenID Connect Core, 5.3. Send the access token of an application in the Authorization header. The claims are those of its ' +
+        'scopes, read now.',
+    },
+    handler: (request, reply) => answer(request, reply, undefined),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/userinfo',
+    config: { ...shape, ...userinfoConfig },
+    schema: {
+      ...userinfo,
+      description: 'As GET. The access token may also be in the form.',
+      body: UserinfoRequest,
+    },
+    handler: (request, reply) => answer(request, reply, request.body.access_token),
+  });
+}
+
+/** Returns the access token of a request (RFC 6750, 2). Throws 400 for two, 401 for none. */
+function accessTokenIn({ headers }: FastifyRequest, inForm: string | undefined): string {
+  const { authorization } = headers;
+  if (authorization === undefined) {
+    if (inForm === undefined) throw new AppError('token_missing');
+    return inForm;
+  }
+  if (inForm !== undefined)
+    throw new AppError('invalid_request', {
+      detail: 'Send the access token once: in the Authorization header or as access_token.',
+    });
+  const token = bearerToken(authorization);
+  if (token === undefined) throw new AppError('invalid_token');
+  return token;
+}
+
 // The metadata changes only with PUBLIC_URL, at a restart.
 const METADATA_MAX_AGE_SECONDS = 300;
+
+/** The documents, and the keys that their readers know: client libraries for OpenID Connect may stumble over Ed25519. */
+const documents = [
+  { name: 'oauth-authorization-server', keySet: '/.well-known/jwks.json' },
+  { name: 'openid-configuration', keySet: '/api/v1/oauth/jwks.json' },
+];
 
 export function oauthMetadataRoutes(
   app: App,
   { settings }: { settings: { publicUrl: string; basePath: string } },
 ): void {
-  // RFC 8414, 3.1: clients insert the well-known path before the path of the issuer.
-  for (const suffix of new Set(['', settings.basePath]))
-    app.route({
-      method: 'GET',
-      url: `/.well-known/oauth-authorization-server${suffix}`,
-      config: { access: 'public' },
-      schema: {
-        summary: 'Read the addresses and abilities of the token services',
-        response: { 200: AuthorizationServerMetadata },
-      },
-      handler: async (_request, reply) => {
-        reply.header('cache-control', `public, max-age=${METADATA_MAX_AGE_SECONDS}`);
-        return metadataOf(settings.publicUrl);
-      },
-    });
+  // RFC 8414, 3.1: clients insert the well-known path before the path of the issuer. Those of OpenID Connect append it.
+  for (const { name, keySet } of documents)
+    for (const suffix of new Set(['', settings.basePath]))
+      app.route({
+        method: 'GET',
+        url: `/.well-known/${name}${suffix}`,
+        config: { access: 'public' },
+        schema: {
+          summary:
+            name === 'openid-configuration'
+              ? 'Read what client libraries for OpenID Connect need to know'
+              : 'Read the addresses and abilities of the token services',
+          response: { 200: AuthorizationServerMetadata },
+        },
+        handler: async (_request, reply) => {
+          reply.header('cache-control', `public, max-age=${METADATA_MAX_AGE_SECONDS}`);
+          return metadataOf(settings.publicUrl, keySet);
+        },
+      });
 }

@@ -112,16 +112,24 @@ async function removeOneBatch(tx: Tx, ids: readonly string[]): Promise<number | 
   return removed > 0 || isLast ? removed : undefined;
 }
 
-/** Removes the tokens, then the ends that have no tokens left. An ended session gets no new tokens. */
+/** Removes tokens and bound grants, then the ends that have none left. An ended session gets no new ones. */
 async function processSessionEnds(tx: Tx, ends: readonly End[]): Promise<number> {
-  const removed = await removeTokensOf(
+  const sessionIds = ends.flatMap((end) => end.session_id ?? []);
+  const tokens = await removeTokensOf(tx, sessionIds);
+  const grants = await removeRows(
     tx,
-    ends.flatMap((end) => end.session_id ?? []),
+    'access_grants',
+    sql`session_id = any(${sessionIds}::uuid[]) and revoked_at is null and not offline`,
+    BATCH,
   );
   await sql`
     delete from session_ends e where id = any(${ends.map((end) => end.id)}::bigint[])
-      and not exists (select from session_tokens t where t.session_id = e.session_id)`.execute(tx);
-  return removed;
+      and not exists (select from session_tokens t where t.session_id = e.session_id)
+      and not exists (
+        select from access_grants g where g.session_id = e.session_id and g.revoked_at is null and not g.offline)`.execute(
+    tx,
+  );
+  return tokens + grants;
 }
 
 type Removed = { removed: number; isLast: boolean };
@@ -148,11 +156,14 @@ async function removeEarlierSessions(tx: Tx, end: End): Promise<Removed> {
   const ids = await lockSessions(tx, which);
   const removed = await removeTokensOf(tx, ids);
   if (removed === BATCH) return { removed, isLast: false };
+  const ofEpoch = sql`user_id = ${end.user_id} and user_epoch < ${end.before_epoch}`;
+  const grants = await removeRows(tx, 'access_grants', ofEpoch, BATCH);
+  if (grants === BATCH) return { removed: removed + grants, isLast: false };
   await sql`
     update sessions set revoked_at = ${end.ended_at}, revoked_reason = ${end.reason}
     where id = any(${ids}::uuid[])`.execute(tx);
   // Marked sessions count as progress.
-  return { removed: removed + ids.length, isLast: !(await hasSessions(tx, which)) };
+  return { removed: removed + grants + ids.length, isLast: !(await hasSessions(tx, which)) };
 }
 
 async function removeRowsOfUser(tx: Tx, { user_id }: End): Promise<Removed> {
@@ -162,7 +173,7 @@ async function removeRowsOfUser(tx: Tx, { user_id }: End): Promise<Removed> {
   if (removed === BATCH) return { removed, isLast: false };
   removed += await removeRows(tx, 'sessions', sql`id = any(${ids}::uuid[])`, SESSION_BATCH);
   if (await hasSessions(tx, which)) return { removed, isLast: false };
-  for (const table of ['session_tokens', 'idempotency_keys']) {
+  for (const table of ['session_tokens', 'access_grants', 'idempotency_keys']) {
     const gone = await removeRows(tx, table, which, BATCH);
     removed += gone;
     if (gone === BATCH) return { removed, isLast: false };

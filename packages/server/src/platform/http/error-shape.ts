@@ -13,5 +13,5 @@ export type ErrorShape = {
   /** Returns the body; `code` comes from `codeOf`. */
   bodyOf(code: ErrorCode, error: AppError): unknown;
   /** Returns headers that replace those of other errors. Those that an error brings itself replace them. */
-  headersOf(code: ErrorCode, request: FastifyRequest): Record<string, string>;
+  headersOf(code: ErrorCode, request: FastifyRequest, error: AppError): Record<string, string>;
 };

@@ -74,7 +74,12 @@ export const errorTexts: Readonly<Record<string, string>> = {
   // The token services
   invalid_request: 'In der Anfrage fehlt ein Parameter, er steht doppelt da, oder sie ist fehlerhaft.',
   unsupported_grant_type: 'Diese Art der Autorisierung wird nicht unterstützt.',
-  invalid_scope: 'Scopes werden nicht unterstützt.',
+  invalid_scope: 'Diesen Scope kann die Anfrage nicht bekommen.',
+  invalid_grant: 'Der Code oder das Refresh-Token ist unbekannt, verbraucht oder abgelaufen.',
+  unauthorized_client: 'Die Anwendung darf diese Art der Autorisierung nicht verwenden.',
+  invalid_target: 'Ressourcen werden nicht unterstützt.',
+  invalid_dpop_proof: 'Token, die an einen Schlüssel gebunden sind (DPoP), werden nicht unterstützt.',
+  invalid_token: 'Das Zugriffstoken fehlt, ist beendet oder gilt hier nicht.',
   invalid_client: 'Der Client ist nicht angemeldet.',
   insufficient_scope: 'Dem Client fehlt die Berechtigung für diese Aktion.',
   server_error:

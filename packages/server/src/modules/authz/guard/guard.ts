@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../platform/clock.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { hook } from '../../../platform/http/hooks.ts';
-import { clientCredentials } from '../../../platform/http/plugins/client-credentials.ts';
+import { clientCredentials, presentsApplication } from '../../../platform/http/plugins/client-credentials.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import { isObject } from '../../../platform/unknown-values.ts';
 import { type FreshnessDeps, requireFresh, stepUpRequired } from '../../factors/service.ts';
@@ -119,8 +119,12 @@ export function addGuard(app: App, deps: GuardDeps): void {
   );
 }
 
-const isGuarded = ({ is404, routeOptions }: FastifyRequest): boolean =>
-  !is404 && routeOptions.config.access !== 'public';
+const isGuarded = (request: FastifyRequest): boolean =>
+  !request.is404 && request.routeOptions.config.access !== 'public' && !isOfApplication(request);
+
+/** Returns whether the handler itself authenticates the sender. */
+const isOfApplication = (request: FastifyRequest): boolean =>
+  request.routeOptions.config.orApplication === true && presentsApplication(request);
 
 /** Returns whether the credentials of the request may be in its body, which is read after the headers. */
 const mayBeInForm = ({ routeOptions, headers }: FastifyRequest): boolean =>

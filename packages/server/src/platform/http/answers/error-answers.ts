@@ -87,11 +87,11 @@ export function createErrorHandler(options: {
         options.unavailableLog.failed(thrown, request.log);
       else request.log.error({ err: thrown }, 'request failed');
     }
-    if (error.status === 401) reply.header('www-authenticate', wwwAuthenticate(error));
+    const shape = request.routeOptions?.config?.errorShape;
+    if (error.status === 401 && !shape) reply.header('www-authenticate', wwwAuthenticate(error));
     if (error.extras.retryAfterSeconds !== undefined)
       reply.header('retry-after', String(Math.max(1, Math.ceil(error.extras.retryAfterSeconds))));
     for (const [name, value] of Object.entries(error.extras.headers ?? {})) reply.header(name, value);
-    const shape = request.routeOptions?.config?.errorShape;
     if (shape) {
       answerInShape(shape, error, request, reply);
       return;
@@ -119,7 +119,7 @@ function answerInShape(
   const code = shape.codeOf(error.code);
   reply
     .code(statusOf(code))
-    .headers({ ...shape.headersOf(code, request), ...error.extras.headers })
+    .headers({ ...shape.headersOf(code, request, error), ...error.extras.headers })
     .type('application/json; charset=utf-8')
     .send(JSON.stringify(shape.bodyOf(code, error)));
 }

@@ -2,6 +2,7 @@
 // It must not decide whether they are right.
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../errors.ts';
+import { APPLICATION_SECRET_MARK } from '../../security/secret-text.ts';
 import { isObject } from '../../unknown-values.ts';
 import { decodeFormText } from './form-parsing.ts';
 
@@ -26,6 +27,13 @@ export function clientCredentials({ headers, body }: FastifyRequest): ClientCred
     });
   return basic;
 }
+
+/**
+ * Returns whether the request authenticates with the secret of an application, right or wrong, and not as a service account. Throws as
+ * `clientCredentials`.
+ */
+export const presentsApplication = (request: FastifyRequest): boolean =>
+  clientCredentials(request)?.secret.startsWith(APPLICATION_SECRET_MARK) ?? false;
 
 const unreadable: ClientCredentials = { id: '', secret: '' };
 

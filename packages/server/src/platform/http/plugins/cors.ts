@@ -1,7 +1,7 @@
 // Allows pages of the listed origins to call the API with cookies, and every page to read `/.well-known/` and the key set of
-// applications without.
+// applications without. The services for applications have the origins of those: modules/applications/allowed-origins.ts.
 // It must not reflect an origin unless the list contains it character by character.
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { vary } from '../accept.ts';
 import { decodedPath } from '../method-table.ts';
 import type { App } from '../server/server.ts';
@@ -45,6 +45,7 @@ export function addCors(
     ...new Set([...requestHeaders, ...traceHeaders, ...headers.map((name) => name.toLowerCase())]),
   ].join(', ');
   app.addHook('onRequest', (request, reply, done) => {
+    if (isApplicationService(request)) return answerApplications(request, reply, allowedHeaders, done);
     const isOpen = isPublicDocument(request);
     if (isOpen) reply.header('access-control-allow-origin', '*');
     else if (listed.size === 0) return done();
@@ -67,7 +68,37 @@ export function addCors(
 }
 
 /** By the route where there is one: a URL has many spellings. */
-const isPublicDocument = ({ is404, routeOptions, url }: FastifyRequest): boolean => {
-  const path = is404 ? decodedPath(url) : (routeOptions.url ?? '');
+const pathOf = ({ is404, routeOptions, url }: FastifyRequest): string =>
+  is404 ? decodedPath(url) : (routeOptions.url ?? '');
+
+function isPublicDocument(request: FastifyRequest): boolean {
+  const path = pathOf(request);
   return path.startsWith('/.well-known/') || path === '/api/v1/oauth/jwks.json';
-};
+}
+
+/** Operations for applications: pages call them without cookies, from origins that the record of the application names. */
+const applicationServices: ReadonlySet<string> = new Set(
+  ['token', 'introspect', 'revoke', 'userinfo'].map((name) => `/api/v1/oauth/${name}`),
+);
+const isApplicationService = (request: FastifyRequest): boolean => applicationServices.has(pathOf(request));
+
+/**
+ * Answers a preflight for every origin, because it names no application. The response itself gets its headers when the operation
+ * knows whose origin to compare.
+ */
+function answerApplications(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  allowedHeaders: string,
+  done: () => void,
+): void {
+  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
+    done();
+    return;
+  }
+  reply.header('access-control-allow-origin', '*');
+  reply.header('access-control-allow-methods', 'GET, POST');
+  reply.header('access-control-allow-headers', `${allowedHeaders}, dpop`);
+  reply.header('access-control-max-age', String(MAX_AGE_SECONDS));
+  reply.code(204).send();
+}

@@ -70,6 +70,11 @@ declare module 'fastify' {
     form?: boolean;
     /** The caller may also authenticate with HTTP Basic or in the form (client-credentials.ts). */
     clientCredentials?: boolean;
+    /**
+     * With `clientCredentials`: an application may call, too. It has no caller, and the guard lets it pass: the handler must
+     * authenticate it if `presentsApplication`.
+     */
+    orApplication?: true;
     /** What errors look like where a standard fixes it. Default: `ErrorBody` of the contract, or RFC 9457. */
     errorShape?: ErrorShape;
     /** A GET that answers every method alike, and ignores the body. */

@@ -94,6 +94,13 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   application_deleted: '{actor} hat die Anwendung {target} gelöscht',
   application_secret_created: '{actor} hat ein Geheimnis für die Anwendung {target} angelegt',
   application_secret_revoked: '{actor} hat ein Geheimnis der Anwendung {target} widerrufen',
+  application_authentication_failed: 'Eine Anwendung hat sich nicht ausgewiesen',
+  application_tokens_refreshed: '{target} hat seine Token für {actor} erneuert',
+  authorization_code_reuse:
+    'Ein verbrauchter Code für {target} kam erneut; was {actor} freigegeben hatte, wurde beendet',
+  application_refresh_token_reuse:
+    'Ein verbrauchtes Refresh-Token von {target} kam erneut; was {actor} freigegeben hatte, wurde beendet',
+  application_access_ended: 'Der Zugriff von {target} auf das Konto von {actor} wurde beendet',
   signing_key_rotated: 'Ein neuer Signaturschlüssel wurde angelegt',
   signing_key_revoked: 'Ein Signaturschlüssel wurde mit seinen Token widerrufen',
   signing_keys_reset: 'Alle Signaturschlüssel wurden ersetzt',

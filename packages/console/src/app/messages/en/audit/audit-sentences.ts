@@ -93,6 +93,12 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   application_deleted: '{actor} deleted the application {target}',
   application_secret_created: '{actor} created a secret for the application {target}',
   application_secret_revoked: '{actor} revoked a secret of the application {target}',
+  application_authentication_failed: 'An application was not authenticated',
+  application_tokens_refreshed: '{target} renewed its tokens for {actor}',
+  authorization_code_reuse: 'A used code for {target} came again; what {actor} had given it was ended',
+  application_refresh_token_reuse:
+    'A used refresh token of {target} came again; what {actor} had given it was ended',
+  application_access_ended: 'The access of {target} to the account of {actor} was ended',
   signing_key_rotated: 'A new signing key was created',
   signing_key_revoked: 'A signing key was revoked, with its tokens',
   signing_keys_reset: 'All signing keys were replaced',

@@ -1,0 +1,277 @@
+// Exchanges a code for the tokens of an application (RFC 6749, 4.1.3; RFC 7636, 4.6; OpenID Connect Core, 3.1.3).
+// If a refusal ends the grant, the transaction commits before the error is thrown.
+import { hash } from 'node:crypto';
+import type { TokenRequest, TokenResponse } from '@castellan/contract/oauth';
+import { inTransaction } from '../../../platform/db/transaction.ts';
+import { AppError } from '../../../platform/errors.ts';
+import type { Client } from '../../../platform/http/client.ts';
+import { secretTextHash } from '../../../platform/security/secret-text.ts';
+import type { Tx } from '../../../schema/database.ts';
+import type { AuthenticatedApplication } from '../../applications/authentication.ts';
+import { recordEvent } from '../../audit/service.ts';
+import type { Graph } from '../../authz/graph/graph.ts';
+import { meetsRule } from './access-rule.ts';
+import { type ApplicationTokenDeps, type CountedGrant, countRefresh } from './deps.ts';
+import { allowedOf, createAccessToken, createIdToken } from './issue.ts';
+import { readRefreshToken, refreshTokenText } from './refresh-token.ts';
+import {
+  addToken,
+  endGrant,
+  type LockedGrant,
+  lockGrantOfCode,
+  lockGrantWithId,
+  type NextEnd,
+  redeemCode,
+} from './store.ts';
+
+const CODE_MARK = 'cas_ac_';
+
+type Fields = Pick<
+  TokenRequest,
+  'code' | 'redirect_uri' | 'code_verifier' | 'refresh_token' | 'scope' | 'resource'
+>;
+
+/** `detail`: what to tell; undefined for the text that unknown, used, expired and foreign ones share. */
+type Refused = { refused: 'invalid_grant' | 'invalid_scope'; detail?: string };
+/** A code or a refresh token that was used before: the grant has ended. */
+type Reused = { reused: LockedGrant };
+type Issued = {
+  grant: LockedGrant;
+  graph: Graph;
+  scopes: string[];
+  accessToken: string;
+  expiresIn: number;
+  refreshToken: string | null;
+  ended: number;
+};
+type Outcome = Refused | Reused | Issued;
+
+const refused: Refused = { refused: 'invalid_grant' };
+
+/**
+ * Returns the tokens for a code. Throws `invalid_request`, `invalid_grant`, `unauthorized_client`, `invalid_target` (400),
+ * `temporarily_unavailable` (503), and GateFullError if too many exchanges wait.
+ */
+export async function exchangeCode(
+  deps: ApplicationTokenDeps,
+  client: Client,
+  application: AuthenticatedApplication,
+  fields: Fields,
+): Promise<TokenResponse> {
+  requireUsable(deps, application, 'authorization_code', fields);
+  const { code, redirect_uri } = fields;
+  if (code === undefined || redirect_uri === undefined)
+    throw new AppError('invalid_request', { detail: 'Send code and redirect_uri.' });
+  const codeHash = secretTextHash(CODE_MARK, code);
+  const outcome = codeHash
+    ? await inTurn(deps, client, { application, key: codeHash.toString('hex') }, (tx) =>
+        redeem(tx, deps, application, { ...fields, redirect_uri, codeHash }),
+      )
+    : refused;
+  const issued = await settle(deps, client, 'authorization_code', outcome);
+  if (issued.ended > 0)
+    await recordEvent(deps, client, {
+      action: 'application_access_ended',
+      actorId: issued.grant.user_id,
+      resourceType: 'application',
+      resourceId: application.id,
+      resourceName: application.name,
+      details: { reason: 'grant_limit', grants: issued.ended },
+    });
+  return responseOf(deps, application, issued, issued.grant.nonce);
+}
+
+/**
+ * Returns new tokens for a refresh token, with the next refresh token. Throws as `exchangeCode`, and `invalid_scope`, and
+ * `rate_limited` (429) if the grant exceeds RATE_LIMIT_REFRESH.
+ */
+export async function refreshTokens(
+  deps: ApplicationTokenDeps,
+  client: Client,
+  application: AuthenticatedApplication,
+  fields: Fields,
+): Promise<TokenResponse> {
+  requireUsable(deps, application, 'refresh_token', fields);
+  const { refresh_token, scope } = fields;
+  if (refresh_token === undefined) throw new AppError('invalid_request', { detail: 'Send refresh_token.' });
+  const presented = readRefreshToken(deps.applicationTokens.refreshKey, refresh_token);
+  if (presented) await countRefresh(deps, client, { ...presented, applicationId: application.id });
+  const outcome = presented
+    ? await inTurn(deps, client, { application, key: presented.grantId }, (tx) =>
+        refresh(tx, deps, application, { ...presented, scope }),
+      )
+    : refused;
+  const issued = await settle(deps, client, 'refresh_token', outcome);
+  await recordEvent(deps, client, {
+    action: 'application_tokens_refreshed',
+    actorId: issued.grant.user_id,
+    resourceType: 'application',
+    resourceId: application.id,
+    resourceName: application.name,
+    details: { grant_id: issued.grant.grant_id },
+  });
+  return responseOf(deps, application, issued, null);
+}
+
+/** Throws what no code and no token changes. The signing key is asked for now, because a code counts once. */
+function requireUsable(
+  deps: ApplicationTokenDeps,
+  application: AuthenticatedApplication,
+  grantType: CountedGrant,
+  { resource }: Fields,
+): void {
+  if (!application.grant_types.includes(grantType)) throw new AppError('unauthorized_client');
+  if (resource !== undefined) throw new AppError('invalid_target');
+  if (application.require_dpop) throw new AppError('invalid_dpop_proof');
+  deps.keyRing.currentOfApplications(application.id_token_signing_alg);
+}
+
+/** One exchange of a grant runs at a time, and some of an application. The others wait in the process, without a connection. */
+const inTurn = (
+  deps: ApplicationTokenDeps,
+  client: Client,
+  { application, key }: { application: AuthenticatedApplication; key: string },
+  work: (tx: Tx) => Promise<Outcome>,
+): Promise<Outcome> =>
+  deps.exchangeGate.run(key, client, () =>
+    deps.applicationTokens.gate.run(application.id, client, () => inTransaction(deps.db, work)),
+  );
+
+async function redeem(
+  tx: Tx,
+  deps: ApplicationTokenDeps,
+  application: AuthenticatedApplication,
+  { codeHash, redirect_uri, code_verifier }: Fields & { codeHash: Buffer },
+): Promise<Outcome> {
+  const grant = await lockGrantOfCode(tx, codeHash);
+  if (!grant || grant.application_id !== application.id) return refused;
+  if (grant.is_code_used) {
+    const ended = await endGrant(tx, grant.grant_id, 'authorization_code_reuse');
+    return ended ? { reused: grant } : refused;
+  }
+  if (!grant.is_live || !grant.is_session_live || grant.is_code_late) return refused;
+  if (grant.redirect_uri !== redirect_uri)
+    return { ...refused, detail: 'The redirect_uri is not that of the authorization request.' };
+  if (!isProved(grant.code_challenge, code_verifier))
+    return { ...refused, detail: 'The code_verifier does not match the authorization request.' };
+  if (grant.dpop_jkt !== null) throw new AppError('invalid_dpop_proof');
+  const graph = await deps.graphSource.at(grant.authz_stamp);
+  if (!meetsRule(graph, grant)) return refused;
+  const scopes = allowedOf(grant.scopes, grant);
+  const access = createAccessToken(grant, scopes, application.access_token_seconds);
+  const isRefreshed = application.grant_types.includes('refresh_token');
+  const next = nextEnd(grant, access.row.expires_at, isRefreshed ? application.refresh_idle_days : null);
+  const ended = await redeemCode(tx, access.row, { ...next, applicationId: application.id });
+  return {
+    grant,
+    graph,
+    scopes,
+    accessToken: access.text,
+    expiresIn: access.expiresIn,
+    refreshToken: isRefreshed ? refreshText(deps, grant, grant.turn) : null,
+    ended,
+  };
+}
+
+const VERIFIER = /^[\w.~-]{43,128}$/; // RFC 7636, 4.1
+
+/** A verifier without a challenge is refused, too: somebody took the challenge out of the request (RFC 9700, 2.1.1). */
+function isProved(challenge: string | null, verifier: string | undefined): boolean {
+  if (challenge === null || verifier === undefined) return challenge === null && verifier === undefined;
+  return VERIFIER.test(verifier) && hash('sha256', verifier, 'base64url') === challenge;
+}
+
+async function refresh(
+  tx: Tx,
+  deps: ApplicationTokenDeps,
+  application: AuthenticatedApplication,
+  { grantId, turn, scope }: { grantId: string; turn: number; scope: string | undefined },
+): Promise<Outcome> {
+  const grant = await lockGrantWithId(tx, grantId, deps.settings.refreshReuseSeconds);
+  if (!grant || grant.application_id !== application.id) return refused;
+  if (!grant.is_live || !(grant.offline || grant.is_session_live)) return refused;
+  // A turn ahead belongs to a state that the database has lost (restored backup, failover): it ends nothing.
+  if (turn > grant.turn) return refused;
+  const isRepeated = turn === grant.turn - 1 && grant.is_just_turned;
+  if (turn < grant.turn && !isRepeated) {
+    await endGrant(tx, grantId, 'application_refresh_token_reuse');
+    return { reused: grant };
+  }
+  if (!grant.is_refreshable) return refused;
+  const graph = await deps.graphSource.at(grant.authz_stamp);
+  if (!meetsRule(graph, grant)) return refused;
+  const asked = scope?.split(' ').filter((one) => one !== '');
+  if (asked?.some((one) => !grant.scopes.includes(one))) return { refused: 'invalid_scope' };
+  const scopes = allowedOf(asked ? grant.scopes.filter((one) => asked.includes(one)) : grant.scopes, grant);
+  const access = createAccessToken(grant, scopes, application.access_token_seconds);
+  await addToken(
+    tx,
+    access.row,
+    isRepeated ? null : nextEnd(grant, access.row.expires_at, application.refresh_idle_days),
+  );
+  return {
+    grant,
+    graph,
+    scopes,
+    accessToken: access.text,
+    expiresIn: access.expiresIn,
+    refreshToken: refreshText(deps, grant, isRepeated ? grant.turn : grant.turn + 1),
+    ended: 0,
+  };
+}
+
+const refreshText = (deps: ApplicationTokenDeps, { grant_id }: LockedGrant, turn: number): string =>
+  refreshTokenText(deps.applicationTokens.refreshKey, { grantId: grant_id, turn });
+
+const DAY_MS = 86_400_000;
+
+function nextEnd(grant: LockedGrant, tokenEnd: Date, refreshDays: number | null): NextEnd {
+  if (refreshDays === null) return { refresh_expires_at: null, ends_at: tokenEnd };
+  const idleEnd = grant.now.getTime() + refreshDays * DAY_MS;
+  const refreshEnd = new Date(Math.min(grant.expires_at.getTime(), idleEnd));
+  return { refresh_expires_at: refreshEnd, ends_at: refreshEnd > tokenEnd ? refreshEnd : tokenEnd };
+}
+
+/** Counts the outcome. Records a reuse, and throws what refuses the request. */
+async function settle(
+  deps: ApplicationTokenDeps,
+  client: Client,
+  grantType: CountedGrant,
+  outcome: Outcome,
+): Promise<Issued> {
+  const { applicationTokens } = deps;
+  if ('grant' in outcome) {
+    applicationTokens.count(grantType, 'issued');
+    return outcome;
+  }
+  applicationTokens.count(grantType, 'reused' in outcome ? 'reused' : 'refused');
+  if ('refused' in outcome)
+    throw new AppError(outcome.refused, outcome.detail === undefined ? {} : { detail: outcome.detail });
+  const { grant_id, user_id, application_id } = outcome.reused;
+  await recordEvent(deps, client, {
+    action: grantType === 'refresh_token' ? 'application_refresh_token_reuse' : 'authorization_code_reuse',
+    actorId: user_id,
+    resourceType: 'application',
+    resourceId: application_id,
+    details: { grant_id },
+  });
+  throw new AppError('invalid_grant');
+}
+
+function responseOf(
+  deps: ApplicationTokenDeps,
+  application: AuthenticatedApplication,
+  { grant, graph, scopes, accessToken, expiresIn, refreshToken }: Issued,
+  nonce: string | null,
+): TokenResponse {
+  return {
+    access_token: accessToken,
+    token_type: 'Bearer',
+    expires_in: expiresIn,
+    scope: scopes.join(' '),
+    ...(scopes.includes('openid')
+      ? { id_token: createIdToken(deps, { application, grant, graph, scopes, accessToken, nonce }) }
+      : {}),
+    ...(refreshToken === null ? {} : { refresh_token: refreshToken }),
+  };
+}

@@ -1,0 +1,124 @@
+// Makes the tokens of a response: an opaque access token with its row, and a signed ID token.
+// It must not use the database: an access token becomes live when its row is written.
+import { newId } from '../../../platform/ids.ts';
+import { createSecretText, secretTextHash } from '../../../platform/security/secret-text.ts';
+import type { AuthenticatedApplication } from '../../applications/authentication.ts';
+import type { Graph } from '../../authz/graph/graph.ts';
+import { type AccountClaims, claimsIn } from '../claims/service.ts';
+import { sidOf } from '../session-sid.ts';
+import { subjectOf } from '../subjects.ts';
+import type { ApplicationTokenDeps } from './deps.ts';
+import type { GrantedAccess } from './grant-columns.ts';
+import { leftHalfOfHash, signJwt } from './signed-jwt.ts';
+import type { LockedGrant, NewToken } from './store.ts';
+import { ACCESS_MARK } from './token-lookup.ts';
+
+const inSeconds = (time: Date): number => Math.floor(time.getTime() / 1_000);
+const NO_SALT = Buffer.alloc(0);
+
+/** Returns the `sub` by which the application knows the account. */
+export function subjectIn({ salt, user_id, ...subjects }: GrantedAccess): string {
+  if (subjects.subject_type === 'pairwise' && salt === null)
+    throw new Error(
+      'the salt of pairwise subjects is missing: restore the table pairwise_salt from a backup',
+    );
+  return subjectOf(subjects, user_id, salt ?? NO_SALT);
+}
+
+/** Returns those of the scopes that the application may still ask for. */
+export const allowedOf = (
+  scopes: readonly string[],
+  { allowed_scopes }: Pick<GrantedAccess, 'allowed_scopes'>,
+): string[] => scopes.filter((scope) => allowed_scopes.includes(scope));
+
+/**
+ * Returns a new access token and its row. It ends with the grant, and with the session of one that is bound to it. Times are whole
+ * seconds, of the database.
+ */
+export function createAccessToken(
+  grant: LockedGrant,
+  scopes: string[],
+  lifetimeSeconds: number,
+): { text: string; row: NewToken; expiresIn: number } {
+  const text = createSecretText(ACCESS_MARK);
+  const hash = secretTextHash(ACCESS_MARK, text);
+  if (!hash) throw new Error('a new token has the wrong form');
+  const issuedAt = inSeconds(grant.now);
+  const session = grant.offline ? null : grant.session_expires_at;
+  const end = Math.min(
+    issuedAt + lifetimeSeconds,
+    inSeconds(grant.expires_at),
+    session === null ? Number.POSITIVE_INFINITY : inSeconds(session),
+  );
+  const row: NewToken = {
+    token_hash: hash,
+    grant_id: grant.grant_id,
+    user_id: grant.user_id,
+    jti: newId(),
+    scopes,
+    issued_at: new Date(issuedAt * 1_000),
+    expires_at: new Date(end * 1_000),
+  };
+  return { text, row, expiresIn: Math.max(0, end - issuedAt) };
+}
+
+/** What an ID token may have at most, in bytes. Proxies and applications pass it on in headers of 8 KiB. */
+const MAX_ID_TOKEN_LENGTH = 6 * 1_024;
+/** Lists that have no bound. */
+const lists: readonly (keyof AccountClaims)[] = ['roles', 'groups'];
+
+type IdTokenParts = {
+  application: Pick<
+    AuthenticatedApplication,
+    'id' | 'client_id' | 'id_token_signing_alg' | 'id_token_seconds'
+  >;
+  grant: LockedGrant;
+  graph: Graph;
+  scopes: readonly string[];
+  accessToken: string;
+  /** Null: the request had none, or this is a refresh (OpenID Connect Core, 12.2). */
+  nonce: string | null;
+};
+
+/** Returns an ID token (OpenID Connect Core, 2). Throws `temporarily_unavailable` (503) if this instance has no key yet. */
+export function createIdToken(deps: ApplicationTokenDeps, parts: IdTokenParts): string {
+  const { application, grant, graph, scopes, accessToken, nonce } = parts;
+  const alg = application.id_token_signing_alg;
+  const key = deps.keyRing.currentOfApplications(alg);
+  const issuedAt = inSeconds(grant.now);
+  const told = claimsIn(
+    'id_token',
+    {
+      scopes,
+      allowedScopes: grant.allowed_scopes,
+      requested: grant.claims,
+      idTokenClaims: grant.id_token_claims,
+    },
+    grant,
+    graph,
+  );
+  const own = {
+    iss: deps.settings.publicUrl,
+    sub: subjectIn(grant),
+    aud: application.client_id,
+    iat: issuedAt,
+    exp: issuedAt + application.id_token_seconds,
+    auth_time: inSeconds(grant.auth_time),
+    acr: grant.acr,
+    amr: grant.amr,
+    sid: sidOf(deps.applicationTokens.sidKey, grant.session_id, grant.application_id),
+    at_hash: leftHalfOfHash(accessToken),
+    ...(nonce === null ? {} : { nonce }),
+  };
+  const sign = (claims: object): string => signJwt({ alg, key, typ: 'JWT' }, { ...own, ...claims });
+  const whole = sign(told);
+  if (whole.length <= MAX_ID_TOKEN_LENGTH) return whole;
+  deps.log.warn(
+    { application_id: application.id, user_id: grant.user_id, bytes: whole.length },
+    'an ID token would be larger than 6 KiB: it was issued without roles and groups, which userinfo has',
+  );
+  const rest = Object.fromEntries(
+    Object.entries(told).filter(([name]) => !lists.some((list) => list === name)),
+  );
+  return sign({ ...rest, _castellan_overage: true });
+}

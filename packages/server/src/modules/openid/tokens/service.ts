@@ -1,0 +1,157 @@
+// The tokens of applications: issues them, tells what they are worth, and ends them.
+// It must not make a token of an application worth anything to the API of this service.
+import type { Introspection } from '@castellan/contract/oauth';
+import type { Userinfo } from '@castellan/contract/openid-tokens';
+import { AppError } from '../../../platform/errors.ts';
+import type { Client } from '../../../platform/http/client.ts';
+import { shownEmail } from '../../../platform/security/email.ts';
+import { secretTextHash } from '../../../platform/security/secret-text.ts';
+import type { AuthenticatedApplication } from '../../applications/authentication.ts';
+import { recordEvent } from '../../audit/service.ts';
+import { rolesOf } from '../../authz/effective.ts';
+import type { Graph } from '../../authz/graph/graph.ts';
+import { claimsIn } from '../claims/service.ts';
+import { sidOf } from '../session-sid.ts';
+import { meetsRule } from './access-rule.ts';
+import { type ApplicationTokenDeps, countRequest } from './deps.ts';
+import { allowedOf, subjectIn } from './issue.ts';
+import { REFRESH_MARK, readRefreshToken } from './refresh-token.ts';
+import { deleteAccessToken, endGrant } from './store.ts';
+import { ACCESS_MARK, type LiveApplicationToken } from './token-lookup.ts';
+
+export {
+  type ApplicationTokenDeps,
+  type ApplicationTokens,
+  countRequest,
+  createApplicationTokens,
+} from './deps.ts';
+export { exchangeCode, refreshTokens } from './exchange.ts';
+
+/** Returns whether the text claims to be a token of an application, well-formed or not. */
+export const looksLikeApplicationToken = (text: string): boolean =>
+  text.startsWith(ACCESS_MARK) || text.startsWith(REFRESH_MARK);
+
+/** Returns the path of userinfo, which opaque access tokens are for. */
+const userinfoAddress = ({ publicUrl }: { publicUrl: string }): string =>
+  `${publicUrl}/api/v1/oauth/userinfo`;
+
+type Live = { token: LiveApplicationToken; graph: Graph };
+
+/** Returns a live access token whose account may still use the application; undefined for any other text. */
+async function findLive(
+  { applicationTokens, graphSource }: ApplicationTokenDeps,
+  text: string,
+): Promise<Live | undefined> {
+  const token = await applicationTokens.lookup(text);
+  if (!token) return undefined;
+  const graph = await graphSource.at(token.authz_stamp);
+  return meetsRule(graph, token) ? { token, graph } : undefined;
+}
+
+/**
+ * Returns what userinfo tells for an access token, read now. `onKnown` runs as soon as the application is known. Throws
+ * `invalid_token` (401), `insufficient_scope` (403) without `openid`, `rate_limited` (429).
+ */
+export async function userinfoOf(
+  deps: ApplicationTokenDeps,
+  client: Client,
+  text: string,
+  onKnown: (application: LiveApplicationToken) => void,
+): Promise<Userinfo> {
+  const live = await findLive(deps, text);
+  if (!live) throw new AppError('invalid_token');
+  const { token, graph } = live;
+  onKnown(token);
+  await countRequest(deps, client, token.application_id);
+  // Bound to a key that this service cannot check.
+  if (token.dpop_jkt !== null) throw new AppError('invalid_token');
+  const scopes = allowedOf(token.token_scopes, token);
+  if (!scopes.includes('openid')) throw new AppError('insufficient_scope');
+  const choice = {
+    scopes,
+    allowedScopes: token.allowed_scopes,
+    requested: token.claims,
+    idTokenClaims: token.id_token_claims,
+  };
+  return { sub: subjectIn(token), ...claimsIn('userinfo', choice, token, graph) };
+}
+
+/**
+ * Returns what an access token of an application is worth now. `asking`: the application that asks, which learns about its own
+ * tokens only; null for a caller that may ask about all.
+ */
+export async function introspectApplicationToken(
+  deps: ApplicationTokenDeps,
+  text: string,
+  asking: Pick<AuthenticatedApplication, 'id'> | null,
+  options: { withPermissions: boolean },
+): Promise<Introspection> {
+  const live = await findLive(deps, text);
+  if (!live || (asking && asking.id !== live.token.application_id)) return { active: false };
+  const { token, graph } = live;
+  const scopes = allowedOf(token.token_scopes, token);
+  const issuedAt = Math.floor(token.issued_at.getTime() / 1_000);
+  return {
+    active: true,
+    sub: subjectIn(token),
+    username: shownEmail(token.email),
+    client_id: token.client_id,
+    scope: scopes.join(' '),
+    token_type: 'Bearer',
+    exp: Math.floor(token.expires_at.getTime() / 1_000),
+    iat: issuedAt,
+    nbf: issuedAt,
+    iss: deps.settings.publicUrl,
+    aud: userinfoAddress(deps.settings),
+    jti: token.jti,
+    sid: sidOf(deps.applicationTokens.sidKey, token.session_id, token.application_id),
+    acr: token.acr,
+    amr: token.amr,
+    auth_time: Math.floor(token.auth_time.getTime() / 1_000),
+    // A token for userinfo carries no permission, whatever its account holds.
+    ...(options.withPermissions
+      ? {
+          roles: scopes.includes('roles') ? rolesOf(graph, token).map(({ name }) => name) : [],
+          permissions: [],
+        }
+      : {}),
+  };
+}
+
+/**
+ * Ends an access token alone, and with a refresh token of any turn its grant. Does nothing for any other text. `asking`: the
+ * application that authenticated itself, which ends its own tokens only. Throws GateFullError if too many exchanges of the grant wait.
+ */
+export async function revokeApplicationToken(
+  deps: ApplicationTokenDeps,
+  client: Client,
+  text: string,
+  asking: Pick<AuthenticatedApplication, 'id'> | null,
+): Promise<void> {
+  const accessHash = secretTextHash(ACCESS_MARK, text);
+  if (accessHash) {
+    const ended = await deleteAccessToken(deps.db, accessHash, asking?.id ?? null);
+    if (ended)
+      await recordEvent(deps, client, {
+        action: 'access_token_revoked',
+        actorId: ended.user_id,
+        resourceId: ended.user_id,
+        details: { application_id: ended.application_id, grant_id: ended.grant_id },
+      });
+    return;
+  }
+  const refreshToken = readRefreshToken(deps.applicationTokens.refreshKey, text);
+  if (!refreshToken) return;
+  const { grantId } = refreshToken;
+  const ended = await deps.exchangeGate.run(grantId, client, () =>
+    endGrant(deps.db, grantId, 'revoked_by_application', asking?.id ?? null),
+  );
+  if (!ended) return;
+  await recordEvent(deps, client, {
+    action: 'application_access_ended',
+    actorId: ended.user_id,
+    resourceType: 'application',
+    resourceId: ended.application_id,
+    details: { reason: 'revoked_by_application', grants: 1, grant_id: grantId },
+  });
+}
