@@ -12,15 +12,22 @@ export const malformed = (path: string, what: string): GuardError =>
 
 const wrongType = (): GuardError => malformed(INTROSPECT, 'a member has the wrong type');
 
-/** Returns undefined for a token that is not active. Throws `unavailable` for an answer that is malformed. */
+/** By which Castellan names itself as the client of its own sessions. */
+const OWN_CLIENT = 'castellan';
+
+/**
+ * Returns undefined for a token that is not active, and for one of an application, which is for others than the callers of a guard.
+ * Throws `unavailable` for an answer that is malformed.
+ */
 export function inspectionOf(answer: Json): Inspection | undefined {
   const { active, sub, username, client_id, jti, sid, exp, iat, permissions } = answer;
   if (active === false) return undefined;
   if (active !== true || !isText(sub) || !isText(username) || !isText(jti) || !Number.isFinite(iat))
     throw malformed(INTROSPECT, 'a member is missing');
   if (!isTexts(permissions) || (exp !== undefined && !Number.isFinite(exp))) throw wrongType();
-  // The client of a user's token is the application that signed them in; Castellan 0.2 names none.
+  // Castellan 0.2 names no client of users. An application that a user signed in to is named by its own client id.
   const type = client_id === sub ? 'service_account' : 'user';
+  if (type === 'user' && client_id !== undefined && client_id !== OWN_CLIENT) return undefined;
   if (type === 'user' && !isText(sid)) throw malformed(INTROSPECT, 'a member is missing');
   return {
     identity: Object.freeze({

@@ -54,10 +54,12 @@ test('the identity names the user, the token and the session', async () => {
 
 test('the type of an identity is right for services of this version and of 0.2, which names no client of users', async () => {
   const account = castellan.key([PERMISSION], 'account-1');
-  for (const client of ['castellan', 'another-application', undefined]) {
+  for (const client of ['castellan', undefined]) {
     const token = castellan.token([PERMISSION], { client_id: client });
     assert.equal((await guardOf().authenticate(bearing(token))).type, 'user');
   }
+  const ofApplication = castellan.token([PERMISSION], { client_id: 'another-application' });
+  await assert.rejects(guardOf().authenticate(bearing(ofApplication)), { code: 'invalid_token' });
   const ofAccount = { sub: 'account-1', client_id: 'account-1', sid: undefined };
   for (const claims of [ofAccount, { ...ofAccount, nbf: 0 }]) {
     const token = castellan.token([PERMISSION], claims);

@@ -1,9 +1,12 @@
 // The guard against the real service: what the two make of a token together.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { signIn, startTestService } from '@castellan/testing/harness';
+import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
+import { addApplication, applicationTokens } from '@castellan/testing/openid/tokens';
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
+import { basicOf, postForm } from '@castellan/testing/service-accounts/token-services';
 import { addPerson, addRole } from '@castellan/testing/users/people';
+import { inspectionOf } from '../../src/guard/inspection.ts';
 import { createGuard } from '../../src/index.ts';
 
 const service = await startTestService({ after }, { CONCURRENT_SESSION_LIMIT: '0' });
@@ -28,4 +31,27 @@ test('a user who must change their password first is answered 401 until they hav
   assert.equal(await guard.can(identity, 'role.read'), false);
   await must(false);
   assert.equal((await answer(bearing(accessToken))).status, 200);
+});
+
+test('a token of an application is no token for a guard, whatever its user may do', async () => {
+  const guard = createGuard({ baseUrl: service.url, apiKey: product.key });
+  const person = await addPerson(service, { superuser: true });
+  await signIn(service, person);
+  const application = await addApplication(service, await signIn(service, ADMIN));
+  const tokens = await applicationTokens(service, application, person.id);
+  const answer = guard.require('role.read').fetch(() => new Response('done'));
+  for (const token of [tokens.access_token, tokens.refresh_token, tokens.id_token]) {
+    const refused = await answer(bearing(token));
+    assert.equal(refused.status, 401);
+    assert.equal(refused.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
+  }
+  for (const credentials of [
+    basicOf(product.id, product.key),
+    basicOf(application.client_id, application.client_secret),
+  ]) {
+    const asked = { token: tokens.access_token, include: 'permissions' };
+    const { body } = await postForm(service, 'introspect', asked, credentials);
+    assert.deepEqual([body.active, typeof body.sid], [true, 'string']);
+    assert.equal(inspectionOf(body), undefined);
+  }
 });
