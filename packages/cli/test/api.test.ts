@@ -402,6 +402,12 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     assert.deepEqual([data.redirect_uris, data.require_pkce], [[redirect], false]);
     await ok('application', 'update', 'Grafana', '--required-permission', '');
     assert.match(await ok('application', 'get', 'Grafana'), /^required permission: +-?$/m);
+    const claims = JSON.stringify([{ name: 'is_root', from: 'superuser', as: 'boolean', in: ['userinfo'] }]);
+    await ok('application', 'update', 'Grafana', '--claims', claims);
+    assert.match(await ok('application', 'get', 'Grafana'), /^claims: +is_root$/m);
+    assert.equal((await cli(['application', 'update', 'Grafana', '--claims', '{'])).code, 2);
+    const told = await ok('application', 'claims', 'Grafana', 'admin@example.com');
+    assert.match(told, /^may sign in: yes\nuserinfo: .+"is_root": true.+ID token: /s);
     const path = join(folder, 'grafana.secret');
     assert.match(
       await ok('application', 'secret', 'create', 'Grafana', '--name', '2027', '--to', path),

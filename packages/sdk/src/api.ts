@@ -154,6 +154,8 @@ export type Application = {
   required_permission_id: string | null;
   /** What the application may ask for. Default: openid, profile, email, roles, groups. */
   scopes: ('openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access')[];
+  /** Claims about people beyond those of the scopes. They tell what a person holds, and give nothing. */
+  claims: ClaimMapping[];
   /** `pairwise`: other applications know the same person by another `sub`. Default: `public`. */
   subject_type: 'public' | 'pairwise';
   /** The host that a `pairwise` `sub` is computed from. Default: that of the redirect addresses, if it is one. */
@@ -482,6 +484,38 @@ export type CheckLink = {
   token: string;
 };
 
+export type ClaimMapping = {
+  /** The name of the claim: letters, digits and `_.:/-`. Names of standards are refused. */
+  name: string;
+  /** What of the user: the names of their roles, of the role groups of these with all ancestors, of their permissions, of roles and groups together, or `superuser` for one. */
+  from: 'role' | 'role_group' | 'permission' | 'role_or_group' | 'superuser';
+  /** Only names like this one, ignoring case: `*` stands for any characters, `?` for one. Default: all. */
+  match?: string;
+  /** What to tell for a name, ignoring case. Other names are left out. The values have the order of this object. */
+  map?: Record<string, unknown>;
+  /** All values as a list, the first one, all in one text with spaces between, or whether there is any. `first` and `text` are absent without a value. */
+  as: 'list' | 'first' | 'text' | 'boolean';
+  /** Where it is told, also with `id_token_claims` `minimal`. */
+  in: ('id_token' | 'userinfo')[];
+  scope?: 'openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access';
+};
+
+export type ClaimsPreview = {
+  /** Whether the account is active and holds the permission that the application requires. */
+  may_sign_in: boolean;
+  /** All that the application may ask for, as assumed here. */
+  scopes: ('openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access')[];
+  userinfo: Userinfo;
+  /** Claims about the user. Those about the sign-in, such as `nonce`, are not known and left out. */
+  id_token: Record<string, unknown>;
+  /** Whether the ID token would exceed 6 KiB and lacks its lists. */
+  id_token_overage: boolean;
+};
+
+export type ClaimsPreviewRequest = {
+  user_id: string;
+};
+
 /** One of the two is required. */
 export type CloneRoleGroup = {
   /** 1 to 250 characters; unique, ignoring case. */
@@ -543,6 +577,8 @@ export type CreateApplication = {
   required_permission_id?: string | null;
   /** What the application may ask for. Default: openid, profile, email, roles, groups. */
   scopes?: ('openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access')[];
+  /** Claims about people beyond those of the scopes. They tell what a person holds, and give nothing. */
+  claims?: ClaimMapping[];
   /** `pairwise`: other applications know the same person by another `sub`. Default: `public`. */
   subject_type?: 'public' | 'pairwise';
   /** The host that a `pairwise` `sub` is computed from. Default: that of the redirect addresses, if it is one. */
@@ -1179,6 +1215,8 @@ export type NewApplication = {
   required_permission_id: string | null;
   /** What the application may ask for. Default: openid, profile, email, roles, groups. */
   scopes: ('openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access')[];
+  /** Claims about people beyond those of the scopes. They tell what a person holds, and give nothing. */
+  claims: ClaimMapping[];
   /** `pairwise`: other applications know the same person by another `sub`. Default: `public`. */
   subject_type: 'public' | 'pairwise';
   /** The host that a `pairwise` `sub` is computed from. Default: that of the redirect addresses, if it is one. */
@@ -2054,6 +2092,8 @@ export type UpdateApplication = {
   required_permission_id?: string | null;
   /** What the application may ask for. Default: openid, profile, email, roles, groups. */
   scopes?: ('openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access')[];
+  /** Claims about people beyond those of the scopes. They tell what a person holds, and give nothing. */
+  claims?: ClaimMapping[];
   /** `pairwise`: other applications know the same person by another `sub`. Default: `public`. */
   subject_type?: 'public' | 'pairwise';
   /** The host that a `pairwise` `sub` is computed from. Default: that of the redirect addresses, if it is one. */
@@ -2256,6 +2296,7 @@ export type UserSummary = {
   last_active: string;
 };
 
+/** Claims that the application has mappings for stand beside these. */
 export type Userinfo = {
   /** What the application knows the user by. It never changes. */
   sub: string;
@@ -3252,6 +3293,18 @@ export type Operations = {
     };
     result: {
       data: ApplicationSecret;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Preview what tokens would tell an application about a user */
+  'POST /api/v1/applications/{application_id}/claims-preview': {
+    path: {
+      application_id: string;
+    };
+    body: ClaimsPreviewRequest;
+    result: {
+      data: ClaimsPreview;
       /** A sentence for people. */
       message: string;
     };

@@ -25,6 +25,7 @@ import { dashboardRoutes } from './modules/dashboard/routes.ts';
 import { forwardRoutes } from './modules/forward/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
 import { oauthMetadataRoutes, oauthRoutes } from './modules/oauth/routes.ts';
+import { claimsPreviewRoutes } from './modules/openid/claims/preview-routes.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
 import { permissionAuthenticationRoutes } from './modules/permissions/authentication-routes.ts';
 import { permissionRoutes } from './modules/permissions/routes.ts';
@@ -146,6 +147,7 @@ export async function buildApp(deps: Deps): Promise<App> {
     prefix: '/api/v1/service-accounts',
   });
   await app.register(async (scope) => applicationRoutes(scope, deps), { prefix: '/api/v1/applications' });
+  await app.register(async (scope) => claimsPreviewRoutes(scope, deps), { prefix: '/api/v1/applications' });
   await app.register(async (scope) => userSessionRoutes(scope, deps), { prefix: '/api/v1/sessions' });
   await app.register(async (scope) => roleRoutes(scope, deps), { prefix: '/api/v1/roles' });
   await app.register(async (scope) => roleAuthenticationRoutes(scope, deps), { prefix: '/api/v1/roles' });

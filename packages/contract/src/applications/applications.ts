@@ -12,11 +12,11 @@ import {
   Uuid,
 } from '../http/common.ts';
 import { DataEnvelope } from '../http/envelope.ts';
+import { ClaimMappings, Scope } from './claims.ts';
 
 export const ApplicationType = Type.Enum(['web', 'spa', 'native', 'device']);
 export type ApplicationType = Type.Static<typeof ApplicationType>;
 const GrantType = Type.Enum(['authorization_code', 'refresh_token', 'device_code']);
-const Scope = Type.Enum(['openid', 'profile', 'email', 'roles', 'groups', 'permissions', 'offline_access']);
 
 /** Longest address of an application, in characters. */
 export const MAX_ADDRESS_LENGTH = 2_000;
@@ -90,6 +90,7 @@ const fields = {
     maxItems: 7,
     description: 'What the application may ask for. Default: openid, profile, email, roles, groups.',
   }),
+  claims: ClaimMappings,
   subject_type: Type.Enum(['public', 'pairwise'], {
     description: '`pairwise`: other applications know the same person by another `sub`. Default: `public`.',
   }),

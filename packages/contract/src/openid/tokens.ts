@@ -33,6 +33,8 @@ export const Userinfo = Type.Object(
   },
   {
     title: 'Userinfo',
+    description: 'Claims that the application has mappings for stand beside these.',
+    additionalProperties: true,
     examples: [
       {
         sub: '0192f0c1-7b5e-7c3a-9f64-3d1f0a8be210',

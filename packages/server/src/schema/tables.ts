@@ -161,6 +161,7 @@ export type Tables = {
     updated_at: Defaulted<Timestamp>;
     created_by_id: string | null;
     version: Defaulted<number>;
+    claims: Defaulted<unknown>;
   };
   audit_logs: {
     id: string;

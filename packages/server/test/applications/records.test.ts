@@ -37,6 +37,7 @@ test('an application is created with defaults, read, listed, changed and deleted
     first_party: true,
     required_permission_id: null,
     scopes: ['openid', 'profile', 'email', 'roles', 'groups'],
+    claims: [],
     subject_type: 'public',
     sector: null,
     id_token_signing_alg: 'RS256',

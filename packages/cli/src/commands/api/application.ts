@@ -3,7 +3,7 @@ import type { Application, ApplicationSecret } from '@castellan/sdk';
 import { change, destructiveOptions, dryRun, idempotency, report, retryOption } from '../../api/changes.ts';
 import { type Api, apiOptions, overApi } from '../../api/connection.ts';
 import { type Field, yesNoField } from '../../api/fields.ts';
-import { applicationId, permissionId } from '../../api/names.ts';
+import { applicationId, permissionId, userId } from '../../api/names.ts';
 import { fileOption, handOver } from '../../api/new-key.ts';
 import { type Column, listing, listOptions, tableOf } from '../../api/output.ts';
 import { commandsOf, descriptionField, nameArgument, nameField } from '../../api/records.ts';
@@ -56,6 +56,7 @@ type NotListed =
   | 'backchannel_logout_url'
   | 'first_party'
   | 'scopes'
+  | 'claims'
   | 'require_pkce'
   | 'required_permission_id';
 
@@ -123,6 +124,22 @@ const scopesField: Field<Application['scopes'] | undefined> = {
     call.values.scope === undefined ? undefined : (listOf(call, 'scope') as Application['scopes']),
 };
 
+const claimsField: Field<Application['claims'] | undefined> = {
+  option: {
+    flags: '--claims <json>',
+    help: 'What it is told about people beside the claims of its scopes: a JSON array of mappings.',
+  },
+  read: ({ call }) => {
+    const text = optionOf(call, 'claims');
+    if (text === undefined) return undefined;
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new UsageError('--claims must be a JSON array. Nothing was changed.');
+    }
+  },
+};
+
 const logoutField: Field<string | null | undefined> = {
   option: {
     flags: '--logout-url <address>',
@@ -144,6 +161,7 @@ const fields = {
   first_party: yesNoField('first-party', 'Whether it is your own, so that people need not agree to it.'),
   required_permission_id: permissionField,
   scopes: scopesField,
+  claims: claimsField,
   require_pkce: yesNoField('pkce', 'Whether requests need PKCE. Only for web can it be no.'),
 };
 
@@ -201,6 +219,7 @@ export const declaration: CommandGroup = {
         first_party: ['first party', data.first_party],
         required_permission_id: ['required permission', data.required_permission_id],
         scopes: ['scopes', data.scopes],
+        claims: ['claims', data.claims.map(({ name }) => name)],
         require_pkce: ['PKCE', data.require_pkce],
       }),
     }),
@@ -220,6 +239,26 @@ export const declaration: CommandGroup = {
       },
     }),
     delete: applications.delete({ summary: 'Delete an application with its secrets.' }),
+    claims: {
+      summary: 'Show what tokens would tell an application about a user.',
+      arguments: [application, { name: '<user>', help: 'The email or the id of the user.' }],
+      options: apiOptions,
+      run: overApi(async (api) => {
+        const body = await api.client.post('/api/v1/applications/{application_id}/claims-preview', {
+          path: { application_id: await idIn(api) },
+          body: { user_id: await userId(api, argumentOf(api.call, 'user')) },
+        });
+        if (api.call.values.json === true) {
+          api.call.print(jsonText(body, 2));
+          return;
+        }
+        const { may_sign_in, userinfo, id_token, id_token_overage } = body.data;
+        api.call.print(`may sign in: ${may_sign_in ? 'yes' : 'no'}`);
+        api.call.print(`userinfo: ${jsonText(userinfo, 2)}`);
+        api.call.print(`ID token: ${jsonText(id_token, 2)}`);
+        if (id_token_overage) api.call.print('The ID token would exceed 6 KiB and lacks its lists.');
+      }),
+    },
     'secret list': {
       summary: 'List the secrets of an application.',
       arguments: [application],

@@ -10,6 +10,7 @@ import {
   requirePageAddress,
   requireRedirectAddress,
 } from './addresses.ts';
+import { cleanMappings } from './claim-mappings.ts';
 import { cleanKeySet } from './key-set.ts';
 import { refusal } from './refusal.ts';
 
@@ -42,6 +43,7 @@ export const defaultsOf = (type: ApplicationType, name: string): ApplicationFiel
   first_party: true,
   required_permission_id: null,
   scopes: ['openid', 'profile', 'email', 'roles', 'groups'],
+  claims: [],
   subject_type: 'public',
   sector: null,
   id_token_signing_alg: 'RS256',
@@ -98,6 +100,7 @@ export function changedFields(
     ...picked(given, plainFields),
     ...cleanAddresses(given, rules),
     ...(given.jwks === undefined ? {} : { jwks: given.jwks && cleanKeySet(given.jwks, 'jwks') }),
+    ...(given.claims === undefined ? {} : { claims: cleanMappings(given.claims, 'claims') }),
     ...(given.required_permission_id === undefined
       ? {}
       : { required_permission_id: given.required_permission_id?.toLowerCase() ?? null }),

@@ -14,7 +14,7 @@ export type ApplicationRow = Omit<Application, 'created_at' | 'updated_at'> &
 const columns = sql`
   a.id, a.client_id, a.name, a.description, a.home_url, a.policy_url, a.terms_url, a.type, a.is_active, a.auth_method,
   a.jwks, a.jwks_url, a.grant_types, a.redirect_uris, a.post_logout_redirect_uris, a.allowed_origins,
-  a.backchannel_logout_url, a.first_party, a.required_permission_id, a.scopes, a.subject_type, a.sector,
+  a.backchannel_logout_url, a.first_party, a.required_permission_id, a.scopes, a.claims, a.subject_type, a.sector,
   a.id_token_signing_alg, a.id_token_claims, a.require_pkce, a.require_par, a.require_dpop, a.access_token_seconds,
   a.id_token_seconds, a.refresh_idle_days, a.grant_days, a.default_max_age, a.created_at, a.updated_at,
   a.created_by_id, a.version`;
@@ -74,8 +74,9 @@ export async function isPermission(tx: Tx, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-const written = ({ jwks, ...fields }: ApplicationFields) => ({
+const written = ({ jwks, claims, ...fields }: ApplicationFields) => ({
   ...fields,
+  claims: JSON.stringify(claims),
   jwks: jwks === null ? null : JSON.stringify(jwks),
 });
 

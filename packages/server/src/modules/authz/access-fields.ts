@@ -113,6 +113,8 @@ function* objectsIn(
 ): Generator<{ object: Record<string, unknown>; members: Record<string, unknown>; path: Path }> {
   if (!isObject(value)) return;
   const branches = branchesOf(schema);
+  // The members of a map are named by the sender.
+  if (branches.some(({ patternProperties }) => patternProperties !== undefined)) return;
   if (Array.isArray(value)) {
     const items = { anyOf: branches.flatMap((branch) => branch.items ?? []) };
     if (items.anyOf.length > 0)

@@ -1,20 +1,18 @@
 // What tokens and userinfo tell an application about an account (OpenID Connect Core, 5).
 // It must not read the database: what an account is and holds is read with its grant.
+import type { ClaimMapping } from '@castellan/contract/application-claims';
 import type { Userinfo } from '@castellan/contract/openid-tokens';
 import { shownEmail } from '../../../platform/security/email.ts';
-import { rolesOf, type Subject } from '../../authz/effective.ts';
+import { rolesOf } from '../../authz/effective.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
+import { subjectOf } from '../subjects.ts';
+import type { ClaimedAccount, KnownAccount } from './account-columns.ts';
+import type { ToldClaims } from './id-token-size.ts';
+import { mappedValue } from './mappings.ts';
 
-/** What claims are made of. `group_names`: of the role groups of its roles, with all their ancestors, in any order. */
-export type ClaimedAccount = Pick<Subject, 'is_superuser' | 'role_ids'> & {
-  email: string;
-  first_name: string;
-  last_name: string;
-  verified: boolean;
-  language: string | null;
-  updated_at: Date;
-  group_names: readonly string[];
-};
+export { meetsRule } from './access-rule.ts';
+export { accountColumns, type KnownAccount } from './account-columns.ts';
+export { fittedToIdToken } from './id-token-size.ts';
 
 const byScope = {
   profile: ['name', 'given_name', 'family_name', 'preferred_username', 'locale', 'updated_at'],
@@ -25,7 +23,7 @@ const byScope = {
 type ClaimingScope = keyof typeof byScope;
 type Claim = (typeof byScope)[ClaimingScope][number];
 /** The claims of an account. Absent: there is no value. */
-export type AccountClaims = Pick<Userinfo, Claim>;
+type AccountClaims = Pick<Userinfo, Claim>;
 
 const isClaiming = (scope: string): scope is ClaimingScope => Object.hasOwn(byScope, scope);
 
@@ -45,26 +43,52 @@ export type ClaimChoice = {
   allowedScopes: readonly string[];
   requested: RequestedClaims;
   /** Whether an ID token has the claims of the scopes. */
-  idTokenClaims: 'all' | 'minimal';
+  idTokenClaims: string;
+  mappings: readonly ClaimMapping[];
 };
 
 /** Returns the claims of an account that are told in this place. */
 export function claimsIn(
   place: Place,
-  { scopes, allowedScopes, requested, idTokenClaims }: ClaimChoice,
+  { scopes, allowedScopes, requested, idTokenClaims, mappings }: ClaimChoice,
   account: ClaimedAccount,
   graph: Graph,
-): AccountClaims {
+): ToldClaims {
   const ofScopes = place === 'userinfo' || idTokenClaims === 'all' ? scopes : [];
   const names = new Set<Claim>(ofScopes.filter(isClaiming).flatMap((scope) => byScope[scope]));
-  const asked = requested?.[place];
+  const members = requested?.[place];
+  const isAsked = (name: string): boolean =>
+    typeof members === 'object' && members !== null && Object.hasOwn(members, name);
   for (const scope of allowedScopes.filter(isClaiming))
-    for (const name of byScope[scope])
-      if (typeof asked === 'object' && asked !== null && Object.hasOwn(asked, name)) names.add(name);
+    for (const name of byScope[scope]) if (isAsked(name)) names.add(name);
   const all = namesWith(account, graph);
-  return Object.fromEntries(
-    accountClaims.flatMap((name) => (names.has(name) && all[name] !== undefined ? [[name, all[name]]] : [])),
-  );
+  const mapped = mappings
+    .filter(({ name, in: places, scope }) => {
+      if (!places.includes(place)) return false;
+      return scope === undefined || (isAsked(name) ? allowedScopes : scopes).includes(scope);
+    })
+    .map((mapping) => [mapping.name, mappedValue(mapping, account, graph)]);
+  const told = [
+    ...accountClaims.filter((name) => names.has(name)).map((name) => [name, all[name]]),
+    ...mapped,
+  ];
+  return Object.fromEntries(told.filter(([, value]) => value !== undefined));
+}
+
+const NO_SALT = Buffer.alloc(0);
+
+/** Returns the `sub` by which the application knows the account. */
+export function subjectIn({
+  salt,
+  user_id,
+  subject_type,
+  sector,
+}: Pick<KnownAccount, 'salt' | 'user_id' | 'subject_type' | 'sector'>): string {
+  if (subject_type === 'pairwise' && salt === null)
+    throw new Error(
+      'the salt of pairwise subjects is missing: restore the table pairwise_salt from a backup',
+    );
+  return subjectOf({ subject_type, sector }, user_id, salt ?? NO_SALT);
 }
 
 function namesWith(account: ClaimedAccount, graph: Graph): AccountClaims {

@@ -10,7 +10,7 @@ import type { Tx } from '../../../schema/database.ts';
 import type { AuthenticatedApplication } from '../../applications/authentication.ts';
 import { recordEvent } from '../../audit/service.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
-import { meetsRule } from './access-rule.ts';
+import { meetsRule } from '../claims/service.ts';
 import { type ApplicationTokenDeps, type CountedGrant, countRefresh } from './deps.ts';
 import { allowedOf, createAccessToken, createIdToken } from './issue.ts';
 import { readRefreshToken, refreshTokenText } from './refresh-token.ts';

@@ -4,9 +4,8 @@ import { newId } from '../../../platform/ids.ts';
 import { createSecretText, secretTextHash } from '../../../platform/security/secret-text.ts';
 import type { AuthenticatedApplication } from '../../applications/authentication.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
-import { type AccountClaims, claimsIn } from '../claims/service.ts';
+import { claimsIn, fittedToIdToken, subjectIn } from '../claims/service.ts';
 import { sidOf } from '../session-sid.ts';
-import { subjectOf } from '../subjects.ts';
 import type { ApplicationTokenDeps } from './deps.ts';
 import type { GrantedAccess } from './grant-columns.ts';
 import { leftHalfOfHash, signJwt } from './signed-jwt.ts';
@@ -14,22 +13,12 @@ import type { LockedGrant, NewToken } from './store.ts';
 import { ACCESS_MARK } from './token-lookup.ts';
 
 const inSeconds = (time: Date): number => Math.floor(time.getTime() / 1_000);
-const NO_SALT = Buffer.alloc(0);
-
-/** Returns the `sub` by which the application knows the account. */
-export function subjectIn({ salt, user_id, ...subjects }: GrantedAccess): string {
-  if (subjects.subject_type === 'pairwise' && salt === null)
-    throw new Error(
-      'the salt of pairwise subjects is missing: restore the table pairwise_salt from a backup',
-    );
-  return subjectOf(subjects, user_id, salt ?? NO_SALT);
-}
 
 /** Returns those of the scopes that the application may still ask for. */
 export const allowedOf = (
   scopes: readonly string[],
   { allowed_scopes }: Pick<GrantedAccess, 'allowed_scopes'>,
-): string[] => scopes.filter((scope) => allowed_scopes.includes(scope));
+): string[] => scopes.filter((scope) => allowed_scopes.some((allowed) => allowed === scope));
 
 /**
  * Returns a new access token and its row. It ends with the grant, and with the session of one that is bound to it. Times are whole
@@ -62,11 +51,6 @@ export function createAccessToken(
   return { text, row, expiresIn: Math.max(0, end - issuedAt) };
 }
 
-/** What an ID token may have at most, in bytes. Proxies and applications pass it on in headers of 8 KiB. */
-const MAX_ID_TOKEN_LENGTH = 6 * 1_024;
-/** Lists that have no bound. */
-const lists: readonly (keyof AccountClaims)[] = ['roles', 'groups'];
-
 type IdTokenParts = {
   application: Pick<
     AuthenticatedApplication,
@@ -86,13 +70,15 @@ export function createIdToken(deps: ApplicationTokenDeps, parts: IdTokenParts): 
   const alg = application.id_token_signing_alg;
   const key = deps.keyRing.currentOfApplications(alg);
   const issuedAt = inSeconds(grant.now);
-  const told = claimsIn(
+  const { claim_mappings: mappings } = grant;
+  const all = claimsIn(
     'id_token',
     {
       scopes,
       allowedScopes: grant.allowed_scopes,
       requested: grant.claims,
       idTokenClaims: grant.id_token_claims,
+      mappings,
     },
     grant,
     graph,
@@ -110,15 +96,11 @@ export function createIdToken(deps: ApplicationTokenDeps, parts: IdTokenParts): 
     at_hash: leftHalfOfHash(accessToken),
     ...(nonce === null ? {} : { nonce }),
   };
-  const sign = (claims: object): string => signJwt({ alg, key, typ: 'JWT' }, { ...own, ...claims });
-  const whole = sign(told);
-  if (whole.length <= MAX_ID_TOKEN_LENGTH) return whole;
-  deps.log.warn(
-    { application_id: application.id, user_id: grant.user_id, bytes: whole.length },
-    'an ID token would be larger than 6 KiB: it was issued without roles and groups, which userinfo has',
-  );
-  const rest = Object.fromEntries(
-    Object.entries(told).filter(([name]) => !lists.some((list) => list === name)),
-  );
-  return sign({ ...rest, _castellan_overage: true });
+  const { told, bytes, isOver } = fittedToIdToken({ alg, own, mappings }, all);
+  if (isOver)
+    deps.log.warn(
+      { application_id: application.id, user_id: grant.user_id, bytes },
+      'an ID token would be larger than 6 KiB: it was issued without lists such as roles and groups, which userinfo has',
+    );
+  return signJwt({ alg, key, typ: 'JWT' }, { ...own, ...told });
 }

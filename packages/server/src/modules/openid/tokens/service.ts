@@ -10,11 +10,10 @@ import type { AuthenticatedApplication } from '../../applications/authentication
 import { recordEvent } from '../../audit/service.ts';
 import { rolesOf } from '../../authz/effective.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
-import { claimsIn } from '../claims/service.ts';
+import { claimsIn, meetsRule, subjectIn } from '../claims/service.ts';
 import { sidOf } from '../session-sid.ts';
-import { meetsRule } from './access-rule.ts';
 import { type ApplicationTokenDeps, countRequest } from './deps.ts';
-import { allowedOf, subjectIn } from './issue.ts';
+import { allowedOf } from './issue.ts';
 import { REFRESH_MARK, readRefreshToken } from './refresh-token.ts';
 import { deleteAccessToken, endGrant } from './store.ts';
 import { ACCESS_MARK, type LiveApplicationToken } from './token-lookup.ts';
@@ -72,6 +71,7 @@ export async function userinfoOf(
     allowedScopes: token.allowed_scopes,
     requested: token.claims,
     idTokenClaims: token.id_token_claims,
+    mappings: token.claim_mappings,
   };
   return { sub: subjectIn(token), ...claimsIn('userinfo', choice, token, graph) };
 }

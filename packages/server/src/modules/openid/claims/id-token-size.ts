@@ -1,0 +1,34 @@
+// How large an ID token would be, and what it leaves out if that is too much.
+// It must not sign.
+import type { ClaimMapping } from '@castellan/contract/application-claims';
+import type { Row } from '../../../schema/database.ts';
+
+/** What is told of an account: the claims of scopes, and those of mappings. */
+export type ToldClaims = { [name: string]: unknown };
+
+/** What an ID token may have at most, in bytes. Proxies and applications pass it on in headers of 8 KiB. */
+const MAX_ID_TOKEN_LENGTH = 6 * 1_024;
+
+/** Header with its `kid` of 43 characters, both dots, and signature: RSA of 2,048 bits, P-256. */
+const besideClaims = { RS256: 450, ES256: 194 };
+
+/**
+ * Returns the claims about an account that an ID token has, beside its `own` ones. If it would be larger than 6 KiB, lists are left out,
+ * and texts made of lists, and a claim says so.
+ */
+export function fittedToIdToken(
+  {
+    alg,
+    own,
+    mappings,
+  }: { alg: Row<'applications'>['id_token_signing_alg']; own: object; mappings: readonly ClaimMapping[] },
+  told: ToldClaims,
+): { told: ToldClaims; bytes: number; isOver: boolean } {
+  const claims = Buffer.byteLength(JSON.stringify({ ...own, ...told }));
+  const bytes = Math.ceil((claims * 4) / 3) + besideClaims[alg === 'ES256' ? 'ES256' : 'RS256'];
+  if (bytes <= MAX_ID_TOKEN_LENGTH) return { told, bytes, isOver: false };
+  const isList = new Set(['roles', 'groups']);
+  for (const { name, as } of mappings) if (as === 'list' || as === 'text') isList.add(name);
+  const rest = Object.fromEntries(Object.entries(told).filter(([name]) => !isList.has(name)));
+  return { told: { ...rest, _castellan_overage: true }, bytes, isOver: true };
+}
