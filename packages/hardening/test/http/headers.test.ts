@@ -28,7 +28,7 @@ function expectedOf(path: string, status: number): Expected {
   // OPTIONS of the front page has no body to keep.
   if (status >= 400 || status === 204) return {};
   if (path === '/.well-known/jwks.json') return { cache: 'public, max-age=60' };
-  if (/^\/\.well-known\/(oauth|authzen)-/.test(path)) return { cache: 'public, max-age=300' };
+  if (/^\/\.well-known\/(oauth|openid|authzen)-/.test(path)) return { cache: 'public, max-age=300' };
   return {
     // Programs get JSON at the front page.
     ...(isPage(path) && path !== '/' ? { referrer: 'no-referrer' } : {}),

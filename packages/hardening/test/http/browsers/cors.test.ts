@@ -16,7 +16,12 @@ const closed = await startTestService({ after });
 const isOpen = (path: string): boolean =>
   path.startsWith('/.well-known/') || path === '/api/v1/oauth/jwks.json';
 // A route that ignores the method answers no preflight (packages/server/test/access/forward.test.ts).
-const routes = (await routesOf(service)).filter(({ path, config }) => !isOpen(path) && !config.anyMethod);
+const answering = (await routesOf(service)).filter(({ path, config }) => !isOpen(path) && !config.anyMethod);
+/** Programs and pages of applications call these, without cookies: the record of the application names its origins. */
+const isForApplications = (path: string): boolean =>
+  /^\/api\/v1\/oauth\/(token|introspect|revoke|userinfo)$/.test(path);
+const routes = answering.filter(({ path }) => !isForApplications(path));
+const forApplications = answering.filter(({ path }) => isForApplications(path));
 const wellKnown = (await routesOf(service)).filter(({ path }) => isOpen(path));
 
 const strangers = [
@@ -213,5 +218,30 @@ scenario(
           assert.equal(asked.headers.get('access-control-allow-methods'), 'GET');
           tally.held(10 + assertProper(asked, path));
         }
+  },
+);
+
+scenario(
+  'services for applications answer preflights without credentials, and no origin before they know the application',
+  async (tally) => {
+    for (const url of [service.url, closed.url])
+      for (const { method, path } of forApplications)
+        for (const origin of [...strangers, APP]) {
+          const answer = await service
+            .client()
+            .at(url)
+            .request(method, path, { headers: { origin, 'x-csrf-token': null } });
+          const asked = await preflight(url, path, { origin });
+          tally.tried(2);
+          assert.ok(answer.status >= 400, `${method} ${path}: ${answer.status}`);
+          assert.deepEqual(corsOf(answer), [], `${method} ${path} ${origin}`);
+          assert.equal(asked.status, 204);
+          assert.equal(asked.headers.get('access-control-allow-origin'), '*');
+          assert.equal(asked.headers.get('access-control-allow-credentials'), null);
+          assert.equal(asked.headers.get('access-control-allow-private-network'), null);
+          tally.held(6 + assertProper(asked, path));
+        }
+    assert.equal(new Set(forApplications.map(({ path }) => path)).size, 4);
+    tally.held();
   },
 );
