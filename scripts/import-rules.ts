@@ -203,6 +203,7 @@ export const modules: Modules = {
     uses: ['audit', 'api-keys/use-notes.ts', 'api-keys/wrong-key-limit.ts', 'authz', 'sessions/key-ring.ts'],
     face: ['service.ts', 'authentication.ts', 'allowed-origins.ts'],
   },
+  'api-resources': { uses: ['authz'] },
   openid: { uses: [], face: ['session-sid.ts', 'subjects.ts'], routesSee: [] },
   'openid/claims': { uses: ['sessions/key-ring.ts', 'applications', 'authz', 'openid'] },
   'openid/authorize': {

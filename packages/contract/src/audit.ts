@@ -256,6 +256,9 @@ export const auditActionCatalogue = {
   application_secret_revoked: {
     text: 'A secret of an application was revoked. details: secret_id, prefix.',
   },
+  api_resource_created: { text: 'An API resource was created.' },
+  api_resource_updated: { text: 'An API resource was changed.' },
+  api_resource_deleted: { text: 'An API resource was deleted.' },
   application_authentication_failed: {
     text: 'An application did not authenticate itself at the token services. details.reason: unknown_application, inactive, wrong_method, wrong_secret or rate_limited.',
     failure: true,

@@ -14,6 +14,7 @@ export const permissionCatalogue = {
   access: ['check', 'explain', 'change'],
   service_account: ['read', 'create', 'update', 'delete'],
   application: ['read', 'create', 'update', 'delete'],
+  api_resource: ['read', 'create', 'update', 'delete'],
   settings: ['read'],
   session: ['read', 'revoke'],
   second_factor: ['read', 'reset'],

@@ -123,6 +123,24 @@ export type ApiKey = {
   revoked_at: string | null;
 };
 
+export type ApiResource = {
+  id: string;
+  identifier: string;
+  name: string;
+  description: string;
+  /** The permissions of these groups are its scopes. Built-in groups are refused. */
+  permission_group_ids: string[];
+  /** Default: 300. */
+  access_token_seconds: number;
+  /** Default: RS256. */
+  signing_alg: 'RS256' | 'ES256';
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** ISO 8601, UTC. */
+  updated_at: string;
+  created_by_id: string | null;
+};
+
 export type Application = {
   id: string;
   client_id: string;
@@ -542,6 +560,21 @@ export type CreateApiKey = {
   expires_at?: string | null;
   /** Names of the only permissions that the key may use. Without it: all of the account. */
   permissions?: string[] | null;
+};
+
+export type CreateApiResource = {
+  /** The audience of its tokens: an absolute URI without fragment, unique, character by character. */
+  identifier: string;
+  /** 1 to 250 characters. */
+  name: string;
+  /** At most 1,000 characters. */
+  description?: string;
+  /** The permissions of these groups are its scopes. Built-in groups are refused. */
+  permission_group_ids?: string[];
+  /** Default: 300. */
+  access_token_seconds?: number;
+  /** Default: RS256. */
+  signing_alg?: 'RS256' | 'ES256';
 };
 
 export type CreateApplication = {
@@ -2062,6 +2095,22 @@ export type UnmetRequirement = {
 };
 
 /** A list replaces the whole list. */
+export type UpdateApiResource = {
+  /** The audience of its tokens: an absolute URI without fragment, unique, character by character. */
+  identifier?: string;
+  /** 1 to 250 characters. */
+  name?: string;
+  /** At most 1,000 characters. */
+  description?: string;
+  /** The permissions of these groups are its scopes. Built-in groups are refused. */
+  permission_group_ids?: string[];
+  /** Default: 300. */
+  access_token_seconds?: number;
+  /** Default: RS256. */
+  signing_alg?: 'RS256' | 'ES256';
+};
+
+/** A list replaces the whole list. */
 export type UpdateApplication = {
   /** 1 to 250 characters; unique, ignoring case. */
   name?: string;
@@ -2337,6 +2386,8 @@ export type ErrorCode =
   | 'api_key_invalid'
   | 'api_key_not_found'
   | 'api_key_revoked'
+  | 'api_resource_in_use'
+  | 'api_resource_not_found'
   | 'application_not_found'
   | 'application_secret_not_found'
   | 'body_too_large'
@@ -3297,6 +3348,65 @@ export type Operations = {
       message: string;
     };
   };
+  /** List API resources */
+  'GET /api/v1/api-resources': {
+    query?: {
+      page?: number;
+      size?: number;
+      /** Words that the name or the identifier contains. */
+      search?: string;
+    };
+    result: {
+      data: ApiResource[];
+      pagination: Pagination;
+      message: string;
+    };
+  };
+  /** Create an API resource */
+  'POST /api/v1/api-resources': {
+    body: CreateApiResource;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
+    result: {
+      data: ApiResource;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Read an API resource */
+  'GET /api/v1/api-resources/{api_resource_id}': {
+    path: {
+      api_resource_id: string;
+    };
+    result: {
+      data: ApiResource;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Change an API resource */
+  'PUT /api/v1/api-resources/{api_resource_id}': {
+    path: {
+      api_resource_id: string;
+    };
+    body: UpdateApiResource;
+    result: {
+      data: ApiResource;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Delete an API resource */
+  'DELETE /api/v1/api-resources/{api_resource_id}': {
+    path: {
+      api_resource_id: string;
+    };
+    result: {
+      data: ApiResource;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
   /** Preview what tokens would tell an application about a user */
   'POST /api/v1/applications/{application_id}/claims-preview': {
     path: {
@@ -4114,6 +4224,9 @@ export type Operations = {
         | 'application_deleted'
         | 'application_secret_created'
         | 'application_secret_revoked'
+        | 'api_resource_created'
+        | 'api_resource_updated'
+        | 'api_resource_deleted'
         | 'application_authentication_failed'
         | 'application_tokens_refreshed'
         | 'authorization_code_reuse'
@@ -4239,6 +4352,9 @@ export type Operations = {
         | 'application_deleted'
         | 'application_secret_created'
         | 'application_secret_revoked'
+        | 'api_resource_created'
+        | 'api_resource_updated'
+        | 'api_resource_deleted'
         | 'application_authentication_failed'
         | 'application_tokens_refreshed'
         | 'authorization_code_reuse'

@@ -64,6 +64,7 @@ export type RecordKind =
   | 'api_key'
   | 'application'
   | 'application_secret'
+  | 'api_resource'
   | 'access_change';
 
 const USER = 'PUT /api/v1/users/{user_id}';
@@ -119,6 +120,10 @@ export const operationsThatSet: Readonly<Record<RecordKind, Partial<Record<Acces
     expires_at: `POST ${SECRETS}`,
     revoked_at: `DELETE ${SECRETS}/{secret_id}`,
   },
+  api_resource: all(
+    permissionNames,
+    'PUT /api/v1/api-resources/{api_resource_id} with `permission_group_ids`',
+  ),
   access_change: {
     is_active: `${USER} or ${ACCOUNT}`,
     ...all(['is_superuser', 'verified', 'must_change_password', 'password'], USER),

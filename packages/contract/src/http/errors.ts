@@ -79,6 +79,7 @@ export const errorCatalogue = {
   role_group_not_found: [404, 'There is no role group with this id.'],
   permission_group_not_found: [404, 'There is no permission group with this id.'],
   application_not_found: [404, 'There is no application with this id.'],
+  api_resource_not_found: [404, 'There is no API resource with this id.'],
   application_secret_not_found: [404, 'There is no secret with this id at this application.'],
   factor_not_found: [404, 'There is no such factor of this account.'],
   device_not_found: [404, 'There is no such device of this account.'],
@@ -105,11 +106,15 @@ export const errorCatalogue = {
   ],
   role_in_use: [409, 'The role still has permissions, users or service accounts. Remove them first.'],
   too_many_secrets: [409, 'An application has at most 5 live secrets. Revoke one that is not used.'],
+  api_resource_in_use: [409, 'An application has this API resource. Remove it there first.'],
   permission_in_use: [
     409,
     'The permission belongs to a role, or an application requires it. Remove it there first.',
   ],
-  group_in_use: [409, 'The group still has child groups or members. Remove them first.'],
+  group_in_use: [
+    409,
+    'The group still has child groups or members, or an API resource has it. Remove them first.',
+  ],
   circular_dependency: [409, 'This change would create a cycle.'],
   idempotency_in_progress: [
     409,

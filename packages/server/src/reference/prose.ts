@@ -37,6 +37,7 @@ const tags: Readonly<Record<string, string>> = {
   Auth: 'Register, sign in, stay signed in, sign out.',
   Users: 'Accounts and their roles.',
   'Service accounts': 'Programs that call the service, and their API keys.',
+  'Api resources': 'APIs that access tokens of applications are made for.',
   Applications: 'Services that people sign in to, and their secrets.',
   Sessions: 'Sign-ins of all users, for administrators.',
   Roles: 'Named sets of permissions.',

@@ -73,6 +73,22 @@ export type Tables = {
     is_narrowed_by_maker: Defaulted<boolean>;
     made_with_key_ids: Defaulted<string[]>;
   };
+  api_resource_groups: {
+    api_resource_id: string;
+    permission_group_id: string;
+  };
+  api_resources: {
+    id: string;
+    identifier: string;
+    name: string;
+    description: Defaulted<string>;
+    access_token_seconds: number;
+    signing_alg: 'RS256' | 'ES256';
+    created_at: Defaulted<Timestamp>;
+    updated_at: Defaulted<Timestamp>;
+    created_by_id: string | null;
+    version: Defaulted<number>;
+  };
   application_keys: {
     key_id: string;
     alg: 'RS256' | 'ES256';
@@ -90,6 +106,11 @@ export type Tables = {
     created_at: Defaulted<Timestamp>;
     expires_at: Timestamp;
     used_at: Timestamp | null;
+  };
+  application_resources: {
+    application_id: string;
+    resource_id: string;
+    permission_ids: string[];
   };
   application_secrets: {
     id: string;

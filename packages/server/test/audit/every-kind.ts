@@ -180,6 +180,10 @@ async function applications({ service, caller, note, secrets }: Context): Promis
   const { id, client_secret } = (await send('POST', '/applications', body)).body.data;
   const path = `/applications/${id}`;
   await send('PUT', path, { description: 'Where walks are planned' });
+  const resource = { identifier: 'https://walks.example.com', name: 'Walks' };
+  const { id: resourceId } = (await send('POST', '/api-resources', resource)).body.data;
+  await send('PUT', `/api-resources/${resourceId}`, { description: 'The walks themselves' });
+  await send('DELETE', `/api-resources/${resourceId}`);
   const { id: secretId, secret } = (await send('POST', `${path}/secrets`, {})).body.data;
   for (const one of [client_secret, secret]) secrets.add(one);
   await send('DELETE', `${path}/secrets/${secretId}`);

@@ -169,11 +169,17 @@ test('mappings that would stand for something else, or that cannot be kept, are 
 
 test('a map keeps its order, and names in it are no fields of the record', async () => {
   const ordered = { zebra: 'z', roles: 'r', password: 'p', aardvark: 'a' };
-  const claims = [{ name: 'one', from: 'role', map: ordered, as: 'first', in: ['userinfo', 'userinfo'] }];
+  const claims = [
+    { name: 'one', from: 'role', map: ordered, as: 'first', in: ['userinfo', 'userinfo'], else: 1 },
+  ];
   const application = await makeApplication(admin, { claims });
   const read = await admin.get(`${path}/${application.id}`);
   assert.deepEqual(Object.keys(read.body.data.claims[0].map), Object.keys(ordered));
   assert.deepEqual(read.body.data.claims[0].in, ['userinfo']);
+  const [stored] = await service.sql<{ claims: object[] }>('select claims from applications where id = $1', [
+    application.id,
+  ]);
+  assert.deepEqual(stored?.claims, read.body.data.claims);
   // Sent back whole, it changes nothing.
   const { id, created_at, updated_at, created_by_id, ...fields } = read.body.data;
   const put = await admin.put(`${path}/${application.id}`, fields);

@@ -32,6 +32,7 @@ const person = () => ({ email: newEmail('fields'), password: PASSWORD, first_nam
 const user = await make('users', { ...person(), role_id: [role] });
 const account = await make('service-accounts', { name: newName(), role_ids: [role] });
 const key = await make(`service-accounts/${account}/keys`, { name: 'one' });
+const resource = await make('api-resources', { identifier: 'https://fields.example.com', name: newName() });
 const application = await make('applications', { client_id: 'fields', name: newName() });
 const keys = `service-accounts/${account}/keys`;
 
@@ -135,6 +136,16 @@ const writes: Record<string, Write> = {
     path: `applications/${application}`,
     body: () => ({}),
   },
+  'POST /api/v1/api-resources': {
+    method: 'POST',
+    path: 'api-resources',
+    body: () => ({ identifier: `https://${newName('api')}.example.com`, name: newName() }),
+  },
+  'PUT /api/v1/api-resources/{api_resource_id}': {
+    method: 'PUT',
+    path: `api-resources/${resource}`,
+    body: () => ({}),
+  },
   'POST /api/v1/applications/{application_id}/secrets': {
     method: 'POST',
     path: `applications/${application}/secrets`,
@@ -227,7 +238,7 @@ const documented = Object.entries<
 test('every write of an administered record is in this test', () => {
   const administered = documented.filter(
     ({ name, operation }) =>
-      /^(POST|PUT|PATCH|DELETE) \/api\/v1\/(users|roles|role-groups|permission-groups|permissions|service-accounts|applications|access\/changes)\b/.test(
+      /^(POST|PUT|PATCH|DELETE) \/api\/v1\/(users|roles|role-groups|permission-groups|permissions|service-accounts|applications|api-resources|access\/changes)\b/.test(
         name,
       ) &&
       (!name.startsWith('DELETE') || operation.requestBody !== undefined) &&

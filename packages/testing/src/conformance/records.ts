@@ -47,8 +47,14 @@ export async function existingRecords(
   for (const path of ['role-groups', 'permission-groups']) {
     const parent = await client.post(`/api/v1/${path}`, { name: `Parent ${role}` });
     await client.post(`/api/v1/${path}`, { name: `Child ${role}`, parent_id: parent.body.data?.id });
-    if (path === 'permission-groups')
+    if (path === 'permission-groups') {
       await client.post('/api/v1/permissions', { name: 'act', group_id: parent.body.data?.id });
+      await client.post('/api/v1/api-resources', {
+        identifier: `https://${role}.example.com`,
+        name: `API of ${role}`,
+        permission_group_ids: [parent.body.data?.id],
+      });
+    }
   }
   const mine = Object.values(callers).map((one) => one.person.id);
   // People forget only their own devices.
@@ -72,6 +78,7 @@ export async function existingRecords(
     permission_group: await column(`select id as value from permission_groups ${newest}`),
     service_account: await column(`select id as value from service_accounts ${newest}`),
     application: await column(`select id as value from applications ${newest}`),
+    api_resource: await column(`select id as value from api_resources ${newest}`),
     secret: await column(`select id as value from application_secrets ${newest}`),
     api_key: await column(`select id as value from api_keys ${newest}`),
     device: await column(`select id as value from devices ${newest}`),

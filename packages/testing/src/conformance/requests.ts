@@ -27,6 +27,7 @@ export type Kind =
   | 'api_key'
   | 'application'
   | 'secret'
+  | 'api_resource'
   | 'email';
 
 export function operationsOf(document: OpenApiDocument): Entry[] {
@@ -53,6 +54,8 @@ function kindOf(field: string, path: string): Kind {
     [/^device_id$/, 'device'],
     [/^service_account_id$/, 'service_account'],
     [/^key_id$/, 'api_key'],
+    [/^api_resource_id$/, 'api_resource'],
+    [/^permission_group_ids$/, 'permission_group'],
     [/^application_id$/, 'application'],
     [/^secret_id$/, 'secret'],
     [/^required_permission_id$/, 'permission'],
@@ -101,6 +104,7 @@ function meantFor(field: string): Arbitrary<string> | undefined {
     );
   if (/password/.test(field)) return fc.constantFrom('Vexing#Quartz82Lime', 'QaRegisterPass!47', 'weak');
   if (/name$/.test(field)) return made.map((number) => `Name-${number}`);
+  if (field === 'identifier') return made.map((number) => `https://api-${number}.example.com`);
   if (field === 'client_id') return made.map((number) => `app-${number}`);
   if (field === 'sector') return fc.constantFrom('example.com', 'app.example.com');
   if (field === 'allowed_origins') return made.map((number) => `https://app-${number}.example.com`);

@@ -27,7 +27,7 @@ const MAX_NAME_LENGTH = 250;
 export function cleanMappings(mappings: readonly ClaimMapping[], field: string): ClaimMapping[] {
   const names = new Set<string>();
   return mappings.map((mapping, index) => {
-    const { name, map } = mapping;
+    const { name, from, match, map, as, in: places, scope } = mapping;
     const at = (member: string): string => `${field}.${index}.${member}`;
     if (!NAME.test(name))
       throw refusal(at('name'), 'invalid_name', 'must have letters, digits, and _ . : / - only');
@@ -41,6 +41,14 @@ export function cleanMappings(mappings: readonly ClaimMapping[], field: string):
       if (key === '' || key.length > MAX_NAME_LENGTH)
         throw refusal(at('map'), 'invalid_name', `must have names of 1 to ${MAX_NAME_LENGTH} characters`);
     }
-    return { ...mapping, in: [...new Set(mapping.in)] };
+    return {
+      name,
+      from,
+      ...(match === undefined ? {} : { match }),
+      ...(map === undefined ? {} : { map }),
+      as,
+      in: [...new Set(places)],
+      ...(scope === undefined ? {} : { scope }),
+    };
   });
 }

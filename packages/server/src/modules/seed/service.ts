@@ -33,6 +33,7 @@ const groupDescriptions: Readonly<Record<string, string>> = {
   access: 'Decisions and explanations about others, and changes of access',
   service_account: 'Managing service accounts and their API keys',
   application: 'Managing the applications that people sign in to',
+  api_resource: 'Managing the APIs that tokens of applications are made for',
   settings: 'The settings of the service',
   session: 'The sessions of all users',
   second_factor: 'The second factors of users',

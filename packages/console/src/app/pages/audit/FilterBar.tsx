@@ -18,6 +18,7 @@ const types = [
   'permission_group',
   'service_account',
   'application',
+  'api_resource',
   'access',
   'signing_key',
   'security_event',

@@ -38,6 +38,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   service_account_not_found: 'Dieses Dienstkonto gibt es nicht.',
   api_key_not_found: 'Diesen API-Schlüssel gibt es bei diesem Dienstkonto nicht.',
   application_not_found: 'Diese Anwendung gibt es nicht.',
+  api_resource_not_found: 'Diese API gibt es nicht.',
+  api_resource_in_use: 'Eine Anwendung verwendet diese API noch. Entfernen Sie sie dort zuerst.',
   application_secret_not_found: 'Dieses Geheimnis gibt es bei dieser Anwendung nicht.',
   permission_not_found: 'Diese Berechtigung gibt es nicht.',
   role_group_not_found: 'Diese Rollengruppe gibt es nicht.',

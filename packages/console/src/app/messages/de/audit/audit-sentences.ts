@@ -94,6 +94,9 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   application_deleted: '{actor} hat die Anwendung {target} gelöscht',
   application_secret_created: '{actor} hat ein Geheimnis für die Anwendung {target} angelegt',
   application_secret_revoked: '{actor} hat ein Geheimnis der Anwendung {target} widerrufen',
+  api_resource_created: '{actor} hat die API {target} angelegt',
+  api_resource_updated: '{actor} hat die API {target} geändert',
+  api_resource_deleted: '{actor} hat die API {target} gelöscht',
   application_authentication_failed: 'Eine Anwendung hat sich nicht ausgewiesen',
   application_tokens_refreshed: '{target} hat seine Token für {actor} erneuert',
   authorization_code_reuse:
