@@ -47,6 +47,25 @@ test('a role is named as it was at that time, after it was renamed and deleted t
   ]);
 });
 
+test('an application is named in the entries about its secrets, too', async () => {
+  const { body } = await admin.post('/api/v1/applications', { client_id: 'wiki', name: 'Wiki' });
+  const { id } = body.data;
+  const secrets = `/api/v1/applications/${id}/secrets`;
+  const made = await admin.post(secrets, { name: '2027' });
+  await admin.put(`/api/v1/applications/${id}`, { name: 'Handbook' });
+  assert.equal((await admin.delete(`${secrets}/${made.body.data.id}`)).status, 200);
+  const names = await namesOf(id);
+  assert.deepEqual(names.splice(0, 2).sort(), [
+    ['application_created', 'Wiki'],
+    ['application_secret_created', 'Wiki'],
+  ]);
+  assert.deepEqual(names, [
+    ['application_secret_created', 'Wiki'],
+    ['application_updated', 'Handbook'],
+    ['application_secret_revoked', 'Handbook'],
+  ]);
+});
+
 test('groups and permissions are named', async () => {
   const role = await addRole(service);
   const group = (await admin.post('/api/v1/role-groups', { name: 'Team' })).body.data.id;

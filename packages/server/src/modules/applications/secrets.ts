@@ -2,6 +2,7 @@
 // The text of a secret leaves this file only in the response that creates it.
 import { createHash } from 'node:crypto';
 import type {
+  Application,
   ApplicationSecret,
   CreateApplicationSecretBody,
   NewApplicationSecret,
@@ -71,12 +72,14 @@ export async function issueSecret(
 /** Returns the audit entry about a secret, which names it and does not show it. */
 export const secretEntry = (
   action: 'application_secret_created' | 'application_secret_revoked',
-  applicationId: string,
+  application: Pick<Application, 'id' | 'name'>,
   { id, name, prefix, expires_at }: ApplicationSecret,
-): Entry =>
-  applicationEntry(action, applicationId, {
+): Entry => ({
+  ...applicationEntry(action, application.id, {
     details: { secret_id: id, prefix, secret_name: name, expires_at },
-  });
+  }),
+  resourceName: application.name,
+});
 
 /** Creates a secret. Throws 422, 404, 409. */
 export async function createSecret(
@@ -92,10 +95,10 @@ export async function createSecret(
     deps,
     caller,
     async (locking) => {
-      const { entitled } = await requireApplication(locking, applicationId);
+      const { entitled, application } = await requireApplication(locking, applicationId);
       const expiresAt = await requireFuture(locking.tx, expires_at);
       const issued = await issueSecret(entitled, applicationId, { name, expiresAt });
-      const entry = secretEntry('application_secret_created', applicationId, issued);
+      const entry = secretEntry('application_secret_created', application, issued);
       return entitled.done(issued, sameAccess, entry);
     },
     settle,
@@ -110,14 +113,10 @@ export async function revokeSecret(
   secretId: string,
 ): Promise<ApplicationSecret> {
   return change(deps, caller, async (locking) => {
-    const { entitled } = await requireApplication(locking, applicationId);
+    const { entitled, application } = await requireApplication(locking, applicationId);
     const row = await revokeSecretRow(entitled, applicationId, secretId);
     if (!row) throw new AppError('application_secret_not_found');
     const secret = toSecret(row);
-    return entitled.done(
-      secret,
-      sameAccess,
-      secretEntry('application_secret_revoked', applicationId, secret),
-    );
+    return entitled.done(secret, sameAccess, secretEntry('application_secret_revoked', application, secret));
   });
 }

@@ -91,7 +91,12 @@ export async function createApplication(
       if (fields.auth_method !== 'secret') return entitled.done({ record, version }, sameAccess, created);
       const { secret, ...about } = await issueSecret(entitled, id, { name: 'Secret', expiresAt: null });
       const result = { record: { ...record, client_secret: secret }, version };
-      return entitled.done(result, sameAccess, created, secretEntry('application_secret_created', id, about));
+      return entitled.done(
+        result,
+        sameAccess,
+        created,
+        secretEntry('application_secret_created', record, about),
+      );
     },
     settle,
   );
