@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { routineActions } from '@castellan/contract/audit';
 import { ADMIN, signIn, startTestService } from '@castellan/testing/harness';
 import { plansOf } from '@castellan/testing/plans';
+import { unindexedActions } from '../../src/modules/audit/reading-store.ts';
 
 const service = await startTestService({ after });
 const admin = await signIn(service, ADMIN);
@@ -126,7 +127,7 @@ for (const [query, counted] of [
 test('a combined filter says that it counted only the newest of many routine entries', async () => {
   const { body } = await admin.get(`${LOG}?routine=exclude&resource_id=r1`);
   assert.equal(body.routine_left_out.is_lower_bound, true);
-  assert.ok(body.routine_left_out.count > 1_000);
+  assert.ok(body.routine_left_out.count > 500);
 });
 
 test('only a first page with routine=exclude counts', async () => {
@@ -138,7 +139,7 @@ test('only a first page with routine=exclude counts', async () => {
   assert.equal(all.routine_left_out, undefined);
 });
 
-test('routine=exclude reads the indexes that leave out exactly the routine actions', async () => {
+test('routine=exclude reads the indexes that leave out the most frequent routine actions', async () => {
   for (const [filter, index] of [
     ['', 'audit_logs_notable_timestamp_id_idx'],
     ['&resource_id=r1', 'audit_logs_notable_resource_id_timestamp_id_idx'],
@@ -148,11 +149,12 @@ test('routine=exclude reads the indexes that leave out exactly the routine actio
       plans.some(({ steps }) => steps.some((step) => step.index === index)),
       index,
     );
+    assert.ok(unindexedActions.every((action) => routineActions.includes(action)));
     const [definition] = await service.sql<{ predicate: string }>(
       `select pg_get_expr(indpred, indrelid) as predicate from pg_index where indexrelid = $1::regclass`,
       [index],
     );
     const named = /\{(.*)\}/.exec(definition?.predicate ?? '')?.[1]?.split(',') ?? [];
-    assert.deepEqual(named.sort(), [...routineActions].sort());
+    assert.deepEqual(named.sort(), [...unindexedActions].sort());
   }
 });

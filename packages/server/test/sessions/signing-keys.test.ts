@@ -353,7 +353,7 @@ test('commands read the keys of a database that the release before migrated', as
   const own = await startTestService(t);
   const [ours] = await listSigningKeys(own.service.deps.db);
   await own.sql('alter table signing_keys drop column purpose, drop column alg');
-  await own.sql('drop table application_keys, application_secrets, applications');
+  await own.sql('drop table application_keys, application_secrets, applications cascade');
   const { db, auditLog, keyRing } = own.service.deps;
   assert.deepEqual(await listSigningKeys(db), [ours]);
   await keyRing.load();

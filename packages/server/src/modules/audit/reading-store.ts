@@ -1,6 +1,6 @@
 // SQL that reads audit_logs, newest first. Every single filter has an index in this order. Filters that rarely match
 // together are searched step by step, so that no request reads more than a few thousand entries.
-import { type AuditLogEntry, routineActions } from '@castellan/contract/audit';
+import { type AuditAction, type AuditLogEntry, routineActions } from '@castellan/contract/audit';
 import { type RawBuilder, sql } from 'kysely';
 import type { PageKey } from '../../platform/cursors.ts';
 import { isoTime, keyTime } from '../../platform/db/sql.ts';
@@ -47,8 +47,10 @@ type SourceName =
   | 'actions'
   | 'resourceType';
 
-// The predicate of the indexes without routine entries, in the form in which PostgreSQL recognizes it.
-const isNotable = sql`e.action <> all(${routineActions}::text[])`;
+/** The routine actions that the indexes without routine entries leave out: most entries by far. */
+export const unindexedActions: readonly AuditAction[] = ['session_refreshed', 'client_token_issued'];
+// First the predicate of those indexes, in the form in which PostgreSQL recognizes it.
+const isNotable = sql`e.action <> all(${unindexedActions}::text[]) and e.action <> all(${routineActions}::text[])`;
 
 // Of `audit_logs e`. The value is compared as a range and the order begins with the column, so that only the index of the
 // column fits: PostgreSQL would otherwise expect frequent values to be near the newest entries.
