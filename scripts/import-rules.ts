@@ -125,6 +125,7 @@ export const modules: Modules = {
     uses: [
       'audit',
       'sessions',
+      'sessions/browser/cookie.ts',
       'sessions/refresh.ts',
       'sessions/tokens.ts',
       'devices',
@@ -154,6 +155,7 @@ export const modules: Modules = {
     uses: [
       'audit',
       'sessions',
+      'sessions/browser/cookie.ts',
       'devices',
       'passwords',
       'factors',
@@ -175,6 +177,7 @@ export const modules: Modules = {
     uses: [
       'audit',
       'sessions',
+      'sessions/browser/cookie.ts',
       'devices',
       'passwords',
       'factors',

@@ -488,7 +488,7 @@ export type Tables = {
     user_id: string;
     token_hash: Buffer;
     session_id: string;
-    kind: 'access' | 'refresh';
+    kind: 'access' | 'refresh' | 'browser';
     jti: string;
     key_id: string;
     issued_at: Timestamp;

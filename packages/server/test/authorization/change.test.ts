@@ -37,6 +37,7 @@ async function callerWith(client: TestClient, access: Caller['access']): Promise
       address: '127.0.0.1',
       userAgent: null,
       acceptLanguage: null,
+      cookie: null,
       secure: false,
       gone: new AbortController().signal,
     },

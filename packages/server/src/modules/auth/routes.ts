@@ -10,7 +10,7 @@ import {
   TokenPairEnvelope,
 } from '@castellan/contract/auth';
 import { MessageEnvelope } from '@castellan/contract/envelope';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import type { CookieSettings } from '../../platform/http/plugins/cookies.ts';
 import { CSRF_COOKIE, issueCsrfToken } from '../../platform/http/plugins/csrf-protection.ts';
@@ -18,6 +18,7 @@ import type { App } from '../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import type { Csrf } from '../../platform/security/csrf.ts';
 import { userCallerOf } from '../authz/caller.ts';
+import { BROWSER_COOKIE, clearBrowserCookie, setBrowserCookie } from '../sessions/browser/cookie.ts';
 import { type RefreshDeps, refreshSession } from '../sessions/refresh.ts';
 import { logout, logoutEverywhere } from '../sessions/service.ts';
 import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
@@ -52,12 +53,18 @@ export function authRoutes(app: App, deps: AuthDeps): void {
   /** Sets the cookies and returns the tokens for the response of login and change_password. */
   const signedIn = (reply: FastifyReply, tokens: IssuedTokens) => {
     setCookie(reply, tokens.refreshToken);
+    if (tokens.browserToken !== undefined) setBrowserCookie(reply, settings, tokens.browserToken);
     if (tokens.deviceTokens) setDeviceCookie(reply, settings, tokens.deviceTokens);
     return {
       access_token: tokens.accessToken,
       token_type: 'bearer' as const,
       refresh_token: tokens.refreshToken,
     };
+  };
+
+  const clearCookies = (request: FastifyRequest, reply: FastifyReply): void => {
+    clearRefreshCookie(reply, settings);
+    clearBrowserCookie(reply, request.client, settings);
   };
 
   app.route({
@@ -81,7 +88,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     url: '/login',
     config: {
       access: 'public',
-      cookies: { reads: [DEVICE_COOKIE], sets: [REFRESH_COOKIE, DEVICE_COOKIE] },
+      cookies: { reads: [DEVICE_COOKIE], sets: [REFRESH_COOKIE, BROWSER_COOKIE, DEVICE_COOKIE] },
       limit: { name: 'login', rule: settings.rateLimitLogin },
       errors: [
         'sanitization_failed',
@@ -108,12 +115,12 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       access: 'user',
       endsAccess: true,
       openTo: ['password_change', 'second_factor'],
-      cookies: { reads: [REFRESH_COOKIE], sets: [REFRESH_COOKIE] },
+      cookies: { reads: [REFRESH_COOKIE], sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
     },
     schema: { summary: 'End this session', response: { 200: MessageEnvelope } },
     handler: async (request, reply) => {
       await logout(deps, userCallerOf(request), readRefreshCookie(request, deps).token);
-      clearRefreshCookie(reply, settings);
+      clearCookies(request, reply);
       return { message: 'Signed out.' };
     },
   });
@@ -125,12 +132,12 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       access: 'user',
       endsAccess: true,
       openTo: ['password_change', 'second_factor'],
-      cookies: { sets: [REFRESH_COOKIE] },
+      cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
     },
     schema: { summary: 'End every session of this user', response: { 200: MessageEnvelope } },
     handler: async (request, reply) => {
       await logoutEverywhere(deps, userCallerOf(request));
-      clearRefreshCookie(reply, settings);
+      clearCookies(request, reply);
       return { message: 'Signed out everywhere.' };
     },
   });
@@ -142,7 +149,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       access: 'user',
       endsAccess: true,
       openTo: ['password_change', 'second_factor'],
-      cookies: { sets: [REFRESH_COOKIE] },
+      cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
       errors: [
         'wrong_current_password',
         'password_rejected',
@@ -202,7 +209,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
     url: '/new_access_token',
     config: {
       access: 'public',
-      cookies: { reads: [REFRESH_COOKIE] },
+      cookies: { reads: [REFRESH_COOKIE], sets: [BROWSER_COOKIE] },
       limit: { name: 'new-access-token', rule: settings.rateLimitNewAccessToken },
       errors: ['refresh_token_invalid', 'rate_limited', 'overloaded'],
     },
@@ -213,11 +220,15 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       body: NewAccessTokenBody,
       response: { 200: AccessTokenEnvelope },
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const { token, isSigned } = readRefreshCookie(request, deps);
       const presented = isSigned ? token : request.body?.refresh_token || token;
       if (!presented) throw new AppError('refresh_token_invalid');
-      const { accessToken } = await refreshSession(deps, request.client, presented, { rotate: false });
+      const { accessToken, browserToken } = await refreshSession(deps, request.client, presented, {
+        rotate: false,
+        fromCookie: presented === token,
+      });
+      if (browserToken !== undefined) setBrowserCookie(reply, settings, browserToken);
       return {
         data: { access_token: accessToken, token_type: 'bearer' as const },
         message: 'New access token.',

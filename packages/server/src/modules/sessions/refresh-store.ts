@@ -7,6 +7,7 @@ import type { ContextColumns } from '../../schema/token-context.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
 
 export type ListedToken = Pick<Row<'sessions'>, 'origin_address' | 'other_origin_address'> &
+  Pick<Row<'session_tokens'>, 'key_id'> &
   ContextColumns & {
     session_id: Row<'sessions'>['id'];
     now: Date;
@@ -14,6 +15,8 @@ export type ListedToken = Pick<Row<'sessions'>, 'origin_address' | 'other_origin
     exchanged: boolean;
     /** Exchanged longer ago than the reuse interval. */
     reused: boolean;
+    /** The token of a browser that was asked for is a live one of the same session. */
+    has_browser: boolean;
   };
 
 /** The columns from which the successor can be signed again, byte for byte. */
@@ -23,15 +26,23 @@ export type Successor = Pick<
 > &
   ContextColumns;
 
-/** Returns the user's refresh token if it is on the allowlist and its session is live. */
+/**
+ * Returns the user's refresh token if it is on the allowlist and its session is live. `browserHash`: the token of a browser to ask
+ * for in the same statement.
+ */
 export async function findListedToken(
   db: Db,
   userId: string,
   tokenHash: Buffer,
-  reuseSeconds: number,
+  { reuseSeconds, browserHash }: { reuseSeconds: number; browserHash?: Buffer | undefined },
 ): Promise<ListedToken | undefined> {
+  const hasBrowser = sql`exists (
+    select from session_tokens b
+    where b.user_id = t.user_id and b.token_hash = ${browserHash} and b.kind = 'browser' and b.session_id = t.session_id
+      and b.expires_at > now() and b.key_id <> all (array(select key_id from revoked_signing_keys)))`;
   const { rows } = await sql<ListedToken>`
-    select s.id as session_id, s.origin_address, s.other_origin_address, t.acr, t.amr, t.auth_time, now() as now, t.successor_jti is not null as exchanged,
+    select s.id as session_id, s.origin_address, s.other_origin_address, t.acr, t.amr, t.auth_time, t.key_id, now() as now, t.successor_jti is not null as exchanged,
+           ${browserHash ? hasBrowser : sql`false`} as has_browser,
            coalesce(t.rotated_at <= clock_timestamp() - make_interval(secs => ${reuseSeconds}), false) as reused
     from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
     join users u on u.id = t.user_id

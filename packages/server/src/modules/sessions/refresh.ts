@@ -5,11 +5,12 @@ import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import type { Gate } from '../../platform/limits/gate.ts';
 import { rateLimitHeaders } from '../../platform/limits/rate-limit.ts';
-import { isSameFamily, networkOf } from '../../platform/security/client-address.ts';
 import { peekClaims, readSigned, tokenHash } from '../../platform/security/jwt.ts';
+import { isFirstOfFamily, strayedFrom } from '../../platform/security/session-origin.ts';
 import type { Tx } from '../../schema/database.ts';
 import { contextIn } from '../../schema/token-context.ts';
 import { recordBounded, recordEvent } from '../audit/service.ts';
+import { createBrowserToken, presentedTo } from './browser/token.ts';
 import {
   findListedToken,
   findSuccessor,
@@ -40,10 +41,18 @@ type Refreshed = {
   refreshToken: string;
   /** The client's address is now the session's origin of its address family. */
   isNewOrigin: boolean;
+  /** The value of the cookie of the browser session, if the browser gets a new one. */
+  browserToken?: string;
 };
 type Presented = { userId: string; text: string; hash: Buffer };
-/** A presented token of a session. With `rotate` false the token stays as it is. */
-type Exchange = Presented & { sessionId: string; rotate: boolean };
+type Options = {
+  /** False: the token stays as it is. */
+  rotate: boolean;
+  /** Whether a browser presents the token in its cookie, and gets a browser session if it lacks that of this session. */
+  fromCookie?: boolean;
+};
+/** A presented token of a session. */
+type Exchange = Presented & Options & { sessionId: string };
 
 const unknownToken: Refused = { refused: 'unknown', userId: null, details: {} };
 
@@ -56,9 +65,9 @@ export async function refreshSession(
   deps: RefreshDeps,
   client: Client,
   refreshToken: string,
-  options: { rotate: boolean },
+  options: Options,
 ): Promise<Refreshed> {
-  const outcome = await judge(deps, client, refreshToken, options.rotate);
+  const outcome = await judge(deps, client, refreshToken, options);
   if ('refused' in outcome) {
     await recordRefusal(deps, client, outcome);
     throw new AppError('refresh_token_invalid');
@@ -80,7 +89,7 @@ async function judge(
   deps: RefreshDeps,
   client: Client,
   refreshToken: string,
-  rotate: boolean,
+  options: Options,
 ): Promise<Refreshed | Refused> {
   const claims = peekClaims(refreshToken);
   if (!claims) return unknownToken;
@@ -91,7 +100,9 @@ async function judge(
   // Only a token on the allowlist gets here, so nobody else can block a session or use up its limit.
   const outcome = await deps.exchangeGate.run(sessionId, client, async () => {
     if (!reused) await countExchange(deps, client, presented.userId, sessionId);
-    return inTransaction(deps.db, (tx) => exchange(tx, deps, client, { ...presented, sessionId, rotate }));
+    return inTransaction(deps.db, (tx) =>
+      exchange(tx, deps, client, { ...presented, ...options, sessionId }),
+    );
   });
   return outcome ?? judgeUnlisted(deps, client, presented);
 }
@@ -100,7 +111,9 @@ const findListed = (
   deps: SessionDeps,
   db: SessionDeps['db'],
   { userId, hash }: Presented,
-): Promise<ListedToken | undefined> => findListedToken(db, userId, hash, deps.settings.refreshReuseSeconds);
+  browserHash?: Buffer,
+): Promise<ListedToken | undefined> =>
+  findListedToken(db, userId, hash, { reuseSeconds: deps.settings.refreshReuseSeconds, browserHash });
 
 /**
  * Ends the session if a token without a row was signed by this service: the token was exchanged before and its row was
@@ -146,10 +159,11 @@ async function exchange(
   client: Client,
   presented: Exchange,
 ): Promise<Refreshed | Refused | undefined> {
-  const { userId, text, hash, sessionId, rotate } = presented;
+  const { userId, text, hash, sessionId, rotate, fromCookie = false } = presented;
+  const browser = fromCookie ? presentedTo(deps, client, userId) : undefined;
   await lockSession(tx, userId, sessionId);
   // Read again under the lock: a parallel exchange may have been faster, or the session may have ended.
-  const token = await findListed(deps, tx, presented);
+  const token = await findListed(deps, tx, presented, browser?.presented?.hash);
   if (!token) return undefined;
   const fault = faultOf(deps, client, userId, token);
   if (fault) {
@@ -157,14 +171,14 @@ async function exchange(
     return fault;
   }
   // The row lock decides between two that are the first of their family: the second one reads what the first one left.
-  const otherOrigin = isFirstOfFamily(deps, client, token) ? client.address : null;
+  const otherOrigin = isFirstOfFamily(deps.settings, client, token) ? client.address : null;
   const use = { address: client.address, otherOrigin };
   const about = { userId, sessionId, now: token.now, context: contextIn(token) };
   const access = createToken(deps, 'access', about);
   const answer = { userId, sessionId, accessToken: access.text, isNewOrigin: otherOrigin !== null };
   if (rotate && !token.exchanged) {
     const successor = createToken(deps, 'refresh', about);
-    await insertTokens(tx, userId, sessionId, [access.row, successor.row]);
+    await insertTokens(tx, about, { access: access.row, refresh: successor.row });
     const { refreshReuseSeconds } = deps.settings;
     await markRotated(tx, { userId, tokenHash: hash }, successor.row.jti, refreshReuseSeconds);
     await touchSession(tx, presented, { ...use, expiresAt: successor.row.expires_at });
@@ -172,9 +186,13 @@ async function exchange(
   }
   const refreshToken = rotate ? await writeSuccessorAgain(tx, deps, { userId, sessionId, hash }) : text;
   if (refreshToken === undefined) return { refused: 'unknown', userId, details: { session_id: sessionId } };
-  await insertTokens(tx, userId, sessionId, [access.row]);
+  const begun =
+    browser && !token.has_browser
+      ? createBrowserToken(deps, client, { ...about, keyId: token.key_id })
+      : undefined;
+  await insertTokens(tx, about, { access: access.row, browser: begun });
   await touchSession(tx, presented, { ...use, expiresAt: null });
-  return { ...answer, refreshToken };
+  return { ...answer, refreshToken, ...(begun && { browserToken: begun.text }) };
 }
 
 async function writeSuccessorAgain(
@@ -188,8 +206,8 @@ async function writeSuccessorAgain(
 
 function faultOf(deps: SessionDeps, client: Client, userId: string, token: ListedToken): Refused | null {
   const { session_id } = token;
-  const origin = originFor(deps, client, token);
-  if (origin !== null && networkOf(origin) !== networkOf(client.address))
+  const origin = strayedFrom(deps.settings, client, token);
+  if (origin !== null)
     return {
       refused: 'refresh_origin_network_mismatch',
       userId,
@@ -198,20 +216,6 @@ function faultOf(deps: SessionDeps, client: Client, userId: string, token: Liste
   if (token.reused) return { refused: 'refresh_token_reuse', userId, details: { session_id } };
   return null;
 }
-
-/** Returns the address whose network the client must be in; null if it may be in any. */
-function originFor({ settings }: SessionDeps, client: Client, token: ListedToken): string | null {
-  const { origin_address: origin, other_origin_address: other } = token;
-  if (!settings.validateTokenIp || origin === null) return null;
-  return settings.validateTokenIp === true || isSameFamily(origin, client.address) ? origin : other;
-}
-
-/** Whether the session has an origin, but none of the client's address family, and may have one of each. */
-const isFirstOfFamily = ({ settings }: SessionDeps, client: Client, token: ListedToken): boolean =>
-  settings.validateTokenIp === 'by-family' &&
-  token.origin_address !== null &&
-  token.other_origin_address === null &&
-  !isSameFamily(token.origin_address, client.address);
 
 async function recordRefusal(deps: SessionDeps, client: Client, outcome: Refused): Promise<void> {
   const about = { actorId: outcome.userId, resourceId: outcome.userId ?? '' };

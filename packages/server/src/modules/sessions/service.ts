@@ -18,6 +18,8 @@ import type { Tx } from '../../schema/database.ts';
 import { type Context, type ContextColumns, contextIn } from '../../schema/token-context.ts';
 import type { UserRow } from '../../schema/user-record.ts';
 import { type AuditEvent, type Audited, recordEvent } from '../audit/service.ts';
+import type { BrowserCookieSettings } from './browser/cookie.ts';
+import { createBrowserToken } from './browser/token.ts';
 import type { KeyRing } from './key-ring.ts';
 import {
   countLiveSessions,
@@ -50,18 +52,25 @@ export type SessionDeps = Audited & {
   keyRing: KeyRing;
   tokenLookup: TokenLookup;
   limiter: RateLimiter;
-  settings: TokenSettings & {
-    concurrentSessionLimit: number;
-    refreshReuseSeconds: number;
-    validateTokenIp: boolean | 'by-family';
-    rateLimitRefresh: RateLimitRule | null;
-  };
+  settings: TokenSettings &
+    BrowserCookieSettings & {
+      concurrentSessionLimit: number;
+      refreshReuseSeconds: number;
+      validateTokenIp: boolean | 'by-family';
+      rateLimitRefresh: RateLimitRule | null;
+    };
 };
 
 /** The session that a caller acts in, and what the token of this call is worth. */
 export type CurrentSession = { readonly id: string; readonly context: Context };
 
-export type SessionTokens = { sessionId: string; accessToken: string; refreshToken: string };
+/** `browserToken`: the value of the cookie of the browser session; undefined while no application is active. */
+export type SessionTokens = {
+  sessionId: string;
+  accessToken: string;
+  refreshToken: string;
+  browserToken?: string;
+};
 
 /** How a session begins. */
 export type Beginning = {
@@ -79,7 +88,7 @@ export type Beginning = {
 };
 
 /**
- * Starts a session with both its tokens, and ends the oldest sessions beyond CONCURRENT_SESSION_LIMIT. The caller must
+ * Starts a session with its tokens, and ends the oldest sessions beyond CONCURRENT_SESSION_LIMIT. The caller must
  * have locked the user's row. `revoked` holds the ids of the ended sessions, `record` the user as this transaction leaves them.
  */
 export async function startSession(
@@ -92,6 +101,7 @@ export async function startSession(
   const about = { userId, sessionId, now, context };
   const access = createToken(deps, 'access', about);
   const refresh = createToken(deps, 'refresh', about);
+  const browser = createBrowserToken(deps, client, { ...about, keyId: refresh.row.key_id });
   const session = {
     id: sessionId,
     user_id: userId,
@@ -102,35 +112,47 @@ export async function startSession(
     user_agent: client.userAgent,
     expires_at: refresh.row.expires_at,
   };
-  const tokens = { access: access.row, refresh: refresh.row };
+  const tokens = { access: access.row, refresh: refresh.row, browser };
   const { beyond, ...record } = await insertSession(tx, session, tokens, {
     limit: deps.settings.concurrentSessionLimit,
     isSignIn,
   });
   const revoked = beyond.length > 0 ? await revokeSessions(tx, userId, beyond, 'session_limit') : [];
   return {
-    tokens: { sessionId, accessToken: access.text, refreshToken: refresh.text },
+    tokens: textsOf(sessionId, { access, refresh, browser }),
     revoked,
     record,
   };
 }
 
 /**
- * Adds both tokens to a live session, which the caller has locked, and ends the oldest refresh tokens beyond four: a session
+ * Adds tokens to a live session, which the caller has locked, and ends the oldest refresh tokens beyond four: a session
  * has some with different contexts, but not any number.
  */
 export async function addTokens(
   tx: Tx,
   deps: SessionDeps,
+  client: Client,
   about: { userId: string; sessionId: string; now: Date; context: Context | null },
 ): Promise<SessionTokens> {
   const { userId, sessionId } = about;
   const access = createToken(deps, 'access', about);
   const refresh = createToken(deps, 'refresh', about);
-  await insertTokens(tx, userId, sessionId, [access.row, refresh.row]);
+  const browser = createBrowserToken(deps, client, { ...about, keyId: refresh.row.key_id });
+  await insertTokens(tx, { userId, sessionId }, { access: access.row, refresh: refresh.row, browser });
   await endOldestRefreshTokens(tx, { userId, sessionId, limit: MAX_REFRESH_TOKENS });
-  return { sessionId, accessToken: access.text, refreshToken: refresh.text };
+  return textsOf(sessionId, { access, refresh, browser });
 }
+
+const textsOf = (
+  sessionId: string,
+  tokens: Record<'access' | 'refresh', { text: string }> & { browser: { text: string } | undefined },
+): SessionTokens => ({
+  sessionId,
+  accessToken: tokens.access.text,
+  refreshToken: tokens.refresh.text,
+  ...(tokens.browser && { browserToken: tokens.browser.text }),
+});
 
 /** Live refresh tokens of one session. */
 const MAX_REFRESH_TOKENS = 4;

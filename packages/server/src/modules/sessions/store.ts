@@ -15,8 +15,38 @@ export type NewToken = Pick<
 > &
   ContextColumns;
 
+/** The token of a browser, and the hash of the one that it takes the place of; null if there is none. */
+type BrowserRow = { row: NewToken; replaced: Buffer | null };
+
+export type SessionRows = { access: NewToken; refresh: NewToken; browser?: BrowserRow | undefined };
+
+type OfSession = { userId: string; sessionId: string };
+
+const rowOf = (
+  { userId, sessionId }: OfSession,
+  { token_hash, kind, jti, key_id, issued_at, expires_at, acr, amr, auth_time }: NewToken,
+) => sql`
+  (${userId}::uuid, ${token_hash}::bytea, ${sessionId}::uuid, ${kind}, ${jti}::uuid, ${key_id},
+   ${issued_at}::timestamptz, ${expires_at}::timestamptz, ${acr}, ${amr}::text[], ${auth_time}::timestamptz)`;
+
+/** Live tokens of browsers that a session has beside a new one. Tabs that ask at once get one each, and the last one sets the cookie. */
+const OTHER_BROWSERS = 3;
+
 /**
- * Inserts a session and both its tokens, and notes whether the user has sessions, live or ended, but none from this
+ * Common table expression that ends the token of the browser that a new one replaces, whatever its session, and the oldest of this
+ * session beyond three. The primary key finds them: see 0030-tokens-by-jti.sql.
+ */
+const replacedBy = ({ userId, sessionId }: OfSession, { replaced }: BrowserRow) => sql`
+  replaced as (
+    update session_tokens set expires_at = now()
+    where user_id = ${userId} and kind = 'browser' and expires_at > now() and token_hash = any(${replaced}::bytea || array(
+      select b.token_hash from session_tokens b
+      where b.session_id = ${sessionId} and b.user_id = ${userId} and b.kind = 'browser' and b.expires_at > now()
+      order by b.issued_at desc, b.jti desc offset ${OTHER_BROWSERS}))
+  )`;
+
+/**
+ * Inserts a session and its tokens, and notes whether the user has sessions, live or ended, but none from this
  * network. With `isSignIn`, also records the time of the user's latest sign-in. Returns the user's record, and in `beyond`
  * the ids of the live sessions beyond the newest `limit`, which includes the new one; none with a limit of 0.
  */
@@ -26,22 +56,11 @@ export async function insertSession(
     origin_address: string;
     origin_network: string;
   },
-  tokens: { access: NewToken; refresh: NewToken },
+  tokens: SessionRows,
   { limit, isSignIn }: { limit: number; isSignIn: boolean },
 ): Promise<UserRow & { beyond: string[] }> {
-  const rowOf = ({
-    token_hash,
-    kind,
-    jti,
-    key_id,
-    issued_at,
-    expires_at,
-    acr,
-    amr,
-    auth_time,
-  }: NewToken) => sql`
-    (${session.user_id}::uuid, ${token_hash}::bytea, ${session.id}::uuid, ${kind}, ${jti}::uuid, ${key_id},
-     ${issued_at}::timestamptz, ${expires_at}::timestamptz, ${acr}, ${amr}::text[], ${auth_time}::timestamptz)`;
+  const { browser } = tokens;
+  const about = { userId: session.user_id, sessionId: session.id };
   // clock_timestamp(), because a sign-in that waited for the user's row lock must be newer than the one it waited for.
   // The select does not see the session that the statement inserts, so the limit for the others is one less.
   const answer = await sql<UserRow & { beyond: string[] }>`
@@ -58,8 +77,8 @@ export async function insertSession(
     ), listed as (
       insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at, acr, amr,
         auth_time)
-      values ${rowOf(tokens.access)}, ${rowOf(tokens.refresh)}
-    ), entered as (
+      values ${rowOf(about, tokens.access)}, ${rowOf(about, tokens.refresh)}${browser ? sql`, ${rowOf(about, browser.row)}` : sql``}
+    )${browser ? sql`, ${replacedBy(about, browser)}` : sql``}, entered as (
       insert into last_logins (user_id, logged_in_at)
       select ${session.user_id}::uuid, clock_timestamp() where ${isSignIn}::boolean
       on conflict (user_id) do update set logged_in_at = excluded.logged_in_at
@@ -75,23 +94,19 @@ export async function insertSession(
   return onlyRow(answer);
 }
 
+/** Adds tokens to a session, whose row the caller has locked. */
 export async function insertTokens(
   tx: Tx,
-  userId: string,
-  sessionId: string,
-  tokens: NewToken[],
+  about: OfSession,
+  { access, refresh, browser }: Omit<SessionRows, 'refresh'> & { refresh?: NewToken },
 ): Promise<void> {
-  await tx
-    .insertInto('session_tokens')
-    .values(
-      tokens.map(({ amr, ...token }) => ({
-        ...token,
-        amr: amr && [...amr],
-        user_id: userId,
-        session_id: sessionId,
-      })),
-    )
-    .execute();
+  await sql`
+    ${browser ? sql`with ${replacedBy(about, browser)}` : sql``}
+    insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at, acr, amr,
+      auth_time)
+    values ${rowOf(about, access)}${refresh ? sql`, ${rowOf(about, refresh)}` : sql``}${browser ? sql`, ${rowOf(about, browser.row)}` : sql``}`.execute(
+    tx,
+  );
 }
 
 /**
@@ -260,7 +275,7 @@ export async function findSessionIdByRefreshToken(
   return rows[0]?.session_id;
 }
 
-/** Returns the kind and the session of a token of this user that is on the allowlist, if its session is live. */
+/** Returns the kind and the session of an access or refresh token of this user that is on the allowlist, if its session is live. */
 export async function findLiveToken(
   db: Db,
   userId: string,
@@ -270,10 +285,9 @@ export async function findLiveToken(
     select t.kind, t.session_id
     from session_tokens t cross join lateral (select * from sessions s where s.id = t.session_id offset 0) s
     join users u on u.id = t.user_id
-    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and s.user_id = t.user_id and t.expires_at > now()
-      and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active) and ${sql.raw(isOfTrustedKey)}`.execute(
-    db,
-  );
+    where t.user_id = ${userId} and t.token_hash = ${tokenHash} and s.user_id = t.user_id and t.kind in ('access', 'refresh')
+      and t.expires_at > now() and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
+      and ${sql.raw(isOfTrustedKey)}`.execute(db);
   return rows[0];
 }
 

@@ -9,6 +9,8 @@ export type Client = {
   userAgent: string | null;
   /** The header Accept-Language; null when the client sent none. */
   acceptLanguage: string | null;
+  /** The header Cookie; null when the client sent none. */
+  cookie: string | null;
   /** Whether the request came over https, here or at a trusted proxy. */
   secure: boolean;
   /** Aborts when the connection closes before the response is sent. Work should not start after that. */

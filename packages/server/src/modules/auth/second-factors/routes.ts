@@ -20,6 +20,7 @@ import type { App } from '../../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
 import { recordBounded } from '../../audit/service.ts';
 import { type UserCaller, userCallerOf } from '../../authz/caller.ts';
+import { BROWSER_COOKIE } from '../../sessions/browser/cookie.ts';
 import { DEVICE_COOKIE, visitorOf } from '../devices/cookie.ts';
 import { signedInOr } from '../login.ts';
 import { REFRESH_COOKIE } from '../refresh-cookie.ts';
@@ -79,7 +80,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
     url: '/login/second-factor',
     config: {
       access: 'public',
-      cookies: { reads: [DEVICE_COOKIE], sets: [REFRESH_COOKIE, DEVICE_COOKIE] },
+      cookies: { reads: [DEVICE_COOKIE], sets: [REFRESH_COOKIE, BROWSER_COOKIE, DEVICE_COOKIE] },
       limit: { name: 'second-factor', rule: settings.rateLimitSecondFactor },
       errors: ['sign_in_expired', ...proofRefusals],
     },
@@ -155,7 +156,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
       access: 'user',
       openTo: ['second_factor'],
       fresh: true,
-      cookies: { sets: [REFRESH_COOKIE] },
+      cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
       errors: ['second_factor_invalid', 'enrolment_expired', 'conflict', 'rate_limited', 'overloaded'],
     },
     schema: {
@@ -178,7 +179,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
       access: 'user',
       openTo: ['second_factor'],
       fresh: true,
-      cookies: { sets: [REFRESH_COOKIE] },
+      cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
       errors: ['factor_not_found', 'last_factor', 'rate_limited'],
     },
     schema: {
@@ -239,7 +240,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
     config: {
       access: 'user',
       openTo: ['second_factor'],
-      cookies: { sets: [REFRESH_COOKIE] },
+      cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
       errors: [...proofRefusals, 'wrong_current_password', 'account_locked', 'rate_limited'],
     },
     schema: {

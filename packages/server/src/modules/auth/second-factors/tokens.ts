@@ -56,10 +56,10 @@ export async function startAnew(
 export const goOn = (
   tx: Tx,
   deps: SecondFactorDeps,
-  { principal }: UserCaller,
+  { client, principal }: UserCaller,
   { held, context }: { held: Held; context: Context | null },
 ): Promise<SessionTokens> =>
-  addTokens(tx, deps, {
+  addTokens(tx, deps, client, {
     userId: principal.id,
     sessionId: principal.session.id,
     now: held.locked.now,

@@ -1,6 +1,6 @@
 // Reads the cookies of requests and names those that the service sets. Other sites of the same host or domain may set
 // cookies of the same names: a reader must decide by signature which values count.
-import cookie from '@fastify/cookie';
+import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../server/server.ts';
 
@@ -15,7 +15,7 @@ type Attributes = { path: string; secure: boolean; maxAgeSeconds?: number };
 
 /** Adds `setCookie` and `clearCookie` to replies. Requests are parsed only by `cookieValues`. */
 export async function addCookies(app: App): Promise<void> {
-  await app.register(cookie, { hook: false });
+  await app.register(fastifyCookie, { hook: false });
 }
 
 /** Whether browsers take such a cookie only with `Secure`. They ignore the case of prefixes (RFC 6265bis, 5.7). */
@@ -24,16 +24,20 @@ export const needsSecure = (prefix: string): boolean => /^__(secure|host|http)-/
 /** Whether browsers take such a cookie only with the path `/`. */
 const needsRootPath = (prefix: string): boolean => /^__host-/i.test(prefix);
 
+/** Returns the values that a request has of a cookie: see `cookieValuesIn`. */
+export const cookieValues = (request: FastifyRequest, settings: CookieSettings, name: string): string[] =>
+  cookieValuesIn(request.headers.cookie ?? null, settings, name);
+
 /**
  * Returns the distinct values of a cookie, in the order of the header. `name`: without the prefix. Empty values count as
  * missing.
  */
-export function cookieValues(request: FastifyRequest, settings: CookieSettings, name: string): string[] {
+export function cookieValuesIn(header: string | null, settings: CookieSettings, name: string): string[] {
   const sent = settings.cookiePrefix + name;
-  const values = (request.headers.cookie ?? '')
+  const values = (header ?? '')
     .split(';')
     .filter((pair) => pair.includes(sent))
-    .map((pair) => request.server.parseCookie(pair)[sent]);
+    .map((pair) => fastifyCookie.parse(pair)[sent]);
   return [...new Set(values.filter((value) => value !== undefined && value !== ''))] as string[];
 }
 

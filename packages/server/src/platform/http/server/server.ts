@@ -215,6 +215,7 @@ class HttpClient implements Client {
   readonly address: string;
   readonly userAgent: string | null;
   readonly acceptLanguage: string | null;
+  readonly cookie: string | null;
   readonly secure: boolean;
   readonly #response: ServerResponse;
 
@@ -224,6 +225,7 @@ class HttpClient implements Client {
     this.address = clientAddress(request.raw.socket.remoteAddress, forwardingOf(request), trusted);
     this.userAgent = cleanUserAgent(headers['user-agent']);
     this.acceptLanguage = headers['accept-language'] ?? null;
+    this.cookie = headers.cookie ?? null;
     this.secure = cameOverHttps(request, trusted);
     this.#response = response;
   }

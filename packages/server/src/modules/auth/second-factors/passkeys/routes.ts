@@ -24,6 +24,7 @@ import { hook } from '../../../../platform/http/hooks.ts';
 import type { App } from '../../../../platform/http/server/server.ts';
 import type { PasskeySite } from '../../../../platform/security/factors/passkey-site.ts';
 import type { UserCaller } from '../../../authz/caller.ts';
+import { BROWSER_COOKIE } from '../../../sessions/browser/cookie.ts';
 import { DEVICE_COOKIE, type Visitor } from '../../devices/cookie.ts';
 import { signedInOr } from '../../login.ts';
 import { REFRESH_COOKIE } from '../../refresh-cookie.ts';
@@ -93,7 +94,7 @@ function signInRoutes(app: App, deps: SecondFactorRouteDeps, { visitorOf, issue 
     onRequest,
     config: {
       access: 'public',
-      cookies: { reads: [DEVICE_COOKIE], sets: [REFRESH_COOKIE, DEVICE_COOKIE] },
+      cookies: { reads: [DEVICE_COOKIE], sets: [REFRESH_COOKIE, BROWSER_COOKIE, DEVICE_COOKIE] },
       limit: { name: 'login-passkey', rule: settings.rateLimitSecondFactor },
       errors: [
         'passkeys_unavailable',
@@ -158,7 +159,7 @@ function ownPasskeyRoutes(
       access: 'user',
       openTo: ['second_factor'],
       fresh: true,
-      cookies: { sets: [REFRESH_COOKIE] },
+      cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
       errors: [
         'passkeys_unavailable',
         'passkey_refused',
@@ -207,7 +208,7 @@ function ownPasskeyRoutes(
       access: 'user',
       openTo: ['second_factor'],
       fresh: true,
-      cookies: { sets: [REFRESH_COOKIE] },
+      cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
       errors: ['factor_not_found', 'rate_limited'],
     },
     schema: {
