@@ -46,7 +46,12 @@ export const TokenRequest = Type.Object(
       }),
     ),
     refresh_token: Type.Optional(Type.String({ description: 'With `refresh_token`.' })),
-    resource: Type.Optional(Type.String({ description: 'Not supported: leave it out.' })),
+    resource: Type.Optional(
+      Type.String({
+        description:
+          'The identifier of an API resource that the authorization named (RFC 8707): the access token is a JWT for it. Default: a token for userinfo.',
+      }),
+    ),
     ...clientFields,
   },
   {
@@ -123,7 +128,8 @@ export const Introspection = Type.Object(
     ),
     scope: Type.Optional(
       Type.String({
-        description: 'Only for tokens of applications: what the token is good for now, separated by spaces.',
+        description:
+          'Only for tokens of applications: what the token is good for now, separated by spaces. For an API resource, names of permissions.',
       }),
     ),
     token_type: Type.Optional(Type.Literal('Bearer')),

@@ -201,6 +201,12 @@ export type Application = {
   jwks: {
     keys: PublicKey[];
   } | null;
+  /** The API resources that the application may get tokens for. */
+  resources: {
+    resource_id: string;
+    /** What tokens for the resource may carry. */
+    permission_ids: string[];
+  }[];
   /** ISO 8601, UTC. */
   created_at: string;
   /** ISO 8601, UTC. */
@@ -513,8 +519,8 @@ export type ClaimMapping = {
   map?: Record<string, unknown>;
   /** All values as a list, the first one, all in one text with spaces between, or whether there is any. `first` and `text` are absent without a value. */
   as: 'list' | 'first' | 'text' | 'boolean';
-  /** Where it is told, also with `id_token_claims` `minimal`. */
-  in: ('id_token' | 'userinfo')[];
+  /** Where it is told, also with `id_token_claims` `minimal`. `access_token`: in those for API resources. */
+  in: ('id_token' | 'userinfo' | 'access_token')[];
   scope?: 'openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access';
 };
 
@@ -639,6 +645,12 @@ export type CreateApplication = {
   jwks?: {
     keys: Record<string, unknown>[];
   } | null;
+  /** The API resources that the application may get tokens for, and what these may carry. */
+  resources?: {
+    resource_id: string;
+    /** Permissions of the groups of the resource. Null: all that exist now and you hold, which are stored. */
+    permission_ids: string[] | null;
+  }[];
 };
 
 export type CreateApplicationSecret = {
@@ -1047,7 +1059,7 @@ export type Introspection = {
   username?: string;
   /** `castellan` for tokens of users. For tokens and API keys of a service account, its id, as `sub` is. For tokens of an application, its client_id. */
   client_id?: string;
-  /** Only for tokens of applications: what the token is good for now, separated by spaces. */
+  /** Only for tokens of applications: what the token is good for now, separated by spaces. For an API resource, names of permissions. */
   scope?: string;
   token_type?: 'Bearer';
   /** When the token ends by itself. Absent for an API key that does not. */
@@ -1277,6 +1289,12 @@ export type NewApplication = {
   jwks: {
     keys: PublicKey[];
   } | null;
+  /** The API resources that the application may get tokens for. */
+  resources: {
+    resource_id: string;
+    /** What tokens for the resource may carry. */
+    permission_ids: string[];
+  }[];
   /** ISO 8601, UTC. */
   created_at: string;
   /** ISO 8601, UTC. */
@@ -2044,7 +2062,7 @@ export type TokenRequest = {
   code_verifier?: string;
   /** With `refresh_token`. */
   refresh_token?: string;
-  /** Not supported: leave it out. */
+  /** The identifier of an API resource that the authorization named (RFC 8707): the access token is a JWT for it. Default: a token for userinfo. */
   resource?: string;
   /** Id of the service account, or client_id of the application, unless the Authorization header has it. */
   client_id?: string;
@@ -2170,6 +2188,12 @@ export type UpdateApplication = {
   jwks?: {
     keys: Record<string, unknown>[];
   } | null;
+  /** The API resources that the application may get tokens for, and what these may carry. */
+  resources?: {
+    resource_id: string;
+    /** Permissions of the groups of the resource. Null: all that exist now and you hold, which are stored. */
+    permission_ids: string[] | null;
+  }[];
   /** Refused, unless it is what the application has. */
   client_id?: string;
   /** Refused, unless it is what the application has. */
@@ -2363,6 +2387,8 @@ export type Userinfo = {
   roles?: string[];
   /** Names of the role groups of these roles, with all their ancestors, sorted. */
   groups?: string[];
+  /** Names of permissions in the groups of the API resources of the application, sorted. */
+  permissions?: string[];
 };
 
 export type UserinfoRequest = {

@@ -10,6 +10,7 @@ import {
   PageQueryWith,
   Timestamp,
   Uuid,
+  UuidList,
 } from '../http/common.ts';
 import { DataEnvelope } from '../http/envelope.ts';
 import { ClaimMappings, Scope } from './claims.ts';
@@ -22,6 +23,7 @@ const GrantType = Type.Enum(['authorization_code', 'refresh_token', 'device_code
 export const MAX_ADDRESS_LENGTH = 2_000;
 const MAX_ADDRESSES = 50;
 const MAX_KEYS = 20;
+const MAX_RESOURCES = 20;
 
 const address = (example: string) => Type.String({ maxLength: MAX_ADDRESS_LENGTH, examples: [example] });
 const addresses = (example: string, description: string) =>
@@ -127,6 +129,13 @@ export const Application = Type.Object(
     type: ApplicationType,
     ...fields,
     jwks: Nullable(keySetOf(PublicKey)),
+    resources: Type.Array(
+      Type.Object({
+        resource_id: Uuid,
+        permission_ids: Type.Array(Uuid, { description: 'What tokens for the resource may carry.' }),
+      }),
+      { description: 'The API resources that the application may get tokens for.' },
+    ),
     ...authorship,
   },
   { title: 'Application' },
@@ -150,8 +159,21 @@ export type NewApplication = Type.Static<typeof NewApplication>;
 const KeySetInput = Nullable(
   keySetOf(Type.Object({}, { additionalProperties: true, description: 'A public key (RFC 7517).' })),
 );
+const ResourcesInput = Type.Array(
+  Type.Object({
+    resource_id: Uuid,
+    permission_ids: Type.Union([UuidList, Type.Null()], {
+      description:
+        'Permissions of the groups of the resource. Null: all that exist now and you hold, which are stored.',
+    }),
+  }),
+  {
+    maxItems: MAX_RESOURCES,
+    description: 'The API resources that the application may get tokens for, and what these may carry.',
+  },
+);
 const inputs = Type.Partial(
-  Type.Object({ description: DescriptionInput, ...fields, jwks: KeySetInput }),
+  Type.Object({ description: DescriptionInput, ...fields, jwks: KeySetInput, resources: ResourcesInput }),
 ).properties;
 const ClientId = Type.String({
   maxLength: 400,

@@ -50,10 +50,11 @@ export const ClaimMapping = Type.Object(
       description:
         'All values as a list, the first one, all in one text with spaces between, or whether there is any. `first` and `text` are absent without a value.',
     }),
-    in: Type.Array(Type.Enum(['id_token', 'userinfo']), {
+    in: Type.Array(Type.Enum(['id_token', 'userinfo', 'access_token']), {
       minItems: 1,
-      maxItems: 2,
-      description: 'Where it is told, also with `id_token_claims` `minimal`.',
+      maxItems: 3,
+      description:
+        'Where it is told, also with `id_token_claims` `minimal`. `access_token`: in those for API resources.',
     }),
     scope: Type.Optional(Scope),
   },

@@ -30,6 +30,11 @@ export const Userinfo = Type.Object(
         description: 'Names of the role groups of these roles, with all their ancestors, sorted.',
       }),
     ),
+    permissions: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Names of permissions in the groups of the API resources of the application, sorted.',
+      }),
+    ),
   },
   {
     title: 'Userinfo',

@@ -38,6 +38,7 @@ test('an application is created with defaults, read, listed, changed and deleted
     required_permission_id: null,
     scopes: ['openid', 'profile', 'email', 'roles', 'groups'],
     claims: [],
+    resources: [],
     subject_type: 'public',
     sector: null,
     id_token_signing_alg: 'RS256',

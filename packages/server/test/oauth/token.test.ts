@@ -354,11 +354,11 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
     userinfo_endpoint: 'https://id.example.com/api/v1/oauth/userinfo',
     issuer: 'https://id.example.com',
     jwks_uri: 'https://id.example.com/.well-known/jwks.json',
-    scopes_supported: ['openid', 'profile', 'email', 'offline_access', 'roles', 'groups'],
+    scopes_supported: ['openid', 'profile', 'email', 'offline_access', 'roles', 'groups', 'permissions'],
     claims_supported: [
       ...['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'at_hash', 'sid'],
       ...['name', 'given_name', 'family_name', 'preferred_username', 'locale', 'updated_at'],
-      ...['email', 'email_verified', 'roles', 'groups'],
+      ...['email', 'email_verified', 'roles', 'groups', 'permissions'],
     ],
     acr_values_supported: ['aal1', 'aal2', 'phr'],
     grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],

@@ -22,6 +22,20 @@ const web = await addApplication(admin, [service], { scopes: ['openid'] });
 const elliptic = await addApplication(admin, [service], { id_token_signing_alg: 'ES256' });
 const account = await addServiceAccount(service, { permissions: ['token.introspect', 'user.read'] });
 const who = await addSignedIn(service, { superuser: true });
+const identifier = 'https://orders.example.com';
+const made = await admin.post('/api/v1/api-resources', { identifier, name: 'Orders' });
+const resources = [{ resource_id: made.body.data.id, permission_ids: [] }];
+const forResource = await addApplication(admin, [service], { resources });
+
+/** Returns an access token for the API resource. */
+async function resourceToken(): Promise<string> {
+  const granted = await addGrant(service, forResource, who);
+  await service.sql('update access_grants set resources = $2 where id = $1', [
+    granted.id,
+    JSON.stringify(resources),
+  ]);
+  return (await exchange(service, forResource, granted, { resource: identifier })).body.access_token;
+}
 const verifier = 'v'.repeat(43);
 
 type Kind = { text: string; opens: string[] };
@@ -47,6 +61,7 @@ async function makeKinds(): Promise<Record<string, Kind>> {
     'secret of an application': { text: web.client_secret ?? '', opens: ['application'] },
     code: { text: grant.code, opens: ['code'] },
     'access token of an application': { text: tokens.access_token, opens: ['userinfo', 'introspection'] },
+    'access token for an API resource': { text: await resourceToken(), opens: ['introspection'] },
     'refresh token of an application': { text: tokens.refresh_token, opens: ['refresh of an application'] },
     'ID token signed with RS256': { text: tokens.id_token, opens: [] },
     'ID token signed with ES256': { text: others.id_token, opens: [] },

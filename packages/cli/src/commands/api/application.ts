@@ -35,6 +35,7 @@ type Detail =
   | 'jwks'
   | 'jwks_url'
   | 'grant_types'
+  | 'resources'
   | 'subject_type'
   | 'sector'
   | 'id_token_signing_alg'

@@ -44,6 +44,7 @@ export const defaultsOf = (type: ApplicationType, name: string): ApplicationFiel
   required_permission_id: null,
   scopes: ['openid', 'profile', 'email', 'roles', 'groups'],
   claims: [],
+  resources: [],
   subject_type: 'public',
   sector: null,
   id_token_signing_alg: 'RS256',

@@ -70,13 +70,13 @@ function changeRoutes(app: App, deps: ApplicationDeps): void {
     config: {
       access: 'application.create',
       idempotent: true,
-      errors: ['permission_not_found', 'privilege_escalation', 'name_taken'],
+      errors: ['permission_not_found', 'api_resource_not_found', 'privilege_escalation', 'name_taken'],
       statedOf: { kind: 'application', present: newRecord({}) },
     },
     schema: {
       summary: 'Create an application',
       description:
-        'With `auth_method` `secret`, the response shows its first secret, and nothing shows it again. Setting `required_permission_id` needs that permission.',
+        'With `auth_method` `secret`, the response shows its first secret, and nothing shows it again. Setting `required_permission_id` needs that permission, and `resources` all permissions that they name.',
       body: CreateApplicationBody,
       response: { 201: NewApplicationEnvelope },
     },
@@ -102,6 +102,7 @@ function changeRoutes(app: App, deps: ApplicationDeps): void {
         'field_not_allowed',
         'application_not_found',
         'permission_not_found',
+        'api_resource_not_found',
         'privilege_escalation',
         'name_taken',
         'precondition_failed',
@@ -114,7 +115,7 @@ function changeRoutes(app: App, deps: ApplicationDeps): void {
     schema: {
       summary: 'Change an application',
       description:
-        'Setting, changing or clearing `required_permission_id` needs the permission that it names, before and after.',
+        'Setting, changing or clearing `required_permission_id` needs the permission that it names, before and after. Changing `resources`, or what the application receives tokens by (redirect addresses, origins, keys, authentication, grant types), needs all permissions that its tokens may carry.',
       params: ApplicationParams,
       body: UpdateApplicationBody,
       response: { 200: ApplicationEnvelope },

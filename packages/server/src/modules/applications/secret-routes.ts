@@ -38,7 +38,7 @@ export function secretRoutes(app: App, deps: ApplicationDeps): void {
     config: {
       access: 'application.update',
       idempotent: true,
-      errors: ['application_not_found', 'too_many_secrets'],
+      errors: ['application_not_found', 'privilege_escalation', 'too_many_secrets'],
       statedOf: { kind: 'application_secret', present: newRecord({}) },
     },
     schema: {

@@ -18,7 +18,7 @@ import type { Caller } from '../authz/caller.ts';
 import { change, type Entitled, type Entry } from '../authz/change.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
 import { MAX_NAME_LENGTH } from './fields.ts';
-import { type ApplicationDeps, applicationEntry, requireApplication } from './record.ts';
+import { type ApplicationDeps, applicationEntry, requireApplication, requireMayCarry } from './record.ts';
 import {
   countLiveSecrets,
   findSecretsOf,
@@ -81,7 +81,7 @@ export const secretEntry = (
   resourceName: application.name,
 });
 
-/** Creates a secret. Throws 422, 404, 409. */
+/** Creates a secret. Throws 422, 404, 403 (a permission that tokens may carry and the caller lacks), 409. */
 export async function createSecret(
   deps: ApplicationDeps,
   caller: Caller,
@@ -96,6 +96,7 @@ export async function createSecret(
     caller,
     async (locking) => {
       const { entitled, application } = await requireApplication(locking, applicationId);
+      await requireMayCarry(entitled, application.resources);
       const expiresAt = await requireFuture(locking.tx, expires_at);
       const issued = await issueSecret(entitled, applicationId, { name, expiresAt });
       const entry = secretEntry('application_secret_created', application, issued);

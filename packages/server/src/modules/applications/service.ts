@@ -23,8 +23,10 @@ import { changedFields, defaultsOf, MAX_NAME_LENGTH } from './fields.ts';
 import {
   type ApplicationDeps,
   applicationEntry,
+  cleanResources,
   fieldsOf,
   requireApplication,
+  requireMayCarry,
   toApplication,
   versionedApplication,
 } from './record.ts';
@@ -70,7 +72,8 @@ export async function createApplication(
   const { client_id: givenId, name: givenName, type = 'web', ...given } = body;
   const client_id = cleanClientId(givenId);
   const name = cleanNewName(givenName, MAX_NAME_LENGTH);
-  const fields = changedFields(defaultsOf(type, name), given, { type, ...deps.settings });
+  const { resources = [], ...others } = given;
+  const cleaned = changedFields(defaultsOf(type, name), others, { type, ...deps.settings });
   const id = newId();
   return change(
     deps,
@@ -79,7 +82,9 @@ export async function createApplication(
       const { tx } = locking;
       await lockSubjects(locking, {});
       const entitled = await locking.entitle();
-      await requireMayRequire(entitled, [fields.required_permission_id]);
+      await requireMayRequire(entitled, [cleaned.required_permission_id]);
+      const fields = { ...cleaned, resources: await cleanResources(entitled, resources) };
+      await requireMayCarry(entitled, fields.resources);
       if (await hasClientId(tx, client_id)) throw clientIdTaken();
       await insertApplication(entitled, { id, client_id, type, fields, created_by_id: authorIdOf(caller) });
       await deps.keyRing.addMissing(tx);
@@ -151,23 +156,39 @@ async function requireMayRequire(entitled: Entitled, ids: readonly (string | nul
   await requireMayGrantPermissions(entitled, required);
 }
 
+/** Who sets these can receive tokens of the application, or decides what they carry. */
+const receiving = [
+  'redirect_uris',
+  'allowed_origins',
+  'auth_method',
+  'jwks',
+  'jwks_url',
+  'grant_types',
+  'resources',
+] as const;
+
 /** Changes an application. Writes nothing if every field already has its value. Throws 400, 404, 403, 412, 422, 409. */
 export async function updateApplication(
   deps: ApplicationDeps,
   caller: Caller,
   id: string,
-  { client_id, type, ...given }: UpdateApplicationBody,
+  { client_id, type, resources, ...given }: UpdateApplicationBody,
 ): Promise<Versioned<Application>> {
   const row = await change(deps, caller, async (locking) => {
     const { entitled, application } = await requireApplication(locking, id);
     await requireVersion(caller.ifMatch, application.version, () => toApplication(application));
     requireSame(application, { client_id, type });
     const before = fieldsOf(application);
-    const after = changedFields(before, given, { type: application.type, ...deps.settings });
+    const after = {
+      ...changedFields(before, given, { type: application.type, ...deps.settings }),
+      ...(resources === undefined ? {} : { resources: await cleanResources(entitled, resources) }),
+    };
     if (after.name !== before.name) requireNoId(after.name);
     if (isDeepStrictEqual(after, before)) return entitled.unchanged(application);
     if (after.required_permission_id !== before.required_permission_id)
       await requireMayRequire(entitled, [after.required_permission_id, before.required_permission_id]);
+    if (receiving.some((name) => !isDeepStrictEqual(after[name], before[name])))
+      await requireMayCarry(entitled, before.resources, after.resources);
     await updateRow(entitled, id, after);
     const entry = applicationEntry('application_updated', id, { before, after });
     return entitled.done(await readApplication(locking.tx, id), sameAccess, entry);

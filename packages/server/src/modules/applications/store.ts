@@ -17,7 +17,36 @@ const columns = sql`
   a.backchannel_logout_url, a.first_party, a.required_permission_id, a.scopes, a.claims, a.subject_type, a.sector,
   a.id_token_signing_alg, a.id_token_claims, a.require_pkce, a.require_par, a.require_dpop, a.access_token_seconds,
   a.id_token_seconds, a.refresh_idle_days, a.grant_days, a.default_max_age, a.created_at, a.updated_at,
-  a.created_by_id, a.version`;
+  a.created_by_id, a.version,
+  coalesce((
+    select json_agg(json_build_object('resource_id', x.resource_id, 'permission_ids',
+      array(select p.id from permissions p where p.id = any(x.permission_ids) order by p.id)) order by x.resource_id)
+    from application_resources x where x.application_id = a.id), '[]') as resources`;
+
+/** The permissions that are scopes of API resources. */
+export type ResourceScope = { resource_id: string; id: string; name: string };
+
+/** Returns those of the API resources that exist, with the permissions of their groups. They stay until the transaction ends. */
+export async function lockResources(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<{ found: Set<string>; scopes: ResourceScope[] }> {
+  const locked = await sql<{ id: string }>`
+    select id from api_resources where id = any(${ids}::uuid[]) order by id for key share`.execute(tx);
+  const { rows: scopes } = await sql<ResourceScope>`
+    select g.api_resource_id as resource_id, p.id, p.name
+    from api_resource_groups g join permissions p on p.group_id = g.permission_group_id
+    where g.api_resource_id = any(${ids}::uuid[]) order by p.id`.execute(tx);
+  return { found: new Set(locked.rows.map(({ id }) => id)), scopes };
+}
+
+async function writeResources(tx: Tx, id: string, resources: ApplicationFields['resources']): Promise<void> {
+  await sql`delete from application_resources where application_id = ${id}`.execute(tx);
+  for (const { resource_id, permission_ids } of resources)
+    await sql`
+      insert into application_resources (application_id, resource_id, permission_ids)
+      values (${id}, ${resource_id}, ${permission_ids}::uuid[])`.execute(tx);
+}
 
 export async function findApplication(db: Db, id: string): Promise<ApplicationRow | undefined> {
   const { rows } =
@@ -74,7 +103,7 @@ export async function isPermission(tx: Tx, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-const written = ({ jwks, claims, ...fields }: ApplicationFields) => ({
+const written = ({ jwks, claims, resources: _resources, ...fields }: ApplicationFields) => ({
   ...fields,
   claims: JSON.stringify(claims),
   jwks: jwks === null ? null : JSON.stringify(jwks),
@@ -91,6 +120,7 @@ export async function insertApplication(
     .insertInto('applications')
     .values({ ...own, ...written(fields) })
     .execute();
+  await writeResources(tx, own.id, fields.resources);
 }
 
 /** Updates an application whose row is locked. */
@@ -104,6 +134,7 @@ export async function updateApplication(
     .set(({ fn }) => ({ ...written(fields), updated_at: fn<Date>('now') }))
     .where('id', '=', id)
     .execute();
+  await writeResources(tx, id, fields.resources);
 }
 
 /** Deletes an application with its secrets. */

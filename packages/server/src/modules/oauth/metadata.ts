@@ -18,7 +18,7 @@ export const metadataOf = (publicUrl: string, keySet: string): AuthorizationServ
   introspection_endpoint: `${publicUrl}/api/v1/oauth/introspect`,
   revocation_endpoint: `${publicUrl}/api/v1/oauth/revoke`,
   jwks_uri: `${publicUrl}${keySet}`,
-  scopes_supported: ['openid', 'profile', 'email', 'offline_access', 'roles', 'groups'],
+  scopes_supported: ['openid', 'profile', 'email', 'offline_access', 'roles', 'groups', 'permissions'],
   claims_supported: [...tokenClaims, ...accountClaims],
   acr_values_supported: [...acrValues],
   grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],

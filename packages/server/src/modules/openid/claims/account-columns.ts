@@ -13,6 +13,8 @@ export type ClaimedAccount = Pick<Subject, 'is_superuser' | 'role_ids'> & {
   language: string | null;
   updated_at: Date;
   group_names: readonly string[];
+  /** Those in the groups of the API resources of the application, if it may be told which of them the account holds. */
+  claimable_permission_ids: readonly string[];
 };
 
 /** An account as an application knows it. */
@@ -41,6 +43,10 @@ const groupNames = `
     select p.id, p.parent_id, p.name from role_groups p join up on p.id = up.parent_id
   ) select name from up`;
 
+const scopesOfResources = `
+  select p.id from application_resources x join api_resource_groups rg on rg.api_resource_id = x.resource_id
+  join permissions p on p.group_id = rg.permission_group_id where x.application_id = a.id`;
+
 /** SQL condition: the application has a mapping from role groups. */
 const hasGroupMapping = `jsonb_path_exists(a.claims::jsonb, '$[*] ? (@.from starts with "role_")')`;
 
@@ -53,4 +59,6 @@ export const accountColumns = `
   array(select h.role_id from held_user_roles h where h.user_id = u.id) as role_ids,
   case when ('groups' = any(a.scopes) and ('groups' = any(g.scopes) or g.claims is not null)) or ${hasGroupMapping}
     then array(${groupNames}) else '{}' end as group_names,
+  case when 'permissions' = any(a.scopes) and ('permissions' = any(g.scopes) or g.claims is not null)
+    then array(${scopesOfResources}) else '{}' end as claimable_permission_ids,
   (select stamp from authz_version) as authz_stamp`;

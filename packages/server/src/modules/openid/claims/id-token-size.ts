@@ -27,7 +27,7 @@ export function fittedToIdToken(
   const claims = Buffer.byteLength(JSON.stringify({ ...own, ...told }));
   const bytes = Math.ceil((claims * 4) / 3) + besideClaims[alg === 'ES256' ? 'ES256' : 'RS256'];
   if (bytes <= MAX_ID_TOKEN_LENGTH) return { told, bytes, isOver: false };
-  const isList = new Set(['roles', 'groups']);
+  const isList = new Set(['roles', 'groups', 'permissions']);
   for (const { name, as } of mappings) if (as === 'list' || as === 'text') isList.add(name);
   const rest = Object.fromEntries(Object.entries(told).filter(([name]) => !isList.has(name)));
   return { told: { ...rest, _castellan_overage: true }, bytes, isOver: true };

@@ -3,8 +3,9 @@
 import type { ClaimMapping } from '@castellan/contract/application-claims';
 import type { Userinfo } from '@castellan/contract/openid-tokens';
 import { shownEmail } from '../../../platform/security/email.ts';
-import { rolesOf } from '../../authz/effective.ts';
+import { grantOf, rolesOf } from '../../authz/effective.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
+import { everywhere } from '../../authz/scope.ts';
 import { subjectOf } from '../subjects.ts';
 import type { ClaimedAccount, KnownAccount } from './account-columns.ts';
 import type { ToldClaims } from './id-token-size.ts';
@@ -19,6 +20,7 @@ const byScope = {
   email: ['email', 'email_verified'],
   roles: ['roles'],
   groups: ['groups'],
+  permissions: ['permissions'],
 } as const;
 type ClaimingScope = keyof typeof byScope;
 type Claim = (typeof byScope)[ClaimingScope][number];
@@ -31,7 +33,7 @@ const isClaiming = (scope: string): scope is ClaimingScope => Object.hasOwn(bySc
 export const accountClaims: readonly Claim[] = Object.values(byScope).flat();
 
 /** Where claims are told. */
-export type Place = 'id_token' | 'userinfo';
+export type Place = 'id_token' | 'userinfo' | 'access_token';
 
 /** The parameter `claims`, as it was sent (OpenID Connect Core, 5.5). */
 type RequestedClaims = { readonly [place in Place]?: unknown } | null;
@@ -54,7 +56,8 @@ export function claimsIn(
   account: ClaimedAccount,
   graph: Graph,
 ): ToldClaims {
-  const ofScopes = place === 'userinfo' || idTokenClaims === 'all' ? scopes : [];
+  const isTold = place === 'userinfo' || (place === 'id_token' && idTokenClaims === 'all');
+  const ofScopes = isTold ? scopes : [];
   const names = new Set<Claim>(ofScopes.filter(isClaiming).flatMap((scope) => byScope[scope]));
   const members = requested?.[place];
   const isAsked = (name: string): boolean =>
@@ -74,6 +77,10 @@ export function claimsIn(
   ];
   return Object.fromEntries(told.filter(([, value]) => value !== undefined));
 }
+
+/** Returns the names of those of the permissions that the account holds, sorted. */
+const heldAmong = (graph: Graph, account: ClaimedAccount, ids: readonly string[]): string[] =>
+  graph.permissions.namesOf(new Set(ids.filter((id) => grantOf(graph, everywhere(account), id) !== null)));
 
 const NO_SALT = Buffer.alloc(0);
 
@@ -106,5 +113,6 @@ function namesWith(account: ClaimedAccount, graph: Graph): AccountClaims {
     email_verified: account.verified,
     roles: rolesOf(graph, account).map((role) => role.name),
     groups: [...new Set(account.group_names)].sort(),
+    permissions: heldAmong(graph, account, account.claimable_permission_ids),
   };
 }

@@ -12,7 +12,13 @@ import { recordEvent } from '../../audit/service.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
 import { meetsRule } from '../claims/service.ts';
 import { type ApplicationTokenDeps, type CountedGrant, countRefresh } from './deps.ts';
-import { allowedOf, createAccessToken, createIdToken } from './issue.ts';
+import {
+  allowedOf,
+  createAccessToken,
+  createIdToken,
+  createResourceToken,
+  type NewAccessToken,
+} from './issue.ts';
 import { readRefreshToken, refreshTokenText } from './refresh-token.ts';
 import {
   addToken,
@@ -23,6 +29,7 @@ import {
   type NextEnd,
   redeemCode,
 } from './store.ts';
+import { targetIn } from './targets.ts';
 
 const CODE_MARK = 'cas_ac_';
 
@@ -32,13 +39,16 @@ type Fields = Pick<
 >;
 
 /** `detail`: what to tell; undefined for the text that unknown, used, expired and foreign ones share. */
-type Refused = { refused: 'invalid_grant' | 'invalid_scope'; detail?: string };
+type Refused = { refused: 'invalid_grant' | 'invalid_scope' | 'invalid_target'; detail?: string };
 /** A code or a refresh token that was used before: the grant has ended. */
 type Reused = { reused: LockedGrant };
 type Issued = {
   grant: LockedGrant;
   graph: Graph;
+  /** Of the access token. */
   scopes: string[];
+  /** What the ID token may tell. */
+  idScopes: string[];
   accessToken: string;
   expiresIn: number;
   refreshToken: string | null;
@@ -58,7 +68,7 @@ export async function exchangeCode(
   application: AuthenticatedApplication,
   fields: Fields,
 ): Promise<TokenResponse> {
-  requireUsable(deps, application, 'authorization_code', fields);
+  requireUsable(deps, application, 'authorization_code');
   const { code, redirect_uri } = fields;
   if (code === undefined || redirect_uri === undefined)
     throw new AppError('invalid_request', { detail: 'Send code and redirect_uri.' });
@@ -91,14 +101,14 @@ export async function refreshTokens(
   application: AuthenticatedApplication,
   fields: Fields,
 ): Promise<TokenResponse> {
-  requireUsable(deps, application, 'refresh_token', fields);
-  const { refresh_token, scope } = fields;
+  requireUsable(deps, application, 'refresh_token');
+  const { refresh_token, scope, resource = null } = fields;
   if (refresh_token === undefined) throw new AppError('invalid_request', { detail: 'Send refresh_token.' });
   const presented = readRefreshToken(deps.applicationTokens.refreshKey, refresh_token);
   if (presented) await countRefresh(deps, client, { ...presented, applicationId: application.id });
   const outcome = presented
     ? await inTurn(deps, client, { application, key: presented.grantId }, (tx) =>
-        refresh(tx, deps, application, { ...presented, scope }),
+        refresh(tx, deps, application, { ...presented, scope, resource }),
       )
     : refused;
   const issued = await settle(deps, client, 'refresh_token', outcome);
@@ -118,10 +128,8 @@ function requireUsable(
   deps: ApplicationTokenDeps,
   application: AuthenticatedApplication,
   grantType: CountedGrant,
-  { resource }: Fields,
 ): void {
   if (!application.grant_types.includes(grantType)) throw new AppError('unauthorized_client');
-  if (resource !== undefined) throw new AppError('invalid_target');
   if (application.require_dpop) throw new AppError('invalid_dpop_proof');
   deps.keyRing.currentOfApplications(application.id_token_signing_alg);
 }
@@ -141,9 +149,10 @@ async function redeem(
   tx: Tx,
   deps: ApplicationTokenDeps,
   application: AuthenticatedApplication,
-  { codeHash, redirect_uri, code_verifier }: Fields & { codeHash: Buffer },
+  { codeHash, redirect_uri, code_verifier, resource: asked }: Fields & { codeHash: Buffer },
 ): Promise<Outcome> {
-  const grant = await lockGrantOfCode(tx, codeHash);
+  const resource = asked ?? null;
+  const grant = await lockGrantOfCode(tx, codeHash, resource);
   if (!grant || grant.application_id !== application.id) return refused;
   if (grant.is_code_used) {
     const ended = await endGrant(tx, grant.grant_id, 'authorization_code_reuse');
@@ -157,15 +166,17 @@ async function redeem(
   if (grant.dpop_jkt !== null) throw new AppError('invalid_dpop_proof');
   const graph = await deps.graphSource.at(grant.authz_stamp);
   if (!meetsRule(graph, grant)) return refused;
-  const scopes = allowedOf(grant.scopes, grant);
-  const access = createAccessToken(grant, scopes, application.access_token_seconds);
+  const idScopes = allowedOf(grant.scopes, grant);
+  const access = accessFor(deps, { application, grant, graph, resource, idScopes, asked: undefined });
+  if ('refused' in access) return access;
   const isRefreshed = application.grant_types.includes('refresh_token');
   const next = nextEnd(grant, access.row.expires_at, isRefreshed ? application.refresh_idle_days : null);
   const ended = await redeemCode(tx, access.row, { ...next, applicationId: application.id });
   return {
     grant,
     graph,
-    scopes,
+    scopes: access.row.scopes,
+    idScopes,
     accessToken: access.text,
     expiresIn: access.expiresIn,
     refreshToken: isRefreshed ? refreshText(deps, grant, grant.turn) : null,
@@ -185,9 +196,17 @@ async function refresh(
   tx: Tx,
   deps: ApplicationTokenDeps,
   application: AuthenticatedApplication,
-  { grantId, turn, scope }: { grantId: string; turn: number; scope: string | undefined },
+  {
+    grantId,
+    turn,
+    scope,
+    resource,
+  }: { grantId: string; turn: number; scope: string | undefined; resource: string | null },
 ): Promise<Outcome> {
-  const grant = await lockGrantWithId(tx, grantId, deps.settings.refreshReuseSeconds);
+  const grant = await lockGrantWithId(tx, grantId, {
+    reuseSeconds: deps.settings.refreshReuseSeconds,
+    resource,
+  });
   if (!grant || grant.application_id !== application.id) return refused;
   if (!grant.is_live || !(grant.offline || grant.is_session_live)) return refused;
   // A turn ahead belongs to a state that the database has lost (restored backup, failover): it ends nothing.
@@ -201,9 +220,9 @@ async function refresh(
   const graph = await deps.graphSource.at(grant.authz_stamp);
   if (!meetsRule(graph, grant)) return refused;
   const asked = scope?.split(' ').filter((one) => one !== '');
-  if (asked?.some((one) => !grant.scopes.includes(one))) return { refused: 'invalid_scope' };
-  const scopes = allowedOf(asked ? grant.scopes.filter((one) => asked.includes(one)) : grant.scopes, grant);
-  const access = createAccessToken(grant, scopes, application.access_token_seconds);
+  const idScopes = allowedOf(asked ? grant.scopes.filter((one) => asked.includes(one)) : grant.scopes, grant);
+  const access = accessFor(deps, { application, grant, graph, resource, idScopes, asked });
+  if ('refused' in access) return access;
   await addToken(
     tx,
     access.row,
@@ -212,12 +231,48 @@ async function refresh(
   return {
     grant,
     graph,
-    scopes,
+    scopes: access.row.scopes,
+    idScopes,
     accessToken: access.text,
     expiresIn: access.expiresIn,
     refreshToken: refreshText(deps, grant, isRepeated ? grant.turn : grant.turn + 1),
     ended: 0,
   };
+}
+
+/** More scopes do not fit into a header with the rest of the token. */
+const MAX_SCOPES = 100;
+
+type Wanted = {
+  application: AuthenticatedApplication;
+  grant: LockedGrant;
+  graph: Graph;
+  /** Null: userinfo. */
+  resource: string | null;
+  idScopes: string[];
+  /** A part of what was granted; undefined for all. */
+  asked: readonly string[] | undefined;
+};
+
+/** Returns the access token of an exchange, or why there is none. */
+function accessFor(
+  deps: ApplicationTokenDeps,
+  { application, grant, graph, resource, idScopes, asked }: Wanted,
+): NewAccessToken | Refused {
+  const target = resource === null ? undefined : targetIn(grant, graph, grant.now.getTime());
+  if (resource !== null && !target) return { refused: 'invalid_target' };
+  const names = target?.names ?? [];
+  const isGranted = (scope: string): boolean => grant.scopes.includes(scope) || names.includes(scope);
+  if (asked && !asked.every(isGranted)) return { refused: 'invalid_scope' };
+  if (resource === null || !target)
+    return createAccessToken(grant, idScopes, application.access_token_seconds);
+  const scopes = asked ? names.filter((name) => asked.includes(name)) : names;
+  if (scopes.length > MAX_SCOPES)
+    return {
+      refused: 'invalid_scope',
+      detail: `A token carries at most ${MAX_SCOPES} scopes. Ask for fewer.`,
+    };
+  return createResourceToken(deps, grant, graph, { resource, target, scopes });
 }
 
 const refreshText = (deps: ApplicationTokenDeps, { grant_id }: LockedGrant, turn: number): string =>
@@ -261,16 +316,16 @@ async function settle(
 function responseOf(
   deps: ApplicationTokenDeps,
   application: AuthenticatedApplication,
-  { grant, graph, scopes, accessToken, expiresIn, refreshToken }: Issued,
+  { grant, graph, scopes, idScopes, accessToken, expiresIn, refreshToken }: Issued,
   nonce: string | null,
 ): TokenResponse {
   return {
     access_token: accessToken,
     token_type: 'Bearer',
     expires_in: expiresIn,
-    scope: scopes.join(' '),
-    ...(scopes.includes('openid')
-      ? { id_token: createIdToken(deps, { application, grant, graph, scopes, accessToken, nonce }) }
+    ...(scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
+    ...(idScopes.includes('openid')
+      ? { id_token: createIdToken(deps, { application, grant, graph, scopes: idScopes, accessToken, nonce }) }
       : {}),
     ...(refreshToken === null ? {} : { refresh_token: refreshToken }),
   };

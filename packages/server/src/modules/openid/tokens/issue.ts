@@ -1,7 +1,7 @@
 // Makes the tokens of a response: an opaque access token with its row, and a signed ID token.
 // It must not use the database: an access token becomes live when its row is written.
 import { newId } from '../../../platform/ids.ts';
-import { createSecretText, secretTextHash } from '../../../platform/security/secret-text.ts';
+import { createSecretText } from '../../../platform/security/secret-text.ts';
 import type { AuthenticatedApplication } from '../../applications/authentication.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
 import { claimsIn, fittedToIdToken, subjectIn } from '../claims/service.ts';
@@ -10,7 +10,8 @@ import type { ApplicationTokenDeps } from './deps.ts';
 import type { GrantedAccess } from './grant-columns.ts';
 import { leftHalfOfHash, signJwt } from './signed-jwt.ts';
 import type { LockedGrant, NewToken } from './store.ts';
-import { ACCESS_MARK } from './token-lookup.ts';
+import type { Target } from './targets.ts';
+import { ACCESS_MARK, accessTokenHash } from './token-lookup.ts';
 
 const inSeconds = (time: Date): number => Math.floor(time.getTime() / 1_000);
 
@@ -20,6 +21,9 @@ export const allowedOf = (
   { allowed_scopes }: Pick<GrantedAccess, 'allowed_scopes'>,
 ): string[] => scopes.filter((scope) => allowed_scopes.some((allowed) => allowed === scope));
 
+/** `expiresIn`: in seconds. */
+export type NewAccessToken = { text: string; row: NewToken; expiresIn: number };
+
 /**
  * Returns a new access token and its row. It ends with the grant, and with the session of one that is bound to it. Times are whole
  * seconds, of the database.
@@ -28,10 +32,63 @@ export function createAccessToken(
   grant: LockedGrant,
   scopes: string[],
   lifetimeSeconds: number,
-): { text: string; row: NewToken; expiresIn: number } {
+): NewAccessToken {
   const text = createSecretText(ACCESS_MARK);
-  const hash = secretTextHash(ACCESS_MARK, text);
-  if (!hash) throw new Error('a new token has the wrong form');
+  const { times, expiresIn } = timesOf(grant, lifetimeSeconds);
+  const row = { ...rowOf(grant, scopes, text), ...times, aud: null, key_id: null };
+  return { text, row, expiresIn };
+}
+
+/** As `createAccessToken`, for an API resource: a JWT (RFC 9068). Throws `temporarily_unavailable` (503) without a key. */
+export function createResourceToken(
+  deps: ApplicationTokenDeps,
+  grant: LockedGrant,
+  graph: Graph,
+  { resource, target, scopes }: { resource: string; target: Target; scopes: string[] },
+): NewAccessToken {
+  const key = deps.keyRing.currentOfApplications(target.alg);
+  const { times, expiresIn } = timesOf(grant, target.seconds);
+  const jti = newId();
+  const mapped = claimsIn(
+    'access_token',
+    {
+      scopes: allowedOf(grant.scopes, grant),
+      allowedScopes: grant.allowed_scopes,
+      requested: null,
+      idTokenClaims: grant.id_token_claims,
+      mappings: grant.claim_mappings,
+    },
+    grant,
+    graph,
+  );
+  const claims = {
+    iss: deps.settings.publicUrl,
+    sub: subjectIn(grant),
+    aud: resource,
+    client_id: grant.client_id,
+    ...(scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
+    iat: inSeconds(times.issued_at),
+    nbf: inSeconds(times.issued_at),
+    exp: inSeconds(times.expires_at),
+    jti,
+    sid: sidOf(deps.applicationTokens.sidKey, grant.session_id, grant.application_id),
+    auth_time: inSeconds(grant.auth_time),
+    acr: grant.acr,
+    amr: grant.amr,
+    ...mapped,
+  };
+  const text = signJwt({ alg: target.alg, key, typ: 'at+jwt' }, claims);
+  const row = { ...rowOf(grant, scopes, text), ...times, jti, aud: resource, key_id: key.id };
+  return { text, row, expiresIn };
+}
+
+function rowOf({ grant_id, user_id }: LockedGrant, scopes: string[], text: string) {
+  const token_hash = accessTokenHash(text);
+  if (!token_hash) throw new Error('a new token has the wrong form');
+  return { token_hash, grant_id, user_id, jti: newId(), scopes };
+}
+
+function timesOf(grant: LockedGrant, lifetimeSeconds: number) {
   const issuedAt = inSeconds(grant.now);
   const session = grant.offline ? null : grant.session_expires_at;
   const end = Math.min(
@@ -39,16 +96,10 @@ export function createAccessToken(
     inSeconds(grant.expires_at),
     session === null ? Number.POSITIVE_INFINITY : inSeconds(session),
   );
-  const row: NewToken = {
-    token_hash: hash,
-    grant_id: grant.grant_id,
-    user_id: grant.user_id,
-    jti: newId(),
-    scopes,
-    issued_at: new Date(issuedAt * 1_000),
-    expires_at: new Date(end * 1_000),
+  return {
+    times: { issued_at: new Date(issuedAt * 1_000), expires_at: new Date(end * 1_000) },
+    expiresIn: Math.max(0, end - issuedAt),
   };
-  return { text, row, expiresIn: Math.max(0, end - issuedAt) };
 }
 
 type IdTokenParts = {

@@ -5,7 +5,6 @@ import type { Userinfo } from '@castellan/contract/openid-tokens';
 import { AppError } from '../../../platform/errors.ts';
 import type { Client } from '../../../platform/http/client.ts';
 import { shownEmail } from '../../../platform/security/email.ts';
-import { secretTextHash } from '../../../platform/security/secret-text.ts';
 import type { AuthenticatedApplication } from '../../applications/authentication.ts';
 import { recordEvent } from '../../audit/service.ts';
 import { rolesOf } from '../../authz/effective.ts';
@@ -16,7 +15,13 @@ import { type ApplicationTokenDeps, countRequest } from './deps.ts';
 import { allowedOf } from './issue.ts';
 import { REFRESH_MARK, readRefreshToken } from './refresh-token.ts';
 import { deleteAccessToken, endGrant } from './store.ts';
-import { ACCESS_MARK, type LiveApplicationToken } from './token-lookup.ts';
+import { targetIn } from './targets.ts';
+import {
+  ACCESS_MARK,
+  accessTokenHash,
+  type LiveApplicationToken,
+  looksLikeResourceToken,
+} from './token-lookup.ts';
 
 export {
   type ApplicationTokenDeps,
@@ -28,7 +33,7 @@ export { exchangeCode, refreshTokens } from './exchange.ts';
 
 /** Returns whether the text claims to be a token of an application, well-formed or not. */
 export const looksLikeApplicationToken = (text: string): boolean =>
-  text.startsWith(ACCESS_MARK) || text.startsWith(REFRESH_MARK);
+  text.startsWith(ACCESS_MARK) || text.startsWith(REFRESH_MARK) || looksLikeResourceToken(text);
 
 /** Returns the path of userinfo, which opaque access tokens are for. */
 const userinfoAddress = ({ publicUrl }: { publicUrl: string }): string =>
@@ -62,8 +67,8 @@ export async function userinfoOf(
   const { token, graph } = live;
   onKnown(token);
   await countRequest(deps, client, token.application_id);
-  // Bound to a key that this service cannot check.
-  if (token.dpop_jkt !== null) throw new AppError('invalid_token');
+  // For an API resource, or bound to a key that this service cannot check.
+  if (token.aud !== null || token.dpop_jkt !== null) throw new AppError('invalid_token');
   const scopes = allowedOf(token.token_scopes, token);
   if (!scopes.includes('openid')) throw new AppError('insufficient_scope');
   const choice = {
@@ -74,6 +79,14 @@ export async function userinfoOf(
     mappings: token.claim_mappings,
   };
   return { sub: subjectIn(token), ...claimsIn('userinfo', choice, token, graph) };
+}
+
+/** Returns what holds now of the scopes of a token, sorted; undefined if its API resource is no longer open to it. */
+function scopesNow({ token, graph }: Live, now: number): string[] | undefined {
+  if (token.aud === null) return allowedOf(token.token_scopes, token);
+  const names = targetIn(token, graph, now)?.names;
+  const ids = new Set(token.token_scopes.map((name) => graph.permissions.idOf(name)));
+  return names?.filter((name) => ids.has(graph.permissions.idOf(name)));
 }
 
 /**
@@ -89,30 +102,31 @@ export async function introspectApplicationToken(
   const live = await findLive(deps, text);
   if (!live || (asking && asking.id !== live.token.application_id)) return { active: false };
   const { token, graph } = live;
-  const scopes = allowedOf(token.token_scopes, token);
+  const scopes = scopesNow(live, deps.clock.now());
+  if (!scopes) return { active: false };
   const issuedAt = Math.floor(token.issued_at.getTime() / 1_000);
   return {
     active: true,
     sub: subjectIn(token),
     username: shownEmail(token.email),
     client_id: token.client_id,
-    scope: scopes.join(' '),
+    ...(scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
     token_type: 'Bearer',
     exp: Math.floor(token.expires_at.getTime() / 1_000),
     iat: issuedAt,
     nbf: issuedAt,
     iss: deps.settings.publicUrl,
-    aud: userinfoAddress(deps.settings),
+    aud: token.aud ?? userinfoAddress(deps.settings),
     jti: token.jti,
     sid: sidOf(deps.applicationTokens.sidKey, token.session_id, token.application_id),
     acr: token.acr,
     amr: token.amr,
     auth_time: Math.floor(token.auth_time.getTime() / 1_000),
-    // A token for userinfo carries no permission, whatever its account holds.
+    // A token carries what it is for, whatever its account holds: none for userinfo.
     ...(options.withPermissions
       ? {
           roles: scopes.includes('roles') ? rolesOf(graph, token).map(({ name }) => name) : [],
-          permissions: [],
+          permissions: token.aud === null ? [] : scopes,
         }
       : {}),
   };
@@ -128,7 +142,7 @@ export async function revokeApplicationToken(
   text: string,
   asking: Pick<AuthenticatedApplication, 'id'> | null,
 ): Promise<void> {
-  const accessHash = secretTextHash(ACCESS_MARK, text);
+  const accessHash = accessTokenHash(text);
   if (accessHash) {
     const ended = await deleteAccessToken(deps.db, accessHash, asking?.id ?? null);
     if (ended)

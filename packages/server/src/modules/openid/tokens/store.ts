@@ -31,18 +31,25 @@ export type LockedGrant = GrantedAccess &
   };
 
 /** Locks the grant of a code until the transaction ends. Returns undefined if there is none, or no such account. */
-export const lockGrantOfCode = (tx: Tx, codeHash: Buffer): Promise<LockedGrant | undefined> =>
-  lockGrant(tx, sql`g.code_hash = ${codeHash}`, 0);
+export const lockGrantOfCode = (
+  tx: Tx,
+  codeHash: Buffer,
+  resource: string | null,
+): Promise<LockedGrant | undefined> =>
+  lockGrant(tx, sql`g.code_hash = ${codeHash}`, { reuseSeconds: 0, resource });
 
 /** Locks a grant until the transaction ends. Returns undefined if there is none, or no such account. */
-export const lockGrantWithId = (tx: Tx, id: string, reuseSeconds: number): Promise<LockedGrant | undefined> =>
-  lockGrant(tx, sql`g.id = ${id}`, reuseSeconds);
+export const lockGrantWithId = (tx: Tx, id: string, asked: Asked): Promise<LockedGrant | undefined> =>
+  lockGrant(tx, sql`g.id = ${id}`, asked);
+
+/** `resource`: the identifier of the API resource that a token is wanted for; null for userinfo. */
+type Asked = { reuseSeconds: number; resource: string | null };
 
 /** If another transaction changed the grant while this one waited for the lock, the changed row is read. */
 async function lockGrant(
   tx: Tx,
   which: RawBuilder<unknown>,
-  reuseSeconds: number,
+  { reuseSeconds, resource }: Asked,
 ): Promise<LockedGrant | undefined> {
   const { rows } = await sql<LockedGrant>`
     select ${sql.raw(grantColumns)}, g.nonce, g.redirect_uri, g.code_challenge, g.dpop_jkt, g.turn, g.expires_at,
@@ -51,14 +58,14 @@ async function lockGrant(
       coalesce(g.code_expires_at <= clock_timestamp(), true) as is_code_late,
       coalesce(g.refresh_expires_at > clock_timestamp(), false) as is_refreshable,
       coalesce(g.turned_at > clock_timestamp() - make_interval(secs => ${reuseSeconds}), false) as is_just_turned
-    from access_grants g ${sql.raw(grantTables)}
+    from access_grants g cross join (select ${resource}::text as resource) wanted ${sql.raw(grantTables)}
     where ${which} for no key update of g`.execute(tx);
   return rows[0];
 }
 
 export type NewToken = Pick<
   Row<'application_tokens'>,
-  'token_hash' | 'grant_id' | 'user_id' | 'jti' | 'scopes' | 'issued_at' | 'expires_at'
+  'token_hash' | 'grant_id' | 'user_id' | 'jti' | 'aud' | 'key_id' | 'scopes' | 'issued_at' | 'expires_at'
 >;
 
 /** Live grants that one account may have, at one application and in all. A further one ends the oldest. */
@@ -97,8 +104,8 @@ export async function redeemCode(
       update access_grants g set revoked_at = clock_timestamp(), revoked_reason = 'grant_limit'
       from free where g.id = free.id and g.revoked_at is null returning g.id
     ), added as (
-      insert into application_tokens (token_hash, grant_id, user_id, jti, scopes, issued_at, expires_at)
-      values (${token.token_hash}, ${token.grant_id}, ${token.user_id}, ${token.jti}, ${token.scopes},
+      insert into application_tokens (token_hash, grant_id, user_id, jti, aud, key_id, scopes, issued_at, expires_at)
+      values (${token.token_hash}, ${token.grant_id}, ${token.user_id}, ${token.jti}, ${token.aud}, ${token.key_id}, ${token.scopes},
         ${token.issued_at}, ${token.expires_at})
     )
     select count(*)::integer as ended from ended`.execute(tx);
@@ -116,8 +123,8 @@ export async function addToken(tx: Tx, token: NewToken, next: NextEnd | null): P
         ends_at = greatest(ends_at, ${next?.ends_at ?? token.expires_at}::timestamptz)
       where id = ${token.grant_id}
     )
-    insert into application_tokens (token_hash, grant_id, user_id, jti, scopes, issued_at, expires_at)
-    values (${token.token_hash}, ${token.grant_id}, ${token.user_id}, ${token.jti}, ${token.scopes},
+    insert into application_tokens (token_hash, grant_id, user_id, jti, aud, key_id, scopes, issued_at, expires_at)
+    values (${token.token_hash}, ${token.grant_id}, ${token.user_id}, ${token.jti}, ${token.aud}, ${token.key_id}, ${token.scopes},
       ${token.issued_at}, ${token.expires_at})`.execute(tx);
 }
 
