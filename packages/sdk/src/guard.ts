@@ -15,6 +15,11 @@ export type GuardOptions = {
   baseUrl: string;
   /** An API key of a service account with the role `Service` (`token.introspect` and `access.check`). */
   apiKey: string;
+  /**
+   * The identifier of your API as an API resource of Castellan. Access tokens that applications got for it count, too: `require` then
+   * wants the permission in their scope. Default: they are `invalid_token`.
+   */
+  audience?: string;
   /** Limit for one exchange with Castellan, in ms; a check of an access token may need two. Default: 2,000. */
   timeoutMs?: number;
   /**
@@ -43,7 +48,11 @@ export function createGuard(options: GuardOptions): Guard {
   const { timeoutMs = 2_000, maxStaleMs = 0, cacheSize = 10_000, clockToleranceMs = 60_000 } = options;
   for (const [name, value] of Object.entries({ timeoutMs, maxStaleMs, cacheSize, clockToleranceMs }))
     if (!Number.isFinite(value) || value < 0) throw new TypeError(`${name} must be a number of at least 0.`);
+  const { audience } = options;
+  if (audience !== undefined && (typeof audience !== 'string' || audience === ''))
+    throw new TypeError('audience must be the identifier of an API resource.');
   const backend = createHttpBackend({
+    audience,
     baseUrl: readBaseUrl(options.baseUrl),
     apiKey: checkedKey(options.apiKey),
     timeoutMs,

@@ -21,6 +21,11 @@ export type TestUser = {
    * second factor if there is one. `authTime`: when the proof was made, in ms since 1970.
    */
   accessToken(proof?: { acr?: Acr; authTime?: number }): Promise<string>;
+  /**
+   * Returns an access token that an application got for an API, to be sent as `Authorization: Bearer …` to a guard with this `audience`.
+   * It may do what is in `scopes` and the user holds.
+   */
+  applicationToken(of: { clientId: string; audience: string; scopes: readonly string[] }): Promise<string>;
   /** Returns the code that the authenticator app shows; a code works once. Throws for a user without `factors: ['totp']`. */
   code(): string;
   /** Each replaces a code of the app once. Empty for a user without a factor. */
@@ -48,6 +53,8 @@ export type TestCastellan = {
   browserFetch(): typeof globalThis.fetch;
   /** A guard that asks this stand-in. */
   readonly guard: Guard;
+  /** Returns a guard that asks this stand-in and takes tokens of applications for this API, too. */
+  guardFor(audience: string): Guard;
   /** Returns the client of a new browser. It shares nothing with other browsers. */
   browser(): BrowserClient;
   /** Adds a verified user. The default password is `TestPassword!47`. `factors`: what the second step of a sign-in asks for. */
@@ -154,6 +161,7 @@ export function createTestCastellan(): TestCastellan {
       const isPlain = level === 'aal1' && authTime === undefined;
       return (await accounts.signIn(account, isPlain ? null : contextOf(level, authTime))).access;
     },
+    applicationToken: (of) => accounts.issueToApplication(account, of),
     code() {
       if (account.factors) return account.factors.code;
       throw new Error(`${account.name} has no authenticator app: pass factors: ['totp'] to addUser.`);
@@ -187,6 +195,7 @@ export function createTestCastellan(): TestCastellan {
     fetch,
     browserFetch,
     guard: createGuard({ baseUrl, apiKey: guardKey, fetch }),
+    guardFor: (audience) => createGuard({ baseUrl, apiKey: guardKey, fetch, audience }),
     browser: () =>
       createClientIn(hostEnvironment(false), { baseUrl, fetch: browserFetch(), retry: { attempts: 1 } }),
     addUser: ({ email, password = 'TestPassword!47', permissions = [], factors = [] }) =>

@@ -368,3 +368,30 @@ test('the guard of the real service agrees with its stand-in about an unknown pe
   assert.equal(await guard.can({ type: 'user', id: ADMIN.email }, 'users.read'), true);
   assert.equal(await guard.can({ type: 'user', id: ADMIN.email }, 'orders.burn'), false);
 });
+
+test('a token of an application carries its scopes to guards of its audience, and opens no operation', async () => {
+  const castellan = createTestCastellan();
+  const audience = 'https://orders.example.com';
+  const ada = castellan.addUser({ email: 'ada@example.com', permissions: ['orders.read', 'orders.write'] });
+  const token = await ada.applicationToken({
+    clientId: 'shop',
+    audience,
+    scopes: ['orders.read', 'orders.ship'],
+  });
+  const request = new Request('http://orders.test/', { headers: { authorization: `Bearer ${token}` } });
+  const guard = castellan.guardFor(audience);
+  const identity = await guard.authenticate(request);
+  assert.deepEqual([identity.id, identity.clientId, identity.scopes], [ada.id, 'shop', ['orders.read']]);
+  assert.deepEqual(
+    await Promise.all(['orders.read', 'orders.write', 'orders.ship'].map((one) => guard.can(identity, one))),
+    [true, false, false],
+  );
+  for (const other of [castellan.guard, castellan.guardFor('https://invoices.example.com')])
+    await assert.rejects(other.authenticate(request), { code: 'invalid_token' });
+  const me = await castellan.fetch(`${castellan.baseUrl}/api/v1/users/me`, { headers: request.headers });
+  assert.equal(me.status, 401);
+  ada.revoke('orders.read');
+  assert.equal(await guard.can(identity, 'orders.read'), false);
+  ada.endSessions();
+  await assert.rejects(guard.authenticate(request), { code: 'invalid_token' });
+});

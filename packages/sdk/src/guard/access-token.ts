@@ -42,6 +42,24 @@ export async function verifyAccessToken(
   return isSigned ? claims : undefined;
 }
 
+/**
+ * Returns the claims of an access token that an application got for this audience, or undefined. Nothing of it is verified: only
+ * Castellan can tell what it is worth.
+ */
+export function readApplicationToken(
+  token: string,
+  audience: string,
+  toleranceMs: number,
+): Claims | undefined {
+  const [head = '', body = '', , ...rest] = token.split('.');
+  const header = jsonOf(head);
+  const payload = jsonOf(body);
+  const isOfApplication = header?.typ === 'at+jwt' && (header.alg === 'RS256' || header.alg === 'ES256');
+  const claims = claimsOf(payload);
+  if (rest.length > 0 || !isOfApplication || payload?.aud !== audience || !claims) return undefined;
+  return isTimely(claims, toleranceMs) ? claims : undefined;
+}
+
 /** Tells whether a token that was issued and ends at these times (s) is valid now. */
 export const isTimely = ({ iat, exp }: { iat: number; exp?: number }, toleranceMs: number): boolean =>
   iat * 1_000 <= Date.now() + toleranceMs && (exp === undefined || exp * 1_000 > Date.now() - toleranceMs);

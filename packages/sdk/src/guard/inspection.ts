@@ -16,18 +16,20 @@ const wrongType = (): GuardError => malformed(INTROSPECT, 'a member has the wron
 const OWN_CLIENT = 'castellan';
 
 /**
- * Returns undefined for a token that is not active, and for one of an application, which is for others than the callers of a guard.
- * Throws `unavailable` for an answer that is malformed.
+ * Returns undefined for a token that is not active, and for one of an application unless it is for this audience. Throws
+ * `unavailable` for an answer that is malformed.
  */
-export function inspectionOf(answer: Json): Inspection | undefined {
-  const { active, sub, username, client_id, jti, sid, exp, iat, permissions } = answer;
+export function inspectionOf(answer: Json, audience?: string): Inspection | undefined {
+  const { active, sub, username, client_id, aud, jti, sid, exp, iat, permissions } = answer;
   if (active === false) return undefined;
   if (active !== true || !isText(sub) || !isText(username) || !isText(jti) || !Number.isFinite(iat))
     throw malformed(INTROSPECT, 'a member is missing');
   if (!isTexts(permissions) || (exp !== undefined && !Number.isFinite(exp))) throw wrongType();
   // Castellan 0.2 names no client of users. An application that a user signed in to is named by its own client id.
   const type = client_id === sub ? 'service_account' : 'user';
-  if (type === 'user' && client_id !== undefined && client_id !== OWN_CLIENT) return undefined;
+  const isOfApplication = type === 'user' && client_id !== undefined && client_id !== OWN_CLIENT;
+  if (isOfApplication && (audience === undefined || aud !== audience)) return undefined;
+  const scopes = isOfApplication ? scopesIn(answer) : undefined;
   if (type === 'user' && !isText(sid)) throw malformed(INTROSPECT, 'a member is missing');
   return {
     identity: Object.freeze({
@@ -38,10 +40,17 @@ export function inspectionOf(answer: Json): Inspection | undefined {
       sessionId: isText(sid) ? sid : undefined,
       expiresAt: exp === undefined ? undefined : Number(exp) * 1_000,
       ...proofOf(answer),
+      ...(isText(client_id) && scopes && { clientId: client_id, scopes }),
     }),
-    permissions: new Set(permissions.map(folded)),
+    // What the user of an application may do counts only as far as the token carries it.
+    permissions: new Set((scopes ?? permissions).map(folded)),
     stepUps: stepUpsOf(answer.step_up),
   };
+}
+
+function scopesIn({ scope = '' }: Json): readonly string[] {
+  if (typeof scope !== 'string') throw wrongType();
+  return Object.freeze(scope.split(' ').filter((one) => one !== ''));
 }
 
 /** A token without these members has the lowest level. So has one of a level that is not known here. */

@@ -10,6 +10,7 @@ import { createSigner } from './signing.ts';
 
 const ISSUER = 'http://castellan.test';
 const TOKEN_SECONDS = 1_800;
+const APPLICATION_TOKEN_SECONDS = 300;
 
 export type Account = {
   id: string;
@@ -37,6 +38,7 @@ type Claims = {
   iss: string;
   aud: string;
   client_id: string;
+  scope?: string;
   sid?: string;
   acr?: Acr;
   amr?: readonly string[];
@@ -48,7 +50,8 @@ type Session = { id: string; account: Account; context: Context };
 const newId = (): string => crypto.randomUUID();
 
 export class Accounts {
-  readonly #signer = createSigner();
+  readonly #signer = createSigner('EdDSA');
+  readonly #signerOfApplications = createSigner('ES256');
   readonly #accounts = new Map<string, Account>();
   readonly #tokens = new Map<string, Token>();
   /** Live sessions by refresh token. */
@@ -108,8 +111,35 @@ export class Accounts {
     return key;
   }
 
-  /** Returns whose live token this is. */
+  /** Returns a token that an application got for an API, as long as its user's session lives. Throws for an inactive account. */
+  async issueToApplication(
+    account: Account,
+    { clientId, audience, scopes }: { clientId: string; audience: string; scopes: readonly string[] },
+  ): Promise<string> {
+    if (!account.isActive) throw new Error(`${account.name} is deactivated and cannot sign in.`);
+    const session: Session = { id: newId(), account, context: null };
+    this.#sessions.set(newId(), session);
+    const claims = {
+      ...this.#claims(account),
+      sid: session.id,
+      aud: audience,
+      client_id: clientId,
+      exp: Math.floor(Date.now() / 1_000) + APPLICATION_TOKEN_SECONDS,
+      scope: scopes.join(' '),
+    };
+    const token = await this.#signerOfApplications.sign(claims);
+    this.#tokens.set(token, { account, claims });
+    return token;
+  }
+
+  /** Returns whose live token this is. One of an application opens no operation. */
   inspect(token: string): Token | undefined {
+    const found = this.inspectAny(token);
+    return found?.claims.scope === undefined ? found : undefined;
+  }
+
+  /** As `inspect`, tokens of applications included. */
+  inspectAny(token: string): Token | undefined {
     const found = this.#tokens.get(token);
     const isCurrent = found && (found.claims.exp ?? Number.POSITIVE_INFINITY) * 1_000 > Date.now();
     return isCurrent && found.account.isActive ? found : undefined;

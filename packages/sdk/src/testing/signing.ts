@@ -1,4 +1,4 @@
-// Signs access tokens as Castellan does, so that a guard verifies them for real.
+// Signs access tokens as Castellan does: with Ed25519 those that a guard verifies, with ES256 those of applications.
 type Signer = { sign(claims: object): Promise<string>; keySet(): Promise<{ keys: object[] }> };
 
 const encoder = new TextEncoder();
@@ -10,24 +10,32 @@ function base64url(bytes: Uint8Array): string {
 
 const encode = (value: object): string => base64url(encoder.encode(JSON.stringify(value)));
 
-export function createSigner(): Signer {
+const algorithms = {
+  EdDSA: { key: { name: 'Ed25519' }, signature: { name: 'Ed25519' } },
+  ES256: {
+    key: { name: 'ECDSA', namedCurve: 'P-256' },
+    signature: { name: 'ECDSA', hash: 'SHA-256' },
+  },
+};
+
+export function createSigner(alg: keyof typeof algorithms): Signer {
   const kid = crypto.randomUUID();
+  const { key, signature: how } = algorithms[alg];
   let pair: Promise<CryptoKeyPair> | undefined;
   const keys = (): Promise<CryptoKeyPair> => {
-    pair ??= crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
+    pair ??= crypto.subtle.generateKey(key, true, ['sign', 'verify']) as Promise<CryptoKeyPair>;
     return pair;
   };
   return {
     async sign(claims) {
       const { privateKey } = await keys();
-      const input = `${encode({ alg: 'EdDSA', typ: 'at+jwt', kid })}.${encode(claims)}`;
-      const signature = await crypto.subtle.sign('Ed25519', privateKey, encoder.encode(input));
+      const input = `${encode({ alg, typ: 'at+jwt', kid })}.${encode(claims)}`;
+      const signature = await crypto.subtle.sign(how, privateKey, encoder.encode(input));
       return `${input}.${base64url(new Uint8Array(signature))}`;
     },
     async keySet() {
       const { publicKey } = await keys();
-      const { x } = await crypto.subtle.exportKey('jwk', publicKey);
-      return { keys: [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid, x }] };
+      return { keys: [{ ...(await crypto.subtle.exportKey('jwk', publicKey)), alg, use: 'sig', kid }] };
     },
   };
 }

@@ -55,3 +55,72 @@ test('a token of an application is no token for a guard, whatever its user may d
     assert.equal(inspectionOf(body), undefined);
   }
 });
+
+test('a guard with an audience takes tokens for its API, and what is in their scope', async () => {
+  const admin = await signIn(service, ADMIN);
+  const create = async (path: string, body: object) => (await admin.post(`/api/v1/${path}`, body)).body.data;
+  const group = await create('permission-groups', { name: 'orders' });
+  const read = await create('permissions', { name: 'read', group_id: group.id });
+  const write = await create('permissions', { name: 'write', group_id: group.id });
+  const addResource = (identifier: string) =>
+    create('api-resources', { identifier, name: 'Orders', permission_group_ids: [group.id] });
+  const orders = await addResource('https://orders.example.com');
+  const other = await addResource('https://orders.example.com/');
+  const resources = [orders, other].map(({ id }) => ({
+    resource_id: id,
+    permission_ids: [read.id, write.id],
+  }));
+  const application = await addApplication(service, admin, { resources });
+  const role = await addRole(service, 'orders.read', 'orders.write');
+  const person = await addPerson(service, { roles: [role] });
+  const { accessToken } = await signIn(service, person);
+  const tokenFor = async ({ id, identifier }: { id: string; identifier: string }): Promise<string> => {
+    const resource = { id, identifier, permissionIds: [read.id] };
+    return (await applicationTokens(service, application, person.id, { resource })).access_token;
+  };
+  const options = { baseUrl: service.url, apiKey: product.key };
+  const guard = createGuard({ ...options, audience: orders.identifier });
+  const status = async (permission: string, token: string | null | undefined, of = guard): Promise<number> =>
+    (await of.require(permission).fetch(() => new Response('done'))(bearing(token))).status;
+  const token = await tokenFor(orders);
+  const identity = await guard.authenticate(bearing(token));
+  assert.deepEqual(
+    [identity.type, identity.id, identity.clientId, identity.scopes],
+    ['user', person.id, application.client_id, ['orders.read']],
+  );
+  assert.deepEqual(
+    [await guard.can(identity, 'orders.read'), await guard.can(identity, 'orders.write')],
+    [true, false],
+  );
+  assert.deepEqual([await status('orders.read', token), await status('Orders.Write', token)], [200, 403]);
+  // The session of the same person may do both.
+  assert.deepEqual(
+    [await status('orders.write', accessToken), await status('role.read', accessToken)],
+    [200, 403],
+  );
+  assert.equal(await status('orders.read', token, createGuard(options)), 401);
+  const [head = '', body = '', signature = ''] = token.split('.');
+  const forge = (part: string, change: object): string =>
+    Buffer.from(
+      JSON.stringify({ ...JSON.parse(Buffer.from(part, 'base64url').toString()), ...change }),
+    ).toString('base64url');
+  const foreign = await tokenFor(other);
+  const [otherHead = '', otherBody = '', otherSignature = ''] = foreign.split('.');
+  for (const refused of [
+    foreign,
+    `${otherHead}.${forge(otherBody, { aud: orders.identifier })}.${otherSignature}`,
+    `${head}.${forge(body, { scope: 'orders.write' })}.${signature}`,
+    `${forge(head, { alg: 'none' })}.${body}.`,
+    `${forge(head, { alg: 'HS256' })}.${body}.${signature}`,
+    `${forge(head, { alg: 'EdDSA' })}.${body}.${signature}`,
+    (await applicationTokens(service, application, person.id)).access_token,
+  ])
+    assert.equal(await status('orders.read', refused), 401, refused);
+  await service.sql('delete from user_roles where user_id = $1', [person.id]);
+  assert.deepEqual(
+    [await status('orders.read', token), await guard.can(identity, 'orders.read')],
+    [403, false],
+  );
+  await service.sql('update sessions set revoked_at = now() where user_id = $1', [person.id]);
+  assert.equal(await status('orders.read', token), 401);
+});

@@ -33,21 +33,24 @@ export async function addApplication(
   return made.body.data;
 }
 
+/** What the person agreed to, and asks a token for. */
+type AgreedResource = { id: string; identifier: string; permissionIds: string[] };
+
 /** Returns the tokens of a new grant to the application by somebody who has a session. */
 export async function applicationTokens(
   service: TestService,
   application: TestApplication,
   userId: string,
-  { scopes = ['openid', 'profile'] }: { scopes?: string[] } = {},
+  { scopes = ['openid', 'profile'], resource }: { scopes?: string[]; resource?: AgreedResource } = {},
 ): Promise<{ access_token: string; refresh_token: string; id_token: string }> {
   const code = createSecretText('cas_ac_');
   watch.note(code, 'code');
   const verifier = randomUUID().replaceAll('-', '').padEnd(43, 'v');
   await service.sql(
     `insert into access_grants (id, application_id, user_id, session_id, user_epoch, offline, scopes, redirect_uri, code_hash,
-       code_challenge, code_expires_at, auth_time, acr, amr, expires_at)
+       code_challenge, code_expires_at, auth_time, acr, amr, expires_at, resources)
      select gen_random_uuid(), $1, u.id, (select s.id from sessions s where s.user_id = u.id and s.revoked_at is null limit 1),
-       u.session_epoch, false, $3, $4, $5, $6, now() + interval '1 minute', now(), 'aal1', '{pwd}', now() + interval '1 day'
+       u.session_epoch, false, $3, $4, $5, $6, now() + interval '1 minute', now(), 'aal1', '{pwd}', now() + interval '1 day', $7
      from users u where u.id = $2`,
     [
       application.id,
@@ -56,12 +59,19 @@ export async function applicationTokens(
       REDIRECT,
       createHash('sha256').update(code).digest(),
       createHash('sha256').update(verifier).digest('base64url'),
+      JSON.stringify(resource ? [{ resource_id: resource.id, permission_ids: resource.permissionIds }] : []),
     ],
   );
   const answer = await postForm(
     service,
     'token',
-    { grant_type: 'authorization_code', code, redirect_uri: REDIRECT, code_verifier: verifier },
+    {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: REDIRECT,
+      code_verifier: verifier,
+      ...(resource ? { resource: resource.identifier } : {}),
+    },
     basicOf(application.client_id, application.client_secret),
   );
   assert.equal(answer.status, 200, answer.text);
