@@ -324,17 +324,25 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
+/** In bytes. Every pair of modules adds a diagnostic, and Node's default of 1 MiB cuts them off. */
+const MAX_OUTPUT = 16 * 1_024 * 1_024;
+
 function lint(cwd: string): Promise<Diagnostic[]> {
   const args = ['lint', '--reporter=json', '--max-diagnostics=none', '--vcs-enabled=false', '.'];
   return new Promise((resolve, reject) => {
-    execFile(join(root, 'node_modules/.bin/biome'), args, { cwd }, (error, out, err) => {
-      if (!error) reject(new Error('the linter found nothing'));
-      try {
-        resolve(JSON.parse(out).diagnostics);
-      } catch {
-        reject(new Error(`the linter said: ${out}${err}`));
-      }
-    });
+    execFile(
+      join(root, 'node_modules/.bin/biome'),
+      args,
+      { cwd, maxBuffer: MAX_OUTPUT },
+      (error, out, err) => {
+        if (!error) reject(new Error('the linter found nothing'));
+        try {
+          resolve(JSON.parse(out).diagnostics);
+        } catch {
+          reject(new Error(`the linter said: ${out}${err}`));
+        }
+      },
+    );
   });
 }
 
