@@ -207,7 +207,8 @@ export const modules: Modules = {
     face: ['service.ts', 'authentication.ts', 'allowed-origins.ts'],
   },
   'api-resources': { uses: ['authz'] },
-  openid: { uses: [], face: ['session-sid.ts', 'subjects.ts'], routesSee: [] },
+  openid: { uses: [], face: ['session-sid.ts', 'subjects.ts', 'told-applications.ts'], routesSee: [] },
+  'openid/notices': { uses: ['openid'], face: ['rows.ts'], routesSee: [] },
   'openid/claims': { uses: ['sessions/key-ring.ts', 'applications', 'authz', 'openid'] },
   'openid/authorize': {
     uses: [

@@ -10,6 +10,11 @@ import { deleteIdleDevices } from './modules/devices/service.ts';
 import { deleteExpiredPending, deleteExpiredProofs } from './modules/factors/service.ts';
 import { deleteIdleAttempts } from './modules/lockout/service.ts';
 import { deleteExpiredClientTokens } from './modules/oauth/store.ts';
+import {
+  deleteOldNotices,
+  deleteToldSessions,
+  noticeExpiredSessions,
+} from './modules/openid/notices/rows.ts';
 import { removeEndedGrants } from './modules/openid/tokens/ended-rows.ts';
 import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
@@ -37,6 +42,9 @@ const ABANDONED_SINK_DAYS = 7;
 /** For sent and given-up mails, as rows and as files. */
 const OLD_MAIL_DAYS = 7;
 
+/** For settled logout notices: at least as long as LOGOUT_NOTICE_HOURS may be. */
+const OLD_NOTICE_DAYS = 7;
+
 const USER_MARKS_BUDGET_MS = 3_000;
 
 /** Runs all parts and logs what they removed. Rejects at the end if some failed. */
@@ -61,6 +69,8 @@ export async function cleanUp(deps: Deps): Promise<void> {
     audit_sink: async () => settings.auditSink === undefined && forgetAbandonedSink(db, ABANDONED_SINK_DAYS),
     idempotency_keys: () => deleteOldIdempotencyKeys(pool),
     rate_limits: () => deleteExpiredLimits(pool),
+    logout_notices: () => deleteOldNotices(db, OLD_NOTICE_DAYS, NOTICES_BUDGET_MS),
+    application_sessions: () => deleteToldSessions(db, NOTICES_BUDGET_MS),
     outbox_put_off: () => healOutbox(pool),
     outbox_rows: () => deleteOldOutbox(pool, OLD_MAIL_DAYS),
     outbox_files: () => deleteOldOutboxFiles(join(settings.dataDir, 'outbox'), OLD_MAIL_DAYS),
@@ -90,17 +100,20 @@ async function deleteRetiredApplicationKeys(db: Deps['db']): Promise<string[]> {
 const SESSION_ROWS_BUDGET_MS = 5_000;
 const CLIENT_TOKENS_BUDGET_MS = 1_000;
 const GRANTS_BUDGET_MS = 1_000;
+const NOTICES_BUDGET_MS = 1_000;
 
 /** Returns the minutes between two runs of `removeSessionRows`, which limits the rows that one session accumulates. */
 export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number }): number =>
   Math.min(1, settings.cleanupIntervalMinutes);
 
 /**
- * Deletes rows of sessions, of client tokens and of what applications were granted. It is a separate job, so that the rows of one account never delay the
+ * Tells applications of sessions that have expired, and deletes rows of sessions, of client tokens and of what applications were
+ * granted. It is a separate job, so that the rows of one account never delay the
  * rest of the clean-up.
  */
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
+  await noticeExpiredSessions(db, NOTICES_BUDGET_MS);
   await removeEndedGrants(db, GRANTS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
 }

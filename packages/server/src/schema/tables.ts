@@ -309,6 +309,31 @@ export type Tables = {
     locked_until: Timestamp | null;
     updated_at: Defaulted<Timestamp>;
   };
+  logout_backlog: {
+    id: Computed<Int8>;
+    user_id: string | null;
+    session_id: string | null;
+    application_id: string | null;
+    reason: string;
+    application: Json | null;
+    ended_at: Defaulted<Timestamp>;
+  };
+  logout_notices: {
+    id: Computed<Int8>;
+    application_id: string;
+    user_id: string;
+    sid: string;
+    reason: string;
+    state: Defaulted<'waiting' | 'sent' | 'refused' | 'given_up'>;
+    attempts: Defaulted<number>;
+    next_at: Defaulted<Timestamp>;
+    locked_until: Timestamp | null;
+    status: number | null;
+    error: string | null;
+    application: Json | null;
+    created_at: Defaulted<Timestamp>;
+    sent_at: Timestamp | null;
+  };
   one_time_tokens: {
     token_hash: Buffer;
     purpose: 'verify_email' | 'reset_password' | 'recover';

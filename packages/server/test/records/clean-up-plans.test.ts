@@ -48,6 +48,10 @@ const fillings: Readonly<Record<string, string>> = {
     select gen_random_uuid(), gen_random_uuid(), gen_random_uuid(),
       case when n <= 0 then '${EXPIRED_SESSION}' else gen_random_uuid() end, 0, false, '{}', now(), 'aal1', '{}',
       now() + interval '1 day', case when n <= 0 then now() - interval '1 hour' else now() + interval '1 hour' end`,
+  application_sessions: `
+    insert into application_sessions (user_id, session_id, application_id, sid, expires_at, told_at)
+    select gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 's', now() + interval '1 day',
+      case when n <= 0 then now() - interval '1 day' else now() end`,
   one_time_tokens: `
     insert into one_time_tokens (token_hash, purpose, user_id, email, expires_at)
     select sha256(int8send(n)), 'verify_email', (select id from users limit 1), 'c@example.com',

@@ -66,6 +66,8 @@ export async function settleRestored(
 }
 
 async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'mails'>> {
+  // First: what ends below is told anew, and what the backup still had to tell may have been told since.
+  await sql`truncate logout_notices, logout_backlog`.execute(tx);
   const { numAffectedRows: sessions } = await sql`
     update sessions set revoked_at = now(), revoked_reason = 'database_restored'
     where revoked_at is null and expires_at > now()`.execute(tx);

@@ -155,7 +155,7 @@ async function redeem(
   const grant = await lockGrantOfCode(tx, codeHash, resource);
   if (!grant || grant.application_id !== application.id) return refused;
   if (grant.is_code_used) {
-    const ended = await endGrant(tx, grant.grant_id, 'authorization_code_reuse');
+    const ended = await endGrant(tx, grant.grant_id, 'authorization_code_reuse', { isTold: true });
     return ended ? { reused: grant } : refused;
   }
   if (!grant.is_live || !grant.is_session_live || grant.is_code_late) return refused;
@@ -213,7 +213,7 @@ async function refresh(
   if (turn > grant.turn) return refused;
   const isRepeated = turn === grant.turn - 1 && grant.is_just_turned;
   if (turn < grant.turn && !isRepeated) {
-    await endGrant(tx, grantId, 'application_refresh_token_reuse');
+    await endGrant(tx, grantId, 'application_refresh_token_reuse', { isTold: true });
     return { reused: grant };
   }
   if (!grant.is_refreshable) return refused;

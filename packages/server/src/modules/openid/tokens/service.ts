@@ -158,7 +158,10 @@ export async function revokeApplicationToken(
   if (!refreshToken) return;
   const { grantId } = refreshToken;
   const ended = await deps.exchangeGate.run(grantId, client, () =>
-    endGrant(deps.db, grantId, 'revoked_by_application', asking?.id ?? null),
+    endGrant(deps.db, grantId, 'revoked_by_application', {
+      applicationId: asking?.id ?? null,
+      isTold: false,
+    }),
   );
   if (!ended) return;
   await recordEvent(deps, client, {

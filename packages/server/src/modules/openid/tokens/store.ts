@@ -129,19 +129,24 @@ export async function addToken(tx: Tx, token: NewToken, next: NextEnd | null): P
 }
 
 /**
- * Ends a grant with every token of it. `applicationId`: only a grant of this application; null for any. Returns its account and
- * application; undefined if it had ended.
+ * Ends a grant with every token of it. `applicationId`: only a grant of this application; null for any. `isTold`: the application
+ * learns it by a logout notice. Returns its account and application; undefined if it had ended.
  */
 export async function endGrant(
   db: Db,
   id: string,
   reason: string,
-  applicationId: string | null = null,
+  { applicationId = null, isTold }: { applicationId?: string | null; isTold: boolean },
 ): Promise<Pick<Row<'access_grants'>, 'user_id' | 'application_id'> | undefined> {
   const { rows } = await sql<Pick<Row<'access_grants'>, 'user_id' | 'application_id'>>`
-    update access_grants set revoked_at = clock_timestamp(), revoked_reason = ${reason}
-    where id = ${id} and revoked_at is null and application_id = coalesce(${applicationId}::uuid, application_id)
-    returning user_id, application_id`.execute(db);
+    with ended as (
+      update access_grants set revoked_at = clock_timestamp(), revoked_reason = ${reason}
+      where id = ${id} and revoked_at is null and application_id = coalesce(${applicationId}::uuid, application_id)
+      returning user_id, application_id, session_id
+    )
+    select user_id, application_id,
+      case when ${isTold}::boolean then tell_applications(user_id, session_id, application_id, ${reason}) end as told
+    from ended`.execute(db);
   return rows[0];
 }
 
