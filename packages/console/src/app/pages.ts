@@ -15,7 +15,7 @@ import {
   textIn,
   uuidIn,
 } from './search.ts';
-import { t } from './text.ts';
+import { t, withLaterTexts } from './text.ts';
 
 export type Declared = {
   title: () => string;
@@ -226,6 +226,32 @@ export const pages = {
         tab: choiceIn(given, 'tab', ['keys', 'access', 'activity']),
         ...activity(given),
       }),
+  },
+  '/applications': {
+    title: () => t.common.nav.applications,
+    load: () =>
+      withLaterTexts(import('./pages/applications/Applications.tsx')).then(({ Applications }) => ({
+        default: Applications,
+      })),
+    anyOf: ['application.read'],
+    menuKey: 'c',
+    tag: 'applications',
+    search: (given: Given) =>
+      optional({
+        ...paging(given),
+        type: choiceIn(given, 'type', ['web', 'spa', 'native', 'device']),
+        is_active: flagIn(given, 'is_active'),
+      }),
+  },
+  '/applications/new': {
+    title: () => t.common.nav.newApplication,
+    load: () =>
+      withLaterTexts(import('./pages/applications/connect/Connect.tsx')).then(({ Connect }) => ({
+        default: Connect,
+      })),
+    anyOf: ['application.create'],
+    tag: 'applications',
+    search: (given: Given) => optional({ recipe: textIn(given, 'recipe', MAX_NAME) }),
   },
   '/settings': {
     title: () => t.common.nav.settings,

@@ -2,6 +2,8 @@
 
 export type PageSettings = {
   serviceName: string;
+  /** PUBLIC_URL, without a slash at the end: what tokens name as their issuer. */
+  issuer: string;
   /** The path of PUBLIC_URL, without a slash at the end; often empty. */
   basePath: string;
   /** Where "Continue" leads: the operator's app. */
@@ -26,6 +28,7 @@ function readSettings(): Partial<PageSettings> {
 
 export const pageSettings: PageSettings = {
   serviceName: 'Castellan',
+  issuer: '',
   basePath: '',
   appUrl: null,
   forgotUrl: null,

@@ -26,6 +26,8 @@ const paths = [
   '/sessions',
   '/audit',
   '/service-accounts',
+  '/applications',
+  '/applications/new',
   '/settings',
   '/reference',
 ] as const;

@@ -1,6 +1,7 @@
 // The menu, and who may open which page.
 import {
   IconActivity,
+  IconApps,
   IconBook2,
   IconDeviceLaptop,
   IconFolders,
@@ -29,6 +30,7 @@ const icons: Readonly<Record<MenuPath, typeof IconUsers>> = {
   '/sessions': IconDeviceLaptop,
   '/audit': IconActivity,
   '/service-accounts': IconPlugConnected,
+  '/applications': IconApps,
   '/settings': IconSettings,
   '/reference': IconBook2,
   '/account': IconUserCircle,

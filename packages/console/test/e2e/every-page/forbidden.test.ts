@@ -84,6 +84,8 @@ const permissionOf: Readonly<Record<string, string | null>> = {
   '/sessions': 'session.read',
   '/audit': 'audit_log.read',
   '/service-accounts': 'service_account.read',
+  '/applications': 'application.read',
+  '/applications/new': 'application.create',
   '/settings': 'settings.read',
   '/reference': null,
 };

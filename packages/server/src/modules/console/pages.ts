@@ -7,6 +7,7 @@ import type { Logo } from './logo.ts';
 export type ConsoleDeps = {
   settings: {
     serviceName: string;
+    publicUrl: string;
     appUrl: string | undefined;
     forgotUrl: string | undefined;
     basePath: string;
@@ -45,7 +46,7 @@ export function readPage(
   url: string,
   { settings, logo, resetLinkMinutes }: ConsoleDeps,
 ): StaticText | undefined {
-  const { serviceName, appUrl, forgotUrl, basePath, language } = settings;
+  const { serviceName, publicUrl, appUrl, forgotUrl, basePath, language } = settings;
   const source = readBuilt(built, file);
   if (source === null) return undefined;
   const values = {
@@ -57,6 +58,7 @@ export function readPage(
     own_mark: logo ? '' : 'yes',
     page_settings: JSON.stringify({
       serviceName,
+      issuer: publicUrl,
       basePath,
       appUrl: appUrl ?? null,
       forgotUrl: forgotUrl ?? null,

@@ -12,6 +12,7 @@ import { consoleRoutes } from './routes.ts';
 
 const settings = {
   serviceName: 'Castellan',
+  publicUrl: 'http://castellan.test',
   appUrl: undefined,
   forgotUrl: undefined,
   basePath: '',

@@ -20,6 +20,8 @@ export const common: Messages['common'] = {
     sessions: 'Sitzungen',
     audit: 'Protokoll',
     serviceAccounts: 'Dienstkonten',
+    applications: 'Anwendungen',
+    newApplication: 'Anwendung verbinden',
     settings: 'Einstellungen',
     reference: 'API-Referenz',
     account: 'Mein Konto',

@@ -2,6 +2,7 @@
 import { createPlural } from '../../../common/language.ts';
 import type { LaterMessages } from '../en/later.ts';
 import { requirements } from './access/requirements.ts';
+import { applications } from './applications/applications.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
@@ -10,6 +11,7 @@ import { userSecurity } from './users/user-security.ts';
 const plural = createPlural('de');
 
 export const later: LaterMessages = {
+  applications,
   requirements,
   secondFactors,
   userBulk,

@@ -26,6 +26,8 @@ export const common = {
     sessions: 'Sessions',
     audit: 'Audit log',
     serviceAccounts: 'Service accounts',
+    applications: 'Applications',
+    newApplication: 'Connect an application',
     settings: 'Settings',
     reference: 'API reference',
     account: 'My account',

@@ -1,0 +1,76 @@
+// Texts of the pages about applications. They load with these pages.
+import { createPlural } from '../../../../common/language.ts';
+
+const plural = createPlural('en');
+
+export const applications = {
+  search: 'Search by name or client ID',
+  count: (count: number) => plural(count, { one: '# application', other: '# applications' }),
+  empty: 'Connect your first application',
+  emptyText:
+    'People then sign in to Grafana, GitLab, a proxy or your own programs with the account they have here.',
+  columns: {
+    name: 'Name',
+    type: 'Type',
+    who: 'Who may sign in',
+    state: 'State',
+    created: 'Created',
+  },
+  filters: {
+    type: 'Type',
+    everyType: 'Every type',
+    state: 'State',
+    everyState: 'Active and inactive',
+    active: 'Active',
+    inactive: 'Inactive',
+  },
+  everybody: 'Every active account',
+  holders: 'Holders of a permission',
+  types: {
+    web: 'Web application',
+    spa: 'Browser application',
+    native: 'Mobile or desktop application',
+    device: 'Device',
+  },
+  connect: {
+    pick: 'What do you connect?',
+    pickText: 'A recipe fills in the addresses and claims, and shows the configuration to copy.',
+    typeText: {
+      web: 'A program on a server, which can keep a secret.',
+      spa: 'Scripts that run in the browser alone.',
+      native: 'A program that people install, or a command.',
+      device: 'A television, printer or console without a browser.',
+    },
+    other: 'Choose another',
+    unknown: 'There is no such recipe. Choose one.',
+    site: 'Address of the application',
+    siteHelp: 'As people have it in their browser, without what is behind ? and #.',
+    redirect: 'Redirect address',
+    redirectHelp:
+      'Where people are sent back to after they signed in. Libraries call it redirect or callback URI.',
+    notAnAddress: (example: string) => `Write a whole address, such as ${example}.`,
+    name: 'Name',
+    nameHelp: 'People see it where they sign in.',
+    clientId: 'Client ID',
+    clientIdHelp: 'Letters, digits, dots, dashes. It cannot be changed later.',
+    registers: 'What is registered',
+    registersRedirect: 'People are sent back to',
+    registersLogout: 'After a sign-out to',
+    registersBackchannel: 'Told of sign-outs at',
+    registersClaim: 'Claims',
+    pkce: 'PKCE is required.',
+    submit: 'Connect',
+    done: (name: string) => `${name} is registered`,
+    secretOnce: 'This is the only time that the secret is shown. It is in the configuration below, too.',
+    secretLost: 'The response with the secret was lost. Create another secret for the application.',
+    secret: 'Client secret',
+    noSecret: 'The application has no secret: anybody could read it there.',
+    stored: 'I have stored the secret',
+    leave: 'Leave without the secret?',
+    leaveText: 'It is not shown again. You would have to create another one.',
+    configuration: 'Its configuration',
+    configurationText: 'Copy it into the application.',
+    configurationOf: (file: string) => `Configuration for ${file}`,
+    finish: 'Done',
+  },
+};
