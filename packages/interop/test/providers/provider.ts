@@ -1,0 +1,76 @@
+// What a suite needs of a provider, whoever wrote it: addresses, applications, and a person who answers its pages.
+// It must not know what a provider answers.
+import { type Browser, createBrowser } from './browser.ts';
+
+/** An application that is registered at a provider. */
+export type Application = { client_id: string; client_secret: string };
+
+/** What a page asked of the person. */
+export type Asked = 'sign_in' | 'reauthenticate' | 'select_account' | 'consent' | 'sign_out';
+
+/** Where the person's browser goes next, and with which form. */
+type Next = { address: string; form?: Record<string, string> };
+
+export type Provider = {
+  name: 'Castellan' | 'oidc-provider';
+  issuer: string;
+  /** Has CALLBACK and SIGNED_OUT, may do without PKCE, and is told about sign-outs at `backchannelUrl`. */
+  application: Application;
+  /** Another application with the same addresses. */
+  other: Application;
+  /** The email of the person. */
+  email: string;
+  /** Answers the page at `address` as the person. Resolves with null if it asks nothing. */
+  answer(browser: Browser, page: { address: string; text: string }, asked: Asked[]): Promise<Next | null>;
+  /** Lets authorization codes and what they gave grow older by so many seconds. */
+  ageCodes(seconds: number): Promise<void>;
+};
+
+/** Addresses of the applications. No suite sends anything there. */
+export const CALLBACK = 'https://app.example.com/callback';
+export const SIGNED_OUT = 'https://app.example.com/signed-out';
+
+/** A browser without cookies. */
+export const newBrowser = (provider: Provider): Browser => createBrowser(new URL(provider.issuer).origin);
+
+/** Where a request has led: to an address of the application, or to a page of the provider that asks nothing. */
+export type Arrival =
+  | { kind: 'application'; address: string; params: URLSearchParams; asked: Asked[] }
+  | { kind: 'page'; status: number; text: string; asked: Asked[] };
+
+const MOST_STEPS = 20;
+
+/** Opens the address, by POST with a form, and follows redirects and pages as the person's browser does. */
+export async function walk(
+  provider: Provider,
+  browser: Browser,
+  address: string,
+  form?: Record<string, string>,
+): Promise<Arrival> {
+  const asked: Asked[] = [];
+  let next: Next | null = form ? { address, form } : { address };
+  for (let step = 0; step < MOST_STEPS; step += 1) {
+    const at: URL = new URL(next.address, provider.issuer);
+    if (at.origin !== new URL(provider.issuer).origin)
+      return { kind: 'application', address: at.href, params: at.searchParams, asked };
+    const answer = await send(browser, `${at.pathname}${at.search}`, next.form);
+    const location = answer.headers.get('location');
+    if (location !== null) {
+      next = { address: new URL(location, at).href };
+      continue;
+    }
+    next = await provider.answer(browser, { address: at.href, text: answer.text }, asked);
+    if (next === null) return { kind: 'page', status: answer.status, text: answer.text, asked };
+  }
+  throw new Error(`${MOST_STEPS} steps led from ${address} to no end`);
+}
+
+/** Sends what a browser sends: it accepts pages, and posts forms without a CSRF token. */
+const send = (browser: Browser, path: string, form?: Record<string, string>) =>
+  browser.request(form ? 'POST' : 'GET', path, {
+    headers: {
+      accept: 'text/html',
+      ...(form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+    },
+    ...(form ? { raw: new URLSearchParams(form).toString() } : {}),
+  });
