@@ -208,7 +208,6 @@ export const modules: Modules = {
   },
   'api-resources': { uses: ['authz'] },
   openid: { uses: [], face: ['session-sid.ts', 'subjects.ts', 'told-applications.ts'], routesSee: [] },
-  'openid/notices': { uses: ['openid'], face: ['rows.ts'], routesSee: [] },
   'openid/claims': { uses: ['sessions/key-ring.ts', 'applications', 'authz', 'openid'] },
   'openid/authorize': {
     uses: [
@@ -225,6 +224,17 @@ export const modules: Modules = {
   },
   'openid/tokens': {
     uses: ['audit', 'sessions/key-ring.ts', 'applications', 'authz', 'openid', 'openid/claims'],
+  },
+  'openid/notices': {
+    uses: [
+      'audit',
+      'sessions/key-ring.ts',
+      'applications',
+      'authz',
+      'openid',
+      'openid/claims',
+      'openid/tokens/signed-jwt.ts',
+    ],
   },
   access: { uses: ['authz'] },
   forward: { uses: ['factors', 'authz'] },

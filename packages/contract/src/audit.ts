@@ -280,6 +280,11 @@ export const auditActionCatalogue = {
   application_access_ended: {
     text: 'What an application got by sign-ins of a user ended. details: grants (their number), reason.',
   },
+  logout_notice_failed: {
+    text: 'An application was not told that a session has ended, and is not told again. details: state (refused or given_up), user_id, sid, status of its last answer, error, attempts.',
+    failure: true,
+    bounded: true,
+  },
   signing_key_rotated: { text: 'A new signing key was created.' },
   signing_key_revoked: {
     text: 'A signing key was revoked, with every token that it signed. details.successor: the new key, if one was created.',

@@ -25,6 +25,7 @@ import {
 } from './modules/factors/service.ts';
 import { createAttemptGate } from './modules/lockout/service.ts';
 import { clientTokenRule } from './modules/oauth/token.ts';
+import { createNoticeWorker } from './modules/openid/notices/worker.ts';
 import { type ApplicationTokens, createApplicationTokens } from './modules/openid/tokens/service.ts';
 import { createStrengthMeter, type StrengthMeter } from './modules/passwords/strength.ts';
 import { createKeyRing, type KeyRing } from './modules/sessions/key-ring.ts';
@@ -141,6 +142,9 @@ export type Deps = {
   outbox: DeliveryWorker;
   transport: MailTransport;
 
+  /** Tells applications that sessions have ended. */
+  noticeWorker: DeliveryWorker;
+
   /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
   tracing: Tracing | null;
   /** What is counted for /metrics. Null if METRICS_ADDRESS is not set. */
@@ -247,6 +251,7 @@ export function createDeps(parts: Parts): Deps {
     tracing,
     outbox,
     transport,
+    noticeWorker: createNoticeWorker(sessionDeps),
     logo: parts.logo,
     sinkWorker: sink ? createSinkWorker({ db, log, sink }) : null,
     apiKeys: createApiKeys({ reservedPool, pool, log, auditLog }),

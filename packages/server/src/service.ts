@@ -146,6 +146,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     if (options.listensWhenReady && !stopping.signal.aborted) await listen();
     if (!stopping.signal.aborted) keyReload = reloadKeys(deps);
     deps.outbox.start();
+    deps.noticeWorker.start();
     deps.sinkWorker?.start();
     scheduler.start();
     return done;
@@ -159,7 +160,13 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     // No load balancer sends requests to an instance that was never ready.
     if (deps.readiness.ready && graceSeconds > 0) await wait(graceSeconds * 1_000);
     stopping.abort();
-    await Promise.all([app.close(), scheduler.stop(), deps.outbox.stop(), deps.sinkWorker?.stop()]);
+    await Promise.all([
+      app.close(),
+      scheduler.stop(),
+      deps.outbox.stop(),
+      deps.noticeWorker.stop(),
+      deps.sinkWorker?.stop(),
+    ]);
     await Promise.race([prepared.catch(() => {}), wait(PREPARE_GRACE_MS, undefined, { ref: false })]);
     await release();
   };

@@ -101,6 +101,21 @@ export const databaseMetrics: readonly Definition[] = [
     'Age of the oldest waiting mail; 0 if none waits.',
     ({ figures }) => figures?.oldestMailSeconds,
   ),
+  labelled(
+    'gauge',
+    'castellan_logout_notices',
+    'Logout notices to applications. `state`: waiting, which were neither sent, refused nor given up; 10,000 stands for that many or more.',
+    {
+      label: 'state',
+      read: ({ figures }): Record<string, number> => (figures ? { waiting: figures.waitingNotices } : {}),
+    },
+  ),
+  single(
+    'gauge',
+    'castellan_logout_notices_oldest_seconds',
+    'Age of the oldest waiting logout notice; 0 if none waits.',
+    ({ figures }) => figures?.oldestNoticeSeconds,
+  ),
   single(
     'gauge',
     'castellan_audit_sink_waiting',

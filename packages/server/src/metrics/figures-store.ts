@@ -18,6 +18,10 @@ export type DatabaseFigures = {
   waitingMails: number;
   /** Since the oldest of them was caused; 0 if none waits. */
   oldestMailSeconds: number;
+  /** Logout notices that wait, at most 10,000. */
+  waitingNotices: number;
+  /** Age of the oldest of them; 0 if none waits. */
+  oldestNoticeSeconds: number;
   /** Audit entries that the sink has not accepted yet, at most 10,000; null if there is no sink. */
   queuedEntries: number | null;
   /** Age of the oldest of them; 0 if none waits. */
@@ -34,13 +38,17 @@ export async function readFigures(db: Db): Promise<DatabaseFigures> {
       ${factorUserCount}::float8 as "factorUsers",
       ${cheapLiveSessionCount}::float8 as "liveSessions", mails.waiting::float8 as "waitingMails",
       coalesce(greatest(0, extract(epoch from now() - mails.oldest)), 0)::float8 as "oldestMailSeconds",
+      notices.waiting::float8 as "waitingNotices",
+      coalesce(greatest(0, extract(epoch from now() - notices.oldest)), 0)::float8 as "oldestNoticeSeconds",
       (case when exists (select from audit_sink) then (
         select count(*) from (select from audit_outbox limit ${sql.lit(MOST_COUNTED)}) queued) end)::float8 as "queuedEntries",
       coalesce((
         select greatest(0, extract(epoch from now() - e."timestamp"))
         from audit_outbox o join audit_logs e on e.id = o.entry_id order by o.position limit 1), 0)::float8 as "oldestEntrySeconds"
     from (select count(*) as waiting, min(created_at) as oldest from (
-        select created_at from outbox where sent_at is null and failed_at is null order by run_at limit ${sql.lit(MOST_COUNTED)}) due) mails`.execute(
+        select created_at from outbox where sent_at is null and failed_at is null order by run_at limit ${sql.lit(MOST_COUNTED)}) due) mails,
+      (select count(*) as waiting, min(created_at) as oldest from (
+        select created_at from logout_notices where state = 'waiting' limit ${sql.lit(MOST_COUNTED)}) due) notices`.execute(
       db,
     ),
   );
@@ -51,6 +59,8 @@ export async function readFigures(db: Db): Promise<DatabaseFigures> {
     liveSessions: row.liveSessions,
     waitingMails: row.waitingMails ?? 0,
     oldestMailSeconds: row.oldestMailSeconds ?? 0,
+    waitingNotices: row.waitingNotices ?? 0,
+    oldestNoticeSeconds: row.oldestNoticeSeconds ?? 0,
     queuedEntries: row.queuedEntries,
     oldestEntrySeconds: row.oldestEntrySeconds ?? 0,
   };

@@ -109,6 +109,18 @@ export const workMetrics: readonly Definition[] = [
       },
     },
   ),
+  labelled(
+    'counter',
+    'castellan_logout_notice_attempts_total',
+    'Attempts of this instance to send a logout notice to an application, by their end. `failed`: it is not sent again.',
+    {
+      label: 'result',
+      read: ({ deps }) => {
+        const { sent, retried, dead } = deps.noticeWorker.stats();
+        return { sent, retried, failed: dead };
+      },
+    },
+  ),
   {
     name: 'castellan_job_runs_total',
     type: 'counter',

@@ -32,6 +32,12 @@ export const sessionsSettings = {
     'Maximum number of live sessions of one user. A further sign-in ends the oldest. 0 or less: no limit.',
     { default: '5' },
   ),
+  logoutNoticeHours: setting(
+    'LOGOUT_NOTICE_HOURS',
+    integer(1, 168),
+    'How long Castellan tries to tell an application that a session has ended, in hours.',
+    { default: '24' },
+  ),
   validateTokenIp: setting(
     'VALIDATE_TOKEN_IP',
     flagOr('by-family'),

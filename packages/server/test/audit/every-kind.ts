@@ -1,13 +1,17 @@
 // Sends requests that write an audit entry of nearly every action.
 // It must do the same on every service, so that two services can be compared; it asserts nothing.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { linkTo } from '@castellan/testing/accounts/self-service';
 import type { Answer, TestClient } from '@castellan/testing/client';
 import { ADMIN, eventually, PASSWORD, type TestService } from '@castellan/testing/harness';
+import { portOf } from '@castellan/testing/ports';
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { postForm } from '@castellan/testing/service-accounts/token-services';
 import { addPerson } from '@castellan/testing/users/people';
 import { createSecretText } from '../../src/platform/security/secret-text.ts';
 import { addGrant, addSignedIn, exchange, post, refresh, type TestApplication } from '../openid/fixture.ts';
+import { takePart } from '../openid/notices/fixture.ts';
 
 /** Settings that the requests need. */
 export const environment = { RATE_LIMIT_RESEND_VERIFICATION: '2/hour', ACCOUNT_LOCKOUT_ATTEMPTS: '3' };
@@ -187,8 +191,34 @@ async function applications({ service, caller, note, secrets }: Context): Promis
   const { id: secretId, secret } = (await send('POST', `${path}/secrets`, {})).body.data;
   for (const one of [client_secret, secret]) secrets.add(one);
   await send('DELETE', `${path}/secrets/${secretId}`);
+  await refusedNotice(service, { id, path }, send);
   await tokensOfApplications(service, { id, client_id: body.client_id, client_secret }, note, secrets);
   await send('DELETE', path);
+}
+
+/** Ends a session of an application that refuses to learn of it. */
+async function refusedNotice(
+  service: TestService,
+  { id, path }: { id: string; path: string },
+  send: Send,
+): Promise<void> {
+  const refusing = createServer((_request, response) => response.writeHead(400).end());
+  refusing.listen(0, '127.0.0.1');
+  await once(refusing, 'listening');
+  try {
+    const url = `http://127.0.0.1:${portOf(refusing)}/logout`;
+    await send('PUT', path, { backchannel_logout_url: url });
+    const who = await addSignedIn(service);
+    await takePart(service, { id }, who);
+    await service.sql('update sessions set revoked_at = now() where id = $1', [who.sessionId]);
+    await eventually(
+      async () => (await service.sql(`select from logout_notices where state = 'refused'`))[0],
+      'the failed notice',
+    );
+  } finally {
+    refusing.closeAllConnections();
+    refusing.close();
+  }
 }
 
 async function tokensOfApplications(

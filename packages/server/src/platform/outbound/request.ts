@@ -73,8 +73,11 @@ export async function askOutside(
 
 const resolveAll = (host: string): Promise<LookupAddress[]> => lookup(host, { all: true });
 
+/** Node's requests reject with an AbortError when their signal times out, bodies with the TimeoutError itself. */
 const codeOf = (error: unknown): string =>
-  error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : (errorCode(error) ?? 'failed');
+  error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
+    ? 'timeout'
+    : (errorCode(error) ?? 'failed');
 
 const lookupOf =
   (allowed: (name: string) => Promise<LookupAddress[]>): LookupFunction =>

@@ -23,6 +23,10 @@ export const failureActions: readonly AuditAction[] = [
   'refresh_token_reuse',
   'permission_denied',
   'api_key_refused',
+  'application_authentication_failed',
+  'authorization_code_reuse',
+  'application_refresh_token_reuse',
+  'logout_notice_failed',
   'csrf_refused',
   'rate_limited',
 ];

@@ -103,6 +103,7 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
     'Ein verbrauchter Code für {target} kam erneut; was {actor} freigegeben hatte, wurde beendet',
   application_refresh_token_reuse:
     'Ein verbrauchtes Refresh-Token von {target} kam erneut; was {actor} freigegeben hatte, wurde beendet',
+  logout_notice_failed: '{target} hat nicht erfahren, dass eine Sitzung beendet ist',
   application_access_ended: 'Der Zugriff von {target} auf das Konto von {actor} wurde beendet',
   signing_key_rotated: 'Ein neuer Signaturschlüssel wurde angelegt',
   signing_key_revoked: 'Ein Signaturschlüssel wurde mit seinen Token widerrufen',

@@ -101,6 +101,7 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   authorization_code_reuse: 'A used code for {target} came again; what {actor} had given it was ended',
   application_refresh_token_reuse:
     'A used refresh token of {target} came again; what {actor} had given it was ended',
+  logout_notice_failed: '{target} was not told that a session has ended',
   application_access_ended: 'The access of {target} to the account of {actor} was ended',
   signing_key_rotated: 'A new signing key was created',
   signing_key_revoked: 'A signing key was revoked, with its tokens',
