@@ -209,8 +209,10 @@ export const modules: Modules = {
   'api-resources': { uses: ['authz'] },
   openid: { uses: [], face: ['session-sid.ts', 'subjects.ts', 'told-applications.ts'], routesSee: [] },
   'openid/claims': { uses: ['sessions/key-ring.ts', 'applications', 'authz', 'openid'] },
+  'openid/interactions': { uses: [] },
   'openid/authorize': {
     uses: [
+      'openid/interactions',
       'audit',
       'sessions',
       'lockout',

@@ -10,6 +10,7 @@ import { deleteIdleDevices } from './modules/devices/service.ts';
 import { deleteExpiredPending, deleteExpiredProofs } from './modules/factors/service.ts';
 import { deleteIdleAttempts } from './modules/lockout/service.ts';
 import { deleteExpiredClientTokens } from './modules/oauth/store.ts';
+import { removeEndedRequests } from './modules/openid/interactions/service.ts';
 import {
   deleteOldNotices,
   deleteToldSessions,
@@ -101,20 +102,21 @@ const SESSION_ROWS_BUDGET_MS = 5_000;
 const CLIENT_TOKENS_BUDGET_MS = 1_000;
 const GRANTS_BUDGET_MS = 1_000;
 const NOTICES_BUDGET_MS = 1_000;
+const REQUESTS_BUDGET_MS = 1_000;
 
 /** Returns the minutes between two runs of `removeSessionRows`, which limits the rows that one session accumulates. */
 export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number }): number =>
   Math.min(1, settings.cleanupIntervalMinutes);
 
 /**
- * Tells applications of sessions that have expired, and deletes rows of sessions, of client tokens and of what applications were
- * granted. It is a separate job, so that the rows of one account never delay the
- * rest of the clean-up.
+ * Tells applications of sessions that have expired, and deletes rows of sessions, of client tokens, and of what applications asked
+ * for and were granted. It is a separate job, so that the rows of one account never delay the rest of the clean-up.
  */
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
   await noticeExpiredSessions(db, NOTICES_BUDGET_MS);
   await removeEndedGrants(db, GRANTS_BUDGET_MS);
+  await removeEndedRequests(db, REQUESTS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
 }
 
