@@ -44,6 +44,7 @@ const checks: Step[] = [
   ['types', ['node_modules/.bin/tsc', '--noEmit']],
   ['types of the SDK', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/sdk']],
   ['types of the console', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/console']],
+  ['types of the interoperability tests', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/interop']],
   ['types of the examples', ['node_modules/.bin/tsc', '--noEmit', '-p', 'examples']],
   ['unused files, exports and packages', ['node_modules/.bin/knip', '--no-progress']],
   ['lock file', [node, 'scripts/checks/lock-file.ts']],

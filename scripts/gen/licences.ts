@@ -31,12 +31,16 @@ const permitted: ReadonlySet<string> = new Set([
 /** For tools whose files are neither changed nor shipped: only changed files would have to stay under this licence. */
 const permittedForDevelopment: ReadonlySet<string> = new Set(['MPL-2.0', 'Unlicense']);
 
+/** Packages of before npm's field, whose own files state the licence: LICENSE of the one, Readme.md of the other. */
+const stated: Readonly<Record<string, string>> = { 'passport-strategy@1.0.0': 'MIT', 'pause@0.0.1': 'MIT' };
+
 function packagesOf(locked: Packages): Package[] {
   const found = new Map<string, Package>();
-  for (const [path, { version = '', license: licence = '', dev, optional, link }] of Object.entries(locked)) {
+  for (const [path, { version = '', license, dev, optional, link }] of Object.entries(locked)) {
     // Workspaces are listed as their own folders and as links to them.
     if (link || !path.includes('node_modules/')) continue;
     const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    const licence = license ?? stated[`${name}@${version}`] ?? '';
     const use = dev ? 'develops' : optional ? 'platform' : 'runs';
     found.set(`${name}@${version} ${use}`, { name, version, licence, use });
   }

@@ -8,7 +8,14 @@ import type { Hooks } from '@castellan/testing/harness';
 import { freePort } from '@castellan/testing/ports';
 import Library from 'oidc-provider';
 import { memoryAdapter } from './memory-adapter.ts';
-import { type Application, type Asked, CALLBACK, type Provider, SIGNED_OUT } from './provider.ts';
+import {
+  type Application,
+  type Asked,
+  CALLBACK,
+  type Provider,
+  type Registration,
+  SIGNED_OUT,
+} from './provider.ts';
 
 const EMAIL = 'ada@example.com';
 const SUBJECT = '0b9ab5e0-3a3f-4d8e-9a57-2d8f6c0a7f11';
@@ -19,6 +26,7 @@ const claims = {
   openid: ['sub'],
   profile: ['name', 'given_name', 'family_name', 'preferred_username', 'updated_at'],
   email: ['email', 'email_verified'],
+  groups: ['groups'],
 };
 const person = {
   sub: SUBJECT,
@@ -29,35 +37,28 @@ const person = {
   updated_at: 1_700_000_000,
   email: EMAIL,
   email_verified: true,
+  groups: ['Engineers'],
 };
 
-export type LibraryOptions = {
-  /** Where `application` is told about sign-outs. */
-  backchannelUrl?: string;
-  /** Further fields of both applications. */
-  fields?: Record<string, unknown>;
-  /** Further configuration of the library. */
-  configuration?: Record<string, unknown>;
-};
-
-/** Starts the library until `t` ends. */
+/** Starts the library until `t` ends. `configuration` is what it takes beside the usual one. */
 export async function startLibrary(
   t: Hooks,
-  { backchannelUrl, fields = {}, configuration = {} }: LibraryOptions = {},
+  { backchannelUrl, callbacks = [], signedOut = [], origin }: Registration = {},
+  configuration: Record<string, unknown> = {},
 ): Promise<Provider> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
   const application = newApplication();
   const other = newApplication();
+  const browserApp = newApplication();
   const registered = (one: Application, more: object = {}) => ({
     ...one,
-    redirect_uris: [CALLBACK],
-    post_logout_redirect_uris: [SIGNED_OUT],
+    redirect_uris: [CALLBACK, ...callbacks],
+    post_logout_redirect_uris: [SIGNED_OUT, ...signedOut],
     grant_types: ['authorization_code', 'refresh_token'],
     // The library takes the secret by one way only; `other` is for the second one.
     token_endpoint_auth_method: one === application ? 'client_secret_basic' : 'client_secret_post',
     ...more,
-    ...fields,
   });
   const { adapter, age } = memoryAdapter();
   const library = new Library(issuer, {
@@ -70,7 +71,9 @@ export async function startLibrary(
           : {},
       ),
       registered(other),
+      { ...registered(browserApp), client_secret: undefined, token_endpoint_auth_method: 'none' },
     ],
+    clientBasedCORS: (_context: unknown, asking: string) => asking === origin,
     jwks: { keys: [newKey()] },
     // The suites' browser keeps no cookie from a form that another site posts.
     cookies: {
@@ -118,6 +121,7 @@ export async function startLibrary(
     issuer,
     application,
     other,
+    browserApp,
     email: EMAIL,
     answer: async (_browser, page, asked) => answer(page, asked),
     ageCodes: async (seconds) => age(seconds),

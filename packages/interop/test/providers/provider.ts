@@ -11,6 +11,17 @@ export type Asked = 'sign_in' | 'reauthenticate' | 'select_account' | 'consent' 
 /** Where the person's browser goes next, and with which form. */
 type Next = { address: string; form?: Record<string, string> };
 
+/** How the applications of a suite are registered. */
+export type Registration = {
+  /** Where `application` is told about sign-outs. */
+  backchannelUrl?: string;
+  /** Addresses beside CALLBACK and SIGNED_OUT. */
+  callbacks?: readonly string[];
+  signedOut?: readonly string[];
+  /** The origin of `browserApp`, which calls the provider across origins. */
+  origin?: string;
+};
+
 export type Provider = {
   name: 'Castellan' | 'oidc-provider';
   issuer: string;
@@ -18,6 +29,8 @@ export type Provider = {
   application: Application;
   /** Another application with the same addresses. */
   other: Application;
+  /** An application in a browser, without a secret. Needs PKCE. */
+  browserApp: { client_id: string };
   /** The email of the person. */
   email: string;
   /** Answers the page at `address` as the person. Resolves with null if it asks nothing. */
@@ -40,26 +53,31 @@ export type Arrival =
 
 const MOST_STEPS = 20;
 
-/** Opens the address, by POST with a form, and follows redirects and pages as the person's browser does. */
+/**
+ * Opens the address, by POST with a form, and follows redirects and pages as the person's browser does. `others` has the browser for
+ * the origins of applications that run; their pages end the walk.
+ */
 export async function walk(
   provider: Provider,
   browser: Browser,
   address: string,
   form?: Record<string, string>,
+  others: Readonly<Record<string, Browser>> = {},
 ): Promise<Arrival> {
   const asked: Asked[] = [];
   let next: Next | null = form ? { address, form } : { address };
   for (let step = 0; step < MOST_STEPS; step += 1) {
     const at: URL = new URL(next.address, provider.issuer);
-    if (at.origin !== new URL(provider.issuer).origin)
-      return { kind: 'application', address: at.href, params: at.searchParams, asked };
-    const answer = await send(browser, `${at.pathname}${at.search}`, next.form);
+    const isHere = at.origin === new URL(provider.issuer).origin;
+    const visitor = isHere ? browser : others[at.origin];
+    if (!visitor) return { kind: 'application', address: at.href, params: at.searchParams, asked };
+    const answer = await send(visitor, `${at.pathname}${at.search}`, next.form);
     const location = answer.headers.get('location');
     if (location !== null) {
       next = { address: new URL(location, at).href };
       continue;
     }
-    next = await provider.answer(browser, { address: at.href, text: answer.text }, asked);
+    next = isHere ? await provider.answer(browser, { address: at.href, text: answer.text }, asked) : null;
     if (next === null) return { kind: 'page', status: answer.status, text: answer.text, asked };
   }
   throw new Error(`${MOST_STEPS} steps led from ${address} to no end`);
