@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict';
 import { fillDemo } from '@castellan/server/modules/demo/service';
 import { newVisit, nextVisit, openBrowser, type Visit } from '@castellan/testing/e2e/browser';
-import { ADMIN, type Hooks, startTestService, type TestService } from '@castellan/testing/harness';
+import {
+  ADMIN,
+  type Hooks,
+  signIn as loggedIn,
+  startTestService,
+  type TestService,
+} from '@castellan/testing/harness';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
 export type Console = { service: TestService; browser: Browser };
@@ -13,6 +19,19 @@ export async function startConsole(t: Hooks, environment: Record<string, string>
   // Browsers keep Secure cookies of plain http for localhost only.
   const service = await startTestService(t, { COOKIE_SECURE: 'false', ...environment });
   return { service, browser: await openBrowser(t, service) };
+}
+
+/** Returns what makes an address of the path of a page: with the id of a record of the kind that the page shows. */
+export async function exampleRecords({ service }: Console): Promise<(path: string) => string> {
+  const [role] = await service.sql<{ id: string }>("select id from roles where name = 'Admin'");
+  const admin = await loggedIn(service, ADMIN);
+  const { status, body } = await admin.post('/api/v1/applications', {
+    client_id: 'example',
+    name: 'Example',
+    redirect_uris: ['https://app.example.com/callback'],
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  return (path) => path.replace(':id', path.startsWith('/applications/') ? body.data.id : (role?.id ?? ''));
 }
 
 /** Fills the service with the company of `castellan demo`. */

@@ -253,6 +253,20 @@ export const pages = {
     tag: 'applications',
     search: (given: Given) => optional({ recipe: textIn(given, 'recipe', MAX_NAME) }),
   },
+  '/applications/$id': {
+    title: () => t.common.nav.applications,
+    load: () =>
+      withLaterTexts(import('./pages/applications/record/ApplicationPage.tsx')).then(
+        ({ ApplicationPage }) => ({ default: ApplicationPage }),
+      ),
+    anyOf: ['application.read'],
+    tag: 'applications',
+    search: (given: Given) =>
+      optional({
+        tab: choiceIn(given, 'tab', ['settings', 'access', 'tokens', 'secrets', 'claims', 'activity']),
+        ...activity(given),
+      }),
+  },
   '/settings': {
     title: () => t.common.nav.settings,
     load: () => import('./pages/settings/Settings.tsx').then(({ Settings }) => ({ default: Settings })),

@@ -28,6 +28,7 @@ const paths = [
   '/service-accounts',
   '/applications',
   '/applications/new',
+  '/applications/:id',
   '/settings',
   '/reference',
 ] as const;

@@ -6,19 +6,16 @@ import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
 import { appPaths } from '../../src/common/paths.ts';
 import { assertPageAccessible } from '../accessibility.ts';
-import { fillWithPeople, heading, openAs, startConsole } from '../harness.ts';
+import { exampleRecords, fillWithPeople, heading, openAs, startConsole } from '../harness.ts';
 import { photograph } from '../pictures.ts';
 import { untranslatedTexts } from '../untranslated.ts';
 
 const site = await startConsole({ after });
 await fillWithPeople(site, 40);
 
-const [{ id: roleId } = { id: '' }] = await site.service.sql<{ id: string }>(
-  "select id from roles where name = 'Admin'",
-);
-const paths = appPaths.map((path) => path.replace(':id', roleId));
+const addressOf = await exampleRecords(site);
 /** The reference is a library's page, in English only. */
-const translated = paths.filter((path) => path !== '/reference');
+const translated = appPaths.filter((path) => path !== '/reference').map(addressOf);
 
 /** The page has loaded what it shows. */
 async function settle(page: Page): Promise<void> {
@@ -26,13 +23,13 @@ async function settle(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle');
 }
 
-for (const path of paths)
-  test(`${path.replace(roleId, ':id')} is accessible`, async (t) => {
-    const { page } = await openAs(t, site, path);
+for (const path of appPaths)
+  test(`${path} is accessible`, async (t) => {
+    const { page } = await openAs(t, site, addressOf(path));
     await settle(page);
     // The API reference shows a heading of its own, too.
     if (path !== '/reference') assert.equal(await heading(page).count(), 1);
-    const name = path.replace(roleId, 'one').slice(1).replaceAll('/', '-');
+    const name = path.replace(':id', 'one').slice(1).replaceAll('/', '-');
     await assertPageAccessible(page, path, (scheme, { width }) =>
       photograph(page, `${name}-${scheme}-${width}`),
     );

@@ -1,7 +1,14 @@
 // All roles, permissions and groups, for the pages that show them at once: the matrix, trees, comparisons.
 // It must not be used where a list of pages is enough.
 import { versionIn } from '@castellan/contract/etags';
-import type { Permission, PermissionGroup, Role, RoleGroup, SummarizedRole } from '@castellan/sdk';
+import type {
+  ApiResource,
+  Permission,
+  PermissionGroup,
+  Role,
+  RoleGroup,
+  SummarizedRole,
+} from '@castellan/sdk';
 import { type UseQueryOptions, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { callInQuery, type ReadState, reading, readingVersioned } from './api.ts';
@@ -88,6 +95,13 @@ export const allPermissionGroups: UseQueryOptions<PermissionGroup[]> = {
   queryKey: ['GET /api/v1/permission-groups', 'all'],
   queryFn: (context) =>
     allPages((page) => callInQuery(context, 'GET /api/v1/permission-groups', { query: page })),
+};
+
+/** All API resources, sorted by name. */
+export const allApiResources: UseQueryOptions<ApiResource[]> = {
+  queryKey: ['GET /api/v1/api-resources', 'all'],
+  queryFn: (context) =>
+    allPages((page) => callInQuery(context, 'GET /api/v1/api-resources', { query: page })),
 };
 
 export const allRoleGroups: UseQueryOptions<RoleGroup[]> = {

@@ -3,6 +3,7 @@
 import type {
   CreateUser,
   ServiceAccount,
+  UpdateApplication,
   UpdateRole,
   UpdateServiceAccount,
   UpdateUser,
@@ -31,4 +32,9 @@ export type ServiceAccountField = Exclude<keyof UpdateServiceAccount, Roles | 'i
 export type ComparedServiceAccountField = Exclude<
   keyof ServiceAccount,
   Kept | 'permissions' | 'last_used_at' | 'created_by_id'
+>;
+/** What never changes has no field; the rule of who may sign in and the API resources have tabs. */
+export type ApplicationField = Exclude<
+  keyof UpdateApplication,
+  'client_id' | 'type' | 'required_permission_id' | 'resources'
 >;

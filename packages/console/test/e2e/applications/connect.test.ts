@@ -35,14 +35,15 @@ test('the first application is offered, and Grafana is connected with what it ne
     `auth_url = ${metadata.issuer}/api/v1/oauth/authorize`,
   ])
     assert.ok(configuration.includes(line), line);
-  const done = page.getByRole('button', { name: 'Done' });
+  const done = page.getByRole('button', { name: 'Open the application' });
   assert.equal(await done.isDisabled(), true);
   await assertPageAccessible(page, 'the secret and the configuration', (scheme, { width }) =>
     photograph(page, `connected-${scheme}-${width}`),
   );
   await page.getByLabel('I have stored the secret').check();
   await done.click();
-  await page.getByRole('table', { name: 'Applications' }).getByText('Grafana', { exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Grafana', level: 1 }).waitFor();
+  await page.waitForURL('**/applications/*-*');
   assert.ok(!(await page.content()).includes(secret), 'the secret is nowhere on the page');
   const { body } = await admin.get('/api/v1/applications?search=grafana');
   const [application] = body.data;

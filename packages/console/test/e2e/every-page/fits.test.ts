@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { ADMIN, type Hooks, signIn } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
 import { appPaths, authPaths } from '../../../src/common/paths.ts';
-import { fillWithPeople, heading, openAs, startConsole } from '../../harness.ts';
+import { exampleRecords, fillWithPeople, heading, openAs, startConsole } from '../../harness.ts';
 import { layoutFaults } from '../../layout-faults.ts';
 
 const site = await startConsole({ after });
@@ -44,7 +44,16 @@ async function addLongNames(): Promise<string[]> {
     [user.id, long('aa', 100)],
   );
   const account = await made('service-accounts', { name: long('aa', 100), role_ids: [role.id] });
+  const application = await made('applications', {
+    client_id: long('aa', 100),
+    name: long('Aa', 250),
+    required_permission_id: permission.id,
+    redirect_uris: [`https://app.example.com/${'a'.repeat(400)}`],
+  });
   return [
+    ...['settings', 'access', 'tokens', 'secrets', 'claims', 'activity'].map(
+      (tab) => `/applications/${application.id}?tab=${tab}`,
+    ),
     `/roles/${role.id}`,
     `/roles/${role.id}?tab=users`,
     `/roles/${role.id}?tab=activity`,
@@ -61,11 +70,8 @@ async function addLongNames(): Promise<string[]> {
   ];
 }
 const records = await addLongNames();
-const [, roleId = ''] = /^\/roles\/([^?]+)/.exec(records[0] ?? '') ?? [];
-const pages = [
-  ...appPaths.map((path) => path.replace(':id', roleId)),
-  ...authPaths.filter((path) => path !== '/'),
-];
+const addressOf = await exampleRecords(site);
+const pages = [...appPaths.map(addressOf), ...authPaths.filter((path) => path !== '/')];
 
 /** Opens a page of an administrator in this language. Returns it with a list of what the service says to it. */
 async function openIn(t: Hooks, language: string): Promise<{ page: Page; known: string[] }> {

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Page } from 'playwright-core';
 import { appPaths } from '../../../src/common/paths.ts';
-import { heading, openAs, startConsole } from '../../harness.ts';
+import { exampleRecords, heading, openAs, startConsole } from '../../harness.ts';
 
 // Each test signs in again.
 const site = await startConsole({ after }, { CONCURRENT_SESSION_LIMIT: '100' });
@@ -86,6 +86,7 @@ const permissionOf: Readonly<Record<string, string | null>> = {
   '/service-accounts': 'service_account.read',
   '/applications': 'application.read',
   '/applications/new': 'application.create',
+  '/applications/:id': 'application.read',
   '/settings': 'settings.read',
   '/reference': null,
 };
@@ -95,11 +96,11 @@ test('the table has every page', () => {
 });
 
 const nobody = await addPerson(service);
-const anyRole = await addRole(service, 'role.read');
+const addressOf = await exampleRecords(site);
 
 for (const [path, permission] of Object.entries(permissionOf)) {
   if (permission === null) continue;
-  const address = path.replace(':id', anyRole);
+  const address = addressOf(path);
   test(`${path} names ${permission}, and opens for a person who has nothing else`, async (t) => {
     const { page } = await openAs(t, site, address, { as: nobody });
     await page.getByText(`It needs the permission ${permission}, which none of your roles has.`).waitFor();

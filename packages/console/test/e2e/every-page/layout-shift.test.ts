@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createVerifiedUser, PASSWORD } from '@castellan/testing/harness';
 import type { Page } from 'playwright-core';
 import { appPaths } from '../../../src/common/paths.ts';
-import { fillWithPeople, heading, openAs, startConsole } from '../../harness.ts';
+import { exampleRecords, fillWithPeople, heading, openAs, startConsole } from '../../harness.ts';
 
 const site = await startConsole({ after });
 await fillWithPeople(site, 200);
@@ -24,9 +24,7 @@ const sizes = [
   { width: 1280, height: 800 },
 ];
 
-const [{ id: roleId } = { id: '' }] = await site.service.sql<{ id: string }>(
-  "select id from roles where name = 'Admin'",
-);
+const addressOf = await exampleRecords(site);
 
 /** Runs in each page before its own scripts. */
 const observe = `
@@ -75,7 +73,7 @@ async function unsteadyPages(page: Page, paths: readonly string[]): Promise<stri
 
 test('no page moves while it loads', async (t) => {
   const { page } = await openAs(t, site, '/docs/errors', { context: {} });
-  const paths = appPaths.map((path) => path.replace(':id', roleId));
+  const paths = appPaths.map(addressOf);
   assert.deepEqual(await unsteadyPages(page, paths), []);
 });
 

@@ -3,14 +3,12 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { appPaths } from '../../../src/common/paths.ts';
-import { fillWithPeople, heading, openAs, startConsole } from '../../harness.ts';
+import { exampleRecords, fillWithPeople, heading, openAs, startConsole } from '../../harness.ts';
 import { layoutFaults } from '../../layout-faults.ts';
 
 const site = await startConsole({ after });
 await fillWithPeople(site, 40);
-const [{ id: roleId } = { id: '' }] = await site.service.sql<{ id: string }>(
-  "select id from roles where name = 'Admin'",
-);
+const addressOf = await exampleRecords(site);
 
 const phone = { viewport: { width: 390, height: 844 } };
 const fold = (page: Page, name: RegExp) => page.getByRole('button', { name, expanded: false });
@@ -71,7 +69,7 @@ test('on phones, nothing that stands inside a page scrolls by itself', async (t)
     for (const closed of await page.locator('.filter-fold').all()) await closed.click();
     return layoutFaults(page).then((all) => all.filter((one) => one.startsWith('a box')));
   };
-  for (const path of appPaths) assert.deepEqual(await faultsOf(path.replace(':id', roleId)), [], path);
+  for (const path of appPaths) assert.deepEqual(await faultsOf(addressOf(path)), [], path);
   const admin = '/access?permission=users.read&view=check&user=';
   const [{ id } = { id: '' }] = await site.service.sql<{ id: string }>('select id from users limit 1');
   assert.deepEqual(await faultsOf(admin + id), []);

@@ -25,6 +25,11 @@ const ada = await addPerson(service, { firstName: 'Ada', lastName: 'Reader', rol
 const bob = await addPerson(service, { firstName: 'Bob', lastName: 'Writer' });
 const sales = await created('/api/v1/role-groups', { name: 'Sales' });
 const robot = await created('/api/v1/service-accounts', { name: 'robot' });
+const portal = await created('/api/v1/applications', {
+  client_id: 'portal',
+  name: 'Portal',
+  redirect_uris: ['https://portal.example.com/callback'],
+});
 const { body: permissions } = await client.get('/api/v1/permissions?size=1');
 const [permission] = permissions.data;
 const { body: log } = await client.get('/api/v1/audit-logs?size=1');
@@ -127,6 +132,12 @@ const views: readonly { path: string; shows: string | RegExp; parts?: number }[]
   { path: '/service-accounts', shows: 'robot' },
   { path: `/service-accounts?account=${robot}`, shows: 'No API keys yet', parts: 2 },
   { path: `/service-accounts?account=${robot}&tab=access`, shows: 'robot', parts: 2 },
+  { path: '/applications', shows: 'Portal' },
+  { path: `/applications/${portal}`, shows: 'Redirect addresses' },
+  { path: `/applications/${portal}?tab=access`, shows: 'Every active account may sign in.' },
+  { path: `/applications/${portal}?tab=tokens`, shows: 'No tokens for APIs' },
+  { path: `/applications/${portal}?tab=secrets`, shows: 'cas_cs_' },
+  { path: `/applications/${portal}?tab=activity`, shows: 'No older entries' },
   { path: '/settings', shows: 'PUBLIC_URL' },
   { path: '/account', shows: 'admin@example.com', parts: 3 },
 ];

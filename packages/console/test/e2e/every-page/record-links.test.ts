@@ -28,6 +28,7 @@ before(async () => {
   ids.permissionGroup = await create('permission-groups', { name: 'orders' });
   ids.permission = await create('permissions', { name: 'read', group_id: ids.permissionGroup });
   ids.serviceAccount = await create('service-accounts', { name: 'billing' });
+  ids.application = await create('applications', { client_id: 'portal', name: 'Portal' });
 });
 
 /** Where each record shows its activity. */
@@ -37,6 +38,7 @@ const records: Readonly<Record<string, (id: string) => string>> = {
   roleGroup: (id) => `/role-groups?g=${id}&tab=activity`,
   permission: (id) => `/permissions?permission=${id}&tab=activity`,
   serviceAccount: (id) => `/service-accounts?account=${id}&tab=activity`,
+  application: (id) => `/applications/${id}?tab=activity`,
 };
 
 const log = (page: Page) => page.getByRole('link', { name: 'Open in the audit log' });
@@ -131,7 +133,7 @@ test('each page leads to a part of the API reference that exists', async (t) => 
   const { page } = await openAs(t, site, '/overview');
   const targets = new Set<string>();
   for (const path of appPaths.filter((one) => one !== '/reference')) {
-    await page.goto(path.replace(':id', ids.role ?? ''));
+    await page.goto(path.replace(':id', (path.startsWith('/roles/') ? ids.role : ids.application) ?? ''));
     const link = page.getByRole('link', { name: 'This page in the API reference (new tab)' });
     await link.waitFor();
     assert.equal(await link.getAttribute('target'), '_blank');

@@ -7,12 +7,12 @@ import { Link } from '@tanstack/react-router';
 import { lazy, type ReactElement, type ReactNode, Suspense } from 'react';
 import { PersonPicker } from '../../components/forms/PersonPicker.tsx';
 import { Empty, ErrorAlert } from '../../components/page/states.tsx';
+import { PermissionPicker } from '../../components/permissions/PermissionPicker.tsx';
 import { call, keepingRows } from '../../data/api.ts';
 import { nameOf, useMe } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { Chain } from './Chain.tsx';
 import { Nearest } from './Nearest.tsx';
-import { PermissionPicker } from './PermissionPicker.tsx';
 
 const Everything = lazy(() =>
   import('../../components/permissions/EffectivePermissionList.tsx').then(({ EffectivePermissionList }) => ({

@@ -196,6 +196,7 @@ export function Applications(): ReactElement {
           title={title}
           columns={columns}
           nameOf={({ name }) => name}
+          onOpen={(id) => void navigate({ to: '/applications/$id', params: { id } })}
           isStale={list.isPlaceholderData}
         />
       )}

@@ -7,6 +7,7 @@ import { formatAgo, formatDay } from '../../../common/format.ts';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
 import { notifyDone } from '../../components/page/notify.tsx';
 import { Empty, ErrorAlert } from '../../components/page/states.tsx';
+import { SecretDialog } from '../../components/secrets/SecretDialog.tsx';
 import { Tag } from '../../components/text/badges.tsx';
 import { call, reading, useWrite } from '../../data/api.ts';
 import { useCan } from '../../data/me.tsx';
@@ -14,7 +15,6 @@ import { t } from '../../text.ts';
 import { Act } from './Act.tsx';
 import { KeyDialog } from './KeyDialog.tsx';
 import { RotateDialog } from './RotateDialog.tsx';
-import { SecretDialog } from './SecretDialog.tsx';
 
 type Open = { name: 'create' } | { name: 'rotate' | 'revoke'; key: ApiKey };
 
@@ -70,7 +70,14 @@ export function Keys({ account }: { account: ServiceAccount }): ReactElement {
         <RotateDialog accountId={account.id} item={open.key} onClose={close} onMade={onMade} />
       )}
       {open?.name === 'revoke' && <Revoke accountId={account.id} item={open.key} onClose={close} />}
-      {made && <SecretDialog secret={made.key ?? null} name={made.name} onClose={() => setMade(null)} />}
+      {made && (
+        <SecretDialog
+          secret={made.key ?? null}
+          name={made.name}
+          texts={t.serviceAccounts.secret}
+          onClose={() => setMade(null)}
+        />
+      )}
     </>
   );
 }

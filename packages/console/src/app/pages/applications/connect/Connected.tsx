@@ -63,7 +63,10 @@ export function Connected({ application, recipe, values }: Props): ReactElement 
         />
       )}
       <Group>
-        <Button disabled={!isStored} onClick={() => void navigate({ to: '/applications' })}>
+        <Button
+          disabled={!isStored}
+          onClick={() => void navigate({ to: '/applications/$id', params: { id: application.id } })}
+        >
           {texts.finish}
         </Button>
       </Group>

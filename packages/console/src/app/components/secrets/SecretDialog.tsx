@@ -1,18 +1,20 @@
-// Shows a new API key, once. It must not be stored or logged anywhere in the page.
+// Shows a new secret, once, such as an API key. It must not be stored or logged anywhere in the page.
 import { Button, Checkbox, CopyButton, Group, Modal, Stack } from '@mantine/core';
 import { type ReactElement, useState } from 'react';
 import { t } from '../../text.ts';
+import './secrets.css';
 
 type Props = {
   /** Null if the response that had it was lost. */
   secret: string | null;
   name: string;
+  texts: { title: string; text: string; lost: string };
   onClose: () => void;
 };
 
-/** Closes only after the person has said that the key is stored. */
-export function SecretDialog({ secret, name, onClose }: Props): ReactElement {
-  const texts = t.serviceAccounts.secret;
+/** Closes only after the person has said that the secret is stored. */
+export function SecretDialog({ secret, name, texts, onClose }: Props): ReactElement {
+  const { stored, done } = t.serviceAccounts.secret;
   const [isStored, setStored] = useState(secret === null);
   return (
     <Modal
@@ -43,7 +45,7 @@ export function SecretDialog({ secret, name, onClose }: Props): ReactElement {
               )}
             </CopyButton>
             <Checkbox
-              label={texts.stored}
+              label={stored}
               checked={isStored}
               onChange={(event) => setStored(event.currentTarget.checked)}
             />
@@ -51,7 +53,7 @@ export function SecretDialog({ secret, name, onClose }: Props): ReactElement {
         )}
         <Group justify="flex-end">
           <Button disabled={!isStored} onClick={onClose}>
-            {texts.done}
+            {done}
           </Button>
         </Group>
       </Stack>

@@ -1,9 +1,9 @@
 // Chooses a permission by name. A name that the catalogue does not hold may be asked for, too: the answer says so.
 import { Autocomplete } from '@mantine/core';
 import { type ReactElement, useEffect, useState } from 'react';
-import { ReadErrors } from '../../components/page/states.tsx';
 import { usePermissionNames } from '../../data/permissions/permission-names.ts';
 import { t } from '../../text.ts';
+import { ReadErrors } from '../page/states.tsx';
 
 type Props = { value: string | undefined; onChange: (name: string | undefined) => void };
 
