@@ -206,6 +206,7 @@ export const modules: Modules = {
     uses: ['audit', 'api-keys/use-notes.ts', 'api-keys/wrong-key-limit.ts', 'authz', 'sessions/key-ring.ts'],
     face: ['service.ts', 'authentication.ts', 'allowed-origins.ts'],
   },
+  proofs: { uses: ['applications', 'applications/key-set.ts'] },
   'api-resources': { uses: ['authz'] },
   openid: { uses: [], face: ['session-sid.ts', 'subjects.ts', 'told-applications.ts'], routesSee: [] },
   'openid/claims': { uses: ['sessions/key-ring.ts', 'applications', 'authz', 'openid'] },
@@ -254,6 +255,7 @@ export const modules: Modules = {
       'applications',
       'openid/claims',
       'openid/tokens',
+      'proofs',
     ],
   },
   'access-changes': {

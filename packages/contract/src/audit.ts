@@ -260,7 +260,7 @@ export const auditActionCatalogue = {
   api_resource_updated: { text: 'An API resource was changed.' },
   api_resource_deleted: { text: 'An API resource was deleted.' },
   application_authentication_failed: {
-    text: 'An application did not authenticate itself at the token services. details.reason: unknown_application, inactive, wrong_method, wrong_secret or rate_limited.',
+    text: 'An application did not authenticate itself at the token services. details.reason: unknown_application, inactive, wrong_method, wrong_secret, wrong_assertion or rate_limited. details.fault, of an assertion: form, issuer, audience, time, signature or used.',
     failure: true,
     bounded: true,
   },

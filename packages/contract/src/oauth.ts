@@ -19,7 +19,17 @@ const clientFields = {
         'An API key of the service account, or a secret of the application, unless the Authorization header has it.',
     }),
   ),
-  client_assertion: Type.Optional(Type.String({ description: 'Not supported: it authenticates nobody.' })),
+  client_assertion: Type.Optional(
+    Type.String({
+      description:
+        'For an application with `private_key_jwt`: a JWT signed by its key, which counts once (RFC 7523).',
+    }),
+  ),
+  client_assertion_type: Type.Optional(
+    Type.String({
+      description: 'With `client_assertion`: `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`.',
+    }),
+  ),
 };
 
 export const TokenRequest = Type.Object(
@@ -237,8 +247,11 @@ const metadata = {
   subject_types_supported: Texts,
   id_token_signing_alg_values_supported: Texts,
   token_endpoint_auth_methods_supported: Texts,
+  token_endpoint_auth_signing_alg_values_supported: Texts,
   introspection_endpoint_auth_methods_supported: Texts,
+  introspection_endpoint_auth_signing_alg_values_supported: Texts,
   revocation_endpoint_auth_methods_supported: Texts,
+  revocation_endpoint_auth_signing_alg_values_supported: Texts,
   code_challenge_methods_supported: Texts,
   claims_parameter_supported: Type.Boolean(),
   request_parameter_supported: Type.Boolean(),
@@ -264,9 +277,27 @@ export const AuthorizationServerMetadata = Type.Object(metadata, {
       response_types_supported: [],
       subject_types_supported: ['public', 'pairwise'],
       id_token_signing_alg_values_supported: ['RS256', 'ES256'],
-      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
-      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'Bearer'],
-      revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+      token_endpoint_auth_methods_supported: [
+        'client_secret_basic',
+        'client_secret_post',
+        'private_key_jwt',
+        'none',
+      ],
+      token_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'RS256', 'PS256'],
+      introspection_endpoint_auth_methods_supported: [
+        'client_secret_basic',
+        'client_secret_post',
+        'private_key_jwt',
+        'Bearer',
+      ],
+      introspection_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'RS256', 'PS256'],
+      revocation_endpoint_auth_methods_supported: [
+        'none',
+        'client_secret_basic',
+        'client_secret_post',
+        'private_key_jwt',
+      ],
+      revocation_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'RS256', 'PS256'],
       code_challenge_methods_supported: ['S256'],
       claims_parameter_supported: true,
       request_parameter_supported: false,

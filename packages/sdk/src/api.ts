@@ -354,8 +354,11 @@ export type AuthorizationServerMetadata = {
   subject_types_supported: string[];
   id_token_signing_alg_values_supported: string[];
   token_endpoint_auth_methods_supported: string[];
+  token_endpoint_auth_signing_alg_values_supported: string[];
   introspection_endpoint_auth_methods_supported: string[];
+  introspection_endpoint_auth_signing_alg_values_supported: string[];
   revocation_endpoint_auth_methods_supported: string[];
+  revocation_endpoint_auth_signing_alg_values_supported: string[];
   code_challenge_methods_supported: string[];
   claims_parameter_supported: boolean;
   request_parameter_supported: boolean;
@@ -1102,8 +1105,10 @@ export type IntrospectionRequest = {
   client_id?: string;
   /** An API key of the service account, or a secret of the application, unless the Authorization header has it. */
   client_secret?: string;
-  /** Not supported: it authenticates nobody. */
+  /** For an application with `private_key_jwt`: a JWT signed by its key, which counts once (RFC 7523). */
   client_assertion?: string;
+  /** With `client_assertion`: `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`. */
+  client_assertion_type?: string;
 };
 
 /** RFC 7517; public keys only. */
@@ -1702,8 +1707,10 @@ export type RevocationRequest = {
   client_id?: string;
   /** An API key of the service account, or a secret of the application, unless the Authorization header has it. */
   client_secret?: string;
-  /** Not supported: it authenticates nobody. */
+  /** For an application with `private_key_jwt`: a JWT signed by its key, which counts once (RFC 7523). */
   client_assertion?: string;
+  /** With `client_assertion`: `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`. */
+  client_assertion_type?: string;
 };
 
 export type Role = {
@@ -2068,8 +2075,10 @@ export type TokenRequest = {
   client_id?: string;
   /** An API key of the service account, or a secret of the application, unless the Authorization header has it. */
   client_secret?: string;
-  /** Not supported: it authenticates nobody. */
+  /** For an application with `private_key_jwt`: a JWT signed by its key, which counts once (RFC 7523). */
   client_assertion?: string;
+  /** With `client_assertion`: `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`. */
+  client_assertion_type?: string;
 };
 
 export type TokenResponse = {

@@ -17,6 +17,7 @@ import {
   noticeExpiredSessions,
 } from './modules/openid/notices/rows.ts';
 import { removeEndedGrants } from './modules/openid/tokens/ended-rows.ts';
+import { forgetUsedProofs } from './modules/proofs/service.ts';
 import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
@@ -103,20 +104,22 @@ const CLIENT_TOKENS_BUDGET_MS = 1_000;
 const GRANTS_BUDGET_MS = 1_000;
 const NOTICES_BUDGET_MS = 1_000;
 const REQUESTS_BUDGET_MS = 1_000;
+const PROOFS_BUDGET_MS = 1_000;
 
 /** Returns the minutes between two runs of `removeSessionRows`, which limits the rows that one session accumulates. */
 export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number }): number =>
   Math.min(1, settings.cleanupIntervalMinutes);
 
 /**
- * Tells applications of sessions that have expired, and deletes rows of sessions, of client tokens, and of what applications asked
- * for and were granted. It is a separate job, so that the rows of one account never delay the rest of the clean-up.
+ * Tells applications of sessions that have expired, and deletes rows of sessions, of client tokens, of what applications asked
+ * for and were granted, and of proofs that count once. It is a separate job, so that the rows of one account never delay the rest of the clean-up.
  */
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
   await noticeExpiredSessions(db, NOTICES_BUDGET_MS);
   await removeEndedGrants(db, GRANTS_BUDGET_MS);
   await removeEndedRequests(db, REQUESTS_BUDGET_MS);
+  await forgetUsedProofs(db, PROOFS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
 }
 

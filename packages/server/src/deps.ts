@@ -28,6 +28,7 @@ import { clientTokenRule } from './modules/oauth/token.ts';
 import { createNoticeWorker } from './modules/openid/notices/worker.ts';
 import { type ApplicationTokens, createApplicationTokens } from './modules/openid/tokens/service.ts';
 import { createStrengthMeter, type StrengthMeter } from './modules/passwords/strength.ts';
+import { createAssertions, createKeySources } from './modules/proofs/service.ts';
 import { createKeyRing, type KeyRing } from './modules/sessions/key-ring.ts';
 import { createTokenLookup, type TokenLookup } from './modules/sessions/token-lookup.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
@@ -255,7 +256,13 @@ export function createDeps(parts: Parts): Deps {
     logo: parts.logo,
     sinkWorker: sink ? createSinkWorker({ db, log, sink }) : null,
     apiKeys: createApiKeys({ reservedPool, pool, log, auditLog }),
-    applicationClients: createApplicationClients({ reservedPool, pool, log, auditLog }),
+    applicationClients: createApplicationClients({
+      reservedPool,
+      pool,
+      log,
+      auditLog,
+      assertions: createAssertions({ db, settings, keySources: createKeySources({ log, settings }) }),
+    }),
     applicationTokens: createApplicationTokens({ reservedPool, secretKey, share, settings }),
     graphSource,
     subjectSource: createSubjectSource({ reservedPool, pool, graphSource }),

@@ -571,6 +571,11 @@ export type Tables = {
     challenge_hash: Buffer;
     expires_at: Timestamp;
   };
+  used_proofs: {
+    owner: string;
+    jti_hash: Buffer;
+    expires_at: Timestamp;
+  };
   user_changes: {
     id: string;
     created_at: Timestamp;

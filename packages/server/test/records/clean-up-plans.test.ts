@@ -65,6 +65,10 @@ const fillings: Readonly<Record<string, string>> = {
   rate_limits: `
     insert into rate_limits (key, hits, reset_at)
     select 'k' || n, 1, case when n <= 0 then now() - interval '1 hour' else now() + interval '1 hour' end`,
+  used_proofs: `
+    insert into used_proofs (owner, jti_hash, expires_at)
+    select 'assertion:one', sha256(int8send(n)),
+      case when n <= 0 then now() - interval '1 hour' else now() + interval '1 hour' end`,
   outbox: `
     insert into outbox (kind, payload, sent_at)
     select 'verification', '{}', case when n <= 0 then now() - interval '30 days' else now() end`,

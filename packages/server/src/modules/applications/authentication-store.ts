@@ -1,5 +1,6 @@
 // SQL that finds applications by what they present, and notes when their secrets are used.
 // Records of applications and secrets are written by service.ts and secrets.ts.
+import type { PublicKey } from '@castellan/contract/applications';
 import type { Pool } from 'pg';
 import { inOrder } from '../../platform/db/batched.ts';
 import type { Row } from '../../schema/database.ts';
@@ -21,7 +22,12 @@ export type PresentedRow = Pick<
   | 'access_token_seconds'
   | 'id_token_seconds'
   | 'refresh_idle_days'
+  | 'jwks_url'
 > & {
+  /** Null unless it authenticates itself by assertions. */
+  jwks: { keys: PublicKey[] } | null;
+  /** By the database. */
+  now: Date;
   secret_id: string | null;
   /** Whether `last_used_at` of the secret is older than this minute. */
   is_unnoted: boolean;
@@ -36,7 +42,8 @@ const statement = {
   text: `
     select wanted.ordinal, a.id, a.client_id, a.name, a.type, a.is_active, a.auth_method, a.grant_types, a.redirect_uris,
       a.allowed_origins, a.id_token_signing_alg, a.require_dpop, a.access_token_seconds, a.id_token_seconds,
-      a.refresh_idle_days, k.id as secret_id,
+      a.refresh_idle_days, a.jwks_url, case when a.auth_method = 'private_key_jwt' then a.jwks end as jwks,
+      clock_timestamp() as now, k.id as secret_id,
       k.id is not null and (k.last_used_at is null or k.last_used_at < date_trunc('minute', now())) as is_unnoted
     from unnest((select $1::text[]), (select $2::bytea[])) with ordinality as wanted (client_id, secret_hash, ordinal)
     cross join lateral (select * from applications a where a.client_id = wanted.client_id offset 0) a

@@ -47,7 +47,8 @@ export function cleanKeySet({ keys }: { keys: readonly object[] }, field: string
   };
 }
 
-function cleanKey(given: Given, field: string): PublicKey {
+/** As `cleanKeySet`, for one key. */
+export function cleanKey(given: Given, field: string): PublicKey {
   if (secretMembers.some((name) => name in given))
     throw refusal(
       field,

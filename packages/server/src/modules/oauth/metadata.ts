@@ -4,8 +4,9 @@ import { acrValues } from '@castellan/contract/authentication';
 import type { AuthorizationServerMetadata } from '@castellan/contract/oauth';
 import { languages } from '../../platform/languages.ts';
 import { accountClaims } from '../openid/claims/service.ts';
+import { proofAlgorithms } from '../proofs/service.ts';
 
-const withSecret = ['client_secret_basic', 'client_secret_post'];
+const withProof = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 
 /** Of every ID token. */
 const tokenClaims = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'at_hash', 'sid'];
@@ -26,10 +27,13 @@ export const metadataOf = (publicUrl: string, keySet: string): AuthorizationServ
   response_types_supported: [],
   subject_types_supported: ['public', 'pairwise'],
   id_token_signing_alg_values_supported: ['RS256', 'ES256'],
-  token_endpoint_auth_methods_supported: [...withSecret, 'none'],
+  token_endpoint_auth_methods_supported: [...withProof, 'none'],
+  token_endpoint_auth_signing_alg_values_supported: [...proofAlgorithms],
   // `Bearer` is a registered access token type, which this list may name.
-  introspection_endpoint_auth_methods_supported: [...withSecret, 'Bearer'],
-  revocation_endpoint_auth_methods_supported: ['none', ...withSecret],
+  introspection_endpoint_auth_methods_supported: [...withProof, 'Bearer'],
+  introspection_endpoint_auth_signing_alg_values_supported: [...proofAlgorithms],
+  revocation_endpoint_auth_methods_supported: ['none', ...withProof],
+  revocation_endpoint_auth_signing_alg_values_supported: [...proofAlgorithms],
   code_challenge_methods_supported: ['S256'],
   claims_parameter_supported: true,
   request_parameter_supported: false,

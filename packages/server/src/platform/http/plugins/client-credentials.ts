@@ -29,11 +29,12 @@ export function clientCredentials({ headers, body }: FastifyRequest): ClientCred
 }
 
 /**
- * Returns whether the request authenticates with the secret of an application, right or wrong, and not as a service account. Throws as
- * `clientCredentials`.
+ * Returns whether the request authenticates as an application, with a secret or an assertion, right or wrong, and not as a service
+ * account. Throws as `clientCredentials`.
  */
 export const presentsApplication = (request: FastifyRequest): boolean =>
-  clientCredentials(request)?.secret.startsWith(APPLICATION_SECRET_MARK) ?? false;
+  (isObject(request.body) && request.body.client_assertion !== undefined) ||
+  (clientCredentials(request)?.secret.startsWith(APPLICATION_SECRET_MARK) ?? false);
 
 const unreadable: ClientCredentials = { id: '', secret: '' };
 
