@@ -29,6 +29,7 @@ const paths = [
   '/applications',
   '/applications/new',
   '/applications/:id',
+  '/api-resources',
   '/settings',
   '/reference',
 ] as const;
