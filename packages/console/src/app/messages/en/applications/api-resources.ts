@@ -8,7 +8,7 @@ export const apiResources = {
   create: 'New API resource',
   empty: 'No API resources yet',
   emptyText:
-    'Register an API of yours here. Applications then get access tokens for it, with permissions that the person holds.',
+    'Register one of your APIs here. Applications then get access tokens for it, with permissions that the person holds.',
   fields: {
     name: 'Name',
     identifier: 'Identifier',
