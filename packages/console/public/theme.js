@@ -12,10 +12,12 @@
   const isDark =
     chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
   root.dataset.mantineColorScheme = isDark ? 'dark' : 'light';
-  // The second step and the link of a recovery do not begin as the sign-in page does: see src/auth/sign-in/pending.ts.
+  // The second step, the link of a recovery and the request of an application do not begin as the sign-in page does: see
+  // src/auth/sign-in/pending.ts and src/auth/pages/interaction.
   const isLater = () => {
     try {
-      const { pathname, hash } = location;
+      const { pathname, hash, search } = location;
+      if (/[?&]interaction=/.test(search)) return true;
       const { [pathname]: link, 'castellan.second-step': step } = sessionStorage;
       return Boolean(link || step || /recovery/i.test(hash));
     } catch {

@@ -89,3 +89,8 @@ test('every text of passkeys and of the second step is shown somewhere', async (
   const { later } = await import('../src/auth/messages/en/later.ts');
   assert.deepEqual(unused(pathsOf(later), await usesOf(['auth'], 'later')), []);
 });
+
+test('every text of the pages between an application and its answer is shown somewhere', async () => {
+  const { asked } = await import('../src/auth/messages/en/interaction.ts');
+  assert.deepEqual(unused(pathsOf(asked), await usesOf(['auth'], 'asked')), []);
+});

@@ -51,13 +51,13 @@ const main = chunkOf('auth.html');
 /** The entry of signed-out people, then what it loads on demand: pages and languages. */
 const light = [main, ...[...closureOf(main)].flatMap((key) => manifest[key]?.dynamicImports ?? [])];
 
-/** What comes after the sign-in page has shown, for some people: the second step, and the button for passkeys. */
-const isRare = (key: string): boolean => /\/pages\/(second-step|passkey)\//.test(key);
+/** What some people load beyond the sign-in page: the second step, the button for passkeys, and the requests of applications. */
+const isRare = (key: string): boolean => /\/pages\/(second-step|passkey|interaction)\//.test(key);
 
 /** Of `public/`, which the manifest does not list. */
 const themeScript = 'theme.js';
 
-test('each page of signed-out people loads at most 29 KiB of scripts in any language, and 5 KiB of styles', () => {
+test('each page of signed-out people loads at most 30 KiB of scripts in any language, and 5 KiB of styles', () => {
   const texts = light.filter((key) => key.includes('/messages/'));
   const opened = light.filter((key) => !key.includes('/messages/') && !isRare(key));
   assert.ok(texts.length >= 2 && opened.length >= 6, light.join(', '));
@@ -65,21 +65,26 @@ test('each page of signed-out people loads at most 29 KiB of scripts in any lang
     for (const language of texts) {
       const all = [main, page, language].flatMap((key) => [...closureOf(key)]);
       const size = kib([...scripts(all), themeScript]);
-      assert.ok(size <= 29, `${page} with ${language}: scripts of ${size.toFixed(1)} KiB`);
+      assert.ok(size <= 30, `${page} with ${language}: scripts of ${size.toFixed(1)} KiB`);
       assert.ok(kib(styles(all)) <= 5, `${page}: styles of ${kib(styles(all)).toFixed(1)} KiB`);
     }
 });
 
-test('the second step and passkeys load at most 8 KiB of scripts more, each in any language', () => {
-  const rare = light.filter(isRare);
-  assert.equal(rare.length, 2, rare.join(', '));
+test('the second step, passkeys and requests of applications load at most 8 KiB of scripts more, each in any language', () => {
+  const rare = [...light.filter(isRare), chunkOf('interaction/proof/load.ts')];
+  assert.equal(rare.length, 4, rare.join(', '));
   for (const key of rare) {
     // With the library of passkeys, and the texts.
-    const own = [...closureOf(key)].filter((one) => !closureOf(main).has(one));
-    const all = own.flatMap((one) => [one, ...(manifest[one]?.dynamicImports ?? [])]);
+    const before = closureOf(main);
+    // A proof for an application shows on the page of its request.
+    if (key.endsWith('/proof/load.ts')) closureOf(chunkOf('interaction/load.ts'), before);
+    const own = [...closureOf(key)].filter((one) => !before.has(one));
+    const later = (one: string): string[] =>
+      (manifest[one]?.dynamicImports ?? []).filter((next) => !isRare(next));
+    const all = own.flatMap((one) => [one, ...later(one)]);
     for (const language of ['de', 'en']) {
       const other = `/messages/${language === 'de' ? 'en' : 'de'}/`;
-      const more = all.flatMap((one) => [...closureOf(one)]).filter((one) => !closureOf(main).has(one));
+      const more = all.flatMap((one) => [...closureOf(one)]).filter((one) => !before.has(one));
       const size = kib(scripts(more.filter((one) => !one.includes(other))));
       assert.ok(size <= 8, `${key} in ${language}: ${size.toFixed(1)} KiB`);
     }

@@ -39,6 +39,15 @@ export function noteSession(): void {
   }
 }
 
+/** Forgets the session that the service has ended, so that the next page does not ask for it. */
+export function forgetSession(): void {
+  try {
+    localStorage.removeItem(NOTE);
+  } catch {
+    // Without storage, nothing was noted.
+  }
+}
+
 export const isCode = (error: unknown, ...codes: string[]): boolean =>
   error instanceof CastellanError && codes.includes(error.code);
 

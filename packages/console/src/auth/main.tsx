@@ -6,6 +6,7 @@ import { markDocument } from '../common/language.ts';
 import { addressOf, pageSettings } from '../common/page-settings.ts';
 import './auth.css';
 import { mayHaveSession } from './client.ts';
+import { interactionId } from './interaction/address.ts';
 import { Login } from './pages/Login.tsx';
 import { loadTexts } from './text.ts';
 import { takeToken } from './token.ts';
@@ -21,6 +22,18 @@ const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
   '/forgot': async () => (await import('./pages/Forgot.tsx')).Forgot,
   '/reset': async () => (await import('./pages/Reset.tsx')).Reset,
 };
+/** Pages between an application's request and its answer; the first two also stand alone. */
+const betweenPaths: ReadonlySet<string> = new Set([
+  '/login',
+  '/register',
+  '/consent',
+  '/device',
+  '/sign-out',
+]);
+const isBetween = (path: string): boolean =>
+  betweenPaths.has(path) && (interactionId() !== null || pages[path] === undefined);
+const loadBetween = async (path: string): Promise<Page> =>
+  (await import('./pages/interaction/load.ts')).interactionPage(path);
 /** The service sends this entry at every address that is not there. */
 const loadMissing = async (): Promise<Page> => (await import('./pages/Missing.tsx')).Missing;
 
@@ -36,7 +49,7 @@ async function start(): Promise<void> {
   // A second link that is opened in this tab changes only the fragment, so the page must load again.
   addEventListener('hashchange', () => location.reload());
   markDocument();
-  const load = pages[path] ?? loadMissing;
+  const load = isBetween(path) ? () => loadBetween(path) : (pages[path] ?? loadMissing);
   const root = document.getElementById('root');
   if (!root) throw new Error('The page has no root.');
   const [Page] = await Promise.all([load(), loadTexts()]);

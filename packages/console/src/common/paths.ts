@@ -10,6 +10,9 @@ export const authPaths: readonly string[] = [
   '/verify-email',
   '/forgot',
   '/reset',
+  '/consent',
+  '/device',
+  '/sign-out',
 ];
 
 const paths = [
@@ -29,7 +32,6 @@ const paths = [
   '/applications',
   '/applications/new',
   '/applications/:id',
-  '/api-resources',
   '/settings',
   '/reference',
 ] as const;

@@ -58,8 +58,6 @@ const lists = [
   '/sessions',
   '/audit',
   '/service-accounts',
-  '/applications',
-  '/api-resources',
   '/settings',
 ];
 

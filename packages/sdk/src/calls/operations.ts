@@ -13,8 +13,12 @@ export const acceptsIdempotencyKey = (operation: string): boolean => creating.te
 /** Only the first response has the API key or the secret. The response to a repetition has none. */
 export const returnsKeyOnce = (path: string): boolean =>
   /\/(keys(\/\{key_id\}\/rotate)?|applications|secrets)$/.test(path);
-/** The token services take forms and no CSRF token, and may have credentials of their own in the body. */
-export const isTokenService = (path: string): boolean => path.startsWith('/api/v1/oauth/');
+/**
+ * The token services take forms and no CSRF token, and may have credentials of their own in the body. Beside them are the
+ * operations of the pages of people, which do not.
+ */
+export const isTokenService = (path: string): boolean =>
+  /^\/api\/v1\/oauth\/(?!interactions\/|device$)/.test(path);
 /** Signs in or out. */
 export const changesSession = (path: string): boolean =>
   /\/auth\/(login(\/second-factor|\/passkey)?|logout(\/all)?|change_password)$/.test(path);

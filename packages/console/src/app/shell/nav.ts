@@ -1,7 +1,6 @@
 // The menu, and who may open which page.
 import {
   IconActivity,
-  IconApi,
   IconApps,
   IconBook2,
   IconDeviceLaptop,
@@ -32,7 +31,6 @@ const icons: Readonly<Record<MenuPath, typeof IconUsers>> = {
   '/audit': IconActivity,
   '/service-accounts': IconPlugConnected,
   '/applications': IconApps,
-  '/api-resources': IconApi,
   '/settings': IconSettings,
   '/reference': IconBook2,
   '/account': IconUserCircle,

@@ -1,8 +1,8 @@
 // Says where the mail went that confirms an email, and sends it again.
 import { type ReactElement, useState } from 'react';
 import { formatIn } from '../../common/format.ts';
-import { addressOf } from '../../common/page-settings.ts';
 import { client } from '../client.ts';
+import { onwardAddress } from '../interaction/address.ts';
 import { EmailField, Form, Frame, type NoticeContent, noticeOf } from '../parts.tsx';
 import { t } from '../text.ts';
 import { keptEmail } from '../token.ts';
@@ -32,7 +32,7 @@ export function CheckEmail(): ReactElement {
         {left > 0 && <span className="visually-hidden">{t.checkEmail.resendIn(formatIn(left))}</span>}
       </Form>
       <p className="links">
-        <a href={addressOf('/login')}>{t.toSignIn}</a>
+        <a href={onwardAddress('/login')}>{t.toSignIn}</a>
       </p>
     </Frame>
   );

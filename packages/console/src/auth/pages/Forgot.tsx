@@ -1,8 +1,9 @@
 // Requests the mail to set a new password. The page says the same whether or not the account exists.
 import { type ReactElement, useState } from 'react';
 import { formatDuration } from '../../common/format.ts';
-import { addressOf, pageSettings } from '../../common/page-settings.ts';
+import { pageSettings } from '../../common/page-settings.ts';
 import { client } from '../client.ts';
+import { onwardAddress } from '../interaction/address.ts';
 import { EmailField, Form, Frame, noticeOf, Onward } from '../parts.tsx';
 import { t } from '../text.ts';
 import { keptEmail } from '../token.ts';
@@ -30,7 +31,7 @@ export function Forgot(): ReactElement {
         <EmailField value={email} onChange={setEmail} error={work.error} />
       </Form>
       <p className="links">
-        <a href={addressOf('/login')}>{t.toSignIn}</a>
+        <a href={onwardAddress('/login')}>{t.toSignIn}</a>
       </p>
     </Frame>
   );

@@ -13,12 +13,22 @@ import type { SecondStep, SecondStepProps } from './second-step/SecondStep.tsx';
 
 const loadSecondStep = () => import('./second-step/load.ts');
 
-/** The form stays as it is until the next page is there. */
-async function leadOn(otherwise = '/overview'): Promise<void> {
+/** The request of an application that the sign-in is for. */
+export type SignInRequest = {
+  /** Such as "to continue to Grafana". */
+  lead: string;
+  /** Fills the field of the email. */
+  email: string | null;
+  /** Where the browser goes after it. */
+  next: string;
+};
+
+/** The form stays as it is until the next page is there. `otherwise`: the path for people whom no page has sent here. */
+async function leadOn(request: SignInRequest | undefined, otherwise = '/overview'): Promise<void> {
   forgetPending();
   forgetToken();
   keepEmail(null);
-  location.replace(pathAfterSignIn(location.search, location.origin, addressOf(otherwise)));
+  location.replace(request?.next ?? pathAfterSignIn(location.search, location.origin, addressOf(otherwise)));
   await new Promise(() => {});
 }
 
@@ -26,7 +36,8 @@ async function leadOn(otherwise = '/overview'): Promise<void> {
 type Return = { email: string; notice: NoticeContent | null };
 
 /** `token`: of the link of a recovery. */
-export function Login({ token }: { token: string | null }): ReactElement {
+export function Login({ token, request }: { token: string | null; request?: SignInRequest }): ReactElement {
+  const goOnward = (otherwise?: string): Promise<void> => leadOn(request, otherwise);
   const [isSecond, setSecond] = useState(hasPending);
   const [back, setBack] = useState<Return | null>(null);
   const [link, setLink] = useState(token);
@@ -37,12 +48,13 @@ export function Login({ token }: { token: string | null }): ReactElement {
     };
     return (
       <PasswordStep
-        email={back?.email ?? keptEmail()}
+        email={back?.email ?? (keptEmail() || (request?.email ?? ''))}
+        lead={request?.lead}
         notice={back?.notice ?? null}
         isReturn={back !== null}
         hasLink={link !== null}
         onSecondStep={goOn}
-        onDone={leadOn}
+        onDone={goOnward}
       />
     );
   }
@@ -55,7 +67,7 @@ export function Login({ token }: { token: string | null }): ReactElement {
     forgetToken();
     setLink(null);
   };
-  return <LoadedSecondStep link={link} onDeadLink={dropLink} onDone={leadOn} onEnd={end} />;
+  return <LoadedSecondStep link={link} onDeadLink={dropLink} onDone={goOnward} onEnd={end} />;
 }
 
 /** After the password it is loaded already; after a reload, it takes a moment. */

@@ -1,7 +1,8 @@
 // The form of the sign-in page: password, or passkey.
 import { type ReactElement, useEffect, useState } from 'react';
-import { addressOf, pageSettings } from '../../common/page-settings.ts';
+import { pageSettings } from '../../common/page-settings.ts';
 import { client, isCode } from '../client.ts';
+import { onwardAddress } from '../interaction/address.ts';
 import { EmailField, Form, Frame, type NoticeContent, noticeOf, PasswordField } from '../parts.tsx';
 import { canUsePasskeys } from '../sign-in/waiting.ts';
 import { t } from '../text.ts';
@@ -10,6 +11,8 @@ import type { PasskeyButton, PasskeyProps } from './passkey/PasskeyButton.tsx';
 
 type Props = {
   email: string;
+  /** What the sign-in is for. */
+  lead: string | undefined;
   notice: NoticeContent | null;
   /** Whether people come back from the second step. */
   isReturn: boolean;
@@ -53,6 +56,7 @@ export function PasswordStep({ onSecondStep, onDone, ...given }: Props): ReactEl
       notice={noticeOf(resend.error) ?? said ?? refusal}
       step={given.isReturn ? 'password' : undefined}
     >
+      {given.lead !== undefined && <p className="muted">{given.lead}</p>}
       {isUnverified && !said && <Form work={resend} submit={t.login.resend} isSecondary />}
       <Form work={signIn} submit={t.login.submit}>
         <EmailField
@@ -70,9 +74,9 @@ export function PasswordStep({ onSecondStep, onDone, ...given }: Props): ReactEl
         />
       </Form>
       <p className="links">
-        <a href={pageSettings.forgotUrl ?? addressOf('/forgot')}>{t.login.forgot}</a>
+        <a href={pageSettings.forgotUrl ?? onwardAddress('/forgot')}>{t.login.forgot}</a>
         <span>
-          {t.login.noAccount} <a href={addressOf('/register')}>{t.login.register}</a>
+          {t.login.noAccount} <a href={onwardAddress('/register')}>{t.login.register}</a>
         </span>
       </p>
       <Passkeys onSay={say} onDone={onDone} />

@@ -1,7 +1,8 @@
 // Creates an account. It works after its email has been confirmed.
 import { type ReactElement, useState } from 'react';
-import { addressOf, pageSettings } from '../../common/page-settings.ts';
+import { pageSettings } from '../../common/page-settings.ts';
 import { client, fieldMessage, isCode } from '../client.ts';
+import { onwardAddress } from '../interaction/address.ts';
 import {
   EmailField,
   Field,
@@ -15,17 +16,18 @@ import {
 import { t } from '../text.ts';
 import { keepEmail } from '../token.ts';
 import { useWork } from '../work.ts';
+import type { SignInRequest } from './Login.tsx';
 
-export function Register(): ReactElement {
+export function Register({ request }: { token: string | null; request?: SignInRequest }): ReactElement {
   const [first, setFirst] = useState('');
   const [last, setLast] = useState('');
-  const [email, setEmail] = useState('');
+  const [email, setEmail] = useState(request?.email ?? '');
   const [password, setPassword] = useState('');
   const rules = usePasswordRules();
   const work = useWork(async () => {
     await client.auth.register({ first_name: first, last_name: last, email, password });
     keepEmail(email);
-    location.assign(addressOf('/check-email'));
+    location.assign(onwardAddress('/check-email'));
     await new Promise(() => {});
   });
   const isTaken = isCode(work.error, 'email_taken');
@@ -34,12 +36,13 @@ export function Register(): ReactElement {
     : noticeOf(work.error, rules);
   return (
     <Frame title={t.register.title} notice={notice}>
+      {request && <p className="muted">{request.lead}</p>}
       {isTaken && (
         <p className="onward">
-          <a className="button" href={addressOf('/login')} onClick={() => keepEmail(email)}>
+          <a className="button" href={onwardAddress('/login')} onClick={() => keepEmail(email)}>
             {t.login.submit}
           </a>
-          <a className="button secondary" href={pageSettings.forgotUrl ?? addressOf('/forgot')}>
+          <a className="button secondary" href={pageSettings.forgotUrl ?? onwardAddress('/forgot')}>
             {t.register.reset}
           </a>
         </p>
@@ -76,7 +79,7 @@ export function Register(): ReactElement {
       </Form>
       <p className="links">
         <span>
-          {t.register.known} <a href={addressOf('/login')}>{t.login.submit}</a>
+          {t.register.known} <a href={onwardAddress('/login')}>{t.login.submit}</a>
         </span>
       </p>
     </Frame>

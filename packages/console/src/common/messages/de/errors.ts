@@ -5,7 +5,6 @@ export const errorTexts: Readonly<Record<string, string>> = {
   ...visitorErrorTexts,
   // 400
   invalid_id: 'Eine Kennung in der Anfrage ist keine UUID.',
-  wrong_current_password: 'Das aktuelle Passwort ist falsch.',
   field_not_allowed: 'Eine der Angaben lässt sich hier nicht ändern.',
   hierarchy_too_deep: 'Gruppen lassen sich höchstens 32 Ebenen tief verschachteln.',
   use_change_password: 'Ändern Sie Ihr eigenes Passwort unter „Mein Konto“; dort wird das aktuelle verlangt.',

@@ -48,8 +48,10 @@ export function SettingsTab({ read }: { read: ReadApplication }): ReactElement {
       <FieldConflict
         versions={{ base: begun.values, mine: values, theirs: theirs.values }}
         fields={fieldNames.map((name) => ({ name, label: texts.fields[name].label }))}
-        // What was typed stays in the form.
-        onClose={() => write.reset()}
+        onClose={() => {
+          write.reset();
+          restart(read);
+        }}
         onSave={(chosen) => {
           setBegun(theirs);
           setValues(chosen);
