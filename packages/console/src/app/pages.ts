@@ -267,6 +267,17 @@ export const pages = {
         ...activity(given),
       }),
   },
+  '/api-resources': {
+    title: () => t.common.nav.apiResources,
+    load: () =>
+      withLaterTexts(import('./pages/api-resources/ApiResources.tsx')).then(({ ApiResources }) => ({
+        default: ApiResources,
+      })),
+    anyOf: ['api_resource.read'],
+    menuKey: 'e',
+    tag: 'api-resources',
+    search: (given: Given) => optional(paging(given)),
+  },
   '/settings': {
     title: () => t.common.nav.settings,
     load: () => import('./pages/settings/Settings.tsx').then(({ Settings }) => ({ default: Settings })),

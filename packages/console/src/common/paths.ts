@@ -32,6 +32,7 @@ const paths = [
   '/applications',
   '/applications/new',
   '/applications/:id',
+  '/api-resources',
   '/settings',
   '/reference',
 ] as const;

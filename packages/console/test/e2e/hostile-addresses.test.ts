@@ -58,6 +58,8 @@ const lists = [
   '/sessions',
   '/audit',
   '/service-accounts',
+  '/applications',
+  '/api-resources',
   '/settings',
 ];
 

@@ -1,6 +1,7 @@
 // The menu, and who may open which page.
 import {
   IconActivity,
+  IconApi,
   IconApps,
   IconBook2,
   IconDeviceLaptop,
@@ -31,6 +32,7 @@ const icons: Readonly<Record<MenuPath, typeof IconUsers>> = {
   '/audit': IconActivity,
   '/service-accounts': IconPlugConnected,
   '/applications': IconApps,
+  '/api-resources': IconApi,
   '/settings': IconSettings,
   '/reference': IconBook2,
   '/account': IconUserCircle,

@@ -92,8 +92,12 @@ test('a change that somebody else has made since is shown beside what was typed'
   const { page } = await openAs(t, site, `/applications/${id}`, { expected: ['412'] });
   await page.getByLabel('Description').fill('mine');
   await admin.put(`/api/v1/applications/${id}`, { description: 'theirs', grant_days: 10 });
-  await page.getByRole('button', { name: 'Save' }).click();
+  const save = page.getByRole('button', { name: 'Save' });
+  await save.click();
   const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal(await page.getByLabel('Description').inputValue(), 'mine', 'what was typed stays');
+  await save.click();
   await dialog.getByLabel('Yours: mine').check();
   await dialog.getByRole('button', { name: 'Save this choice' }).click();
   await page.getByText(/^App \d+ is saved\.$/).waitFor();

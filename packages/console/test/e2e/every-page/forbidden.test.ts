@@ -87,6 +87,7 @@ const permissionOf: Readonly<Record<string, string | null>> = {
   '/applications': 'application.read',
   '/applications/new': 'application.create',
   '/applications/:id': 'application.read',
+  '/api-resources': 'api_resource.read',
   '/settings': 'settings.read',
   '/reference': null,
 };

@@ -24,12 +24,14 @@ const auditor = await addRole(service, 'audit_log.read');
 const ada = await addPerson(service, { firstName: 'Ada', lastName: 'Reader', roles: [editor] });
 const bob = await addPerson(service, { firstName: 'Bob', lastName: 'Writer' });
 const sales = await created('/api/v1/role-groups', { name: 'Sales' });
-const robot = await created('/api/v1/service-accounts', { name: 'robot' });
 const portal = await created('/api/v1/applications', {
   client_id: 'portal',
   name: 'Portal',
   redirect_uris: ['https://portal.example.com/callback'],
 });
+await created('/api/v1/api-resources', { identifier: 'https://orders.example.com', name: 'Orders' });
+// The newest entry of the audit log is about it.
+const robot = await created('/api/v1/service-accounts', { name: 'robot' });
 const { body: permissions } = await client.get('/api/v1/permissions?size=1');
 const [permission] = permissions.data;
 const { body: log } = await client.get('/api/v1/audit-logs?size=1');
@@ -138,6 +140,7 @@ const views: readonly { path: string; shows: string | RegExp; parts?: number }[]
   { path: `/applications/${portal}?tab=tokens`, shows: 'No tokens for APIs' },
   { path: `/applications/${portal}?tab=secrets`, shows: 'cas_cs_' },
   { path: `/applications/${portal}?tab=activity`, shows: 'No older entries' },
+  { path: '/api-resources', shows: 'Orders' },
   { path: '/settings', shows: 'PUBLIC_URL' },
   { path: '/account', shows: 'admin@example.com', parts: 3 },
 ];

@@ -22,6 +22,7 @@ export const common: Messages['common'] = {
     serviceAccounts: 'Dienstkonten',
     applications: 'Anwendungen',
     newApplication: 'Anwendung verbinden',
+    apiResources: 'API-Ressourcen',
     settings: 'Einstellungen',
     reference: 'API-Referenz',
     account: 'Mein Konto',

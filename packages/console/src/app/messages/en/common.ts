@@ -28,6 +28,7 @@ export const common = {
     serviceAccounts: 'Service accounts',
     applications: 'Applications',
     newApplication: 'Connect an application',
+    apiResources: 'API resources',
     settings: 'Settings',
     reference: 'API reference',
     account: 'My account',

@@ -2,6 +2,7 @@
 import { createPlural } from '../../../common/language.ts';
 import type { Widened } from '../../../common/messages/type.ts';
 import { requirements } from './access/requirements.ts';
+import { apiResources } from './applications/api-resources.ts';
 import { applications } from './applications/applications.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
@@ -11,6 +12,7 @@ import { userSecurity } from './users/user-security.ts';
 const plural = createPlural('en');
 
 export const later = {
+  apiResources,
   applications,
   requirements,
   secondFactors,

@@ -194,7 +194,7 @@ export const applications = {
       add: 'Add an API resource',
       noOther: 'There is no other API resource.',
       empty: 'No tokens for APIs',
-      emptyText: 'The application learns who signs in, and can call no API of yours.',
+      emptyText: 'The application learns who signs in, and can call none of your APIs.',
       resource: 'API resource',
       permissions: 'Permissions that tokens may carry',
       permissionsHelp:

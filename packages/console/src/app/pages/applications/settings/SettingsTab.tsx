@@ -48,10 +48,8 @@ export function SettingsTab({ read }: { read: ReadApplication }): ReactElement {
       <FieldConflict
         versions={{ base: begun.values, mine: values, theirs: theirs.values }}
         fields={fieldNames.map((name) => ({ name, label: texts.fields[name].label }))}
-        onClose={() => {
-          write.reset();
-          restart(read);
-        }}
+        // What was typed stays in the form.
+        onClose={() => write.reset()}
         onSave={(chosen) => {
           setBegun(theirs);
           setValues(chosen);
