@@ -1193,6 +1193,31 @@ export type LoginData = {
   second_factor?: UnmetRequirement;
 };
 
+export type LogoutNotice = {
+  id: string;
+  /** What the application knows the session by: `sid` of its ID tokens. */
+  sid: string;
+  /** refused: the application will not take it. given_up: it was tried for as long as notices are. */
+  state: 'waiting' | 'sent' | 'refused' | 'given_up';
+  attempts: number;
+  /** The HTTP status of the last answer; null if there was none. */
+  status: number | null;
+  /** Why there was no answer, as a code: `timeout`, `address_refused`, `not_https`, `no_address`, `application_inactive`, or that of the connection, such as `ECONNREFUSED`. */
+  error: string | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** The next attempt, of a waiting one. */
+  next_at: string | null;
+  sent_at: string | null;
+};
+
+export type LogoutNoticePage = {
+  data: LogoutNotice[];
+  /** The start of the next page; null on the last one. */
+  next_cursor: string | null;
+  message: string;
+};
+
 export type Message = {
   /** A sentence for people. */
   message: string;
@@ -3453,6 +3478,20 @@ export type Operations = {
       /** A sentence for people. */
       message: string;
     };
+  };
+  /** List the logout notices to an application */
+  'GET /api/v1/applications/{application_id}/logout-notices': {
+    path: {
+      application_id: string;
+    };
+    query?: {
+      /** refused: the application will not take it. given_up: it was tried for as long as notices are. */
+      state?: 'waiting' | 'sent' | 'refused' | 'given_up';
+      size?: number;
+      /** `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    result: LogoutNoticePage;
   };
   /** List the live sessions of all users */
   'GET /api/v1/sessions': {

@@ -27,6 +27,7 @@ import { forwardRoutes } from './modules/forward/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
 import { oauthMetadataRoutes, oauthRoutes } from './modules/oauth/routes.ts';
 import { claimsPreviewRoutes } from './modules/openid/claims/preview-routes.ts';
+import { logoutNoticeRoutes } from './modules/openid/notices/routes.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
 import { permissionAuthenticationRoutes } from './modules/permissions/authentication-routes.ts';
 import { permissionRoutes } from './modules/permissions/routes.ts';
@@ -150,6 +151,7 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => applicationRoutes(scope, deps), { prefix: '/api/v1/applications' });
   await app.register(async (scope) => apiResourceRoutes(scope, deps), { prefix: '/api/v1/api-resources' });
   await app.register(async (scope) => claimsPreviewRoutes(scope, deps), { prefix: '/api/v1/applications' });
+  await app.register(async (scope) => logoutNoticeRoutes(scope, deps), { prefix: '/api/v1/applications' });
   await app.register(async (scope) => userSessionRoutes(scope, deps), { prefix: '/api/v1/sessions' });
   await app.register(async (scope) => roleRoutes(scope, deps), { prefix: '/api/v1/roles' });
   await app.register(async (scope) => roleAuthenticationRoutes(scope, deps), { prefix: '/api/v1/roles' });

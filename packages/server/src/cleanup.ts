@@ -11,6 +11,7 @@ import { deleteExpiredPending, deleteExpiredProofs } from './modules/factors/ser
 import { deleteIdleAttempts } from './modules/lockout/service.ts';
 import { deleteExpiredClientTokens } from './modules/oauth/store.ts';
 import { removeEndedRequests } from './modules/openid/interactions/service.ts';
+import { endLostAccess } from './modules/openid/notices/lost-access.ts';
 import {
   deleteOldNotices,
   deleteToldSessions,
@@ -121,6 +122,13 @@ export async function removeSessionRows({ db }: Deps): Promise<void> {
   await removeEndedRequests(db, REQUESTS_BUDGET_MS);
   await forgetUsedProofs(db, PROOFS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
+}
+
+const LOST_ACCESS_BUDGET_MS = 5_000;
+
+/** Ends what people have at applications that they may no longer use. A separate job, because it has to be quick. */
+export async function endLostAccessOfAll(deps: Deps): Promise<void> {
+  await endLostAccess(deps, LOST_ACCESS_BUDGET_MS);
 }
 
 /**

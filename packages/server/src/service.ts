@@ -3,7 +3,13 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { buildApp } from './app.ts';
-import { cleanUp, removeSessionRows, renewPositions, sessionRowsMinutes } from './cleanup.ts';
+import {
+  cleanUp,
+  endLostAccessOfAll,
+  removeSessionRows,
+  renewPositions,
+  sessionRowsMinutes,
+} from './cleanup.ts';
 import type { Deps } from './deps.ts';
 import { startMetrics } from './metrics/start.ts';
 import { isAssignableRole } from './modules/assignments/unattended.ts';
@@ -92,6 +98,8 @@ function addressOf(server: Server): AddressInfo {
 /** A number of many live sessions is shown for a minute. Counting a million takes seconds (decision 20), so this leaves 15 s for it. */
 const LIVE_COUNT_MINUTES = 0.75;
 /** A metric that changes slowly. Counting a million reads an index of 40 MB. */
+/** Half of the minute in which applications learn of a lost permission. */
+const LOST_ACCESS_MINUTES = 0.5;
 const FACTOR_COUNT_MINUTES = 5;
 
 async function startOn(options: ServiceOptions): Promise<Service> {
@@ -103,6 +111,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     scheduler.every(name, minutes * 60_000, traceJob(name, run, deps.tracing));
   every('clean-up', settings.cleanupIntervalMinutes, () => cleanUp(deps));
   every('session-rows', sessionRowsMinutes(settings), () => removeSessionRows(deps));
+  every('lost-access', LOST_ACCESS_MINUTES, () => endLostAccessOfAll(deps));
   every('user-marks', sessionRowsMinutes(settings), () => renewPositions(deps));
   every('factor-users', FACTOR_COUNT_MINUTES, async () => void (await countFactorUsers(deps.db)));
   every('live-sessions', LIVE_COUNT_MINUTES, async () => void (await countLiveSessions(deps.db)));

@@ -334,6 +334,12 @@ export type Tables = {
     created_at: Defaulted<Timestamp>;
     sent_at: Timestamp | null;
   };
+  lost_access_checks: {
+    only_row: Defaulted<boolean>;
+    seen: string;
+    seen_at: Defaulted<Timestamp>;
+    checked_at: Defaulted<Timestamp>;
+  };
   one_time_tokens: {
     token_hash: Buffer;
     purpose: 'verify_email' | 'reset_password' | 'recover';
