@@ -226,7 +226,7 @@ export const modules: Modules = {
     ],
   },
   'openid/tokens': {
-    uses: ['audit', 'sessions/key-ring.ts', 'applications', 'authz', 'openid', 'openid/claims'],
+    uses: ['audit', 'sessions/key-ring.ts', 'applications', 'proofs', 'authz', 'openid', 'openid/claims'],
   },
   'openid/notices': {
     uses: [

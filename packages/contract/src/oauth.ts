@@ -74,7 +74,9 @@ export type TokenRequest = Type.Static<typeof TokenRequest>;
 export const TokenResponse = Type.Object(
   {
     access_token: Type.String(),
-    token_type: Type.Literal('Bearer'),
+    token_type: Type.Enum(['Bearer', 'DPoP'], {
+      description: '`DPoP`: the token is bound to the key of the proof that was sent (RFC 9449).',
+    }),
     expires_in: Type.Integer({
       description:
         'Seconds: 600 for a service account, 300 for an application unless its record says otherwise; less if what it comes from ends earlier.',
@@ -142,7 +144,16 @@ export const Introspection = Type.Object(
           'Only for tokens of applications: what the token is good for now, separated by spaces. For an API resource, names of permissions.',
       }),
     ),
-    token_type: Type.Optional(Type.Literal('Bearer')),
+    token_type: Type.Optional(Type.Enum(['Bearer', 'DPoP'])),
+    cnf: Type.Optional(
+      Type.Object(
+        { jkt: Type.String() },
+        {
+          description:
+            'With `DPoP`: the thumbprint of the key that the token is bound to (RFC 7638). Refuse it without a proof of that key.',
+        },
+      ),
+    ),
     exp: Type.Optional(
       Type.Integer({ description: 'When the token ends by itself. Absent for an API key that does not.' }),
     ),
@@ -252,6 +263,7 @@ const metadata = {
   introspection_endpoint_auth_signing_alg_values_supported: Texts,
   revocation_endpoint_auth_methods_supported: Texts,
   revocation_endpoint_auth_signing_alg_values_supported: Texts,
+  dpop_signing_alg_values_supported: Texts,
   code_challenge_methods_supported: Texts,
   claims_parameter_supported: Type.Boolean(),
   request_parameter_supported: Type.Boolean(),
@@ -298,6 +310,7 @@ export const AuthorizationServerMetadata = Type.Object(metadata, {
         'private_key_jwt',
       ],
       revocation_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'RS256', 'PS256'],
+      dpop_signing_alg_values_supported: ['ES256', 'EdDSA', 'RS256', 'PS256'],
       code_challenge_methods_supported: ['S256'],
       claims_parameter_supported: true,
       request_parameter_supported: false,

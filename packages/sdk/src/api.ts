@@ -359,6 +359,7 @@ export type AuthorizationServerMetadata = {
   introspection_endpoint_auth_signing_alg_values_supported: string[];
   revocation_endpoint_auth_methods_supported: string[];
   revocation_endpoint_auth_signing_alg_values_supported: string[];
+  dpop_signing_alg_values_supported: string[];
   code_challenge_methods_supported: string[];
   claims_parameter_supported: boolean;
   request_parameter_supported: boolean;
@@ -1064,7 +1065,11 @@ export type Introspection = {
   client_id?: string;
   /** Only for tokens of applications: what the token is good for now, separated by spaces. For an API resource, names of permissions. */
   scope?: string;
-  token_type?: 'Bearer';
+  token_type?: 'Bearer' | 'DPoP';
+  /** With `DPoP`: the thumbprint of the key that the token is bound to (RFC 7638). Refuse it without a proof of that key. */
+  cnf?: {
+    jkt: string;
+  };
   /** When the token ends by itself. Absent for an API key that does not. */
   exp?: number;
   iat?: number;
@@ -2108,7 +2113,8 @@ export type TokenRequest = {
 
 export type TokenResponse = {
   access_token: string;
-  token_type: 'Bearer';
+  /** `DPoP`: the token is bound to the key of the proof that was sent (RFC 9449). */
+  token_type: 'Bearer' | 'DPoP';
   /** Seconds: 600 for a service account, 300 for an application unless its record says otherwise; less if what it comes from ends earlier. */
   expires_in: number;
   /** For an application: what the access token is good for. */

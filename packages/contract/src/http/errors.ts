@@ -175,7 +175,7 @@ export const errorCatalogue = {
   invalid_target: [400, 'Resources are not supported. Send the request without resource.'],
   invalid_dpop_proof: [
     400,
-    'Tokens that are bound to a key (DPoP) are not supported. Set require_dpop to false, and send no dpop_jkt.',
+    'The DPoP proof is missing or wrong. Send one new JWT in the header DPoP, made for this method and address and signed by the key in its jwk.',
   ],
   invalid_token: [401, 'The access token is missing, has ended, or is not for this operation.'],
   invalid_client: [

@@ -17,10 +17,10 @@ const OWN_CLIENT = 'castellan';
 
 /**
  * Returns undefined for a token that is not active, and for one of an application unless it is for this audience. Throws
- * `unavailable` for an answer that is malformed.
+ * `invalid_token` for one that is bound to a key, and `unavailable` for an answer that is malformed.
  */
 export function inspectionOf(answer: Json, audience?: string): Inspection | undefined {
-  const { active, sub, username, client_id, aud, jti, sid, exp, iat, permissions } = answer;
+  const { active, sub, username, client_id, aud, jti, sid, exp, iat, permissions, token_type, cnf } = answer;
   if (active === false) return undefined;
   if (active !== true || !isText(sub) || !isText(username) || !isText(jti) || !Number.isFinite(iat))
     throw malformed(INTROSPECT, 'a member is missing');
@@ -29,6 +29,12 @@ export function inspectionOf(answer: Json, audience?: string): Inspection | unde
   const type = client_id === sub ? 'service_account' : 'user';
   const isOfApplication = type === 'user' && client_id !== undefined && client_id !== OWN_CLIENT;
   if (isOfApplication && (audience === undefined || aud !== audience)) return undefined;
+  // A thief could send it: a guard sees no proof of its key (RFC 9449, 7.2).
+  if (token_type === 'DPoP' || cnf !== undefined)
+    throw new GuardError(
+      'invalid_token',
+      'The token is bound to a key (DPoP), which a guard does not verify.',
+    );
   const scopes = isOfApplication ? scopesIn(answer) : undefined;
   if (type === 'user' && !isText(sid)) throw malformed(INTROSPECT, 'a member is missing');
   return {

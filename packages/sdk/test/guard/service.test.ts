@@ -53,6 +53,10 @@ test('a token of an application is no token for a guard, whatever its user may d
     const { body } = await postForm(service, 'introspect', asked, credentials);
     assert.deepEqual([body.active, typeof body.sid], [true, 'string']);
     assert.equal(inspectionOf(body), undefined);
+    assert.equal(inspectionOf(body, body.aud)?.identity.clientId, application.client_id);
+    // Bound to a key: nobody proves that they have it.
+    for (const bound of [{ cnf: { jkt: 'x' } }, { token_type: 'DPoP' }])
+      assert.throws(() => inspectionOf({ ...body, ...bound }, body.aud), { code: 'invalid_token' });
   }
 });
 

@@ -6,6 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import type { AppError } from '../../platform/errors.ts';
 import type { ErrorShape } from '../../platform/http/error-shape.ts';
 import { FORM_TYPE } from '../../platform/http/plugins/form-parsing.ts';
+import { keyChallenge } from '../proofs/service.ts';
 
 /** Codes that are sent as they are. The standards have none for a rate limit. */
 const own: ReadonlySet<ErrorCode> = new Set([
@@ -69,6 +70,14 @@ export const oauthErrors: ErrorShape = {
   headersOf: (code, request, error) => ({ pragma: 'no-cache', ...challengeOf(code, request, error) }),
 };
 
+/** The challenge answers the scheme that was tried (RFC 9449, 7.1). A token that is bound to a key brings its own. */
+function userinfoChallenge({ headers }: FastifyRequest, error: AppError): Record<string, string> {
+  if (error.code === 'token_missing') return { 'www-authenticate': 'Bearer' };
+  return /^dpop /i.test(headers.authorization ?? '')
+    ? keyChallenge
+    : { 'www-authenticate': 'Bearer error="invalid_token"' };
+}
+
 /** Errors of userinfo: RFC 6750, section 3.1. */
 const userinfoByStatus: Readonly<Record<number, ErrorCode>> = { ...byStatus, 401: 'invalid_token' };
 
@@ -76,11 +85,9 @@ export const userinfoErrors: ErrorShape = {
   schema: OAuthError,
   codeOf: (code) => (own.has(code) ? code : (userinfoByStatus[statusOf(code)] ?? 'invalid_request')),
   bodyOf: oauthErrors.bodyOf,
-  headersOf: (code, _request, error) => ({
+  headersOf: (code, request, error) => ({
     pragma: 'no-cache',
-    ...(code === 'invalid_token'
-      ? { 'www-authenticate': error.code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"' }
-      : {}),
+    ...(code === 'invalid_token' ? userinfoChallenge(request, error) : {}),
     ...(code === 'insufficient_scope'
       ? { 'www-authenticate': 'Bearer error="insufficient_scope", scope="openid"' }
       : {}),

@@ -34,6 +34,7 @@ export const metadataOf = (publicUrl: string, keySet: string): AuthorizationServ
   introspection_endpoint_auth_signing_alg_values_supported: [...proofAlgorithms],
   revocation_endpoint_auth_methods_supported: ['none', ...withProof],
   revocation_endpoint_auth_signing_alg_values_supported: [...proofAlgorithms],
+  dpop_signing_alg_values_supported: [...proofAlgorithms],
   code_challenge_methods_supported: ['S256'],
   claims_parameter_supported: true,
   request_parameter_supported: false,

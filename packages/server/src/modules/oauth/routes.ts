@@ -34,6 +34,7 @@ import {
   revokeApplicationToken,
   userinfoOf,
 } from '../openid/tokens/service.ts';
+import { type KeyProof, keyChallenge, type ProvedRequest, proofIn, readKeyProof } from '../proofs/service.ts';
 import { bearerToken } from '../sessions/service.ts';
 import type { TokenRevocationDeps } from '../sessions/token-revocation.ts';
 import { oauthErrors, userinfoErrors } from './error-shape.ts';
@@ -91,6 +92,22 @@ const unsupportedGrant = (): AppError =>
     detail: 'This grant type is not supported. /.well-known/openid-configuration lists those that are.',
   });
 
+const readProof = (deps: OAuthDeps, text: string, asked: ProvedRequest): Promise<KeyProof | undefined> =>
+  readKeyProof(deps.settings, text, asked);
+
+/** Returns the verified DPoP proof of a request for tokens; null if it has none. Throws `invalid_dpop_proof` (400). */
+async function tokenProof(deps: OAuthDeps, { headers }: FastifyRequest): Promise<KeyProof | null> {
+  const text = proofIn(headers);
+  if (text === undefined) return null;
+  const proof = await readProof(deps, text, {
+    method: 'POST',
+    path: '/api/v1/oauth/token',
+    accessToken: null,
+  });
+  if (!proof) throw new AppError('invalid_dpop_proof');
+  return proof;
+}
+
 function tokenRoute(app: App, deps: OAuthDeps): void {
   app.route({
     method: 'POST',
@@ -130,7 +147,8 @@ function tokenRoute(app: App, deps: OAuthDeps): void {
       if (deps.keyRing.hasActiveApplication() && body.grant_type !== 'client_credentials') {
         const exchange = exchanges.get(body.grant_type);
         if (!exchange) throw unsupportedGrant();
-        return exchange(deps, client, await applicationOf(deps, request, reply), body);
+        const application = await applicationOf(deps, request, reply);
+        return exchange(deps, client, application, body, await tokenProof(deps, request));
       }
       requireClientCredentialsGrant(body);
       if (presentsApplication(request)) {
@@ -224,10 +242,16 @@ const userinfoConfig = {
 } as const;
 
 function userinfoRoutes(app: App, deps: OAuthDeps): void {
-  const answer = (request: FastifyRequest, reply: FastifyReply, inForm: string | undefined) =>
-    userinfoOf(deps, request.client, accessTokenIn(request, inForm), (application) =>
-      allowOrigin(request, reply, application),
+  const answer = async (request: FastifyRequest, reply: FastifyReply, inForm: string | undefined) => {
+    const { text, isBound } = accessTokenIn(request, inForm);
+    return userinfoOf(
+      deps,
+      request.client,
+      text,
+      (application) => allowOrigin(request, reply, application),
+      isBound ? () => userinfoProof(deps, request, text) : null,
     );
+  };
 
   app.route({
     method: 'GET',
@@ -255,20 +279,44 @@ function userinfoRoutes(app: App, deps: OAuthDeps): void {
   });
 }
 
-/** Returns the access token of a request (RFC 6750, 2). Throws 400 for two, 401 for none. */
-function accessTokenIn({ headers }: FastifyRequest, inForm: string | undefined): string {
+/** Returns the verified DPoP proof of a request with this access token. Throws `invalid_token` (401). */
+async function userinfoProof(
+  deps: OAuthDeps,
+  { headers, method }: FastifyRequest,
+  accessToken: string,
+): Promise<KeyProof> {
+  const text = proofIn(headers);
+  const proof =
+    text && (await readProof(deps, text, { method, path: '/api/v1/oauth/userinfo', accessToken }));
+  if (!proof)
+    throw new AppError('invalid_token', {
+      detail: 'The DPoP proof is missing, or is not of this request and this access token.',
+      headers: keyChallenge,
+    });
+  return proof;
+}
+
+/**
+ * Returns the access token of a request (RFC 6750, 2; RFC 9449, 7.1). `isBound`: it is sent as one that a key is needed for. Throws 400 for
+ * two, 401 for none.
+ */
+function accessTokenIn(
+  { headers }: FastifyRequest,
+  inForm: string | undefined,
+): { text: string; isBound: boolean } {
   const { authorization } = headers;
   if (authorization === undefined) {
     if (inForm === undefined) throw new AppError('token_missing');
-    return inForm;
+    return { text: inForm, isBound: false };
   }
   if (inForm !== undefined)
     throw new AppError('invalid_request', {
       detail: 'Send the access token once: in the Authorization header or as access_token.',
     });
-  const token = bearerToken(authorization);
-  if (token === undefined) throw new AppError('invalid_token');
-  return token;
+  const bound = /^dpop +([^\s]+)$/i.exec(authorization)?.[1];
+  const text = bound ?? bearerToken(authorization);
+  if (text === undefined) throw new AppError('invalid_token');
+  return { text, isBound: bound !== undefined };
 }
 
 // The metadata changes only with PUBLIC_URL, at a restart.

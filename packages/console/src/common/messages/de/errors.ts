@@ -79,7 +79,7 @@ export const errorTexts: Readonly<Record<string, string>> = {
   invalid_grant: 'Der Code oder das Refresh-Token ist unbekannt, verbraucht oder abgelaufen.',
   unauthorized_client: 'Die Anwendung darf diese Art der Autorisierung nicht verwenden.',
   invalid_target: 'Ressourcen werden nicht unterstützt.',
-  invalid_dpop_proof: 'Token, die an einen Schlüssel gebunden sind (DPoP), werden nicht unterstützt.',
+  invalid_dpop_proof: 'Der DPoP-Nachweis fehlt oder ist falsch.',
   invalid_token: 'Das Zugriffstoken fehlt, ist beendet oder gilt hier nicht.',
   invalid_client: 'Der Client ist nicht angemeldet.',
   insufficient_scope: 'Dem Client fehlt die Berechtigung für diese Aktion.',

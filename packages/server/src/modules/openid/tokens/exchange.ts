@@ -10,6 +10,7 @@ import type { Tx } from '../../../schema/database.ts';
 import type { AuthenticatedApplication } from '../../applications/authentication.ts';
 import { recordEvent } from '../../audit/service.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
+import { type KeyProof, useKeyProof } from '../../proofs/service.ts';
 import { meetsRule } from '../claims/service.ts';
 import { type ApplicationTokenDeps, type CountedGrant, countRefresh } from './deps.ts';
 import {
@@ -39,7 +40,10 @@ type Fields = Pick<
 >;
 
 /** `detail`: what to tell; undefined for the text that unknown, used, expired and foreign ones share. */
-type Refused = { refused: 'invalid_grant' | 'invalid_scope' | 'invalid_target'; detail?: string };
+type Refused = {
+  refused: 'invalid_grant' | 'invalid_scope' | 'invalid_target' | 'invalid_dpop_proof';
+  detail?: string;
+};
 /** A code or a refresh token that was used before: the grant has ended. */
 type Reused = { reused: LockedGrant };
 type Issued = {
@@ -57,25 +61,34 @@ type Issued = {
 type Outcome = Refused | Reused | Issued;
 
 const refused: Refused = { refused: 'invalid_grant' };
+const wrongKey: Refused = {
+  refused: 'invalid_dpop_proof',
+  detail: 'This is bound to a key. Send a DPoP proof with that key.',
+};
+const usedProof: Refused = {
+  refused: 'invalid_dpop_proof',
+  detail: 'The DPoP proof was used before, or its iat is more than 60 seconds off. Make a new one.',
+};
 
 /**
  * Returns the tokens for a code. Throws `invalid_request`, `invalid_grant`, `unauthorized_client`, `invalid_target` (400),
- * `temporarily_unavailable` (503), and GateFullError if too many exchanges wait.
+ * `invalid_dpop_proof` (400), `temporarily_unavailable` (503), and GateFullError if too many exchanges wait.
  */
 export async function exchangeCode(
   deps: ApplicationTokenDeps,
   client: Client,
   application: AuthenticatedApplication,
   fields: Fields,
+  proof: KeyProof | null,
 ): Promise<TokenResponse> {
-  requireUsable(deps, application, 'authorization_code');
+  requireUsable(deps, application, 'authorization_code', proof);
   const { code, redirect_uri } = fields;
   if (code === undefined || redirect_uri === undefined)
     throw new AppError('invalid_request', { detail: 'Send code and redirect_uri.' });
   const codeHash = secretTextHash(CODE_MARK, code);
   const outcome = codeHash
     ? await inTurn(deps, client, { application, key: codeHash.toString('hex') }, (tx) =>
-        redeem(tx, deps, application, { ...fields, redirect_uri, codeHash }),
+        redeem(tx, deps, application, { ...fields, redirect_uri, codeHash, proof }),
       )
     : refused;
   const issued = await settle(deps, client, 'authorization_code', outcome);
@@ -88,7 +101,7 @@ export async function exchangeCode(
       resourceName: application.name,
       details: { reason: 'grant_limit', grants: issued.ended },
     });
-  return responseOf(deps, application, issued, issued.grant.nonce);
+  return responseOf(deps, application, issued, { nonce: issued.grant.nonce, proof });
 }
 
 /**
@@ -100,15 +113,16 @@ export async function refreshTokens(
   client: Client,
   application: AuthenticatedApplication,
   fields: Fields,
+  proof: KeyProof | null,
 ): Promise<TokenResponse> {
-  requireUsable(deps, application, 'refresh_token');
+  requireUsable(deps, application, 'refresh_token', proof);
   const { refresh_token, scope, resource = null } = fields;
   if (refresh_token === undefined) throw new AppError('invalid_request', { detail: 'Send refresh_token.' });
   const presented = readRefreshToken(deps.applicationTokens.refreshKey, refresh_token);
   if (presented) await countRefresh(deps, client, { ...presented, applicationId: application.id });
   const outcome = presented
     ? await inTurn(deps, client, { application, key: presented.grantId }, (tx) =>
-        refresh(tx, deps, application, { ...presented, scope, resource }),
+        refresh(tx, deps, application, { ...presented, scope, resource, proof }),
       )
     : refused;
   const issued = await settle(deps, client, 'refresh_token', outcome);
@@ -120,7 +134,7 @@ export async function refreshTokens(
     resourceName: application.name,
     details: { grant_id: issued.grant.grant_id },
   });
-  return responseOf(deps, application, issued, null);
+  return responseOf(deps, application, issued, { nonce: null, proof });
 }
 
 /** Throws what no code and no token changes. The signing key is asked for now, because a code counts once. */
@@ -128,9 +142,13 @@ function requireUsable(
   deps: ApplicationTokenDeps,
   application: AuthenticatedApplication,
   grantType: CountedGrant,
+  proof: KeyProof | null,
 ): void {
   if (!application.grant_types.includes(grantType)) throw new AppError('unauthorized_client');
-  if (application.require_dpop) throw new AppError('invalid_dpop_proof');
+  if (application.require_dpop && !proof)
+    throw new AppError('invalid_dpop_proof', {
+      detail: 'This application must send a DPoP proof, or have require_dpop set to false.',
+    });
   deps.keyRing.currentOfApplications(application.id_token_signing_alg);
 }
 
@@ -149,7 +167,13 @@ async function redeem(
   tx: Tx,
   deps: ApplicationTokenDeps,
   application: AuthenticatedApplication,
-  { codeHash, redirect_uri, code_verifier, resource: asked }: Fields & { codeHash: Buffer },
+  {
+    codeHash,
+    redirect_uri,
+    code_verifier,
+    resource: asked,
+    proof,
+  }: Fields & { codeHash: Buffer; proof: KeyProof | null },
 ): Promise<Outcome> {
   const resource = asked ?? null;
   const grant = await lockGrantOfCode(tx, codeHash, resource);
@@ -163,15 +187,29 @@ async function redeem(
     return { ...refused, detail: 'The redirect_uri is not that of the authorization request.' };
   if (!isProved(grant.code_challenge, code_verifier))
     return { ...refused, detail: 'The code_verifier does not match the authorization request.' };
-  if (grant.dpop_jkt !== null) throw new AppError('invalid_dpop_proof');
+  if (grant.dpop_jkt !== null && grant.dpop_jkt !== proof?.jkt) return wrongKey;
   const graph = await deps.graphSource.at(grant.authz_stamp);
   if (!meetsRule(graph, grant)) return refused;
   const idScopes = allowedOf(grant.scopes, grant);
-  const access = accessFor(deps, { application, grant, graph, resource, idScopes, asked: undefined });
+  const access = accessFor(deps, {
+    application,
+    grant,
+    graph,
+    resource,
+    idScopes,
+    asked: undefined,
+    jkt: proof?.jkt ?? null,
+  });
   if ('refused' in access) return access;
+  if (proof && !(await useKeyProof(tx, proof, grant.now))) return usedProof;
   const isRefreshed = application.grant_types.includes('refresh_token');
   const next = nextEnd(grant, access.row.expires_at, isRefreshed ? application.refresh_idle_days : null);
-  const ended = await redeemCode(tx, access.row, { ...next, applicationId: application.id });
+  const ended = await redeemCode(tx, access.row, {
+    ...next,
+    applicationId: application.id,
+    // A confidential application proves itself anyway (RFC 9449, 5).
+    dpopJkt: application.auth_method === 'none' ? (proof?.jkt ?? null) : null,
+  });
   return {
     grant,
     graph,
@@ -201,7 +239,14 @@ async function refresh(
     turn,
     scope,
     resource,
-  }: { grantId: string; turn: number; scope: string | undefined; resource: string | null },
+    proof,
+  }: {
+    grantId: string;
+    turn: number;
+    scope: string | undefined;
+    resource: string | null;
+    proof: KeyProof | null;
+  },
 ): Promise<Outcome> {
   const grant = await lockGrantWithId(tx, grantId, {
     reuseSeconds: deps.settings.refreshReuseSeconds,
@@ -209,6 +254,9 @@ async function refresh(
   });
   if (!grant || grant.application_id !== application.id) return refused;
   if (!grant.is_live || !(grant.offline || grant.is_session_live)) return refused;
+  // Before the turn: a thief of the text who lacks the key ends nothing.
+  if (application.auth_method === 'none' && grant.dpop_jkt !== null && grant.dpop_jkt !== proof?.jkt)
+    return wrongKey;
   // A turn ahead belongs to a state that the database has lost (restored backup, failover): it ends nothing.
   if (turn > grant.turn) return refused;
   const isRepeated = turn === grant.turn - 1 && grant.is_just_turned;
@@ -221,8 +269,10 @@ async function refresh(
   if (!meetsRule(graph, grant)) return refused;
   const asked = scope?.split(' ').filter((one) => one !== '');
   const idScopes = allowedOf(asked ? grant.scopes.filter((one) => asked.includes(one)) : grant.scopes, grant);
-  const access = accessFor(deps, { application, grant, graph, resource, idScopes, asked });
+  const jkt = proof?.jkt ?? null;
+  const access = accessFor(deps, { application, grant, graph, resource, idScopes, asked, jkt });
   if ('refused' in access) return access;
+  if (proof && !(await useKeyProof(tx, proof, grant.now))) return usedProof;
   await addToken(
     tx,
     access.row,
@@ -252,12 +302,14 @@ type Wanted = {
   idScopes: string[];
   /** A part of what was granted; undefined for all. */
   asked: readonly string[] | undefined;
+  /** The thumbprint of the key that the token is bound to; null: it is a bearer token. */
+  jkt: string | null;
 };
 
 /** Returns the access token of an exchange, or why there is none. */
 function accessFor(
   deps: ApplicationTokenDeps,
-  { application, grant, graph, resource, idScopes, asked }: Wanted,
+  { application, grant, graph, resource, idScopes, asked, jkt }: Wanted,
 ): NewAccessToken | Refused {
   const target = resource === null ? undefined : targetIn(grant, graph, grant.now.getTime());
   if (resource !== null && !target) return { refused: 'invalid_target' };
@@ -265,14 +317,14 @@ function accessFor(
   const isGranted = (scope: string): boolean => grant.scopes.includes(scope) || names.includes(scope);
   if (asked && !asked.every(isGranted)) return { refused: 'invalid_scope' };
   if (resource === null || !target)
-    return createAccessToken(grant, idScopes, application.access_token_seconds);
+    return createAccessToken(grant, idScopes, application.access_token_seconds, jkt);
   const scopes = asked ? names.filter((name) => asked.includes(name)) : names;
   if (scopes.length > MAX_SCOPES)
     return {
       refused: 'invalid_scope',
       detail: `A token carries at most ${MAX_SCOPES} scopes. Ask for fewer.`,
     };
-  return createResourceToken(deps, grant, graph, { resource, target, scopes });
+  return createResourceToken(deps, grant, graph, { resource, target, scopes, jkt });
 }
 
 const refreshText = (deps: ApplicationTokenDeps, { grant_id }: LockedGrant, turn: number): string =>
@@ -317,11 +369,11 @@ function responseOf(
   deps: ApplicationTokenDeps,
   application: AuthenticatedApplication,
   { grant, graph, scopes, idScopes, accessToken, expiresIn, refreshToken }: Issued,
-  nonce: string | null,
+  { nonce, proof }: { nonce: string | null; proof: KeyProof | null },
 ): TokenResponse {
   return {
     access_token: accessToken,
-    token_type: 'Bearer',
+    token_type: proof ? 'DPoP' : 'Bearer',
     expires_in: expiresIn,
     ...(scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
     ...(idScopes.includes('openid')

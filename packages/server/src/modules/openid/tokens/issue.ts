@@ -32,10 +32,11 @@ export function createAccessToken(
   grant: LockedGrant,
   scopes: string[],
   lifetimeSeconds: number,
+  dpop_jkt: string | null,
 ): NewAccessToken {
   const text = createSecretText(ACCESS_MARK);
   const { times, expiresIn } = timesOf(grant, lifetimeSeconds);
-  const row = { ...rowOf(grant, scopes, text), ...times, aud: null, key_id: null };
+  const row = { ...rowOf(grant, scopes, text), ...times, aud: null, key_id: null, dpop_jkt };
   return { text, row, expiresIn };
 }
 
@@ -44,7 +45,12 @@ export function createResourceToken(
   deps: ApplicationTokenDeps,
   grant: LockedGrant,
   graph: Graph,
-  { resource, target, scopes }: { resource: string; target: Target; scopes: string[] },
+  {
+    resource,
+    target,
+    scopes,
+    jkt,
+  }: { resource: string; target: Target; scopes: string[]; jkt: string | null },
 ): NewAccessToken {
   const key = deps.keyRing.currentOfApplications(target.alg);
   const { times, expiresIn } = timesOf(grant, target.seconds);
@@ -75,10 +81,11 @@ export function createResourceToken(
     auth_time: inSeconds(grant.auth_time),
     acr: grant.acr,
     amr: grant.amr,
+    ...(jkt === null ? {} : { cnf: { jkt } }),
     ...mapped,
   };
   const text = signJwt({ alg: target.alg, key, typ: 'at+jwt' }, claims);
-  const row = { ...rowOf(grant, scopes, text), ...times, jti, aud: resource, key_id: key.id };
+  const row = { ...rowOf(grant, scopes, text), ...times, jti, aud: resource, key_id: key.id, dpop_jkt: jkt };
   return { text, row, expiresIn };
 }
 

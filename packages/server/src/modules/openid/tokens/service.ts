@@ -9,6 +9,7 @@ import type { AuthenticatedApplication } from '../../applications/authentication
 import { recordEvent } from '../../audit/service.ts';
 import { rolesOf } from '../../authz/effective.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
+import { type KeyProof, keyChallenge, useKeyProof } from '../../proofs/service.ts';
 import { claimsIn, meetsRule, subjectIn } from '../claims/service.ts';
 import { sidOf } from '../session-sid.ts';
 import { type ApplicationTokenDeps, countRequest } from './deps.ts';
@@ -53,7 +54,8 @@ async function findLive(
 }
 
 /**
- * Returns what userinfo tells for an access token, read now. `onKnown` runs as soon as the application is known. Throws
+ * Returns what userinfo tells for an access token, read now. `onKnown` runs as soon as the application is known. `prove` returns the verified
+ * proof that came with the token; null for a bearer token. Throws
  * `invalid_token` (401), `insufficient_scope` (403) without `openid`, `rate_limited` (429).
  */
 export async function userinfoOf(
@@ -61,14 +63,22 @@ export async function userinfoOf(
   client: Client,
   text: string,
   onKnown: (application: LiveApplicationToken) => void,
+  prove: (() => Promise<KeyProof>) | null,
 ): Promise<Userinfo> {
   const live = await findLive(deps, text);
   if (!live) throw new AppError('invalid_token');
   const { token, graph } = live;
   onKnown(token);
   await countRequest(deps, client, token.application_id);
-  // For an API resource, or bound to a key that this service cannot check.
-  if (token.aud !== null || token.dpop_jkt !== null) throw new AppError('invalid_token');
+  // For an API resource; or sent without the key that it is bound to, or with one though it is bound to none.
+  if (token.aud !== null || (token.dpop_jkt === null) !== (prove === null))
+    throw new AppError('invalid_token', token.dpop_jkt === null ? {} : { headers: keyChallenge });
+  const proof = await prove?.();
+  if (proof && (proof.jkt !== token.dpop_jkt || !(await useKeyProof(deps.db, proof, token.now))))
+    throw new AppError('invalid_token', {
+      detail: 'The DPoP proof has another key, was used before, or its iat is more than 60 seconds off.',
+      headers: keyChallenge,
+    });
   const scopes = allowedOf(token.token_scopes, token);
   if (!scopes.includes('openid')) throw new AppError('insufficient_scope');
   const choice = {
@@ -111,7 +121,8 @@ export async function introspectApplicationToken(
     username: shownEmail(token.email),
     client_id: token.client_id,
     ...(scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
-    token_type: 'Bearer',
+    token_type: token.dpop_jkt === null ? 'Bearer' : 'DPoP',
+    ...(token.dpop_jkt === null ? {} : { cnf: { jkt: token.dpop_jkt } }),
     exp: Math.floor(token.expires_at.getTime() / 1_000),
     iat: issuedAt,
     nbf: issuedAt,

@@ -65,7 +65,16 @@ async function lockGrant(
 
 export type NewToken = Pick<
   Row<'application_tokens'>,
-  'token_hash' | 'grant_id' | 'user_id' | 'jti' | 'aud' | 'key_id' | 'scopes' | 'issued_at' | 'expires_at'
+  | 'token_hash'
+  | 'grant_id'
+  | 'user_id'
+  | 'jti'
+  | 'aud'
+  | 'key_id'
+  | 'scopes'
+  | 'dpop_jkt'
+  | 'issued_at'
+  | 'expires_at'
 >;
 
 /** Live grants that one account may have, at one application and in all. A further one ends the oldest. */
@@ -76,18 +85,24 @@ const MAX_OF_USER = 500;
 export type NextEnd = { refresh_expires_at: Date | null; ends_at: Date };
 
 /**
- * Marks the code as used and adds the first access token. Returns how many older grants of the account it ended, because there are
+ * Marks the code as used and adds the first access token. `dpopJkt`: the key that refresh tokens are bound to; null: none. Returns how many older grants of the account it ended, because there are
  * too many.
  */
 export async function redeemCode(
   tx: Tx,
   token: NewToken,
-  { applicationId, refresh_expires_at, ends_at }: NextEnd & { applicationId: string },
+  {
+    applicationId,
+    dpopJkt,
+    refresh_expires_at,
+    ends_at,
+  }: NextEnd & { applicationId: string; dpopJkt: string | null },
 ): Promise<number> {
   const result = await sql<{ ended: number }>`
     with used as (
       update access_grants set code_used_at = clock_timestamp(), last_used_at = clock_timestamp(),
-        refresh_expires_at = ${refresh_expires_at}::timestamptz, ends_at = ${ends_at}::timestamptz
+        refresh_expires_at = ${refresh_expires_at}::timestamptz, ends_at = ${ends_at}::timestamptz,
+        dpop_jkt = ${dpopJkt}::text
       where id = ${token.grant_id}
     ), live as (
       select id, row_number() over (order by created_at desc, id desc) as of_user,
@@ -104,8 +119,8 @@ export async function redeemCode(
       update access_grants g set revoked_at = clock_timestamp(), revoked_reason = 'grant_limit'
       from free where g.id = free.id and g.revoked_at is null returning g.id
     ), added as (
-      insert into application_tokens (token_hash, grant_id, user_id, jti, aud, key_id, scopes, issued_at, expires_at)
-      values (${token.token_hash}, ${token.grant_id}, ${token.user_id}, ${token.jti}, ${token.aud}, ${token.key_id}, ${token.scopes},
+      insert into application_tokens (token_hash, grant_id, user_id, jti, aud, key_id, scopes, dpop_jkt, issued_at, expires_at)
+      values (${token.token_hash}, ${token.grant_id}, ${token.user_id}, ${token.jti}, ${token.aud}, ${token.key_id}, ${token.scopes}, ${token.dpop_jkt},
         ${token.issued_at}, ${token.expires_at})
     )
     select count(*)::integer as ended from ended`.execute(tx);
@@ -123,8 +138,8 @@ export async function addToken(tx: Tx, token: NewToken, next: NextEnd | null): P
         ends_at = greatest(ends_at, ${next?.ends_at ?? token.expires_at}::timestamptz)
       where id = ${token.grant_id}
     )
-    insert into application_tokens (token_hash, grant_id, user_id, jti, aud, key_id, scopes, issued_at, expires_at)
-    values (${token.token_hash}, ${token.grant_id}, ${token.user_id}, ${token.jti}, ${token.aud}, ${token.key_id}, ${token.scopes},
+    insert into application_tokens (token_hash, grant_id, user_id, jti, aud, key_id, scopes, dpop_jkt, issued_at, expires_at)
+    values (${token.token_hash}, ${token.grant_id}, ${token.user_id}, ${token.jti}, ${token.aud}, ${token.key_id}, ${token.scopes}, ${token.dpop_jkt},
       ${token.issued_at}, ${token.expires_at})`.execute(tx);
 }
 

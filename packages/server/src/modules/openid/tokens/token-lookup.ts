@@ -14,6 +14,8 @@ export const ACCESS_MARK = 'cas_at_';
 export type LiveApplicationToken = GrantedAccess &
   Pick<Row<'application_tokens'>, 'aud' | 'jti' | 'dpop_jkt' | 'issued_at' | 'expires_at'> & {
     token_scopes: string[];
+    /** By the database. */
+    now: Date;
   };
 
 /** Longest JWT that is looked at, in characters. */
@@ -46,7 +48,8 @@ export type ApplicationTokenLookup = (text: string) => Promise<LiveApplicationTo
 const statement = {
   name: 'live-application-tokens',
   text: `
-    select wanted.ordinal, t.aud, t.jti, t.dpop_jkt, t.issued_at, t.expires_at, t.scopes as token_scopes, ${grantColumns}
+    select wanted.ordinal, t.aud, t.jti, t.dpop_jkt, t.issued_at, t.expires_at, t.scopes as token_scopes,
+      clock_timestamp() as now, ${grantColumns}
     from unnest((select $1::bytea[])) with ordinality as hashes (token_hash, ordinal)
     cross join lateral (select * from application_tokens t where t.token_hash = hashes.token_hash offset 0) t
     cross join lateral (select hashes.ordinal, t.aud as resource) wanted
