@@ -26,6 +26,7 @@ import { noticesTo, takePart, takePartMany } from './fixture.ts';
 const { service, admin } = await startWithAdmin({ after });
 const { deps, scheduler } = service.service;
 await scheduler.stop();
+await deps.noticeWorker.stop();
 const LOGOUT = 'http://127.0.0.1:9/logout';
 const app = await addApplication(admin, [service], { backchannel_logout_url: LOGOUT });
 const withoutAddress = await addApplication(admin, [service]);
