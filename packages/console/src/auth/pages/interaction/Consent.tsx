@@ -1,6 +1,6 @@
 // Asks whether an application, or a device, may have what it asks for. Allow and deny weigh the same.
 import { type ReactElement, useState } from 'react';
-import { formatAgo, formatMoment } from '../../../common/format.ts';
+import { formatAgo, formatDay } from '../../../common/format.ts';
 import { useAnswer } from '../../interaction/answering.ts';
 import { type Interaction, sendConsent } from '../../interaction/calls.ts';
 import { asked } from '../../interaction/text.ts';
@@ -44,8 +44,7 @@ export function Consent({ id, interaction, onEnd }: StepProps): ReactElement {
                   onChange={() => toggle(scope.name)}
                 />
                 <span>
-                  {textOf(scope)}
-                  {scope.is_new && <em> {asked.consent.isNew}</em>}
+                  {textOf(scope)} {scope.is_new && <em>{asked.consent.isNew}</em>}
                 </span>
               </label>
             ))}
@@ -71,7 +70,7 @@ export function Consent({ id, interaction, onEnd }: StepProps): ReactElement {
 function lastingOf({ offline, until }: Asked, left: readonly string[]): string {
   const texts = asked.consent;
   const isOffline = offline && !left.includes('offline_access');
-  const lasting = isOffline ? texts.offline(formatMoment(until)) : texts.session(formatMoment(until));
+  const lasting = isOffline ? texts.offline(formatDay(until)) : texts.session(formatDay(until));
   return `${lasting} ${texts.withdraw}`;
 }
 

@@ -4,29 +4,24 @@ import { useAnswer } from '../../interaction/answering.ts';
 import { chooseAccount } from '../../interaction/calls.ts';
 import { asked } from '../../interaction/text.ts';
 import { Frame, noticeOf } from '../../parts.tsx';
-import { Choice, nameOf, type StepProps } from './parts.tsx';
+import { Choice, nameOf, SignedInAs, type StepProps } from './parts.tsx';
 
 export function SelectAccount({ id, interaction, onEnd }: StepProps): ReactElement {
   const stay = useAnswer(() => chooseAccount(id, 'continue'), onEnd);
   const other = useAnswer(() => chooseAccount(id, 'switch'), onEnd);
   const isBusy = stay.isPending || other.isPending;
-  const { account } = interaction;
   return (
     <Frame title={asked.choose.title} notice={noticeOf(stay.error ?? other.error)}>
       <p className="muted">{asked.to(nameOf(interaction))}</p>
+      <SignedInAs {...interaction} />
       <p className="onward">
         <Choice work={stay} isBusy={isBusy}>
-          {asked.choose.submit(account?.name ?? '')}
+          {asked.choose.submit(interaction.account?.name ?? '')}
         </Choice>
         <Choice work={other} isBusy={isBusy} isSecondary>
           {asked.otherAccount}
         </Choice>
       </p>
-      {account && (
-        <p className="muted" data-raw>
-          {account.email}
-        </p>
-      )}
     </Frame>
   );
 }

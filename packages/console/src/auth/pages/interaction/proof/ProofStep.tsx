@@ -11,7 +11,7 @@ import { t } from '../../../text.ts';
 import { nameOf, SignedInAs, type StepProps } from '../parts.tsx';
 import { CodeProof, PasskeyProof, PasswordProof } from './ways.tsx';
 
-export type Way = StepUpOptions['methods'][number];
+type Way = StepUpOptions['methods'][number];
 
 export function ProofStep(props: StepProps): ReactElement {
   const { interaction } = props;
