@@ -263,7 +263,15 @@ export const pages = {
     tag: 'applications',
     search: (given: Given) =>
       optional({
-        tab: choiceIn(given, 'tab', ['settings', 'access', 'tokens', 'secrets', 'claims', 'activity']),
+        tab: choiceIn(given, 'tab', [
+          'settings',
+          'access',
+          'tokens',
+          'secrets',
+          'notices',
+          'claims',
+          'activity',
+        ]),
         ...activity(given),
       }),
   },

@@ -139,6 +139,7 @@ const views: readonly { path: string; shows: string | RegExp; parts?: number }[]
   { path: `/applications/${portal}?tab=access`, shows: 'Every active account may sign in.' },
   { path: `/applications/${portal}?tab=tokens`, shows: 'No tokens for APIs' },
   { path: `/applications/${portal}?tab=secrets`, shows: 'cas_cs_' },
+  { path: `/applications/${portal}?tab=notices`, shows: 'No sign-out notices' },
   { path: `/applications/${portal}?tab=activity`, shows: 'No older entries' },
   { path: '/api-resources', shows: 'Orders' },
   { path: '/settings', shows: 'PUBLIC_URL' },

@@ -103,6 +103,7 @@ test('without audit_log.read, nothing leads to the audit log', async (t) => {
     'role_group.read',
     'permission.read',
     'service_account.read',
+    'application.read',
     'session.read',
   );
   const as = await addPerson(service, { roles: [role] });

@@ -23,12 +23,15 @@ const ResourcesTab = lazy(() =>
   import('../tabs/ResourcesTab.tsx').then((file) => ({ default: file.ResourcesTab })),
 );
 const Secrets = lazy(() => import('../tabs/Secrets.tsx').then((file) => ({ default: file.Secrets })));
+const NoticesTab = lazy(() =>
+  import('../tabs/NoticesTab.tsx').then((file) => ({ default: file.NoticesTab })),
+);
 const ClaimsTab = lazy(() => import('../tabs/ClaimsTab.tsx').then((file) => ({ default: file.ClaimsTab })));
 const AuditTimeline = lazy(() =>
   import('../../../components/audit/AuditTimeline.tsx').then((file) => ({ default: file.AuditTimeline })),
 );
 
-const tabs = ['settings', 'access', 'tokens', 'secrets', 'claims', 'activity'] as const;
+const tabs = ['settings', 'access', 'tokens', 'secrets', 'notices', 'claims', 'activity'] as const;
 
 export function ApplicationPage(): ReactElement {
   const { id } = route.useParams();
@@ -121,6 +124,9 @@ function Loaded({ read }: { read: ReadApplication }): ReactElement {
           </Tabs.Panel>
           <Tabs.Panel value="secrets" className="tab-panel">
             <Secrets application={application} />
+          </Tabs.Panel>
+          <Tabs.Panel value="notices" className="tab-panel">
+            <NoticesTab application={application} />
           </Tabs.Panel>
           <Tabs.Panel value="claims" className="tab-panel">
             <ClaimsTab application={application} />
