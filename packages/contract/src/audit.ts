@@ -264,6 +264,19 @@ export const auditActionCatalogue = {
     failure: true,
     bounded: true,
   },
+  application_sign_in: {
+    text: 'A user signed in to an application. details: application_id, scopes, session_id, consent: whether they agreed just now.',
+    bounded: true,
+    routine: true,
+  },
+  application_sign_in_refused: {
+    text: 'A sign-in to an application was refused. details: application_id, reason: not_permitted, denied, other_network or the error that the application was told; code.',
+    failure: true,
+    bounded: true,
+  },
+  consent_given: {
+    text: 'A user agreed to what an application asked for. details: application_id, scopes, permissions.',
+  },
   application_tokens_refreshed: {
     text: 'An application got new tokens for a refresh token. details: grant_id.',
     bounded: true,

@@ -245,6 +245,7 @@ const Texts = Type.Array(Type.String());
 
 const metadata = {
   issuer: Urls,
+  authorization_endpoint: Urls,
   token_endpoint: Urls,
   userinfo_endpoint: Urls,
   introspection_endpoint: Urls,
@@ -255,6 +256,9 @@ const metadata = {
   acr_values_supported: Texts,
   grant_types_supported: Texts,
   response_types_supported: Texts,
+  response_modes_supported: Texts,
+  prompt_values_supported: Texts,
+  authorization_response_iss_parameter_supported: Type.Boolean(),
   subject_types_supported: Texts,
   id_token_signing_alg_values_supported: Texts,
   token_endpoint_auth_methods_supported: Texts,
@@ -277,6 +281,7 @@ export const AuthorizationServerMetadata = Type.Object(metadata, {
   examples: [
     {
       issuer: 'https://id.example.com',
+      authorization_endpoint: 'https://id.example.com/api/v1/oauth/authorize',
       token_endpoint: 'https://id.example.com/api/v1/oauth/token',
       userinfo_endpoint: 'https://id.example.com/api/v1/oauth/userinfo',
       introspection_endpoint: 'https://id.example.com/api/v1/oauth/introspect',
@@ -286,7 +291,10 @@ export const AuthorizationServerMetadata = Type.Object(metadata, {
       claims_supported: ['sub', 'name', 'email', 'email_verified', 'roles', 'groups'],
       acr_values_supported: ['aal1', 'aal2', 'phr'],
       grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
-      response_types_supported: [],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query', 'form_post'],
+      prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
+      authorization_response_iss_parameter_supported: true,
       subject_types_supported: ['public', 'pairwise'],
       id_token_signing_alg_values_supported: ['RS256', 'ES256'],
       token_endpoint_auth_methods_supported: [

@@ -46,6 +46,11 @@ export type AccessToken = {
   token_type: 'bearer';
 };
 
+export type AccountChoice = {
+  /** `switch` ends the session of this browser. */
+  decision: 'continue' | 'switch';
+};
+
 /** What the roles of the account and the settings require, now or from a time on. */
 export type AccountRequirement = {
   required_acr: 'aal1' | 'aal2' | 'phr';
@@ -341,6 +346,7 @@ export type AuthenticationRequirements = {
 /** RFC 8414; OpenID Connect Discovery, 3. */
 export type AuthorizationServerMetadata = {
   issuer: string;
+  authorization_endpoint: string;
   token_endpoint: string;
   userinfo_endpoint: string;
   introspection_endpoint: string;
@@ -351,6 +357,9 @@ export type AuthorizationServerMetadata = {
   acr_values_supported: string[];
   grant_types_supported: string[];
   response_types_supported: string[];
+  response_modes_supported: string[];
+  prompt_values_supported: string[];
+  authorization_response_iss_parameter_supported: boolean;
   subject_types_supported: string[];
   id_token_signing_alg_values_supported: string[];
   token_endpoint_auth_methods_supported: string[];
@@ -561,6 +570,12 @@ export type CodeFailures = {
 export type ConfirmTotp = {
   /** The six digits that the app shows. */
   totp: string;
+};
+
+export type Consent = {
+  decision: 'allow' | 'deny';
+  /** Those of the asked ones that the person agrees to. Default: all. `openid` stays. */
+  scopes?: string[];
 };
 
 export type CreateApiKey = {
@@ -1052,6 +1067,65 @@ export type HolderRole = {
   id: string;
   name: string;
   authentication?: RoleAuthentication;
+};
+
+export type Interaction = {
+  step:
+    | 'sign_in'
+    | 'reauthenticate'
+    | 'select_account'
+    | 'change_password'
+    | 'step_up'
+    | 'refused'
+    | 'consent'
+    | 'sign_out'
+    | 'device';
+  /** Null: a sign-out that names no application. */
+  application: {
+    name: string;
+    home_url: string | null;
+    policy_url: string | null;
+    terms_url: string | null;
+    first_party: boolean;
+    host: string | null;
+  } | null;
+  /** Who is signed in to Castellan in this browser. */
+  account: {
+    name: string;
+    email: string;
+  } | null;
+  login_hint: string | null;
+  /** Other ways to sign in. */
+  providers: {
+    slug: string;
+    name: string;
+    kind: string;
+  }[];
+  required_acr: 'aal1' | 'aal2' | 'phr' | null;
+  required_permission: string | null;
+  consent: {
+    scopes: {
+      name: string;
+      text: string;
+      is_new: boolean;
+    }[];
+    permissions: {
+      name: string;
+      description: string;
+    }[];
+    /** Whether access lasts when the person is not there. */
+    offline: boolean;
+    /** ISO 8601, UTC. */
+    until: string;
+  } | null;
+  device: {
+    address: string;
+    user_agent: string;
+    /** ISO 8601, UTC. */
+    asked_at: string;
+  } | null;
+  /** ISO 8601, UTC. */
+  expires_at: string;
 };
 
 export type Introspection = {
@@ -1696,6 +1770,11 @@ export type RecoveryCodesState = {
 export type RecoveryMail = {
   /** `second_factor.token` of the refused sign-in. */
   token: string;
+};
+
+export type Redirect = {
+  /** Where the page goes next. */
+  redirect_to: string;
 };
 
 export type Refresh = {
@@ -2457,6 +2536,7 @@ export type ErrorCode =
   | 'application_not_found'
   | 'application_secret_not_found'
   | 'body_too_large'
+  | 'browser_session_required'
   | 'circular_dependency'
   | 'client_gone'
   | 'code_already_used'
@@ -2475,6 +2555,7 @@ export type ErrorCode =
   | 'idempotency_in_progress'
   | 'idempotency_key_reused'
   | 'insufficient_scope'
+  | 'interaction_not_found'
   | 'internal_error'
   | 'invalid_client'
   | 'invalid_credentials'
@@ -4308,6 +4389,9 @@ export type Operations = {
         | 'api_resource_updated'
         | 'api_resource_deleted'
         | 'application_authentication_failed'
+        | 'application_sign_in'
+        | 'application_sign_in_refused'
+        | 'consent_given'
         | 'application_tokens_refreshed'
         | 'authorization_code_reuse'
         | 'application_refresh_token_reuse'
@@ -4437,6 +4521,9 @@ export type Operations = {
         | 'api_resource_updated'
         | 'api_resource_deleted'
         | 'application_authentication_failed'
+        | 'application_sign_in'
+        | 'application_sign_in_refused'
+        | 'consent_given'
         | 'application_tokens_refreshed'
         | 'authorization_code_reuse'
         | 'application_refresh_token_reuse'
@@ -4492,6 +4579,77 @@ export type Operations = {
   'POST /api/v1/oauth/userinfo': {
     body: UserinfoRequest;
     result: Userinfo;
+  };
+  /** Send a person here to sign in to an application */
+  'GET /api/v1/oauth/authorize': {
+    result: string;
+  };
+  /** Send a person here to sign in to an application */
+  'POST /api/v1/oauth/authorize': {
+    result: string;
+  };
+  /** Read what a person has to do for an application */
+  'GET /api/v1/oauth/interactions/{interaction_id}': {
+    path: {
+      /** From the address of the page. */
+      interaction_id: string;
+    };
+    result: {
+      data: Interaction;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Agree to what an application asks for, or not */
+  'POST /api/v1/oauth/interactions/{interaction_id}/consent': {
+    path: {
+      /** From the address of the page. */
+      interaction_id: string;
+    };
+    body: Consent;
+    result: {
+      data: Redirect;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Go on with the account of this browser, or sign it out */
+  'POST /api/v1/oauth/interactions/{interaction_id}/account': {
+    path: {
+      /** From the address of the page. */
+      interaction_id: string;
+    };
+    body: AccountChoice;
+    result: {
+      data: Redirect;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Prove again who you are, for an application */
+  'POST /api/v1/oauth/interactions/{interaction_id}/reauthenticate': {
+    path: {
+      /** From the address of the page. */
+      interaction_id: string;
+    };
+    body: StepUp;
+    result: {
+      data: Redirect;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Go back to the application without signing in */
+  'POST /api/v1/oauth/interactions/{interaction_id}/cancel': {
+    path: {
+      /** From the address of the page. */
+      interaction_id: string;
+    };
+    result: {
+      data: Redirect;
+      /** A sentence for people. */
+      message: string;
+    };
   };
   /** Read the addresses and abilities of the token services */
   'GET /.well-known/oauth-authorization-server': {

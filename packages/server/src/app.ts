@@ -12,7 +12,9 @@ import { auditRoutes } from './modules/audit/routes.ts';
 import { recordBounded } from './modules/audit/service.ts';
 import { recordUnreadableLogin } from './modules/auth/login.ts';
 import { lifetimeMinutes } from './modules/auth/one-time-tokens.ts';
+import { clearRefreshCookie } from './modules/auth/refresh-cookie.ts';
 import { authRoutes } from './modules/auth/routes.ts';
+import { proveInBrowser } from './modules/auth/second-factors/browser-proof.ts';
 import { relatedOriginRoutes } from './modules/auth/second-factors/passkeys/routes.ts';
 import { sessionRoutes } from './modules/auth/session-routes.ts';
 import { addAccessFields } from './modules/authz/access-fields.ts';
@@ -26,6 +28,7 @@ import { dashboardRoutes } from './modules/dashboard/routes.ts';
 import { forwardRoutes } from './modules/forward/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
 import { oauthMetadataRoutes, oauthRoutes } from './modules/oauth/routes.ts';
+import { authorizeRoutes, formPostRoute } from './modules/openid/authorize/routes.ts';
 import { claimsPreviewRoutes } from './modules/openid/claims/preview-routes.ts';
 import { logoutNoticeRoutes } from './modules/openid/notices/routes.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
@@ -180,6 +183,16 @@ export async function buildApp(deps: Deps): Promise<App> {
   );
   await app.register(async (scope) => settingRoutes(scope, deps), { prefix: '/api/v1/settings' });
   await app.register(async (scope) => oauthRoutes(scope, deps), { prefix: '/api/v1/oauth' });
+  await app.register(
+    async (scope) =>
+      authorizeRoutes(scope, {
+        ...deps,
+        proveAgain: (client, about, body) => proveInBrowser(deps, client, about, body),
+        clearRefreshCookie: (reply) => clearRefreshCookie(reply, settings),
+      }),
+    { prefix: '/api/v1/oauth' },
+  );
+  await app.register(async (scope) => formPostRoute(scope));
   await app.register(async (scope) => oauthMetadataRoutes(scope, deps));
   await app.register(async (scope) => relatedOriginRoutes(scope, deps));
   await app.register(async (scope) => healthRoutes(scope, { ...deps, pool: deps.reservedPool }));

@@ -25,6 +25,7 @@ import {
 } from './modules/factors/service.ts';
 import { createAttemptGate } from './modules/lockout/service.ts';
 import { clientTokenRule } from './modules/oauth/token.ts';
+import { type Authorizations, createAuthorizations } from './modules/openid/authorize/deps.ts';
 import { createNoticeWorker } from './modules/openid/notices/worker.ts';
 import { type ApplicationTokens, createApplicationTokens } from './modules/openid/tokens/service.ts';
 import { createStrengthMeter, type StrengthMeter } from './modules/passwords/strength.ts';
@@ -88,6 +89,8 @@ export type Deps = {
   apiKeys: ApiKeys;
   /** Authenticates applications. */
   applicationClients: ApplicationClients;
+  /** The limit and the counts of authorization requests. */
+  authorizations: Authorizations;
   /** The tokens of applications: lookup, keys, limits and counts. */
   applicationTokens: ApplicationTokens;
   /** The compiled role → permission graph. */
@@ -263,6 +266,7 @@ export function createDeps(parts: Parts): Deps {
       auditLog,
       assertions: createAssertions({ db, settings, keySources: createKeySources({ log, settings }) }),
     }),
+    authorizations: createAuthorizations(settings),
     applicationTokens: createApplicationTokens({ reservedPool, secretKey, share, settings }),
     graphSource,
     subjectSource: createSubjectSource({ reservedPool, pool, graphSource }),

@@ -130,10 +130,20 @@ export function watchAnswer(answer: { status: number; headers: Headers; text: st
   const { status, headers, text, body } = answer;
   answers += 1;
   if (status < 400) watch.noteReceived(body);
-  const fields = [...headers].filter(([name]) => name !== 'set-cookie').map(([, value]) => value);
+  const fields = [...headers]
+    .filter(([name]) => name !== 'set-cookie')
+    .map(([name, value]) => (name === 'location' && status === 303 ? withoutCode(value) : value));
   const place = `an answer with status ${status}`;
   watch.assertClean(place, text, status < 400 ? 'passwords' : 'everything');
   watch.assertClean(`the headers of ${place}`, fields.join('\n'));
+}
+
+/** An application gets its code in an address. Anywhere else it is a secret. */
+function withoutCode(address: string): string {
+  const code = URL.parse(address)?.searchParams.get('code');
+  if (!code) return address;
+  watch.note(code, 'code');
+  return address.replace(code, '');
 }
 
 /** Notes the settings of a service that are secrets or contain one. */

@@ -80,6 +80,10 @@ export const errorCatalogue = {
   permission_group_not_found: [404, 'There is no permission group with this id.'],
   application_not_found: [404, 'There is no application with this id.'],
   api_resource_not_found: [404, 'There is no API resource with this id.'],
+  interaction_not_found: [
+    404,
+    'This request of an application is finished or has expired. Begin again there.',
+  ],
   application_secret_not_found: [404, 'There is no secret with this id at this application.'],
   factor_not_found: [404, 'There is no such factor of this account.'],
   device_not_found: [404, 'There is no such device of this account.'],
@@ -177,6 +181,7 @@ export const errorCatalogue = {
     400,
     'The DPoP proof is missing or wrong. Send one new JWT in the header DPoP, made for this method and address and signed by the key in its jwk.',
   ],
+  browser_session_required: [401, 'Nobody is signed in in this browser. Sign in, then try again.'],
   invalid_token: [401, 'The access token is missing, has ended, or is not for this operation.'],
   invalid_client: [
     401,

@@ -61,6 +61,16 @@ export const workMetrics: readonly Definition[] = [
         .map(({ method, result, checks }) => ({ labels: { method, result }, value: checks })),
   },
   {
+    name: 'castellan_authorizations_total',
+    type: 'counter',
+    help: 'Answers to authorization requests of applications. `result`: code, page, refused, or error_page, which nobody could be sent back from.',
+    labels: ['result'],
+    read: ({ deps }) =>
+      deps.authorizations
+        .counts()
+        .map(({ result, authorizations }) => ({ labels: { result }, value: authorizations })),
+  },
+  {
     name: 'castellan_application_tokens_total',
     type: 'counter',
     help: 'Exchanges for the tokens of applications. `result`: issued, refused, or reused, which ended what the application had.',

@@ -50,6 +50,12 @@ export const limitsSettings = {
     'Requests for a verification mail per client address.',
     { default: '3/hour' },
   ),
+  rateLimitAuthorize: setting(
+    'RATE_LIMIT_AUTHORIZE',
+    rateLimit,
+    'Authorization requests of applications and calls of their pages, per browser session, otherwise per client address. Each worker of each instance counts separately.',
+    { default: '120/minute' },
+  ),
   rateLimitApplication: setting(
     'RATE_LIMIT_APPLICATION',
     rateLimit,

@@ -32,6 +32,12 @@ export const sessionsSettings = {
     'Maximum number of live sessions of one user. A further sign-in ends the oldest. 0 or less: no limit.',
     { default: '5' },
   ),
+  consentDays: setting(
+    'CONSENT_DAYS',
+    integer(0, 3_650),
+    'After how many days people are asked again whether an application that is not `first_party` may have what it asks for. 0: never.',
+    { default: '0' },
+  ),
   logoutNoticeHours: setting(
     'LOGOUT_NOTICE_HOURS',
     integer(1, 168),

@@ -14,6 +14,7 @@ const tokenClaims = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'a
 /** `publicUrl` is the issuer, without a trailing slash. `keySet`: the path of the keys that the reader knows what to do with. */
 export const metadataOf = (publicUrl: string, keySet: string): AuthorizationServerMetadata => ({
   issuer: publicUrl,
+  authorization_endpoint: `${publicUrl}/api/v1/oauth/authorize`,
   token_endpoint: `${publicUrl}/api/v1/oauth/token`,
   userinfo_endpoint: `${publicUrl}/api/v1/oauth/userinfo`,
   introspection_endpoint: `${publicUrl}/api/v1/oauth/introspect`,
@@ -23,8 +24,10 @@ export const metadataOf = (publicUrl: string, keySet: string): AuthorizationServ
   claims_supported: [...tokenClaims, ...accountClaims],
   acr_values_supported: [...acrValues],
   grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
-  // Required, and empty: there is no authorization endpoint.
-  response_types_supported: [],
+  response_types_supported: ['code'],
+  response_modes_supported: ['query', 'form_post'],
+  prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
+  authorization_response_iss_parameter_supported: true,
   subject_types_supported: ['public', 'pairwise'],
   id_token_signing_alg_values_supported: ['RS256', 'ES256'],
   token_endpoint_auth_methods_supported: [...withProof, 'none'],

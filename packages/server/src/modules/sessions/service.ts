@@ -19,15 +19,17 @@ import { type Context, type ContextColumns, contextIn } from '../../schema/token
 import type { UserRow } from '../../schema/user-record.ts';
 import { type AuditEvent, type Audited, recordEvent } from '../audit/service.ts';
 import type { BrowserCookieSettings } from './browser/cookie.ts';
-import { createBrowserToken } from './browser/token.ts';
+import { createBrowserToken, presentedTo } from './browser/token.ts';
 import type { KeyRing } from './key-ring.ts';
 import {
   countLiveSessions,
   type EndedSessions,
   endEpochs,
   endOldestRefreshTokens,
+  findBrowserKey,
   findSessionIdByRefreshToken,
   type HeldSession,
+  insertBrowserToken,
   insertSession,
   insertTokens,
   type LiveSession,
@@ -142,6 +144,24 @@ export async function addTokens(
   await insertTokens(tx, { userId, sessionId }, { access: access.row, refresh: refresh.row, browser });
   await endOldestRefreshTokens(tx, { userId, sessionId, limit: MAX_REFRESH_TOKENS });
   return textsOf(sessionId, { access, refresh, browser });
+}
+
+/**
+ * Adds a token to the browser session that the client presents, and ends the one that it takes the place of. Returns its text;
+ * undefined if the client presents none that lives.
+ */
+export async function addBrowserToken(
+  tx: Tx,
+  deps: SessionDeps,
+  client: Client,
+  about: { userId: string; sessionId: string; now: Date; context: Context },
+): Promise<string | undefined> {
+  const { userId, sessionId } = about;
+  const replaced = presentedTo(deps, client, userId)?.presented?.hash;
+  const keyId = replaced && (await findBrowserKey(tx, { userId, sessionId }, replaced));
+  const browser = keyId === undefined ? undefined : createBrowserToken(deps, client, { ...about, keyId });
+  if (browser) await insertBrowserToken(tx, { userId, sessionId }, browser);
+  return browser?.text;
 }
 
 const textsOf = (

@@ -109,6 +109,28 @@ export async function insertTokens(
   );
 }
 
+/** Returns the key of a live token of the browser; undefined if it has ended. */
+export async function findBrowserKey(
+  tx: Tx,
+  { userId, sessionId }: OfSession,
+  tokenHash: Buffer,
+): Promise<string | undefined> {
+  const { rows } = await sql<{ key_id: string }>`
+    select key_id from session_tokens
+    where user_id = ${userId} and token_hash = ${tokenHash} and session_id = ${sessionId} and kind = 'browser'
+      and expires_at > now()`.execute(tx);
+  return rows[0]?.key_id;
+}
+
+/** Adds a token of the browser to a session, whose row the caller has locked. */
+export async function insertBrowserToken(tx: Tx, about: OfSession, browser: BrowserRow): Promise<void> {
+  await sql`
+    with ${replacedBy(about, browser)}
+    insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at, acr, amr,
+      auth_time)
+    values ${rowOf(about, browser.row)}`.execute(tx);
+}
+
 /**
  * Keeps the session's newest refresh tokens, with the session for as long as the newest of them. The clean-up keeps the rows of
  * the others until their signed expiry: without a row, a token counts as exchanged, and its use would end the session.

@@ -39,6 +39,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   application_not_found: 'Diese Anwendung gibt es nicht.',
   api_resource_not_found: 'Diese API gibt es nicht.',
   api_resource_in_use: 'Eine Anwendung verwendet diese API noch. Entfernen Sie sie dort zuerst.',
+  interaction_not_found:
+    'Diese Anfrage einer Anwendung ist abgeschlossen oder abgelaufen. Beginnen Sie dort noch einmal.',
   application_secret_not_found: 'Dieses Geheimnis gibt es bei dieser Anwendung nicht.',
   permission_not_found: 'Diese Berechtigung gibt es nicht.',
   role_group_not_found: 'Diese Rollengruppe gibt es nicht.',
@@ -80,6 +82,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   unauthorized_client: 'Die Anwendung darf diese Art der Autorisierung nicht verwenden.',
   invalid_target: 'Ressourcen werden nicht unterstützt.',
   invalid_dpop_proof: 'Der DPoP-Nachweis fehlt oder ist falsch.',
+  browser_session_required:
+    'In diesem Browser ist niemand angemeldet. Melden Sie sich an und versuchen Sie es noch einmal.',
   invalid_token: 'Das Zugriffstoken fehlt, ist beendet oder gilt hier nicht.',
   invalid_client: 'Der Client ist nicht angemeldet.',
   insufficient_scope: 'Dem Client fehlt die Berechtigung für diese Aktion.',

@@ -1,8 +1,12 @@
 // Reads the one proof of a body, and turns a refused one into its answer.
 import type { SecondFactorBody } from '@castellan/contract/factors';
 import { AppError } from '../../../platform/errors.ts';
+import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
 import { type AssertionJSON, isAssertionShape } from '../../../platform/security/factors/passkeys.ts';
 import { type PasskeyVerdict, totpCodeIn, type Verdict } from '../../factors/service.ts';
+
+/** Each operation that proves or changes a factor, per session: enough for a person, too few for guesses. */
+export const factorRule: RateLimitRule = { limit: 30, windowSeconds: 60 };
 
 export type ProofInput =
   | { method: 'totp'; code: string }

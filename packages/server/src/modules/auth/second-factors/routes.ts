@@ -17,7 +17,6 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { overLimit } from '../../../platform/http/plugins/rate-limits.ts';
 import type { App } from '../../../platform/http/server/server.ts';
-import type { RateLimitRule } from '../../../platform/limits/rate-limit.ts';
 import { recordBounded } from '../../audit/service.ts';
 import { type UserCaller, userCallerOf } from '../../authz/caller.ts';
 import { BROWSER_COOKIE } from '../../sessions/browser/cookie.ts';
@@ -28,6 +27,7 @@ import type { Changed } from './changes.ts';
 import { beginTotp, confirmTotp, removeTotp, renewRecoveryCodes } from './enrolment.ts';
 import { passkeyRoutes } from './passkeys/routes.ts';
 import { readFactors } from './presentation.ts';
+import { factorRule } from './proofs.ts';
 import { mailRecoveryLink } from './recovery.ts';
 import type { Issue, SecondFactorRouteDeps } from './route-deps.ts';
 import { completeSignIn } from './second-step.ts';
@@ -42,16 +42,13 @@ const proofRefusals = [
   'overloaded',
 ] as const;
 
-// Each operation that proves or changes a factor, per session: enough for a person, too few for guesses.
-const ownRule: RateLimitRule = { limit: 30, windowSeconds: 60 };
-
 export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue: Issue): void {
   const { settings } = deps;
   /** Returns the caller. Throws `rate_limited` (429). */
   const countedCallerOf = async (request: FastifyRequest): Promise<UserCaller> => {
     const caller = userCallerOf(request);
     const { principal, client } = caller;
-    const counted = await deps.limiter.hit(`factors|session:${principal.session.id}`, ownRule);
+    const counted = await deps.limiter.hit(`factors|session:${principal.session.id}`, factorRule);
     if (counted.allowed) return caller;
     await recordBounded(deps, client, {
       action: 'rate_limited',

@@ -2,6 +2,7 @@
 import { type Acr, proofs, reaches } from '@castellan/contract/authentication';
 import type { StepUpBody, StepUpOptions, StepUpOptionsBody } from '@castellan/contract/factors';
 import { AppError } from '../../../platform/errors.ts';
+import type { Tx } from '../../../schema/database.ts';
 import { type AuditEvent, inRecordedTransaction } from '../../audit/service.ts';
 import type { UserCaller } from '../../authz/caller.ts';
 import { strongerOf } from '../../authz/graph/needs.ts';
@@ -29,9 +30,17 @@ import type { SecondFactorDeps } from './deps.ts';
 import { asSeenFrom } from './pending.ts';
 import { onlyProof, type ProofInput, type Refusal, refusalOf, requireOne } from './proofs.ts';
 import { eventsOfUse } from './second-step.ts';
-import { goOn, holdCaller } from './tokens.ts';
+import { goOn, type Held, holdCaller } from './tokens.ts';
 
-export type SteppedUp = { tokens: SessionTokens; context: Context };
+export type SteppedUp<T = SessionTokens> = { tokens: T; context: Context };
+
+/** Writes the tokens that carry the new proof. */
+type Carry<T> = (
+  tx: Tx,
+  deps: SecondFactorDeps,
+  caller: UserCaller,
+  proved: { held: Held; context: Context },
+) => Promise<T>;
 
 /** How long a client may wait with the answer to the options. */
 const OPTIONS_MINUTES = 10;
@@ -92,17 +101,32 @@ const ceremonyOf = (sessionId: string) => ({ purpose: 'step_up', binding: sessio
  * session and password must not make an old proof young. Throws what a second step throws, `wrong_current_password`
  * (400) and `account_locked` (422).
  */
+export function stepUp(deps: SecondFactorDeps, caller: UserCaller, body: StepUpBody): Promise<SteppedUp>;
+export function stepUp<T>(
+  deps: SecondFactorDeps,
+  caller: UserCaller,
+  body: StepUpBody,
+  carry: Carry<T>,
+): Promise<SteppedUp<T>>;
 export async function stepUp(
   deps: SecondFactorDeps,
   caller: UserCaller,
   body: StepUpBody,
-): Promise<SteppedUp> {
+  carry: Carry<unknown> = goOn,
+): Promise<SteppedUp<unknown>> {
   requireOne(body, ['password', 'totp', 'recovery_code', 'passkey']);
   const { password, ...factor } = body;
-  return password === undefined ? byFactor(deps, caller, factor) : byPassword(deps, caller, password);
+  return password === undefined
+    ? byFactor(deps, caller, factor, carry)
+    : byPassword(deps, caller, password, carry);
 }
 
-async function byPassword(deps: SecondFactorDeps, caller: UserCaller, password: string): Promise<SteppedUp> {
+async function byPassword<T>(
+  deps: SecondFactorDeps,
+  caller: UserCaller,
+  password: string,
+  carry: Carry<T>,
+): Promise<SteppedUp<T>> {
   const { client, principal } = caller;
   const refuse = (): AppError =>
     new AppError('validation_failed', {
@@ -128,23 +152,24 @@ async function byPassword(deps: SecondFactorDeps, caller: UserCaller, password: 
     // A password that has been replaced proves nothing.
     if (held.locked.password_epoch !== holder.password_epoch) throw new AppError('wrong_current_password');
     const context = { ...proofs.password, authTime: inSeconds(held.locked.now) };
-    const tokens = await goOn(tx, deps, caller, { held, context });
+    const tokens = await carry(tx, deps, caller, { held, context });
     return { result: { tokens, context }, events: [successEvent(caller, 'password', context)] };
   });
 }
 
-async function byFactor(
+async function byFactor<T>(
   deps: SecondFactorDeps,
   caller: UserCaller,
   input: Omit<StepUpBody, 'password'>,
-): Promise<SteppedUp> {
+  carry: Carry<T>,
+): Promise<SteppedUp<T>> {
   const { client, principal } = caller;
   const proof = onlyProof(input);
   const { method } = proof;
   const account = { userId: principal.id, email: principal.email };
   return deps.attemptGate.run(`factor ${principal.id}`, client, async () => {
     const prepared = await prepare(deps, caller, proof);
-    const outcome = await inRecordedTransaction<SteppedUp | Refusal>(deps, client, async (tx) => {
+    const outcome = await inRecordedTransaction<SteppedUp<T> | Refusal>(deps, client, async (tx) => {
       const held = await holdCaller(tx, caller);
       const { proof: began, device_id: deviceId } = held.session;
       const verdict =
@@ -160,7 +185,7 @@ async function byFactor(
           events: [...verdict.consequences, failureEvent(caller, method, verdict.refused)],
         };
       const context = { ...contextAfter(began, method), authTime: inSeconds(held.locked.now) };
-      const tokens = await goOn(tx, deps, caller, { held, context });
+      const tokens = await carry(tx, deps, caller, { held, context });
       const events = [...eventsOfUse(account, verdict), successEvent(caller, method, context)];
       return { result: { tokens, context }, events };
     });

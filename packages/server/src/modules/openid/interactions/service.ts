@@ -10,8 +10,8 @@ import {
   insertRequest,
   markUsed,
   type RequestKind,
-  type WaitingRequest,
 } from './store.ts';
+import type { WaitingRequest } from './waiting.ts';
 
 export { removeEndedRequests } from './store.ts';
 
@@ -24,7 +24,7 @@ const lifetimeSeconds: Readonly<Record<RequestKind, number>> = {
 const ID_BYTES = 32;
 
 /** Returns the hash by which the database knows the id; undefined for a text that is no id. */
-const requestIdHash = (id: string): Buffer | undefined =>
+export const requestIdHash = (id: string): Buffer | undefined =>
   INTERACTION_ID.test(id) ? tokenHash(id) : undefined;
 
 type NewRequest = {

@@ -2,25 +2,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { onlyRow } from '../../../platform/db/sql.ts';
 import type { Db, Row } from '../../../schema/database.ts';
+import { isWaiting, requestColumns, type WaitingRequest } from './waiting.ts';
 
 export type RequestKind = 'pushed' | 'interaction' | 'sign_out';
 
 type Json = Record<string, unknown>;
-
-/** A request that is live and not used up. */
-export type WaitingRequest = Pick<
-  Row<'application_requests'>,
-  'application_id' | 'created_at' | 'expires_at'
-> & {
-  parameters: Json;
-  state: Json;
-};
-
-/** Columns of a `WaitingRequest`, of `application_requests q`. */
-const requestColumns = 'q.application_id, q.parameters, q.state, q.created_at, q.expires_at';
-
-/** SQL condition: the request can still be answered. */
-const isWaiting = '(q.used_at is null and q.expires_at > clock_timestamp())';
 
 const waiting = (kind: RequestKind, idHash: Buffer): RawBuilder<unknown> =>
   sql`q.id_hash = ${idHash} and q.kind = ${kind} and ${sql.raw(isWaiting)}`;

@@ -24,7 +24,7 @@ export async function findBrowserSession(
 }
 
 /** Judges what `liveBrowser` found. */
-function judgeBrowser(
+export function judgeBrowser(
   settings: OriginSettings,
   client: Pick<Client, 'address'>,
   found: ListedBrowser | undefined,

@@ -98,6 +98,9 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   api_resource_updated: '{actor} hat die API {target} geändert',
   api_resource_deleted: '{actor} hat die API {target} gelöscht',
   application_authentication_failed: 'Eine Anwendung hat sich nicht ausgewiesen',
+  application_sign_in: '{actor} hat sich bei {target} angemeldet',
+  application_sign_in_refused: 'Eine Anmeldung von {actor} bei {target} wurde abgelehnt',
+  consent_given: '{actor} hat dem zugestimmt, was {target} verlangt',
   application_tokens_refreshed: '{target} hat seine Token für {actor} erneuert',
   authorization_code_reuse:
     'Ein verbrauchter Code für {target} kam erneut; was {actor} freigegeben hatte, wurde beendet',

@@ -97,6 +97,9 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   api_resource_updated: '{actor} changed the API resource {target}',
   api_resource_deleted: '{actor} deleted the API resource {target}',
   application_authentication_failed: 'An application was not authenticated',
+  application_sign_in: '{actor} signed in to {target}',
+  application_sign_in_refused: 'A sign-in of {actor} to {target} was refused',
+  consent_given: '{actor} agreed to what {target} asked for',
   application_tokens_refreshed: '{target} renewed its tokens for {actor}',
   authorization_code_reuse: 'A used code for {target} came again; what {actor} had given it was ended',
   application_refresh_token_reuse:
