@@ -14,6 +14,7 @@ import { type Finding, type Level, ok, probe, warn } from './finding.ts';
 import { lookAtKeys } from './keys.ts';
 import { lookAtAddress, lookAtConsole, lookAtDisk } from './machine.ts';
 import { lookAtMail } from './mail.ts';
+import { lookAtNotices } from './notices.ts';
 import { lookAtPasskeys } from './passkeys.ts';
 
 /** Prints what it finds. Rejects with a Failure if something is bad. */
@@ -103,6 +104,7 @@ async function examineDatabase(
   add(await probe('database', 'See docs/operate/high-availability.md.', () => lookAtPooler(foundation)));
   add(await probe('database', 'See docs/operate/upgrade.md.', () => lookAtSchema(foundation)));
   add(await probe('keys', 'See docs/operate/secrets.md.', () => lookAtKeys(foundation)));
+  add(await probe('applications', 'See docs/operate/openid.md.', () => lookAtNotices(deps.pool)));
   add(await probe('passkeys', 'See docs/operate/upgrade.md.', () => lookAtPasskeys(foundation)));
   return listSigningKeys(deps.db).then(
     (keys) => keys.map(({ id }) => id),
