@@ -10,6 +10,7 @@ import { Tag } from '../../../components/text/badges.tsx';
 import { Moment } from '../../../components/text/time.tsx';
 import { call } from '../../../data/api.ts';
 import { later } from '../../../text.ts';
+import '../../../components/secrets/secrets.css';
 
 const states = ['waiting', 'sent', 'refused', 'given_up'] as const satisfies readonly LogoutNotice['state'][];
 

@@ -14,6 +14,7 @@ import { allApiResources } from '../../../data/catalogue.ts';
 import { useMe } from '../../../data/me.tsx';
 import { usePermissionNames } from '../../../data/permissions/permission-names.ts';
 import { later, t } from '../../../text.ts';
+import '../../../components/secrets/secrets.css';
 
 type Carried = Application['resources'][number];
 
