@@ -13,6 +13,15 @@ export const modules: Modules = {
   audit: { uses: [] },
   'audit/sinks': { uses: [] },
   sessions: { uses: ['audit'] },
+  'sessions/browser': {
+    uses: [
+      'sessions/key-ring.ts',
+      'sessions/revoked-keys.ts',
+      'sessions/store.ts',
+      'sessions/token-lookup.ts',
+      'sessions/tokens.ts',
+    ],
+  },
   'api-keys': { uses: ['audit'] },
   devices: { uses: [] },
   lockout: { uses: ['audit', 'devices'] },

@@ -30,4 +30,6 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   unknown_id: 'gibt es nicht',
   email_taken: 'gehört zu einem anderen Konto',
   system_role: 'ist eine Systemrolle',
+  built_in: 'gehört zu Castellan selbst und kann hier nicht verwendet werden',
+  invalid_identifier: 'muss eine vollständige Adresse ohne Fragment sein, die nicht zu Castellan gehört',
 };
