@@ -153,14 +153,17 @@ export async function endGrant(
   reason: string,
   { applicationId = null, isTold }: { applicationId?: string | null; isTold: boolean },
 ): Promise<Pick<Row<'access_grants'>, 'user_id' | 'application_id'> | undefined> {
-  const { rows } = await sql<Pick<Row<'access_grants'>, 'user_id' | 'application_id'>>`
+  // `told` is only there for what it does.
+  const { rows } = await sql<
+    Pick<Row<'access_grants'>, 'user_id' | 'application_id'> & { told: string | null }
+  >`
     with ended as (
       update access_grants set revoked_at = clock_timestamp(), revoked_reason = ${reason}
       where id = ${id} and revoked_at is null and application_id = coalesce(${applicationId}::uuid, application_id)
       returning user_id, application_id, session_id
     )
     select user_id, application_id,
-      case when ${isTold}::boolean then tell_applications(user_id, session_id, application_id, ${reason}) end as told
+      case when ${isTold}::boolean then tell_applications(user_id, session_id, application_id, ${reason}) end::text as told
     from ended`.execute(db);
   return rows[0];
 }
