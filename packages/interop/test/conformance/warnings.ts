@@ -22,3 +22,12 @@ export const warningsOfLibrary: Warnings = {
   // It says nothing about how the person signed in, unless its configuration does.
   'oidcc-ensure-request-with-acr-values-succeeds': ['acr is undefined'],
 };
+
+// Most clients look for the email there. `id_token_claims: minimal` of an application leaves it to userinfo.
+const email = ['the ID token has the email, which belongs in userinfo'];
+
+export const warningsOfCastellan: Warnings = {
+  ...shared,
+  'oidcc-scope-email': email,
+  'oidcc-alternate-happy-flow': email,
+};
