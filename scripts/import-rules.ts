@@ -211,13 +211,21 @@ export const modules: Modules = {
   },
   'auth/mails': { uses: [] },
   'service-accounts': { uses: ['authz', 'assignments'] },
+  openid: { uses: [], face: ['session-sid.ts', 'subjects.ts', 'told-applications.ts'], routesSee: [] },
+  'application-grants': { uses: ['audit', 'authz', 'users/protection.ts', 'openid/told-applications.ts'], face: ['preview.ts'] },
   applications: {
-    uses: ['audit', 'api-keys/use-notes.ts', 'api-keys/wrong-key-limit.ts', 'authz', 'sessions/key-ring.ts'],
+    uses: [
+      'audit',
+      'api-keys/use-notes.ts',
+      'api-keys/wrong-key-limit.ts',
+      'authz',
+      'sessions/key-ring.ts',
+      'application-grants',
+    ],
     face: ['service.ts', 'authentication.ts', 'allowed-origins.ts'],
   },
   proofs: { uses: ['applications', 'applications/key-set.ts'] },
   'api-resources': { uses: ['authz'] },
-  openid: { uses: [], face: ['session-sid.ts', 'subjects.ts', 'told-applications.ts'], routesSee: [] },
   'openid/claims': { uses: ['sessions/key-ring.ts', 'applications', 'authz', 'openid'] },
   'openid/interactions': { uses: [], face: ['service.ts', 'waiting.ts'] },
   'openid/authorize': {

@@ -249,7 +249,7 @@ export const auditActionCatalogue = {
   },
   application_created: { text: 'An application was created.' },
   application_updated: { text: 'An application was changed.' },
-  application_deleted: { text: 'An application was deleted, with its secrets.' },
+  application_deleted: { text: 'An application was deleted, with its secrets and all access to it.' },
   application_secret_created: {
     text: 'A secret was created for an application. details: secret_id, prefix, expires_at.',
   },
@@ -291,7 +291,10 @@ export const auditActionCatalogue = {
     failure: true,
   },
   application_access_ended: {
-    text: 'What an application got by sign-ins of a user ended. details: grants (their number), reason.',
+    text: 'What an application got by sign-ins of a user ended. details: grants (their number), reason; user_id, grant_id.',
+  },
+  consent_withdrawn: {
+    text: 'A user took back what they agreed to for an application. details: scopes, permission_ids.',
   },
   logout_notice_failed: {
     text: 'An application was not told that a session has ended, and is not told again. details: state (refused or given_up), user_id, sid, status of its last answer, error, attempts.',

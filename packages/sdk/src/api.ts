@@ -16,6 +16,50 @@ export type AccessChange = {
   version?: number;
 };
 
+export type AccessEnded = {
+  /** Live authorizations that ended. */
+  grants: number;
+};
+
+export type AccessGrant = {
+  id: string;
+  user: AccessGrantUser;
+  /** The session that it was given in. */
+  session_id: string;
+  scopes: string[];
+  /** The API resources that tokens of it may be for. */
+  resources: AccessGrantResource[];
+  /** Whether it outlives its session. */
+  offline: boolean;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** When it last got a token. */
+  last_used_at: string | null;
+  /** Its end, however often it is refreshed. */
+  expires_at: string;
+};
+
+export type AccessGrantPage = {
+  data: AccessGrant[];
+  /** The start of the next page; null on the last one. */
+  next_cursor: string | null;
+  message: string;
+};
+
+export type AccessGrantResource = {
+  id: string;
+  identifier: string;
+  name: string;
+  /** Names of what was agreed to, sorted. */
+  permissions: string[];
+};
+
+export type AccessGrantUser = {
+  id: string;
+  name: string;
+  email: string;
+};
+
 /** Users and service accounts, each counted once, with what they gain or lose in total: a permission that another role also gives is not lost. */
 export type AccessImpact = {
   /** Active subjects that gain a permission. */
@@ -44,6 +88,13 @@ export type AccessPreview = {
 export type AccessToken = {
   access_token: string;
   token_type: 'bearer';
+};
+
+export type AccessWithdrawn = {
+  /** Live authorizations that ended. */
+  grants: number;
+  /** Whether there was a consent to withdraw. */
+  consent: boolean;
 };
 
 export type AccountChoice = {
@@ -217,6 +268,26 @@ export type Application = {
   /** ISO 8601, UTC. */
   updated_at: string;
   created_by_id: string | null;
+};
+
+export type ApplicationImpact = {
+  /** Live authorizations that would end. */
+  grants: number;
+  /** People who have them. */
+  users: number;
+  /** Sessions that they were given in. */
+  sessions: number;
+};
+
+export type ApplicationPreview = {
+  dry_run: true;
+  would_be_refused: {
+    status: number;
+    code: string;
+    detail: string;
+  } | null;
+  /** Null if the change would be refused. */
+  impact: ApplicationImpact | null;
 };
 
 export type ApplicationSecret = {
@@ -576,6 +647,11 @@ export type Consent = {
   decision: 'allow' | 'deny';
   /** Those of the asked ones that the person agrees to. Default: all. `openid` stays. */
   scopes?: string[];
+};
+
+export type ConsentedPermission = {
+  name: string;
+  description: string;
 };
 
 export type CreateApiKey = {
@@ -1472,6 +1548,40 @@ export type OptionalUserRoles =
     }
   | string[]
   | null;
+
+export type OwnAccess = {
+  /** Live authorizations, such as one for each browser. */
+  grants: number;
+  /** Of all of them, sorted. */
+  scopes: string[];
+  /** Whether one of them outlives your sessions. */
+  offline: boolean;
+  /** ISO 8601, UTC. */
+  since: string;
+  last_used_at: string | null;
+  /** The last end of them. */
+  until: string;
+};
+
+export type OwnApplication = {
+  id: string;
+  name: string;
+  home_url: string | null;
+  policy_url: string | null;
+  terms_url: string | null;
+  /** Null: the application has none now. */
+  access: OwnAccess | null;
+  /** What you agreed to. Null: you were not asked. */
+  consent: OwnConsent | null;
+};
+
+export type OwnConsent = {
+  scopes: string[];
+  /** By name. */
+  permissions: ConsentedPermission[];
+  /** ISO 8601, UTC. */
+  agreed_at: string;
+};
 
 export type Pagination = {
   page: number;
@@ -2524,6 +2634,7 @@ export type VerifyEmail = {
 
 /** docs/errors.md lists the codes with their status and text. */
 export type ErrorCode =
+  | 'access_grant_not_found'
   | 'account_locked'
   | 'admin_required'
   | 'already_verified'
@@ -3440,23 +3551,43 @@ export type Operations = {
     path: {
       application_id: string;
     };
-    body: UpdateApplication;
-    result: {
-      data: Application;
-      /** A sentence for people. */
-      message: string;
+    query?: {
+      /** True changes nothing: the response is a preview of how much access would end, or of the refusal. */
+      dry_run?: boolean;
     };
+    body: UpdateApplication;
+    result:
+      | {
+          data: Application;
+          /** A sentence for people. */
+          message: string;
+        }
+      | {
+          data: ApplicationPreview;
+          /** A sentence for people. */
+          message: string;
+        };
   };
   /** Delete an application */
   'DELETE /api/v1/applications/{application_id}': {
     path: {
       application_id: string;
     };
-    result: {
-      data: Application;
-      /** A sentence for people. */
-      message: string;
+    query?: {
+      /** True changes nothing: the response is a preview of how much access would end, or of the refusal. */
+      dry_run?: boolean;
     };
+    result:
+      | {
+          data: Application;
+          /** A sentence for people. */
+          message: string;
+        }
+      | {
+          data: ApplicationPreview;
+          /** A sentence for people. */
+          message: string;
+        };
   };
   /** List the secrets of an application */
   'GET /api/v1/applications/{application_id}/secrets': {
@@ -3491,6 +3622,73 @@ export type Operations = {
     };
     result: {
       data: ApplicationSecret;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** List the people who have access to an application */
+  'GET /api/v1/applications/{application_id}/grants': {
+    path: {
+      application_id: string;
+    };
+    query?: {
+      user_id?: string;
+      size?: number;
+      /** `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    result: AccessGrantPage;
+  };
+  /** End all access to an application */
+  'DELETE /api/v1/applications/{application_id}/grants': {
+    path: {
+      application_id: string;
+    };
+    result: {
+      data: AccessEnded;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** End one authorization of an application */
+  'DELETE /api/v1/applications/{application_id}/grants/{grant_id}': {
+    path: {
+      application_id: string;
+      grant_id: string;
+    };
+    result: {
+      data: AccessEnded;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** End the access of an application to a user */
+  'DELETE /api/v1/users/{user_id}/applications/{application_id}': {
+    path: {
+      user_id: string;
+      application_id: string;
+    };
+    result: {
+      data: AccessEnded;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** List the applications that you use */
+  'GET /api/v1/users/me/applications': {
+    result: {
+      data: OwnApplication[];
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Take back the access of an application */
+  'DELETE /api/v1/users/me/applications/{application_id}': {
+    path: {
+      application_id: string;
+    };
+    result: {
+      data: AccessWithdrawn;
       /** A sentence for people. */
       message: string;
     };
@@ -4396,6 +4594,7 @@ export type Operations = {
         | 'authorization_code_reuse'
         | 'application_refresh_token_reuse'
         | 'application_access_ended'
+        | 'consent_withdrawn'
         | 'logout_notice_failed'
         | 'signing_key_rotated'
         | 'signing_key_revoked'
@@ -4528,6 +4727,7 @@ export type Operations = {
         | 'authorization_code_reuse'
         | 'application_refresh_token_reuse'
         | 'application_access_ended'
+        | 'consent_withdrawn'
         | 'logout_notice_failed'
         | 'signing_key_rotated'
         | 'signing_key_revoked'

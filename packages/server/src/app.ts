@@ -7,6 +7,7 @@ import { explainRoutes } from './modules/access/explain-routes.ts';
 import { holderRoutes } from './modules/access/holders-routes.ts';
 import { accessChangeRoutes } from './modules/access-changes/routes.ts';
 import { apiResourceRoutes } from './modules/api-resources/routes.ts';
+import { grantRoutes } from './modules/application-grants/routes.ts';
 import { applicationRoutes } from './modules/applications/routes.ts';
 import { auditRoutes } from './modules/audit/routes.ts';
 import { recordBounded } from './modules/audit/service.ts';
@@ -152,6 +153,7 @@ export async function buildApp(deps: Deps): Promise<App> {
     prefix: '/api/v1/service-accounts',
   });
   await app.register(async (scope) => applicationRoutes(scope, deps), { prefix: '/api/v1/applications' });
+  await app.register(async (scope) => grantRoutes(scope, deps), { prefix: '/api/v1' });
   await app.register(async (scope) => apiResourceRoutes(scope, deps), { prefix: '/api/v1/api-resources' });
   await app.register(async (scope) => claimsPreviewRoutes(scope, deps), { prefix: '/api/v1/applications' });
   await app.register(async (scope) => logoutNoticeRoutes(scope, deps), { prefix: '/api/v1/applications' });

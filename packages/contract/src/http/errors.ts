@@ -85,6 +85,7 @@ export const errorCatalogue = {
     'This request of an application is finished or has expired. Begin again there.',
   ],
   application_secret_not_found: [404, 'There is no secret with this id at this application.'],
+  access_grant_not_found: [404, 'There is no live authorization with this id at this application.'],
   factor_not_found: [404, 'There is no such factor of this account.'],
   device_not_found: [404, 'There is no such device of this account.'],
   method_not_allowed: [405, 'This method is not allowed for this path. See the Allow header.'],

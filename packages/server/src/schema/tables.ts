@@ -46,6 +46,7 @@ export type Tables = {
     revoked_at: Timestamp | null;
     revoked_reason: string | null;
     ends_at: Timestamp | null;
+    application_epoch: Defaulted<number>;
   };
   activity_days: {
     day: Date;
@@ -88,6 +89,11 @@ export type Tables = {
     updated_at: Defaulted<Timestamp>;
     created_by_id: string | null;
     version: Defaulted<number>;
+  };
+  application_ends: {
+    id: Computed<Int8>;
+    application_id: string;
+    before_epoch: number | null;
   };
   application_keys: {
     key_id: string;
@@ -183,6 +189,7 @@ export type Tables = {
     created_by_id: string | null;
     version: Defaulted<number>;
     claims: Defaulted<unknown>;
+    access_epoch: Defaulted<number>;
   };
   audit_logs: {
     id: string;

@@ -3,15 +3,16 @@
 import type { Application, UpdateApplicationBody } from '@castellan/contract/applications';
 import { AppError } from '../../platform/errors.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
-import { type ChangeDeps, type Entitled, type Entry, type Locking, lockSubjects } from '../authz/change.ts';
+import { type Entitled, type Entry, type Locking, lockSubjects } from '../authz/change.ts';
 import { requireMayGrantPermissions } from '../authz/delegation.ts';
+import type { PreviewDeps } from '../authz/impact/preview.ts';
 import { mayUse } from '../authz/requirements/call.ts';
 import type { KeyRing } from '../sessions/key-ring.ts';
 import type { ApplicationFields } from './fields.ts';
 import { refusal } from './refusal.ts';
 import { type ApplicationRow, lockApplication, lockResources, readApplication } from './store.ts';
 
-export type ApplicationDeps = ChangeDeps & { keyRing: KeyRing; settings: { publicUrl: string } };
+export type ApplicationDeps = PreviewDeps & { keyRing: KeyRing; settings: { publicUrl: string } };
 
 export function toApplication({ version: _version, ...row }: ApplicationRow): Application {
   return { ...row, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };

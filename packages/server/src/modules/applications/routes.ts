@@ -1,4 +1,5 @@
-// HTTP of /api/v1/applications. Their secrets are in secret-routes.ts.
+// HTTP of /api/v1/applications. Their secrets are in secret-routes.ts, what people gave them in modules/application-grants.
+import { ApplicationDryRunQuery, ApplicationPreviewEnvelope } from '@castellan/contract/application-grants';
 import {
   ApplicationEnvelope,
   ApplicationListEnvelope,
@@ -9,6 +10,7 @@ import {
   NewApplicationEnvelope,
   UpdateApplicationBody,
 } from '@castellan/contract/applications';
+import Type from 'typebox';
 import { creationOfSecret } from '../../platform/http/plugins/idempotency.ts';
 import { sendEtag, type Versioned } from '../../platform/http/record-version.ts';
 import type { App } from '../../platform/http/server/server.ts';
@@ -21,6 +23,8 @@ import {
   deleteApplication,
   getApplication,
   listApplications,
+  previewApplicationDeletion,
+  previewApplicationUpdate,
   updateApplication,
 } from './service.ts';
 
@@ -115,13 +119,15 @@ function changeRoutes(app: App, deps: ApplicationDeps): void {
     schema: {
       summary: 'Change an application',
       description:
-        'Setting, changing or clearing `required_permission_id` needs the permission that it names, before and after. Changing `resources`, or what the application receives tokens by (redirect addresses, origins, keys, authentication, grant types), needs all permissions that its tokens may carry.',
+        'Setting, changing or clearing `required_permission_id` needs the permission that it names, before and after. Changing `resources`, or what the application receives tokens by (redirect addresses, origins, keys, authentication, grant types), needs all permissions that its tokens may carry. `is_active` false ends all access to it at once, also for when it is active again.',
       params: ApplicationParams,
+      querystring: ApplicationDryRunQuery,
       body: UpdateApplicationBody,
-      response: { 200: ApplicationEnvelope },
+      response: { 200: Type.Union([ApplicationEnvelope, ApplicationPreviewEnvelope]) },
     },
     handler: async (request, reply) => {
       const { application_id: id } = request.params;
+      if (request.query.dry_run) return previewApplicationUpdate(deps, callerOf(request), id, request.body);
       const { record, version } = await updateApplication(deps, callerOf(request), id, request.body);
       sendEtag(reply, version);
       return { data: record, message: 'Application updated.' };
@@ -137,12 +143,14 @@ function changeRoutes(app: App, deps: ApplicationDeps): void {
     },
     schema: {
       summary: 'Delete an application',
-      description: 'Its secrets go with it.',
+      description: 'Its secrets go with it, and its tokens end at once.',
       params: ApplicationParams,
-      response: { 200: ApplicationEnvelope },
+      querystring: ApplicationDryRunQuery,
+      response: { 200: Type.Union([ApplicationEnvelope, ApplicationPreviewEnvelope]) },
     },
     handler: async (request) => {
       const { application_id: id } = request.params;
+      if (request.query.dry_run) return previewApplicationDeletion(deps, callerOf(request), id);
       const application = await deleteApplication(deps, callerOf(request), id);
       return { data: application, message: 'Application deleted.' };
     },

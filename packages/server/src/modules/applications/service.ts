@@ -1,5 +1,6 @@
 // Rules of applications: who may create and change them, and whom they let in. Their secrets are in secrets.ts.
 import { isDeepStrictEqual } from 'node:util';
+import type { ApplicationPreviewEnvelope } from '@castellan/contract/application-grants';
 import type {
   Application,
   ApplicationListQuery,
@@ -16,10 +17,11 @@ import { paginationOf } from '../../platform/pages.ts';
 import { OWN_CLIENT_ID } from '../../platform/security/jwt.ts';
 import { cleanNewName, requireNoId } from '../../platform/security/record-text.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
-import { change, type Entitled, lockSubjects } from '../authz/change.ts';
+import { change, type Entitled, lockSubjects, type Run } from '../authz/change.ts';
 import { requireMayGrantPermissions } from '../authz/delegation.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
 import { changedFields, defaultsOf, MAX_NAME_LENGTH } from './fields.ts';
+import { type Ends, previewEnds } from '../application-grants/preview.ts';
 import {
   type ApplicationDeps,
   applicationEntry,
@@ -33,6 +35,7 @@ import {
 import { refusal } from './refusal.ts';
 import { issueSecret, secretEntry } from './secrets.ts';
 import {
+  type ApplicationRow,
   countApplications,
   deleteApplicationRow,
   findApplication,
@@ -168,13 +171,36 @@ const receiving = [
 ] as const;
 
 /** Changes an application. Writes nothing if every field already has its value. Throws 400, 404, 403, 412, 422, 409. */
-export async function updateApplication(
+export const updateApplication = async (
   deps: ApplicationDeps,
   caller: Caller,
   id: string,
-  { client_id, type, resources, ...given }: UpdateApplicationBody,
-): Promise<Versioned<Application>> {
-  const row = await change(deps, caller, async (locking) => {
+  body: UpdateApplicationBody,
+): Promise<Versioned<Application>> =>
+  versionedApplication(await change(deps, caller, updating(deps, caller, id, body)));
+
+/** Previews a change of an application: how much access it would end. */
+export const previewApplicationUpdate = (
+  deps: ApplicationDeps,
+  caller: Caller,
+  id: string,
+  body: UpdateApplicationBody,
+): Promise<ApplicationPreviewEnvelope> =>
+  previewEnds(deps, caller, { id, ends: endsOf(body) }, updating(deps, caller, id, body));
+
+function endsOf({ is_active, required_permission_id: permission = null }: UpdateApplicationBody): Ends {
+  if (is_active === false) return 'all';
+  return permission === null ? 'none' : { without: permission };
+}
+
+const updating =
+  (
+    deps: ApplicationDeps,
+    caller: Caller,
+    id: string,
+    { client_id, type, resources, ...given }: UpdateApplicationBody,
+  ): Run<ApplicationRow> =>
+  async (locking) => {
     const { entitled, application } = await requireApplication(locking, id);
     await requireVersion(caller.ifMatch, application.version, () => toApplication(application));
     requireSame(application, { client_id, type });
@@ -192,9 +218,7 @@ export async function updateApplication(
     await updateRow(entitled, id, after);
     const entry = applicationEntry('application_updated', id, { before, after });
     return entitled.done(await readApplication(locking.tx, id), sameAccess, entry);
-  });
-  return versionedApplication(row);
-}
+  };
 
 /** Throws `field_not_allowed` for another value of a field that is fixed. */
 function requireSame(
@@ -211,13 +235,24 @@ function requireSame(
   }
 }
 
-/** Deletes an application with its secrets. Returns the deleted record. Throws 404, 403, 412. */
-export async function deleteApplication(
+/** Deletes an application with its secrets and all access to it. Returns the deleted record. Throws 404, 403, 412. */
+export const deleteApplication = async (
   deps: ApplicationDeps,
   caller: Caller,
   id: string,
-): Promise<Application> {
-  const row = await change(deps, caller, async (locking) => {
+): Promise<Application> => toApplication(await change(deps, caller, deleting(caller, id)));
+
+/** Previews the deletion of an application: how much access it would end. */
+export const previewApplicationDeletion = (
+  deps: ApplicationDeps,
+  caller: Caller,
+  id: string,
+): Promise<ApplicationPreviewEnvelope> =>
+  previewEnds(deps, caller, { id, ends: 'all' }, deleting(caller, id));
+
+const deleting =
+  (caller: Caller, id: string): Run<ApplicationRow> =>
+  async (locking) => {
     const { entitled, application } = await requireApplication(locking, id);
     await requireVersion(caller.ifMatch, application.version, () => toApplication(application));
     await requireMayRequire(entitled, [application.required_permission_id]);
@@ -225,6 +260,4 @@ export async function deleteApplication(
     const before = { client_id: application.client_id, type: application.type, ...fieldsOf(application) };
     const entry = applicationEntry('application_deleted', id, { before, after: null });
     return entitled.done(application, sameAccess, entry);
-  });
-  return toApplication(row);
-}
+  };

@@ -5,6 +5,8 @@ import type { Db } from '../../../schema/database.ts';
 
 /** Maximum rows that one statement removes, so that it is short and holds few locks. */
 const BATCH = 2_000;
+/** Ends of applications that one call reads. */
+const ENDS = 100;
 /** How far back expired sessions are looked for. The job runs every minute; what it misses ends with its last token. */
 const LOOK_BACK_HOURS = 2;
 
@@ -38,6 +40,25 @@ export async function removeEndedGrants(db: Db, budgetMs: number): Promise<numbe
         db,
       ),
     );
+  return total + (await removeGrantsOfEnds(db, deadline));
+}
+
+/** Removes the grants of applications whose grants all ended, and then the notes of these ends. */
+async function removeGrantsOfEnds(db: Db, deadline: number): Promise<number> {
+  const { rows } = await sql<{ id: string; application_id: string; before_epoch: number | null }>`
+    select id, application_id, before_epoch from application_ends order by id limit ${ENDS}`.execute(db);
+  let total = 0;
+  for (const { id, application_id, before_epoch } of rows) {
+    const isEnded = sql`application_id = ${application_id}
+      and application_epoch < coalesce(${before_epoch}::integer, application_epoch + 1)`;
+    total += await removeBatches(deadline, () =>
+      sql`delete from access_grants where ctid = any(array(
+        select ctid from access_grants where ${isEnded} limit ${BATCH} for update skip locked))`.execute(db),
+    );
+    await sql`delete from application_ends where id = ${id} and not exists (
+      select from access_grants where ${isEnded})`.execute(db);
+    if (performance.now() >= deadline) break;
+  }
   return total;
 }
 

@@ -45,14 +45,3 @@ export const grantTables = `
       where rg.api_resource_id = r.id and p.id = any(x.permission_ids)) as permission_ids
     from api_resources r join application_resources x on x.resource_id = r.id
     where r.identifier = wanted.resource and x.application_id = a.id offset 0) target on true`;
-
-/** SQL condition: the session of the grant lives. */
-export const isSessionLive =
-  'coalesce(is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active), false)';
-
-/** SQL condition: nothing has ended the grant but, perhaps, its session. */
-export const isGrantLive = `(g.revoked_at is null and g.expires_at > now() and g.user_epoch = u.session_epoch and u.is_active
-  and a.is_active)`;
-
-/** SQL condition: tokens of the grant count. The access rule of the application is judged with the graph. */
-export const isLiveGrant = `(${isGrantLive} and (g.offline or ${isSessionLive}))`;

@@ -3,13 +3,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { onlyRow } from '../../../platform/db/sql.ts';
 import type { Db, Row, Tx } from '../../../schema/database.ts';
-import {
-  type GrantedAccess,
-  grantColumns,
-  grantTables,
-  isGrantLive,
-  isSessionLive,
-} from './grant-columns.ts';
+import { isGrantLive, isSessionLive } from '../../../schema/live-grants.ts';
+import { type GrantedAccess, grantColumns, grantTables } from './grant-columns.ts';
 
 /** A grant whose row is locked. */
 export type LockedGrant = GrantedAccess &

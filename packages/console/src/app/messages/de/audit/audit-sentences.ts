@@ -107,7 +107,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   application_refresh_token_reuse:
     'Ein verbrauchtes Refresh-Token von {target} kam erneut; was {actor} freigegeben hatte, wurde beendet',
   logout_notice_failed: '{target} hat nicht erfahren, dass eine Sitzung beendet ist',
-  application_access_ended: 'Der Zugriff von {target} auf das Konto von {actor} wurde beendet',
+  application_access_ended: 'Der Zugriff von {target} wurde beendet ({actor})',
+  consent_withdrawn: '{actor} hat die Zustimmung für {target} zurückgenommen',
   signing_key_rotated: 'Ein neuer Signaturschlüssel wurde angelegt',
   signing_key_revoked: 'Ein Signaturschlüssel wurde mit seinen Token widerrufen',
   signing_keys_reset: 'Alle Signaturschlüssel wurden ersetzt',

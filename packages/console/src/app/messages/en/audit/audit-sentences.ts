@@ -105,7 +105,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   application_refresh_token_reuse:
     'A used refresh token of {target} came again; what {actor} had given it was ended',
   logout_notice_failed: '{target} was not told that a session has ended',
-  application_access_ended: 'The access of {target} to the account of {actor} was ended',
+  application_access_ended: 'The access of {target} was ended ({actor})',
+  consent_withdrawn: '{actor} withdrew the consent for {target}',
   signing_key_rotated: 'A new signing key was created',
   signing_key_revoked: 'A signing key was revoked, with its tokens',
   signing_keys_reset: 'All signing keys were replaced',
