@@ -422,6 +422,7 @@ export type AuthorizationServerMetadata = {
   userinfo_endpoint: string;
   introspection_endpoint: string;
   revocation_endpoint: string;
+  end_session_endpoint: string;
   jwks_uri: string;
   scopes_supported: string[];
   claims_supported: string[];
@@ -442,6 +443,8 @@ export type AuthorizationServerMetadata = {
   dpop_signing_alg_values_supported: string[];
   code_challenge_methods_supported: string[];
   claims_parameter_supported: boolean;
+  backchannel_logout_supported: boolean;
+  backchannel_logout_session_supported: boolean;
   request_parameter_supported: boolean;
   request_uri_parameter_supported: boolean;
   ui_locales_supported: string[];
@@ -2162,6 +2165,10 @@ export type SignInPasskeyOptionsRequest = Record<string, never>;
 
 export type SignInWithPasskey = {
   passkey: PasskeyAssertion;
+};
+
+export type SignOutChoice = {
+  decision: 'sign_out' | 'stay';
 };
 
 export type SourceRole = {
@@ -4845,6 +4852,19 @@ export type Operations = {
       /** From the address of the page. */
       interaction_id: string;
     };
+    result: {
+      data: Redirect;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Sign out, or stay signed in, when an application asks */
+  'POST /api/v1/oauth/interactions/{interaction_id}/sign-out': {
+    path: {
+      /** From the address of the page. */
+      interaction_id: string;
+    };
+    body: SignOutChoice;
     result: {
       data: Redirect;
       /** A sentence for people. */

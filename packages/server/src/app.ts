@@ -32,6 +32,7 @@ import { oauthMetadataRoutes, oauthRoutes } from './modules/oauth/routes.ts';
 import { authorizeRoutes, formPostRoute } from './modules/openid/authorize/routes.ts';
 import { claimsPreviewRoutes } from './modules/openid/claims/preview-routes.ts';
 import { logoutNoticeRoutes } from './modules/openid/notices/routes.ts';
+import { signOutRoutes } from './modules/openid/sign-out/routes.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
 import { permissionAuthenticationRoutes } from './modules/permissions/authentication-routes.ts';
 import { permissionRoutes } from './modules/permissions/routes.ts';
@@ -195,6 +196,7 @@ export async function buildApp(deps: Deps): Promise<App> {
     { prefix: '/api/v1/oauth' },
   );
   await app.register(async (scope) => formPostRoute(scope));
+  await app.register(async (scope) => signOutRoutes(scope, deps), { prefix: '/api/v1/oauth' });
   await app.register(async (scope) => oauthMetadataRoutes(scope, deps));
   await app.register(async (scope) => relatedOriginRoutes(scope, deps));
   await app.register(async (scope) => healthRoutes(scope, { ...deps, pool: deps.reservedPool }));

@@ -349,9 +349,13 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
     introspection_endpoint: 'https://id.example.com/api/v1/oauth/introspect',
     revocation_endpoint: 'https://id.example.com/api/v1/oauth/revoke',
   };
+  const withProof = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
   const expected = {
     ...urls,
     userinfo_endpoint: 'https://id.example.com/api/v1/oauth/userinfo',
+    end_session_endpoint: 'https://id.example.com/api/v1/oauth/logout',
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     issuer: 'https://id.example.com',
     jwks_uri: 'https://id.example.com/.well-known/jwks.json',
     scopes_supported: ['openid', 'profile', 'email', 'offline_access', 'roles', 'groups', 'permissions'],
@@ -365,9 +369,9 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
     response_types_supported: [],
     subject_types_supported: ['public', 'pairwise'],
     id_token_signing_alg_values_supported: ['RS256', 'ES256'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
-    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'Bearer'],
-    revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    token_endpoint_auth_methods_supported: [...withProof, 'none'],
+    introspection_endpoint_auth_methods_supported: [...withProof, 'Bearer'],
+    revocation_endpoint_auth_methods_supported: ['none', ...withProof],
     code_challenge_methods_supported: ['S256'],
     claims_parameter_supported: true,
     request_parameter_supported: false,

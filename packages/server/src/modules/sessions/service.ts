@@ -321,6 +321,30 @@ export async function logout(
   });
 }
 
+/**
+ * Ends the session of a browser for its user, who presents no access token. `details`: more of them for the audit entry. Does
+ * nothing if the session has ended.
+ */
+export async function signOut(
+  deps: Audited,
+  client: Client,
+  { userId, sessionId }: { userId: string; sessionId: string },
+  details: Record<string, unknown>,
+): Promise<void> {
+  const ended = await inTransaction(deps.db, async (tx) => {
+    const email = await lockOwner(tx, userId);
+    const revoked = await revokeSessions(tx, userId, [sessionId], 'logout');
+    return revoked.length > 0 ? { email } : undefined;
+  });
+  if (!ended) return;
+  await recordEvent(deps, client, {
+    action: 'logout',
+    actorId: userId,
+    resourceId: userId,
+    details: { email: ended.email, session_id: sessionId, ...details },
+  });
+}
+
 export async function logoutEverywhere(
   deps: SessionDeps,
   { client, principal }: SessionOwner,

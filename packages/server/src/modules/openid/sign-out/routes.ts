@@ -1,0 +1,90 @@
+// HTTP of sign-outs that applications ask for, under /api/v1/oauth. Browsers are sent to /logout, so its answers are redirects and
+// pages. A request of another site must end nothing but the session that its hint names.
+import { InteractionParams, RedirectEnvelope, SignOutBody } from '@castellan/contract/interactions';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { publicBody } from '../../../platform/http/bodies/body-limits.ts';
+import { acceptFormsOnly } from '../../../platform/http/plugins/form-parsing.ts';
+import type { App } from '../../../platform/http/server/server.ts';
+import { isObject } from '../../../platform/unknown-values.ts';
+import { clearRefreshCookie, REFRESH_COOKIE } from '../../auth/refresh-cookie.ts';
+import { BROWSER_COOKIE, clearBrowserCookie } from '../../sessions/browser/cookie.ts';
+import { sendErrorPage } from './error-page.ts';
+import type { SignOutRefusal } from './request.ts';
+import { beginSignOut, decideSignOut, keepSignOut, type SignOutDeps } from './service.ts';
+
+const cookies = { reads: [BROWSER_COOKIE], sets: [REFRESH_COOKIE, BROWSER_COOKIE] };
+
+const refusals: Readonly<Record<SignOutRefusal | 'finished', string>> = {
+  malformed: 'A parameter of the request is repeated or too long.',
+  wrong_hint: 'The id_token_hint is no ID token of this service for this application.',
+  unknown_application: 'No application has this client_id.',
+  wrong_address: 'The post_logout_redirect_uri is not registered for this application.',
+  finished: 'This sign-out is finished. Begin again in the application.',
+};
+
+export function signOutRoutes(app: App, deps: SignOutDeps): void {
+  const { settings } = deps;
+  const clearCookies = (request: FastifyRequest, reply: FastifyReply): void => {
+    clearRefreshCookie(reply, settings);
+    clearBrowserCookie(reply, request.client, settings);
+  };
+
+  const go = (reply: FastifyReply, location: string): FastifyReply =>
+    reply
+      .header('cache-control', 'no-store')
+      .header('referrer-policy', 'no-referrer')
+      .redirect(location, 303);
+
+  app.route({
+    method: 'GET',
+    url: '/logout',
+    config: { access: 'public', cookies },
+    schema: { hide: true },
+    handler: async (request, reply) => {
+      const answer = await beginSignOut(deps, request.client, isObject(request.query) ? request.query : {});
+      if ('refused' in answer) return sendErrorPage(request, reply, refusals[answer.refused]);
+      if (answer.ended) clearCookies(request, reply);
+      return go(reply, answer.location);
+    },
+  });
+
+  app.register(async (scope) => {
+    acceptFormsOnly(scope);
+    scope.route({
+      method: 'POST',
+      url: '/logout',
+      config: { access: 'public', csrf: false, form: true, body: publicBody },
+      schema: { hide: true },
+      handler: async (request, reply) => {
+        const answer = await keepSignOut(deps, isObject(request.body) ? request.body : {});
+        if ('refused' in answer) return sendErrorPage(request, reply, refusals[answer.refused]);
+        return go(reply, answer.location);
+      },
+    });
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/interactions/:interaction_id/sign-out',
+    config: { access: 'public', cookies, body: publicBody, errors: ['interaction_not_found'] },
+    schema: {
+      tags: ['OAuth'],
+      summary: 'Sign out, or stay signed in, when an application asks',
+      description:
+        '`sign_out` ends the session of this browser and clears its cookies. The page then goes to `redirect_to`: the application, if it registered the address, or a page of this service.',
+      params: InteractionParams,
+      body: SignOutBody,
+      response: { 200: RedirectEnvelope },
+    },
+    handler: async (request, reply) => {
+      const { location, ended } = await decideSignOut(
+        deps,
+        request.client,
+        request.params.interaction_id,
+        request.body.decision,
+      );
+      if (ended) clearCookies(request, reply);
+      return { data: { redirect_to: location }, message: ended ? 'Signed out.' : 'Still signed in.' };
+    },
+  });
+}

@@ -1,0 +1,135 @@
+// Ends the session of a browser at the request of an application, or asks the person first.
+// A hint speaks only for the session that it names, so that no application signs a person out of another one's session.
+
+import { AppError } from '../../../platform/errors.ts';
+import type { Client } from '../../../platform/http/client.ts';
+import type { CookieSettings } from '../../../platform/http/plugins/cookies.ts';
+import type { OriginSettings } from '../../../platform/security/session-origin.ts';
+import { isObject } from '../../../platform/unknown-values.ts';
+import type { BrowserSession } from '../../sessions/browser/presentation.ts';
+import { findBrowserSession } from '../../sessions/browser/session.ts';
+import { type SessionDeps, signOut } from '../../sessions/service.ts';
+import { findRequest, keepRequest, useRequest } from '../interactions/service.ts';
+import { sidOf } from '../session-sid.ts';
+import { isRegistered, judgeSignOut, type SignOutRefusal, type SignOutRequest } from './request.ts';
+import { findById } from './store.ts';
+
+export type SignOutDeps = SessionDeps & {
+  /** `sidKey`: the purpose key of `sidOf`. */
+  applicationTokens: { sidKey: Buffer };
+  settings: OriginSettings & CookieSettings;
+};
+
+/** `location`: where the browser goes next. `ended`: its session has ended, so its cookies go. */
+export type SignOutAnswer = { location: string; ended: boolean };
+
+type Refused = { refused: SignOutRefusal | 'finished' };
+
+/** The page that says that the person is signed out, or asks. */
+const page = ({ basePath }: CookieSettings): string => `${basePath}/sign-out`;
+
+/**
+ * Answers a browser that an application sent. Ends the session at once if the hint names it; otherwise the page asks. `given`: the
+ * query, of an application or with the `interaction` that `keepSignOut` returned.
+ */
+export async function beginSignOut(
+  deps: SignOutDeps,
+  client: Client,
+  given: Readonly<Record<string, unknown>>,
+): Promise<SignOutAnswer | Refused> {
+  const { interaction: id } = given;
+  const isKept = typeof id === 'string';
+  const request = isKept ? await findKept(deps, id) : await judgeSignOut(deps, given);
+  if ('refused' in request) return request;
+  const { session } = await findBrowserSession(deps, client);
+  const isNamed = session !== null && isSessionOf(deps, session, request);
+  if (session && !isNamed)
+    return {
+      location: `${page(deps.settings)}?interaction=${isKept ? id : await keep(deps, request)}`,
+      ended: false,
+    };
+  if (isKept && !(await useRequest(deps.db, 'sign_out', id))) return { refused: 'finished' };
+  if (session) await endSession(deps, client, session, request);
+  return { location: nextOf(deps, request), ended: session !== null };
+}
+
+/** Keeps a request that came as a form: a browser sends no cookie with it. Returns where the browser goes for the rest. */
+export async function keepSignOut(
+  deps: SignOutDeps,
+  given: Readonly<Record<string, unknown>>,
+): Promise<{ location: string } | Refused> {
+  const request = await judgeSignOut(deps, given);
+  if ('refused' in request) return request;
+  return {
+    location: `${deps.settings.basePath}/api/v1/oauth/logout?interaction=${await keep(deps, request)}`,
+  };
+}
+
+/** Does what the person chose. Throws `interaction_not_found` (404), also for the second of two answers. */
+export async function decideSignOut(
+  deps: SignOutDeps,
+  client: Client,
+  id: string,
+  decision: 'sign_out' | 'stay',
+): Promise<SignOutAnswer> {
+  const used = await useRequest(deps.db, 'sign_out', id);
+  if (!used) throw new AppError('interaction_not_found');
+  const request = await stillValid(deps, used);
+  if (decision === 'stay')
+    return {
+      location: request.address === null ? `${deps.settings.basePath}/` : nextOf(deps, request),
+      ended: false,
+    };
+  const { session } = await findBrowserSession(deps, client);
+  if (session) await endSession(deps, client, session, request);
+  return { location: nextOf(deps, request), ended: true };
+}
+
+const isSessionOf = (
+  { applicationTokens }: SignOutDeps,
+  { session_id }: BrowserSession,
+  { sid, applicationId }: SignOutRequest,
+): boolean => applicationId !== null && sidOf(applicationTokens.sidKey, session_id, applicationId) === sid;
+
+const endSession = (
+  deps: SignOutDeps,
+  client: Client,
+  { user_id, session_id }: BrowserSession,
+  { applicationId }: SignOutRequest,
+): Promise<void> =>
+  signOut(deps, client, { userId: user_id, sessionId: session_id }, { application_id: applicationId });
+
+function nextOf({ settings }: SignOutDeps, { address, state }: SignOutRequest): string {
+  if (address === null) return page(settings);
+  return state === null
+    ? address
+    : `${address}${address.includes('?') ? '&' : '?'}state=${encodeURIComponent(state)}`;
+}
+
+async function keep(deps: SignOutDeps, { applicationId, ...parameters }: SignOutRequest): Promise<string> {
+  const { id } = await keepRequest(deps.db, { kind: 'sign_out', applicationId, parameters });
+  return id;
+}
+
+async function findKept(deps: SignOutDeps, id: string): Promise<SignOutRequest | Refused> {
+  const kept = await findRequest(deps.db, 'sign_out', id);
+  return kept ? stillValid(deps, kept) : { refused: 'finished' };
+}
+
+type Kept = { application_id: string | null; parameters: unknown };
+
+/** Returns a kept request as the application now allows it: without an address that it no longer has. */
+async function stillValid(deps: SignOutDeps, { application_id, parameters }: Kept): Promise<SignOutRequest> {
+  const application = application_id === null ? undefined : await findById(deps.db, application_id);
+  const text = (name: string): string | null => {
+    const value = isObject(parameters) ? parameters[name] : null;
+    return typeof value === 'string' ? value : null;
+  };
+  const address = text('address');
+  return {
+    applicationId: application?.id ?? null,
+    sid: text('sid'),
+    address: address !== null && isRegistered(application, address) ? address : null,
+    state: text('state'),
+  };
+}
