@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { onlyRow } from '../platform/db/sql.ts';
 import type { Db } from '../schema/database.ts';
 import { factorUserCount } from '../schema/factor-user-count.ts';
-import { cheapLiveSessionCount } from '../schema/live-sessions.ts';
+import { cheapLiveSessionCount } from '../schema/live/sessions.ts';
 import { activeUserCount, userCount } from '../schema/user-counts.ts';
 
 export type DatabaseFigures = {

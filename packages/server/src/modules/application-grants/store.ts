@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
-import { grantJoins, hasTokens, isLiveGrant, meetsRule } from '../../schema/live-grants.ts';
+import { grantJoins, hasTokens, isLiveGrant, meetsRule } from '../../schema/live/grants.ts';
 import type { Entitled } from '../authz/change.ts';
 import { tellApplications } from '../openid/told-applications.ts';
 

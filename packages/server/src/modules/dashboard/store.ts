@@ -6,7 +6,7 @@ import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import { isInNoRole, isRemovedAfter, isWithoutPermissions } from '../../schema/attention.ts';
 import type { Db } from '../../schema/database.ts';
-import { liveSessionCount } from '../../schema/live-sessions.ts';
+import { liveSessionCount } from '../../schema/live/sessions.ts';
 import { lockedUsers } from '../../schema/locked-users.ts';
 import { roleHolderCount, unheldRoleCount } from '../../schema/role-holders.ts';
 import {

@@ -223,7 +223,7 @@ test('a form is stored, and leads on to GET', async () => {
   assert.ok(ledTo(await resume(ada.client, interactionOf(answer))).fields.code);
 });
 
-test('form_post: a page of its own, with the state as it came', async () => {
+test('form_post: a separate page, with the state as it came', async () => {
   const answer = await ask(ada.client, web, { response_mode: 'form_post', state: '"\r\n<' });
   assert.equal(answer.status, 200);
   assert.match(answer.text, /name="state" value="&#34;&#13;&#10;&#60;"/);

@@ -4,7 +4,7 @@ import type { Language } from '../../../platform/languages.ts';
 const texts: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   openid: { en: 'Know who you are', de: 'Wissen, wer Sie sind' },
   profile: { en: 'See your name and your language', de: 'Ihren Namen und Ihre Sprache sehen' },
-  email: { en: 'See your email', de: 'Ihre E-Mail-Adresse sehen' },
+  email: { en: 'See your email', de: 'Ihre Mailadresse sehen' },
   roles: { en: 'See your roles', de: 'Ihre Rollen sehen' },
   groups: { en: 'See the groups of your roles', de: 'Die Gruppen Ihrer Rollen sehen' },
   permissions: {

@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { onlyRow } from '../../../platform/db/sql.ts';
 import type { Db, Row, Tx } from '../../../schema/database.ts';
-import { isGrantLive, isSessionLive } from '../../../schema/live-grants.ts';
+import { isGrantLive, isSessionLive } from '../../../schema/live/grants.ts';
 import { type GrantedAccess, grantColumns, grantTables } from './grant-columns.ts';
 
 /** A grant whose row is locked. */

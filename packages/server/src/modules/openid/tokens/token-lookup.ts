@@ -6,7 +6,7 @@ import { createBatchedLookup, inOrder } from '../../../platform/db/batched.ts';
 import { secretTextHash } from '../../../platform/security/secret-text.ts';
 import { isObject } from '../../../platform/unknown-values.ts';
 import type { Row } from '../../../schema/database.ts';
-import { isLiveGrant } from '../../../schema/live-grants.ts';
+import { isLiveGrant } from '../../../schema/live/grants.ts';
 import { type GrantedAccess, grantColumns, grantTables } from './grant-columns.ts';
 
 export const ACCESS_MARK = 'cas_at_';

@@ -4,7 +4,7 @@ import type { PageKey } from '../../../platform/cursors.ts';
 import { keyTime, onlyRow } from '../../../platform/db/sql.ts';
 import { plannedForValues } from '../../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../../schema/database.ts';
-import { keptLiveSessionCount, liveSessionCount } from '../../../schema/live-sessions.ts';
+import { keptLiveSessionCount, liveSessionCount } from '../../../schema/live/sessions.ts';
 import { searchCondition } from '../search.ts';
 
 /** A missing condition is not applied. */

@@ -1,4 +1,4 @@
-// When what people gave applications is live, as SQL conditions: whoever reads grants shares them.
+// When what people gave applications is live, as SQL conditions: every reader of grants shares them.
 // They must not contain a whole statement.
 
 /** SQL condition on the session `s` of a grant and its user `u`: it lives. False for a row of nulls. */
