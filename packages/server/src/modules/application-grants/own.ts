@@ -6,6 +6,7 @@ import { AppError } from '../../platform/errors.ts';
 import { recordChanges } from '../audit/service.ts';
 import { actorOf, type UserCaller } from '../authz/caller.ts';
 import type { Entry } from '../authz/change.ts';
+import { tellApplications } from '../openid/told-applications.ts';
 import { endedEntry, type GrantDeps } from './service.ts';
 import { deleteConsent, endGrantsOf, findName, findOwnApplications, type OwnRow } from './store.ts';
 
@@ -57,7 +58,7 @@ export const withdrawOwnAccess = (
     const { id } = caller.principal;
     const name = await findName(tx, applicationId);
     if (name === undefined) throw new AppError('application_not_found');
-    // An authorization that relies on the consent locks it: it is over, and its grant ends here, or it finds no consent.
+    // First the consent, so that authorizations that begin meanwhile find none.
     const consent = await deleteConsent(tx, applicationId, id);
     const grants = await endGrantsOf(tx, applicationId, id, 'withdrawn');
     const entries: readonly Entry[] = [
@@ -67,6 +68,7 @@ export const withdrawOwnAccess = (
         : []),
     ];
     if (entries.length === 0) throw new AppError('application_not_found');
+    await tellApplications(tx, { userId: id, applicationId }, 'withdrawn');
     const actor = actorOf(caller.principal);
     await recordChanges(
       tx,

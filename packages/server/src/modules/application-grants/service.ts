@@ -7,6 +7,7 @@ import { change, type Entry, lockSubjects } from '../authz/change.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
 import type { PreviewDeps } from '../authz/impact/preview.ts';
 import { requireMayUse } from '../authz/requirements/call.ts';
+import { tellApplications } from '../openid/told-applications.ts';
 import { requireMayActOn } from '../users/protection.ts';
 import {
   countGrants,
@@ -105,9 +106,11 @@ export const endGrantOfApplication = (
     const name = await lockApplication(locking.tx, id);
     if (name === undefined) throw new AppError('application_not_found');
     const entitled = await locking.entitle();
-    const userId = await endGrant(entitled, id, grantId);
-    if (userId === undefined) throw new AppError('access_grant_not_found');
-    const details = { reason: 'administrator', grants: 1, user_id: userId, grant_id: grantId } as const;
+    const ended = await endGrant(entitled, id, grantId);
+    if (!ended) throw new AppError('access_grant_not_found');
+    const { user_id, session_id: sessionId } = ended;
+    await tellApplications(locking.tx, { userId: user_id, sessionId, applicationId: id }, 'access_ended');
+    const details = { reason: 'administrator', grants: 1, user_id, grant_id: grantId } as const;
     return entitled.done({ grants: 1 }, sameAccess, endedEntry({ id, name }, details));
   });
 
@@ -123,6 +126,7 @@ export const endAccessOfUser = (
     const name = await lockApplication(locking.tx, id);
     if (name === undefined) throw new AppError('application_not_found');
     const grants = await endGrantsOf(locking.tx, id, userId, 'access_ended');
+    await tellApplications(locking.tx, { userId, applicationId: id }, 'access_ended');
     if (grants === 0) return entitled.unchanged({ grants });
     const details = { reason: 'administrator', grants, user_id: userId } as const;
     return entitled.done({ grants }, sameAccess, endedEntry({ id, name }, details));

@@ -6,7 +6,6 @@ import { plannedForValues } from '../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { grantJoins, hasTokens, isLiveGrant, meetsRule } from '../../schema/live/grants.ts';
 import type { Entitled } from '../authz/change.ts';
-import { tellApplications } from '../openid/told-applications.ts';
 
 /** SQL condition: somebody, or a program, can use the grant. */
 const isUsable = sql.raw(`${isLiveGrant} and ${hasTokens} and ${meetsRule('a.required_permission_id')}`);
@@ -95,26 +94,19 @@ export async function endAllGrants({ tx }: Entitled, applicationId: string): Pro
   await sql`update applications set access_epoch = access_epoch + 1 where id = ${applicationId}`.execute(tx);
 }
 
-/** Ends one grant of an application. Returns its user; undefined if it had ended. */
+/** Ends one grant of an application. Returns whose it was; undefined if it had ended. */
 export async function endGrant(
   { tx }: Entitled,
   applicationId: string,
   grantId: string,
-): Promise<string | undefined> {
+): Promise<{ user_id: string; session_id: string } | undefined> {
   const { rows } = await sql<{ user_id: string; session_id: string }>`
     update access_grants g set revoked_at = clock_timestamp(), revoked_reason = 'administrator'
     from applications a
     where g.id = ${grantId} and g.application_id = ${applicationId} and g.revoked_at is null
       and a.id = g.application_id and g.application_epoch = a.access_epoch
     returning g.user_id, g.session_id`.execute(tx);
-  const [ended] = rows;
-  if (ended)
-    await tellApplications(
-      tx,
-      { userId: ended.user_id, sessionId: ended.session_id, applicationId },
-      'access_ended',
-    );
-  return ended?.user_id;
+  return rows[0];
 }
 
 /** Ends the grants of a user at an application. Returns how many still had tokens. `reason` is kept in their rows. */
@@ -128,7 +120,6 @@ export async function endGrantsOf(
     update access_grants g set revoked_at = clock_timestamp(), revoked_reason = ${reason}
     where g.user_id = ${userId} and g.application_id = ${applicationId} and g.revoked_at is null
     returning ${sql.raw(hasTokens)} as was_live`.execute(tx);
-  if (rows.length > 0) await tellApplications(tx, { userId, applicationId }, reason);
   return rows.filter(({ was_live }) => was_live).length;
 }
 

@@ -46,7 +46,9 @@ export async function removeEndedGrants(db: Db, budgetMs: number): Promise<numbe
 /** Removes the grants of applications whose grants all ended, and then the notes of these ends. */
 async function removeGrantsOfEnds(db: Db, deadline: number): Promise<number> {
   const { rows } = await sql<{ id: string; application_id: string; before_epoch: number | null }>`
-    select id, application_id, before_epoch from application_ends order by id limit ${ENDS}`.execute(db);
+    select id, application_id, before_epoch from application_ends order by id limit ${sql.lit(ENDS)}`.execute(
+    db,
+  );
   let total = 0;
   for (const { id, application_id, before_epoch } of rows) {
     const isEnded = sql`application_id = ${application_id}
