@@ -33,6 +33,7 @@ import { authorizeRoutes, formPostRoute } from './modules/openid/authorize/route
 import { claimsPreviewRoutes } from './modules/openid/claims/preview-routes.ts';
 import { logoutNoticeRoutes } from './modules/openid/notices/routes.ts';
 import { signOutRoutes } from './modules/openid/sign-out/routes.ts';
+import { readSignOut } from './modules/openid/sign-out/service.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
 import { permissionAuthenticationRoutes } from './modules/permissions/authentication-routes.ts';
 import { permissionRoutes } from './modules/permissions/routes.ts';
@@ -191,6 +192,7 @@ export async function buildApp(deps: Deps): Promise<App> {
       authorizeRoutes(scope, {
         ...deps,
         proveAgain: (client, about, body) => proveInBrowser(deps, client, about, body),
+        readSignOut: (client, id) => readSignOut(deps, client, id),
         clearRefreshCookie: (reply) => clearRefreshCookie(reply, settings),
       }),
     { prefix: '/api/v1/oauth' },

@@ -4,6 +4,7 @@ import { StepUpBody } from '@castellan/contract/factors';
 import {
   AccountBody,
   ConsentBody,
+  type Interaction,
   InteractionEnvelope,
   InteractionParams,
   RedirectEnvelope,
@@ -14,6 +15,7 @@ import { AppError } from '../../../platform/errors.ts';
 import { preferredLanguage } from '../../../platform/http/accept-language.ts';
 import { createStaticText, sendStaticText } from '../../../platform/http/answers/static-text.ts';
 import { publicBody } from '../../../platform/http/bodies/body-limits.ts';
+import type { Client } from '../../../platform/http/client.ts';
 import { FORM_TYPE } from '../../../platform/http/plugins/form-parsing.ts';
 import type { App } from '../../../platform/http/server/server.ts';
 import { languages } from '../../../platform/languages.ts';
@@ -33,6 +35,8 @@ import { type Answer, authorize, type ErrorPage, keepForm } from './service.ts';
 
 export type AuthorizeRouteDeps = AuthorizeDeps & {
   proveAgain: ProveAgain;
+  /** Returns what the page of a sign-out asks; undefined for an id of none. */
+  readSignOut: (client: Client, id: string) => Promise<Interaction | undefined>;
   /** Clears the cookie of the refresh token. */
   clearRefreshCookie: (reply: FastifyReply) => void;
 };
@@ -112,8 +116,11 @@ export function authorizeRoutes(app: App, deps: AuthorizeRouteDeps): void {
           'As GET, with the parameters in a form. Reads no cookie: it leads the browser on to GET.',
       },
       handler: (request, reply) =>
-        answer(request, reply, typeof request.body === 'string' ? Buffer.from(request.body, 'latin1') : '', (given) =>
-          keepForm(deps, request.client, given),
+        answer(
+          request,
+          reply,
+          typeof request.body === 'string' ? Buffer.from(request.body, 'latin1') : '',
+          (given) => keepForm(deps, request.client, given),
         ),
     });
   });
@@ -135,8 +142,8 @@ function interactionRoutes(app: App, deps: AuthorizeRouteDeps): void {
       params: InteractionParams,
       response: { 200: InteractionEnvelope },
     },
-    handler: async (request) => ({
-      data: await readInteraction(deps, request.client, request.params.interaction_id),
+    handler: async ({ client, params: { interaction_id: id } }) => ({
+      data: (await deps.readSignOut(client, id)) ?? (await readInteraction(deps, client, id)),
       message: 'The request of an application.',
     }),
   });

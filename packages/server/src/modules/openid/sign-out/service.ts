@@ -1,9 +1,11 @@
 // Ends the session of a browser at the request of an application, or asks the person first.
 // A hint speaks only for the session that it names, so that no application signs a person out of another one's session.
 
+import type { Interaction } from '@castellan/contract/interactions';
 import { AppError } from '../../../platform/errors.ts';
 import type { Client } from '../../../platform/http/client.ts';
 import type { CookieSettings } from '../../../platform/http/plugins/cookies.ts';
+import { shownEmail } from '../../../platform/security/email.ts';
 import type { OriginSettings } from '../../../platform/security/session-origin.ts';
 import { isObject } from '../../../platform/unknown-values.ts';
 import type { BrowserSession } from '../../sessions/browser/presentation.ts';
@@ -12,7 +14,7 @@ import { type SessionDeps, signOut } from '../../sessions/service.ts';
 import { findRequest, keepRequest, useRequest } from '../interactions/service.ts';
 import { sidOf } from '../session-sid.ts';
 import { isRegistered, judgeSignOut, type SignOutRefusal, type SignOutRequest } from './request.ts';
-import { findById } from './store.ts';
+import { type AskingApplication, findById } from './store.ts';
 
 export type SignOutDeps = SessionDeps & {
   /** `sidKey`: the purpose key of `sidOf`. */
@@ -62,6 +64,45 @@ export async function keepSignOut(
   if ('refused' in request) return request;
   return {
     location: `${deps.settings.basePath}/api/v1/oauth/logout?interaction=${await keep(deps, request)}`,
+  };
+}
+
+/** Returns what the page asks; undefined for an id of no sign-out that waits. */
+export async function readSignOut(
+  deps: SignOutDeps,
+  client: Client,
+  id: string,
+): Promise<Interaction | undefined> {
+  const kept = await findRequest(deps.db, 'sign_out', id);
+  if (!kept) return undefined;
+  const application = kept.application_id === null ? undefined : await findById(deps.db, kept.application_id);
+  const { address } = validFor(application, kept.parameters);
+  const { session } = await findBrowserSession(deps, client);
+  const { name, home_url, policy_url, terms_url, first_party } = application ?? {};
+  return {
+    step: 'sign_out',
+    application:
+      name === undefined
+        ? null
+        : {
+            name,
+            home_url: home_url ?? null,
+            policy_url: policy_url ?? null,
+            terms_url: terms_url ?? null,
+            first_party: first_party ?? false,
+            host: (address !== null && new URL(address).host) || null,
+          },
+    account: session && {
+      name: [session.first_name, session.last_name].filter((part) => part !== '').join(' '),
+      email: shownEmail(session.email),
+    },
+    login_hint: null,
+    providers: [],
+    required_acr: null,
+    required_permission: null,
+    consent: null,
+    device: null,
+    expires_at: kept.expires_at.toISOString(),
   };
 }
 
@@ -120,7 +161,10 @@ type Kept = { application_id: string | null; parameters: unknown };
 
 /** Returns a kept request as the application now allows it: without an address that it no longer has. */
 async function stillValid(deps: SignOutDeps, { application_id, parameters }: Kept): Promise<SignOutRequest> {
-  const application = application_id === null ? undefined : await findById(deps.db, application_id);
+  return validFor(application_id === null ? undefined : await findById(deps.db, application_id), parameters);
+}
+
+function validFor(application: AskingApplication | undefined, parameters: unknown): SignOutRequest {
   const text = (name: string): string | null => {
     const value = isObject(parameters) ? parameters[name] : null;
     return typeof value === 'string' ? value : null;

@@ -2,7 +2,17 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Row } from '../../../schema/database.ts';
 
-export type AskingApplication = Pick<Row<'applications'>, 'id' | 'client_id' | 'post_logout_redirect_uris'>;
+export type AskingApplication = Pick<
+  Row<'applications'>,
+  | 'id'
+  | 'client_id'
+  | 'name'
+  | 'home_url'
+  | 'policy_url'
+  | 'terms_url'
+  | 'first_party'
+  | 'post_logout_redirect_uris'
+>;
 
 /** Returns an active application; undefined if there is none. */
 export const findByClientId = (db: Db, clientId: string): Promise<AskingApplication | undefined> =>
@@ -13,8 +23,7 @@ export const findById = (db: Db, id: string): Promise<AskingApplication | undefi
 
 async function find(db: Db, which: RawBuilder<unknown>): Promise<AskingApplication | undefined> {
   const { rows } = await sql<AskingApplication>`
-    select id, client_id, post_logout_redirect_uris from applications where ${which} and is_active`.execute(
-    db,
-  );
+    select id, client_id, name, home_url, policy_url, terms_url, first_party, post_logout_redirect_uris
+    from applications where ${which} and is_active`.execute(db);
   return rows[0];
 }
