@@ -157,7 +157,15 @@ export function watchSettings(environment: Readonly<Record<string, string>>): vo
 
 // More rows than any test writes.
 const MAX_ROWS = 50_000;
-const tables = ['audit_logs', 'outbox', 'login_attempts', 'idempotency_keys', 'rate_limits', 'used_proofs', 'job_schedule'];
+const tables = [
+  'audit_logs',
+  'outbox',
+  'login_attempts',
+  'idempotency_keys',
+  'rate_limits',
+  'used_proofs',
+  'job_schedule',
+];
 
 /** Returns undefined when a test has removed the table or the database. */
 async function rowsOf(

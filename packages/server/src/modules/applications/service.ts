@@ -16,12 +16,12 @@ import { newId, UUID } from '../../platform/ids.ts';
 import { paginationOf } from '../../platform/pages.ts';
 import { OWN_CLIENT_ID } from '../../platform/security/jwt.ts';
 import { cleanNewName, requireNoId } from '../../platform/security/record-text.ts';
+import { type Ends, previewEnds } from '../application-grants/preview.ts';
 import { authorIdOf, type Caller } from '../authz/caller.ts';
 import { change, type Entitled, lockSubjects, type Run } from '../authz/change.ts';
 import { requireMayGrantPermissions } from '../authz/delegation.ts';
 import { sameAccess } from '../authz/impact/impact.ts';
 import { changedFields, defaultsOf, MAX_NAME_LENGTH } from './fields.ts';
-import { type Ends, previewEnds } from '../application-grants/preview.ts';
 import {
   type ApplicationDeps,
   applicationEntry,

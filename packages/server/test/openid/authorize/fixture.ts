@@ -6,7 +6,7 @@ import { newVerifier, REDIRECT, type TestApplication } from '../fixture.ts';
 export type Sent = { [name: string]: string | undefined };
 /** One verifier for all requests of a suite. */
 export const verifier = newVerifier();
-export const challenge = createHash('sha256').update(verifier).digest('base64url');
+const challenge = createHash('sha256').update(verifier).digest('base64url');
 
 /** Returns the parameters of a request that is in order. Undefined leaves one out. */
 export const parametersOf = (application: TestApplication, changed: Sent = {}): string => {
@@ -50,4 +50,3 @@ export const act = (client: TestClient, id: string, name: string, body: object =
 
 export const read = (client: TestClient, id: string): Promise<Answer> =>
   client.get(`/api/v1/oauth/interactions/${id}`);
-

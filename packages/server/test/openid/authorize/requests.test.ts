@@ -42,7 +42,9 @@ test('a signed-in person is led back with a code, which brings tokens', async ()
   assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
   const tokens = await exchange(service, web, { code: fields.code ?? '', verifier });
   assert.equal(tokens.status, 200, tokens.text);
-  const sessions = await service.sql('select 1 from application_sessions where user_id = $1', [ada.person.id]);
+  const sessions = await service.sql('select 1 from application_sessions where user_id = $1', [
+    ada.person.id,
+  ]);
   assert.equal(sessions.length, 1);
 });
 
@@ -52,7 +54,10 @@ const pages: [string, Sent][] = [
   ['no redirect address', { redirect_uri: undefined }],
   ['a redirect address with a slash more', { redirect_uri: `${REDIRECT}/` }],
   ['a redirect address of somebody else', { redirect_uri: 'https://evil.example/cb' }],
-  ['a pushed request that is unknown', { request_uri: `urn:ietf:params:oauth:request_uri:${'A'.repeat(43)}` }],
+  [
+    'a pushed request that is unknown',
+    { request_uri: `urn:ietf:params:oauth:request_uri:${'A'.repeat(43)}` },
+  ],
 ];
 for (const [what, changed] of pages)
   test(`${what}: a page, and no redirect, whatever else is wrong`, async () => {
@@ -146,7 +151,8 @@ test('prompt=login and max_age: a younger proof is asked for, and given', async 
   for (const changed of [{ prompt: 'login' }, { max_age: '0' }]) {
     const { client, person } = await addSignedIn(service);
     assert.equal(
-      ledTo(await ask(client, web, { ...changed, ...(changed.prompt ? {} : { prompt: 'none' }) })).fields.error,
+      ledTo(await ask(client, web, { ...changed, ...(changed.prompt ? {} : { prompt: 'none' }) })).fields
+        .error,
       changed.prompt ? undefined : 'login_required',
     );
     const id = interactionOf(await ask(client, web, changed));
@@ -176,10 +182,15 @@ test('select_account and create ask, and none refuses', async () => {
 test('must_change_password and the access rule', async () => {
   const changing = await addSignedIn(service);
   await service.sql('update users set must_change_password = true where id = $1', [changing.person.id]);
-  assert.equal(ledTo(await ask(changing.client, web, { prompt: 'none' })).fields.error, 'interaction_required');
+  assert.equal(
+    ledTo(await ask(changing.client, web, { prompt: 'none' })).fields.error,
+    'interaction_required',
+  );
   const id = interactionOf(await ask(changing.client, web));
   assert.equal((await read(changing.client, id)).body.data.step, 'change_password');
-  const [permission] = await service.sql<{ id: string }>(`select id from permissions where name = 'users.read'`);
+  const [permission] = await service.sql<{ id: string }>(
+    `select id from permissions where name = 'users.read'`,
+  );
   const closed = await addApplication(admin, [service], { required_permission_id: permission?.id });
   assert.equal(ledTo(await ask(ada.client, closed, { prompt: 'none' })).fields.error, 'access_denied');
   const refused = interactionOf(await ask(ada.client, closed));
@@ -227,7 +238,10 @@ test('form_post: a separate page, with the state as it came', async () => {
   const answer = await ask(ada.client, web, { response_mode: 'form_post', state: '"\r\n<' });
   assert.equal(answer.status, 200);
   assert.match(answer.text, /name="state" value="&#34;&#13;&#10;&#60;"/);
-  assert.match(answer.headers.get('content-security-policy') ?? '', /form-action https:\/\/app\.example\.com;/);
+  assert.match(
+    answer.headers.get('content-security-policy') ?? '',
+    /form-action https:\/\/app\.example\.com;/,
+  );
   assert.equal((await service.client().get('/form-post.js')).status, 200);
 });
 
@@ -247,6 +261,8 @@ test('HEAD grants nothing; operations need the CSRF token; unknown requests are 
 
 test('a session that has ended yields no code', async () => {
   const { client, sessionId } = await addSignedIn(service);
-  await service.sql(`update sessions set revoked_at = now(), revoked_reason = 'logout' where id = $1`, [sessionId]);
+  await service.sql(`update sessions set revoked_at = now(), revoked_reason = 'logout' where id = $1`, [
+    sessionId,
+  ]);
   assert.equal(ledTo(await ask(client, web, { prompt: 'none' })).fields.error, 'login_required');
 });

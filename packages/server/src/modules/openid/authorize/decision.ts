@@ -167,7 +167,7 @@ function isConsentDue({ application, request, consent }: Judged, { consentDays, 
 }
 
 /** Returns what is asked and agreed to. */
-export const agreedPart = (
+const agreedPart = (
   { scopes, targets }: Pick<CheckedRequest, 'scopes' | 'targets'>,
   agreed: { scopes: readonly string[]; permission_ids: readonly string[] },
 ): { scopes: string[]; targets: Target[] } => ({

@@ -25,7 +25,7 @@ const names = [
   'dpop_jkt',
   'interaction',
 ] as const;
-export type ParameterName = (typeof names)[number];
+type ParameterName = (typeof names)[number];
 const known: ReadonlySet<string> = new Set(names);
 
 /** Each once, without empty ones. `resource` may be repeated (RFC 8707, 2). */

@@ -67,7 +67,7 @@ export type Target = { resource_id: string; permission_ids: string[] };
 /** How the answer is sent. */
 export type Answering = { redirectUri: string; mode: 'query' | 'form_post'; state: string | undefined };
 
-export type Prompt = 'none' | 'login' | 'consent' | 'select_account' | 'create';
+type Prompt = 'none' | 'login' | 'consent' | 'select_account' | 'create';
 
 export type CheckedRequest = Answering & {
   /** Of OpenID Connect. */
@@ -87,7 +87,7 @@ export type CheckedRequest = Answering & {
   dpopJkt: string | null;
 };
 
-export type RequestRefusal = { answering: Answering; error: RedirectError; description: string };
+type RequestRefusal = { answering: Answering; error: RedirectError; description: string };
 export type RequestOutcome = { page: PageReason } | { refused: RequestRefusal } | { checked: CheckedRequest };
 
 /** Texts of `state` and `nonce`. */

@@ -4,13 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { INTERACTION_ID } from '@castellan/contract/interactions';
 import { tokenHash } from '../../../platform/security/jwt.ts';
 import type { Db, Row } from '../../../schema/database.ts';
-import {
-  addToState,
-  findWaiting,
-  insertRequest,
-  markUsed,
-  type RequestKind,
-} from './store.ts';
+import { addToState, findWaiting, insertRequest, markUsed, type RequestKind } from './store.ts';
 import type { WaitingRequest } from './waiting.ts';
 
 export { removeEndedRequests } from './store.ts';
