@@ -1,5 +1,6 @@
 // The providers that a stranger's client is tried with.
 import type { Hooks } from '@castellan/testing/harness';
+import { startCastellan } from '../providers/castellan.ts';
 import { startLibrary } from '../providers/oidc-provider.ts';
 import type { Provider, Registration } from '../providers/provider.ts';
 
@@ -7,4 +8,5 @@ import type { Provider, Registration } from '../providers/provider.ts';
 export const startProviders = async (t: Hooks, registration: Registration = {}): Promise<Provider[]> => [
   // Many clients read the email in the ID token, where Castellan puts it by default.
   await startLibrary(t, registration, { conformIdTokenClaims: false }),
+  await startCastellan(t, registration),
 ];
