@@ -77,7 +77,7 @@ const commentOf = (text: unknown): string =>
 /** Returns the type of the successful responses. Exports are streams, so the response itself is the result. */
 function resultOf({ responses }: Operation): string {
   const types = Object.entries(responses)
-    .filter(([status]) => status.startsWith('2'))
+    .filter(([status]) => /^[23]/.test(status))
     .map(([, { content }]) => {
       if (!content || Object.keys(content).length === 0) return 'undefined';
       const json = content['application/json'];

@@ -3155,11 +3155,13 @@ export type Operations = {
       /** `builtin`: `permissions` lists only the service's own, not those of your product, which may be thousands. */
       permissions?: 'builtin';
     };
-    result: {
-      data: User;
-      /** A sentence for people. */
-      message: string;
-    };
+    result:
+      | {
+          data: User;
+          /** A sentence for people. */
+          message: string;
+        }
+      | undefined;
   };
   /** Change your names */
   'PUT /api/v1/users/me': {
@@ -3839,11 +3841,13 @@ export type Operations = {
       /** `holders` adds `holders` and `version` to each role. */
       include?: 'holders';
     };
-    result: {
-      data: Role[];
-      pagination: Pagination;
-      message: string;
-    };
+    result:
+      | {
+          data: Role[];
+          pagination: Pagination;
+          message: string;
+        }
+      | undefined;
   };
   /** Create a role */
   'POST /api/v1/roles': {
@@ -3874,11 +3878,13 @@ export type Operations = {
       /** `holders` adds `holders` and `version` to each role. */
       include?: 'holders';
     };
-    result: {
-      data: Role[];
-      /** A sentence for people. */
-      message: string;
-    };
+    result:
+      | {
+          data: Role[];
+          /** A sentence for people. */
+          message: string;
+        }
+      | undefined;
   };
   /** List summaries of roles */
   'GET /api/v1/roles/summaries': {
@@ -3894,11 +3900,13 @@ export type Operations = {
       /** Repeat it for both: `include=permission_ids&include=holders`. */
       include?: ('permission_ids' | 'holders')[];
     };
-    result: {
-      data: SummarizedRole[];
-      pagination: Pagination;
-      message: string;
-    };
+    result:
+      | {
+          data: SummarizedRole[];
+          pagination: Pagination;
+          message: string;
+        }
+      | undefined;
   };
   /** Read a role */
   'GET /api/v1/roles/{role_id}': {
@@ -4057,11 +4065,13 @@ export type Operations = {
       page?: number;
       size?: number;
     };
-    result: {
-      data: RoleGroup[];
-      pagination: Pagination;
-      message: string;
-    };
+    result:
+      | {
+          data: RoleGroup[];
+          pagination: Pagination;
+          message: string;
+        }
+      | undefined;
   };
   /** Create a role group */
   'POST /api/v1/role-groups': {
@@ -4184,11 +4194,13 @@ export type Operations = {
       /** `true`: the service's own permissions; `false`: those of your product. */
       is_builtin?: boolean;
     };
-    result: {
-      data: Permission[];
-      pagination: Pagination;
-      message: string;
-    };
+    result:
+      | {
+          data: Permission[];
+          pagination: Pagination;
+          message: string;
+        }
+      | undefined;
   };
   /** Create a permission */
   'POST /api/v1/permissions': {
@@ -4261,11 +4273,13 @@ export type Operations = {
       page?: number;
       size?: number;
     };
-    result: {
-      data: PermissionGroup[];
-      pagination: Pagination;
-      message: string;
-    };
+    result:
+      | {
+          data: PermissionGroup[];
+          pagination: Pagination;
+          message: string;
+        }
+      | undefined;
   };
   /** Create a permission group */
   'POST /api/v1/permission-groups': {
@@ -4857,6 +4871,14 @@ export type Operations = {
       /** A sentence for people. */
       message: string;
     };
+  };
+  /** Send a person here to sign out */
+  'GET /api/v1/oauth/logout': {
+    result: undefined;
+  };
+  /** Send a person here to sign out */
+  'POST /api/v1/oauth/logout': {
+    result: undefined;
   };
   /** Sign out, or stay signed in, when an application asks */
   'POST /api/v1/oauth/interactions/{interaction_id}/sign-out': {

@@ -350,8 +350,11 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
     revocation_endpoint: 'https://id.example.com/api/v1/oauth/revoke',
   };
   const withProof = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
+  const algorithms = ['ES256', 'EdDSA', 'RS256', 'PS256'];
   const expected = {
     ...urls,
+    authorization_endpoint: 'https://id.example.com/api/v1/oauth/authorize',
+    authorization_response_iss_parameter_supported: true,
     userinfo_endpoint: 'https://id.example.com/api/v1/oauth/userinfo',
     end_session_endpoint: 'https://id.example.com/api/v1/oauth/logout',
     backchannel_logout_supported: true,
@@ -366,12 +369,18 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
     ],
     acr_values_supported: ['aal1', 'aal2', 'phr'],
     grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
-    response_types_supported: [],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query', 'form_post'],
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
     subject_types_supported: ['public', 'pairwise'],
     id_token_signing_alg_values_supported: ['RS256', 'ES256'],
     token_endpoint_auth_methods_supported: [...withProof, 'none'],
+    token_endpoint_auth_signing_alg_values_supported: algorithms,
     introspection_endpoint_auth_methods_supported: [...withProof, 'Bearer'],
+    introspection_endpoint_auth_signing_alg_values_supported: algorithms,
     revocation_endpoint_auth_methods_supported: ['none', ...withProof],
+    revocation_endpoint_auth_signing_alg_values_supported: algorithms,
+    dpop_signing_alg_values_supported: algorithms,
     code_challenge_methods_supported: ['S256'],
     claims_parameter_supported: true,
     request_parameter_supported: false,

@@ -24,6 +24,7 @@ export const failureActions: readonly AuditAction[] = [
   'permission_denied',
   'api_key_refused',
   'application_authentication_failed',
+  'application_sign_in_refused',
   'authorization_code_reuse',
   'application_refresh_token_reuse',
   'logout_notice_failed',

@@ -1,6 +1,7 @@
 // HTTP of sign-outs that applications ask for, under /api/v1/oauth. Browsers are sent to /logout, so its answers are redirects and
 // pages. A request of another site must end nothing but the session that its hint names.
 import { InteractionParams, RedirectEnvelope, SignOutBody } from '@castellan/contract/interactions';
+import { NoContent } from '@castellan/contract/oauth';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { publicBody } from '../../../platform/http/bodies/body-limits.ts';
 import { acceptFormsOnly } from '../../../platform/http/plugins/form-parsing.ts';
@@ -22,6 +23,16 @@ const refusals: Readonly<Record<SignOutRefusal | 'finished', string>> = {
   finished: 'This sign-out is finished. Begin again in the application.',
 };
 
+const signOutSchema = {
+  tags: ['OAuth'],
+  summary: 'Send a person here to sign out',
+  description:
+    'OpenID Connect RP-Initiated Logout 1.0. A hint that names the session of this browser ends it at once; otherwise a page asks first. ' +
+    'Answers 303: to a registered `post_logout_redirect_uri`, or to a page. A request that names an address that is not registered, or ' +
+    'has a wrong hint, is answered with a page, 400, and ends nothing.',
+  response: { 303: NoContent },
+};
+
 export function signOutRoutes(app: App, deps: SignOutDeps): void {
   const { settings } = deps;
   const clearCookies = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -39,7 +50,7 @@ export function signOutRoutes(app: App, deps: SignOutDeps): void {
     method: 'GET',
     url: '/logout',
     config: { access: 'public', cookies },
-    schema: { hide: true },
+    schema: signOutSchema,
     handler: async (request, reply) => {
       const answer = await beginSignOut(deps, request.client, isObject(request.query) ? request.query : {});
       if ('refused' in answer) return sendErrorPage(request, reply, refusals[answer.refused]);
@@ -54,7 +65,10 @@ export function signOutRoutes(app: App, deps: SignOutDeps): void {
       method: 'POST',
       url: '/logout',
       config: { access: 'public', csrf: false, form: true, body: publicBody },
-      schema: { hide: true },
+      schema: {
+        ...signOutSchema,
+        description: 'As GET, with the parameters in a form. Reads no cookie: it leads the browser on to GET.',
+      },
       handler: async (request, reply) => {
         const answer = await keepSignOut(deps, isObject(request.body) ? request.body : {});
         if ('refused' in answer) return sendErrorPage(request, reply, refusals[answer.refused]);
