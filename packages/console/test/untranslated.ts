@@ -17,7 +17,7 @@ export async function untranslatedTexts(page: Page, known: readonly string[]): P
 
 /** Runs in the page. */
 const collect = `(() => {
-  const skipped = 'time, code, kbd, .mono, [data-raw], script, style, noscript, [lang]:not(html)';
+  const skipped = 'time, code, kbd, .mono, [data-raw], script, style, noscript, [lang]:not(html), textarea[aria-hidden]';
   const attributes = ['aria-label', 'placeholder', 'title', 'alt'];
   const found = [];
   const outside = (text) => text.replaceAll(/\\u27e6(?:[^\\u27e6\\u27e7]|\\u27e6[^\\u27e7]*\\u27e7)*\\u27e7/g, ' ').replaceAll(/[\\u27e6\\u27e7]/g, ' ').trim();

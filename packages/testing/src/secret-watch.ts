@@ -9,7 +9,8 @@ export const WATCHED =
 
 /** Shorter values (`weak`, `x`) are ordinary words and cannot be recognised as secrets. */
 const MIN_LENGTH = 12;
-const secretKey = /password|token|secret|cookie/i;
+/** The metadata of OAuth name endpoints and methods of tokens, which are public. */
+const secretKey = /^(?!.*_(?:endpoint|supported)$).*(?:password|token|secret|cookie)/i;
 const passwordKey = /password|secret/i;
 /** Secrets that are recognised by their shape alone. */
 const keyShapes: readonly [what: string, shape: RegExp][] = [

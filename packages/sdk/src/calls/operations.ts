@@ -17,8 +17,7 @@ export const returnsKeyOnce = (path: string): boolean =>
  * The token services take forms and no CSRF token, and may have credentials of their own in the body. Beside them are the
  * operations of the pages of people, which do not.
  */
-export const isTokenService = (path: string): boolean =>
-  /^\/api\/v1\/oauth\/(?!interactions\/|device$)/.test(path);
+export const isTokenService = (path: string): boolean => /\/v1\/oauth\/(?!interactions|device$)/.test(path);
 /** Signs in or out. */
 export const changesSession = (path: string): boolean =>
   /\/auth\/(login(\/second-factor|\/passkey)?|logout(\/all)?|change_password)$/.test(path);

@@ -10,7 +10,16 @@ import { addServiceAccount } from '@castellan/testing/service-accounts/accounts'
 import { postForm } from '@castellan/testing/service-accounts/token-services';
 import { addPerson } from '@castellan/testing/users/people';
 import { createSecretText } from '../../src/platform/security/secret-text.ts';
-import { addGrant, addSignedIn, exchange, post, refresh, type TestApplication } from '../openid/fixture.ts';
+import { act, ask, interactionOf, ledTo, resume } from '../openid/authorize/fixture.ts';
+import {
+  addGrant,
+  addSignedIn,
+  exchange,
+  post,
+  REDIRECT,
+  refresh,
+  type TestApplication,
+} from '../openid/fixture.ts';
 import { takePart } from '../openid/notices/fixture.ts';
 
 /** Settings that the requests need. */
@@ -193,7 +202,23 @@ async function applications({ service, caller, note, secrets }: Context): Promis
   await send('DELETE', `${path}/secrets/${secretId}`);
   await refusedNotice(service, { id, path }, send);
   await tokensOfApplications(service, { id, client_id: body.client_id, client_secret }, note, secrets);
+  await consentOf(client, { id, client_id: body.client_id, client_secret }, send, secrets);
   await send('DELETE', path);
+}
+
+/** Signs in to an application after consent, takes that back, and is refused without it. */
+async function consentOf(
+  client: TestClient,
+  application: TestApplication,
+  send: Send,
+  secrets: Set<string>,
+): Promise<void> {
+  await send('PUT', `/applications/${application.id}`, { first_party: false, redirect_uris: [REDIRECT] });
+  const id = interactionOf(await ask(client, application));
+  await act(client, id, 'consent', { decision: 'allow' });
+  secrets.add(ledTo(await resume(client, id)).fields.code ?? '');
+  await send('DELETE', `/users/me/applications/${application.id}`);
+  await ask(client, application, { prompt: 'none' });
 }
 
 /** Ends a session of an application that refuses to learn of it. */

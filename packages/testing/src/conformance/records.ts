@@ -79,6 +79,7 @@ export async function existingRecords(
     service_account: await column(`select id as value from service_accounts ${newest}`),
     application: await column(`select id as value from applications ${newest}`),
     api_resource: await column(`select id as value from api_resources ${newest}`),
+    access_grant: await column(`select id as value from access_grants ${newest}`),
     secret: await column(`select id as value from application_secrets ${newest}`),
     api_key: await column(`select id as value from api_keys ${newest}`),
     device: await column(`select id as value from devices ${newest}`),

@@ -28,10 +28,16 @@ export type Kind =
   | 'application'
   | 'secret'
   | 'api_resource'
+  | 'access_grant'
   | 'email';
 
+/** Browsers are sent to these: they answer by redirects and pages. */
+const ofBrowsers = /\/oauth\/(authorize|logout)$/;
+
+/** Returns the operations that programs call. */
 export function operationsOf(document: OpenApiDocument): Entry[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
+  const paths = Object.entries(document.paths).filter(([path]) => !ofBrowsers.test(path));
+  return paths.flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
@@ -57,6 +63,7 @@ function kindOf(field: string, path: string): Kind {
     [/^api_resource_id$/, 'api_resource'],
     [/^permission_group_ids$/, 'permission_group'],
     [/^application_id$/, 'application'],
+    [/^(grant_id|cursor)$/, 'access_grant'],
     [/^secret_id$/, 'secret'],
     [/^required_permission_id$/, 'permission'],
     // No caller has one: the address of these services has no passkeys.

@@ -33,6 +33,7 @@ export async function listGrants(
   applicationId: string,
   { user_id, size, cursor }: AccessGrantQuery,
 ): Promise<Omit<AccessGrantPage, 'message'>> {
+  if ((await findName(db, applicationId)) === undefined) throw new AppError('application_not_found');
   requireMayUse(caller, 'users.read');
   // One grant more than requested shows whether there is a next page.
   const rows = await findGrants(db, applicationId, {
@@ -40,8 +41,6 @@ export async function listGrants(
     after: cursor ?? null,
     limit: size + 1,
   });
-  if (rows.length === 0 && (await findName(db, applicationId)) === undefined)
-    throw new AppError('application_not_found');
   const page = rows.slice(0, size);
   return {
     data: page.map(toGrant),

@@ -6,7 +6,7 @@ const segmentOf = (path: string): string => path.split('/')[1] ?? '';
 
 /** The first segments of all routes. */
 export const ownSegments: ReadonlySet<string> = new Set([
-  ...['.well-known', 'api', 'assets', 'brand', 'docs', 'health', 'skeleton.css', 'theme.js'],
+  ...['.well-known', 'api', 'assets', 'brand', 'docs', 'form-post.js', 'health', 'skeleton.css', 'theme.js'],
   ...[...authPaths, ...appPaths].map(segmentOf).filter((segment) => segment !== ''),
 ]);
 

@@ -83,7 +83,8 @@ test('every operation refuses a body of more values than its limit and names the
 
 test('every list of ids accepts 1,000', async () => {
   let lists = 0;
-  for (const entry of withBody)
+  // A public operation takes no list of ids, and its body is short.
+  for (const entry of withBody.filter(({ operation }) => operation['x-access'] !== 'public'))
     for (const { name } of listsOf(entry)) {
       const answer = await send(entry, name ? { [name]: ids } : ids);
       assert.notEqual(answer.status, 413, `${entry.name} ${name}: ${answer.text}`);

@@ -9,6 +9,7 @@ import {
   InteractionParams,
   RedirectEnvelope,
 } from '@castellan/contract/interactions';
+import { NoContent } from '@castellan/contract/oauth';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../../../platform/errors.ts';
@@ -73,7 +74,10 @@ const authorizeSchema = {
     'OpenID Connect Core, 3.1.2, with PKCE (RFC 7636), `resource` (RFC 8707), `iss` in the answer (RFC 9207) and `response_mode` `query` or ' +
     '`form_post`. Answers 303: to the application, or to a page on which the person has to do something first. A request without a ' +
     'registered `redirect_uri` is answered with a page, 400, and leads nowhere.',
-  response: { 200: Type.String({ description: 'With `form_post`: a page that sends the answer on.' }) },
+  response: {
+    200: Type.String({ description: 'With `form_post`: a page that sends the answer on.' }),
+    303: NoContent,
+  },
 };
 
 export function authorizeRoutes(app: App, deps: AuthorizeRouteDeps): void {

@@ -67,7 +67,8 @@ export function signOutRoutes(app: App, deps: SignOutDeps): void {
       config: { access: 'public', csrf: false, form: true, body: publicBody },
       schema: {
         ...signOutSchema,
-        description: 'As GET, with the parameters in a form. Reads no cookie: it leads the browser on to GET.',
+        description:
+          'As GET, with the parameters in a form. Reads no cookie: it leads the browser on to GET.',
       },
       handler: async (request, reply) => {
         const answer = await keepSignOut(deps, isObject(request.body) ? request.body : {});
