@@ -202,6 +202,8 @@ async function applications({ service, caller, note, secrets }: Context): Promis
   await send('DELETE', `${path}/secrets/${secretId}`);
   await refusedNotice(service, { id, path }, send);
   await tokensOfApplications(service, { id, client_id: body.client_id, client_secret }, note, secrets);
+  // Browsers that signed in before there was an application are unknown to it.
+  note('login', await client.login(ADMIN));
   await consentOf(client, { id, client_id: body.client_id, client_secret }, send, secrets);
   await send('DELETE', path);
 }
@@ -216,7 +218,8 @@ async function consentOf(
   await send('PUT', `/applications/${application.id}`, { first_party: false, redirect_uris: [REDIRECT] });
   const id = interactionOf(await ask(client, application));
   await act(client, id, 'consent', { decision: 'allow' });
-  secrets.add(ledTo(await resume(client, id)).fields.code ?? '');
+  const { code } = ledTo(await resume(client, id)).fields;
+  if (code !== undefined) secrets.add(code);
   await send('DELETE', `/users/me/applications/${application.id}`);
   await ask(client, application, { prompt: 'none' });
 }
