@@ -77,7 +77,7 @@ const commentOf = (text: unknown): string =>
 /** Returns the type of the successful responses. Exports are streams, so the response itself is the result. */
 function resultOf({ responses }: Operation): string {
   const types = Object.entries(responses)
-    .filter(([status]) => /^[23]/.test(status))
+    .filter(([status]) => /^(2..|303)$/.test(status))
     .map(([, { content }]) => {
       if (!content || Object.keys(content).length === 0) return 'undefined';
       const json = content['application/json'];

@@ -3155,13 +3155,11 @@ export type Operations = {
       /** `builtin`: `permissions` lists only the service's own, not those of your product, which may be thousands. */
       permissions?: 'builtin';
     };
-    result:
-      | {
-          data: User;
-          /** A sentence for people. */
-          message: string;
-        }
-      | undefined;
+    result: {
+      data: User;
+      /** A sentence for people. */
+      message: string;
+    };
   };
   /** Change your names */
   'PUT /api/v1/users/me': {
@@ -3841,13 +3839,11 @@ export type Operations = {
       /** `holders` adds `holders` and `version` to each role. */
       include?: 'holders';
     };
-    result:
-      | {
-          data: Role[];
-          pagination: Pagination;
-          message: string;
-        }
-      | undefined;
+    result: {
+      data: Role[];
+      pagination: Pagination;
+      message: string;
+    };
   };
   /** Create a role */
   'POST /api/v1/roles': {
@@ -3878,13 +3874,11 @@ export type Operations = {
       /** `holders` adds `holders` and `version` to each role. */
       include?: 'holders';
     };
-    result:
-      | {
-          data: Role[];
-          /** A sentence for people. */
-          message: string;
-        }
-      | undefined;
+    result: {
+      data: Role[];
+      /** A sentence for people. */
+      message: string;
+    };
   };
   /** List summaries of roles */
   'GET /api/v1/roles/summaries': {
@@ -3900,13 +3894,11 @@ export type Operations = {
       /** Repeat it for both: `include=permission_ids&include=holders`. */
       include?: ('permission_ids' | 'holders')[];
     };
-    result:
-      | {
-          data: SummarizedRole[];
-          pagination: Pagination;
-          message: string;
-        }
-      | undefined;
+    result: {
+      data: SummarizedRole[];
+      pagination: Pagination;
+      message: string;
+    };
   };
   /** Read a role */
   'GET /api/v1/roles/{role_id}': {
@@ -4065,13 +4057,11 @@ export type Operations = {
       page?: number;
       size?: number;
     };
-    result:
-      | {
-          data: RoleGroup[];
-          pagination: Pagination;
-          message: string;
-        }
-      | undefined;
+    result: {
+      data: RoleGroup[];
+      pagination: Pagination;
+      message: string;
+    };
   };
   /** Create a role group */
   'POST /api/v1/role-groups': {
@@ -4194,13 +4184,11 @@ export type Operations = {
       /** `true`: the service's own permissions; `false`: those of your product. */
       is_builtin?: boolean;
     };
-    result:
-      | {
-          data: Permission[];
-          pagination: Pagination;
-          message: string;
-        }
-      | undefined;
+    result: {
+      data: Permission[];
+      pagination: Pagination;
+      message: string;
+    };
   };
   /** Create a permission */
   'POST /api/v1/permissions': {
@@ -4273,13 +4261,11 @@ export type Operations = {
       page?: number;
       size?: number;
     };
-    result:
-      | {
-          data: PermissionGroup[];
-          pagination: Pagination;
-          message: string;
-        }
-      | undefined;
+    result: {
+      data: PermissionGroup[];
+      pagination: Pagination;
+      message: string;
+    };
   };
   /** Create a permission group */
   'POST /api/v1/permission-groups': {

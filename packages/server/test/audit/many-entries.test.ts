@@ -127,7 +127,8 @@ for (const [query, counted] of [
 test('a combined filter says that it counted only the newest of many routine entries', async () => {
   const { body } = await admin.get(`${LOG}?routine=exclude&resource_id=r1`);
   assert.equal(body.routine_left_out.is_lower_bound, true);
-  assert.ok(body.routine_left_out.count > 500);
+  // As many of each routine action are read, whether there are any or not.
+  assert.ok(body.routine_left_out.count > 250);
 });
 
 test('only a first page with routine=exclude counts', async () => {

@@ -178,6 +178,7 @@ export const applications: LaterMessages['applications'] = {
         none: 'Nichts: ein öffentlicher Client',
       },
       id_token_claims: { all: 'Alle der Scopes', minimal: 'Nur in Userinfo' },
+      id_token_signing_alg: { RS256: 'RSA (RS256)', ES256: 'Elliptische Kurve (ES256)' },
       subject_type: { public: 'Überall gleich (public)', pairwise: 'Je Sektor ein anderes (pairwise)' },
     },
     rule: {

@@ -174,6 +174,7 @@ export const applications = {
         none: 'Nothing: a public client',
       },
       id_token_claims: { all: 'All of the scopes', minimal: 'Only in userinfo' },
+      id_token_signing_alg: { RS256: 'RSA (RS256)', ES256: 'Elliptic curve (ES256)' },
       subject_type: {
         public: 'The same everywhere (public)',
         pairwise: 'Another one for each sector (pairwise)',

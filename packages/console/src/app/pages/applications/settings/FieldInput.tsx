@@ -42,9 +42,8 @@ export function FieldInput({ name, value, error, isReadOnly, onChange }: Props):
             <Checkbox
               key={option}
               value={option}
-              label={optionText(name, option)}
+              label={<span data-raw>{optionText(name, option)}</span>}
               disabled={isReadOnly}
-              data-raw
             />
           ))}
         </div>
