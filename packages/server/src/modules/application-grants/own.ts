@@ -58,7 +58,7 @@ export const withdrawOwnAccess = (
     const { id } = caller.principal;
     const name = await findName(tx, applicationId);
     if (name === undefined) throw new AppError('application_not_found');
-    // First the consent, so that authorizations that begin meanwhile find none.
+    // First the consent, so that authorizations that begin in the meantime find none.
     const consent = await deleteConsent(tx, applicationId, id);
     const grants = await endGrantsOf(tx, applicationId, id, 'withdrawn');
     const entries: readonly Entry[] = [
