@@ -30,7 +30,10 @@ export type Verdict =
   | Needed
   /** The application is told, whatever the prompt. */
   | { told: RedirectError; description: string }
-  | { granted: { scopes: string[]; targets: Target[] } };
+  | {
+      /** `reliesOnConsent`: granted only while what the person agreed to still holds. */
+      granted: { scopes: string[]; targets: Target[]; reliesOnConsent: boolean };
+    };
 
 export type Judged = {
   application: RequestedApplication;
@@ -149,9 +152,10 @@ function consentNeeded(judged: Judged, { user_id: userId }: BrowserSession, by: 
   const { request, state } = judged;
   const own = state.agreed?.user_id === userId ? state.agreed : undefined;
   if (own && 'denied' in own) return denied;
-  if (own) return { granted: agreedPart(request, own) };
+  if (own) return { granted: { ...agreedPart(request, own), reliesOnConsent: true } };
   if (isConsentDue(judged, by)) return { step: 'consent', error: 'consent_required' };
-  return { granted: { scopes: request.scopes, targets: request.targets } };
+  const reliesOnConsent = !judged.application.first_party;
+  return { granted: { scopes: request.scopes, targets: request.targets, reliesOnConsent } };
 }
 
 function isConsentDue({ application, request, consent }: Judged, { consentDays, now }: By): boolean {

@@ -115,7 +115,7 @@ async function grant(
     session: BrowserSession;
     browser: PresentedBrowser;
   },
-  { scopes, targets }: Extract<Verdict, { granted: unknown }>['granted'],
+  { scopes, targets, reliesOnConsent }: Extract<Verdict, { granted: unknown }>['granted'],
 ): Promise<string | undefined> {
   const { loaded, application, request, session, browser } = about;
   const code = createSecretText(CODE_MARK);
@@ -138,6 +138,7 @@ async function grant(
     acr: context.acr,
     amr: context.amr,
     sid: sidOf(deps.applicationTokens.sidKey, session.session_id, application.id),
+    relies_on_consent: reliesOnConsent,
   };
   return (await insertGrant(deps.db, row, { browser, answered: loaded.answered })) ? code : undefined;
 }

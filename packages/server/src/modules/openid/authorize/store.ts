@@ -116,6 +116,8 @@ export type NewGrant = {
   amr: readonly string[];
   /** By which the application knows the session. */
   sid: string;
+  /** Granted only while there is a consent: one that is withdrawn at the same time ends the grant, or prevents it. */
+  relies_on_consent: boolean;
 };
 
 /** How long a code can be exchanged (RFC 6749, 4.1.2, asks for at most ten minutes). */
@@ -136,6 +138,9 @@ export async function insertGrant(
       where id_hash = any(${answered}::bytea[]) and used_at is null returning 1
     ), live as (
       ${liveBrowser(browser)}
+    ), consent as (
+      select 1 from live join consents c on c.user_id = live.user_id and c.application_id = ${grant.application_id}::uuid
+      for share of c
     ), granted as (
       insert into access_grants (id, application_id, user_id, session_id, user_epoch, offline, scopes, resources, claims, nonce,
         redirect_uri, code_hash, code_challenge, code_expires_at, dpop_jkt, auth_time, acr, amr, expires_at)
@@ -146,6 +151,7 @@ export async function insertGrant(
         ${grant.acr}::text, ${grant.amr}::text[], clock_timestamp() + make_interval(days => a.grant_days)
       from live join users u on u.id = live.user_id join applications a on a.id = ${grant.application_id}::uuid and a.is_active
       where (select count(*) from used) = ${answered.length}::integer
+        and (not ${grant.relies_on_consent}::boolean or exists (select from consent))
       returning user_id, session_id, application_id
     ), took_part as (
       insert into application_sessions (user_id, session_id, application_id, sid, expires_at)
