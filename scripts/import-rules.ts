@@ -270,6 +270,7 @@ export const modules: Modules = {
       'sessions/key-ring.ts',
       'auth/refresh-cookie.ts',
       'openid',
+      'openid/authorize/deps.ts',
       'openid/interactions',
     ],
   },

@@ -19,7 +19,7 @@ import {
   logout,
 } from './fixture.ts';
 
-const { service, admin } = await startWithAdmin({ after });
+const { service, admin } = await startWithAdmin({ after }, { RATE_LIMIT_AUTHORIZE: 'off' });
 const web = await addApplication(admin, [service], { post_logout_redirect_uris: [AFTERWARDS] });
 const other = await addApplication(admin, [service], {
   post_logout_redirect_uris: ['https://other.example.com/bye'],

@@ -18,7 +18,7 @@ import {
   logout,
 } from './fixture.ts';
 
-const { service, admin } = await startWithAdmin({ after });
+const { service, admin } = await startWithAdmin({ after }, { RATE_LIMIT_AUTHORIZE: 'off' });
 const twin = await service.another();
 const fields = { post_logout_redirect_uris: [AFTERWARDS, `${AFTERWARDS}?from=here`] };
 const web = await addApplication(admin, [service, twin], fields);

@@ -9,6 +9,7 @@ import type { App } from '../../../platform/http/server/server.ts';
 import { isObject } from '../../../platform/unknown-values.ts';
 import { clearRefreshCookie, REFRESH_COOKIE } from '../../auth/refresh-cookie.ts';
 import { BROWSER_COOKIE, clearBrowserCookie } from '../../sessions/browser/cookie.ts';
+import { type AuthorizeDeps, countAuthorization } from '../authorize/deps.ts';
 import { sendErrorPage } from './error-page.ts';
 import type { SignOutRefusal } from './request.ts';
 import { beginSignOut, decideSignOut, keepSignOut, type SignOutDeps } from './service.ts';
@@ -33,7 +34,10 @@ const signOutSchema = {
   response: { 303: NoContent },
 };
 
-export function signOutRoutes(app: App, deps: SignOutDeps): void {
+/** The limit of authorization requests counts sign-outs, too, by address: each keeps a request for a while. */
+type SignOutRouteDeps = SignOutDeps & Pick<AuthorizeDeps, 'authorizations'>;
+
+export function signOutRoutes(app: App, deps: SignOutRouteDeps): void {
   const { settings } = deps;
   const clearCookies = (request: FastifyRequest, reply: FastifyReply): void => {
     clearRefreshCookie(reply, settings);
@@ -49,9 +53,10 @@ export function signOutRoutes(app: App, deps: SignOutDeps): void {
   app.route({
     method: 'GET',
     url: '/logout',
-    config: { access: 'public', cookies },
+    config: { access: 'public', cookies, errors: ['rate_limited'] },
     schema: signOutSchema,
     handler: async (request, reply) => {
+      await countAuthorization(deps, request.client, null);
       const answer = await beginSignOut(deps, request.client, isObject(request.query) ? request.query : {});
       if ('refused' in answer) return sendErrorPage(request, reply, refusals[answer.refused]);
       if (answer.ended) clearCookies(request, reply);
@@ -64,13 +69,14 @@ export function signOutRoutes(app: App, deps: SignOutDeps): void {
     scope.route({
       method: 'POST',
       url: '/logout',
-      config: { access: 'public', csrf: false, form: true, body: publicBody },
+      config: { access: 'public', csrf: false, form: true, body: publicBody, errors: ['rate_limited'] },
       schema: {
         ...signOutSchema,
         description:
           'As GET, with the parameters in a form. Reads no cookie: it leads the browser on to GET.',
       },
       handler: async (request, reply) => {
+        await countAuthorization(deps, request.client, null);
         const answer = await keepSignOut(deps, isObject(request.body) ? request.body : {});
         if ('refused' in answer) return sendErrorPage(request, reply, refusals[answer.refused]);
         return go(reply, answer.location);
