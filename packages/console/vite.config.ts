@@ -183,7 +183,7 @@ export default defineConfig(({ command }) => ({
   server: {
     port: 5173,
     proxy: Object.fromEntries(
-      ['/api', '/.well-known', '/docs', '/health', '/brand'].map((path) => [path, { target: serviceUrl }]),
+      ['/api/', '/.well-known', '/docs', '/health', '/brand'].map((path) => [path, { target: serviceUrl }]),
     ),
   },
 }));

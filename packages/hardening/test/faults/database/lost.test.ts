@@ -27,6 +27,8 @@ const needsNoDatabase = [
   '/api/v1/auth/password-policy',
   '/api/v1/auth/sign-in-methods',
   '/api/v1/oauth/jwks.json',
+  // Of a browser without a session: there is nothing to end.
+  '/api/v1/oauth/logout',
 ];
 
 suite('lost', { concurrency: 2 }, () => {
@@ -34,7 +36,7 @@ suite('lost', { concurrency: 2 }, () => {
     const target = await openBehindRelay(t, limits);
     const { relay, service, twin } = target;
     const client = await signIn(service, ADMIN);
-    const routes = (await routesOf(service)).filter(({ url }) => url.startsWith('/api'));
+    const routes = (await routesOf(service)).filter(({ url }) => url.startsWith('/api/'));
     // An earlier answer must not be repeated from memory.
     for (const { url } of [service, twin])
       for (const { method, path } of routes) if (method === 'GET') await client.at(url).request(method, path);
