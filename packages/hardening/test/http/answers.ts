@@ -29,13 +29,15 @@ export type Expected = {
   /** Pages that are opened with a token send no-referrer. */
   referrer?: string;
   cache?: string;
+  /** Errors that browsers are shown. Default: false. */
+  isPage?: boolean;
 };
 
 /** Checks the headers of an answer. Returns the number of statements checked. */
 export function assertProper(
   answer: Answer,
   what: string,
-  { policy, referrer, cache = 'no-store' }: Expected = {},
+  { policy, referrer, cache = 'no-store', isPage = false }: Expected = {},
 ): number {
   const expected = {
     ...required,
@@ -50,7 +52,7 @@ export function assertProper(
   if (answer.text !== '')
     assert.match(
       answer.headers.get('content-type') ?? '',
-      answer.status >= 400
+      answer.status >= 400 && !isPage
         ? /^application\/(problem\+)?json(; charset=utf-8)?$/
         : /(; charset=utf-8|^application\/x-ndjson)$/,
       `${what}: content-type`,

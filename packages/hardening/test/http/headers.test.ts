@@ -18,13 +18,18 @@ const routes = await routesOf(service);
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 const isPage = (path: string): boolean =>
-  [...authPaths, ...appPaths].includes(path.replace(/^(\/roles\/).+/, '$1:id'));
+  [...authPaths, ...appPaths].includes(path.replace(/(?<=^\/(roles|applications)\/)[0-9a-f-]{36}$/, ':id'));
 const isStatic = (path: string): boolean =>
-  isPage(path) || /^\/(docs|brand\/(icon|colors)|theme\.js|skeleton\.css)/.test(path);
+  isPage(path) || /^\/(docs|brand\/(icon|colors)|theme\.js|form-post\.js|skeleton\.css)/.test(path);
 
-function expectedOf(path: string, status: number): Expected {
+// Browsers are sent here, and get redirects and pages.
+const isForBrowsers = (path: string): boolean => /^\/api\/v1\/oauth\/(authorize|logout)\b/.test(path);
+
+function expectedOf(path: string, { status, headers }: Answer): Expected {
   // No logo is set: the route itself answers 404.
   if (path === '/brand/logo' && status === 404) return { policy: BRAND_POLICY };
+  if (isForBrowsers(path) && !headers.get('content-type')?.includes('json'))
+    return { referrer: 'no-referrer', isPage: true };
   // OPTIONS of the front page has no body to keep.
   if (status >= 400 || status === 204) return {};
   if (path === '/.well-known/jwks.json') return { cache: 'public, max-age=60' };
@@ -78,7 +83,7 @@ scenario(
         tally.tried();
         seen.add(answer.status);
         assert.ok(answer.status < 500, `${what}: ${answer.text}`);
-        tally.held(1 + assertProper(answer, what, expectedOf(path, answer.status)));
+        tally.held(1 + assertProper(answer, what, expectedOf(path, answer)));
         if (answer.status === 405) assert.match(answer.headers.get('allow') ?? '', /^[A-Z]+(, [A-Z]+)*$/);
         const challenge = config.clientCredentials ? /^Basic realm="/ : /^Bearer/;
         if (answer.status === 401) assert.match(answer.headers.get('www-authenticate') ?? '', challenge);
@@ -160,7 +165,7 @@ scenario('a page is sent again only when it changed, however a cache has altered
       assert.equal(answer.status, 304, `${path} ${tags}`);
       assert.equal(answer.text, '');
       assert.equal(answer.headers.get('etag'), etag);
-      tally.held(3 + assertProper(answer, path, expectedOf(path, 304)));
+      tally.held(3 + assertProper(answer, path, expectedOf(path, answer)));
     }
     for (const tags of [
       '"other"',

@@ -96,7 +96,7 @@ scenario(
         tally.held(2);
       }
     }
-    const declared = found.map((path) => path.replace(/^(\/roles\/).+/, '$1:id'));
+    const declared = found.map((path) => path.replace(/(?<=^\/(roles|applications)\/)[0-9a-f-]{36}$/, ':id'));
     assert.deepEqual(declared.sort(), pages.sort());
   },
 );

@@ -247,7 +247,10 @@ test('form_post: a separate page, with the state as it came', async () => {
 
 test('HEAD grants nothing; operations need the CSRF token; unknown requests are 404', async () => {
   const before = await service.sql('select 1 from access_grants');
-  assert.equal((await ada.client.request('HEAD', `${AUTHORIZE}?${parametersOf(web)}`)).status, 200);
+  const head = await ada.client.request('HEAD', `${AUTHORIZE}?${parametersOf(web)}`);
+  assert.deepEqual([head.status, head.text], [303, '']);
+  assert.match(head.headers.get('location') ?? '', /\/login$/);
+  assert.equal((await ada.client.request('HEAD', AUTHORIZE)).status, 400);
   assert.equal((await service.sql('select 1 from access_grants')).length, before.length);
   const id = interactionOf(await ask(service.client(), web));
   for (const name of ['consent', 'account', 'reauthenticate', 'cancel']) {

@@ -32,7 +32,7 @@ import {
 } from './interactions.ts';
 import { errorPageOf, FORM_POST_SCRIPT, formPage, formPolicy } from './pages.ts';
 import { type ParameterFault, type Parameters, readParameters } from './parameters.ts';
-import { type Answer, authorize, type ErrorPage, keepForm } from './service.ts';
+import { type Answer, answerHead, authorize, type ErrorPage, keepForm } from './service.ts';
 
 export type AuthorizeRouteDeps = AuthorizeDeps & {
   proveAgain: ProveAgain;
@@ -97,11 +97,10 @@ export function authorizeRoutes(app: App, deps: AuthorizeRouteDeps): void {
     config: { access: 'public', csrf: false, cookies: { reads: [BROWSER_COOKIE] }, errors: ['rate_limited'] },
     schema: authorizeSchema,
     handler: async (request, reply) => {
-      // Grants nothing, and keeps no request.
-      if (request.method === 'HEAD') return reply.header('cache-control', 'no-store').send('');
       const mark = request.raw.url?.indexOf('?') ?? -1;
       const encoded = mark < 0 ? '' : (request.raw.url ?? '').slice(mark + 1);
-      return answer(request, reply, encoded, (given) => authorize(deps, request.client, given));
+      const by = request.method === 'HEAD' ? answerHead : authorize;
+      return answer(request, reply, encoded, (given) => by(deps, request.client, given));
     },
   });
   void app.register(async (scope) => {

@@ -168,6 +168,18 @@ async function lead(
   return { location: `${deps.settings.publicUrl}/${page}?interaction=${id}` };
 }
 
+/** Answers as a browser that is not signed in would be, and grants, keeps and records nothing. */
+export async function answerHead(deps: AuthorizeDeps, client: Client, given: Parameters): Promise<Answer> {
+  const loaded = await loadRequest(deps, { ...client, cookie: null }, given);
+  const { outcome } = loaded;
+  if ('page' in outcome) return { page: errorPage(loaded, outcome.page) };
+  if ('refused' in outcome) {
+    const { answering, error, description } = outcome.refused;
+    return answerOf(deps, answering, { error, error_description: description });
+  }
+  return { location: `${deps.settings.publicUrl}/login` };
+}
+
 /** Keeps a request that a form brought, and leads the browser on to it with its cookie. */
 export async function keepForm(deps: AuthorizeDeps, client: Client, given: Parameters): Promise<Answer> {
   // Another site may have sent the form, so that the cookie does not count, even where the browser sent it.
