@@ -122,8 +122,13 @@ export const commands: Readonly<Record<string, Entry>> = {
   },
   application: {
     heading: API,
-    summary: 'List, create, change and delete applications and their secrets.',
+    summary: 'List, create, change and delete applications, their secrets and who has access.',
     load: () => import('./commands/api/application.ts'),
+  },
+  'api-resource': {
+    heading: API,
+    summary: 'List, create, change and delete APIs that applications get tokens for.',
+    load: () => import('./commands/api/api-resource.ts'),
   },
   session: {
     heading: API,

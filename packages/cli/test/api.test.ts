@@ -5,8 +5,17 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { newEmail, PASSWORD, startTestService, type TestService } from '@castellan/testing/harness';
+import type { Body } from '@castellan/testing/client';
+import {
+  ADMIN,
+  newEmail,
+  PASSWORD,
+  signIn,
+  startTestService,
+  type TestService,
+} from '@castellan/testing/harness';
 import { alterations, startAlteringProxy } from '@castellan/testing/http/altering-proxy';
+import { addApplication, applicationTokens } from '@castellan/testing/openid/tokens';
 import {
   addApiKey,
   addServiceAccount,
@@ -429,6 +438,66 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     const spa = await ok('application', 'create', 'Shop page', '--client-id', 'shop', '--type', 'spa');
     assert.equal(spa, 'Application Shop page created.');
     await ok('application', 'delete', 'Grafana', '--yes');
+  });
+
+  test('who has access to an application is listed, and ended for one sign-in, one user or everybody', async () => {
+    const application = await addApplication(service, await signIn(service, ADMIN));
+    const sign = async () => {
+      const user = await addUser(service);
+      await service.client().login(user);
+      await applicationTokens(service, application, user.id);
+      return user;
+    };
+    const [ada, ben, cid] = [await sign(), await sign(), await sign()];
+    const people = async (...more: string[]): Promise<Body[]> =>
+      (await json('application', 'people', application.client_id, ...more)).data;
+    const shown = await ok('application', 'people', application.client_id, '--user', ada.email);
+    assert.match(shown, new RegExp(`^USER +SCOPES .+\n${ada.email} +openid, profile +no `));
+    assert.equal((await people()).length, 3);
+    const end = ['application', 'end', application.client_id];
+    for (const wrong of [[], ['--all', '--user', ada.email], ['x', '--all']])
+      assert.equal((await cli([...end, ...wrong, '--yes'])).code, 2);
+    assert.match(
+      (await cli([...end, '--all'])).error,
+      /ends at once\. .*Nothing was changed\. Confirm with --yes/,
+    );
+    assert.match(
+      await ok('application', 'delete', application.client_id, '--dry-run'),
+      /^It would end the access of 3 people: 3 authorizations, of 3 sessions\.$/m,
+    );
+    assert.equal((await people()).length, 3);
+    const [one] = await people('--user', ada.email);
+    assert.equal(await ok(...end, one.id, '--yes'), 'Ended 1 authorization.');
+    assert.equal(await ok(...end, '--user', ben.email, '--yes'), 'Ended 1 authorization.');
+    assert.deepEqual(
+      (await people()).map(({ user }) => user.email),
+      [cid.email],
+    );
+    assert.equal(await ok(...end, '--all', '--yes'), 'Ended 1 authorization.');
+    assert.equal(await ok('application', 'people', application.client_id, '--json', '--all'), '');
+  });
+
+  test('an API resource is created, found by name and by identifier, changed and deleted', async () => {
+    const identifier = 'https://orders.example.com';
+    await ok('permission-group', 'create', 'Orders');
+    assert.equal((await cli(['api-resource', 'create', 'Orders'])).code, 2);
+    const create = ['api-resource', 'create', 'Orders', '--identifier', identifier, '--seconds', '60'];
+    assert.equal((await cli([...create.slice(0, -1), 'long'])).code, 2);
+    assert.equal(await ok(...create, '--permission-group', 'orders'), 'API resource Orders created.');
+    assert.match(
+      await ok('api-resource', 'list', '--search', 'orders'),
+      /^Orders +https:\/\/orders\.example\.com +60 +RS256 /m,
+    );
+    const { data } = await json('api-resource', 'get', identifier);
+    assert.equal(data.permission_group_ids.length, 1);
+    const update = ['api-resource', 'update', 'orders'];
+    assert.equal((await cli(update)).code, 2);
+    await ok(...update, '--algorithm', 'ES256', '--permission-group', '');
+    assert.match(await ok('api-resource', 'get', 'Orders'), /^algorithm: +ES256$/m);
+    assert.deepEqual((await json('api-resource', 'get', 'Orders')).data.permission_group_ids, []);
+    await ok('api-resource', 'delete', identifier, '--yes');
+    assert.equal((await cli(['api-resource', 'get', 'Orders'])).code, 3);
+    await ok('permission-group', 'delete', 'Orders', '--yes');
   });
 
   test('sessions are listed and ended', async () => {

@@ -103,6 +103,10 @@ test('a service below a path of its host is found there, by the address that peo
   const { code, of, has } = await doctor({ ...own, PUBLIC_URL: `${origin}/accounts` });
   assert.deepEqual([code, of('bad')], [0, []]);
   has('ok', /\/accounts\) leads to this service$/);
+  has(
+    'warn',
+    /^the service at PUBLIC_URL calls itself http:\/\/castellan\.test\/accounts, so applications refuse it$/,
+  );
   const elsewhere = await doctor({ ...own, PUBLIC_URL: `${origin}/accounts2` });
   elsewhere.has('bad', /accounts2\) answers with status 404/);
 });
@@ -134,6 +138,26 @@ test('another SECRET_KEY, no mail server, another Castellan at PUBLIC_URL: each 
   has('bad', /cannot be decrypted with this SECRET_KEY/);
   has('bad', /ECONNREFUSED/);
   has('bad', /leads to a Castellan with another database/);
+});
+
+test('a proxy has to pass the documents on by which applications find the service', async (t) => {
+  const passed = { paths: /^\/\.well-known\//, to: '' };
+  const proxy = createServer(async (request, response) => {
+    const isPassed = passed.paths.test(request.url ?? '');
+    response.statusCode = isPassed ? 200 : 404;
+    response.end(isPassed ? await (await fetch(`${passed.to}${request.url}`)).text() : '');
+  });
+  await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve));
+  t.after(() => proxy.close());
+  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const behind = await service.another({ PUBLIC_URL: address });
+  passed.to = behind.url;
+  const own = { PORT: new URL(behind.url).port, PUBLIC_URL: address };
+  (await doctor(own)).has('ok', new RegExp(`^applications find this service as ${address}$`));
+  passed.paths = /jwks\.json$/;
+  const { has } = await doctor(own);
+  has('ok', /leads to this service$/);
+  has('warn', /openid-configuration answers with status 404, so applications cannot find this service$/);
 });
 
 test('a service below a path is found at PUBLIC_URL, and one that the proxy does not route to is bad', async () => {

@@ -1,6 +1,6 @@
 // Sends changes, or with --dry-run shows them: the request that would be sent, and what the service says it would do.
 import { versionIn } from '@castellan/contract/etags';
-import type { AccessPreview, Answer, InputOf, Operation, ResultOf } from '@castellan/sdk';
+import type { AccessPreview, Answer, ApplicationImpact, InputOf, Operation, ResultOf } from '@castellan/sdk';
 import { type Call, Failure, type Option, UsageError, yes } from '../command.ts';
 import { confirm } from '../input/confirmation.ts';
 import type { Api } from './connection.ts';
@@ -100,7 +100,9 @@ type AuthenticationImpact = {
   subjects: { name: string }[];
   more: number;
 };
-type Preview = Omit<AccessPreview, 'impact'> & { impact: AccessPreview['impact'] | AuthenticationImpact };
+type Preview = Omit<AccessPreview, 'impact'> & {
+  impact: AccessPreview['impact'] | AuthenticationImpact | ApplicationImpact;
+};
 
 async function previewOf(api: Api, operation: string, input: Input): Promise<Preview> {
   const { result } = await untyped(api)(operation, { ...input, query: { ...input.query, dry_run: true } });
@@ -138,6 +140,7 @@ function requestLines({ method, path, query, body }: Shown): string[] {
 function previewLines(preview: Preview | null): string[] {
   if (!preview?.impact) return [];
   if ('holders' in preview.impact) return requirementLines(preview.impact);
+  if ('grants' in preview.impact) return applicationLines(preview.impact);
   const { gaining, losing, gained, lost, subjects, more } = preview.impact;
   const counts = (label: string, all: typeof gained) =>
     all.map(({ permission, subjects }) => `  ${label} ${printable(permission)}: ${subjects}`);
@@ -157,6 +160,10 @@ const requirementLines = ({ holders, without_factor, subjects, more }: Authentic
   `It concerns ${holders} active users; ${without_factor} of them have no factor that is enough.`,
   ...subjects.map(({ name }) => `  ${printable(name)}`),
   ...(more > 0 ? [`  and ${more} more`] : []),
+];
+
+const applicationLines = ({ grants, users, sessions }: ApplicationImpact): string[] => [
+  `It would end the access of ${users} people: ${grants} authorizations, of ${sessions} sessions.`,
 ];
 
 /** Prints what was done, or the answer of the API. Prints nothing for a dry run, which has been shown. */

@@ -53,6 +53,19 @@ export const applicationId = async ({ client }: Api, text: string): Promise<stri
     ? text.toLowerCase()
     : find('application', text, client.items('/api/v1/applications', { query: { search: text, size: 100 } }));
 
+/** Returns the id of an API resource, by name, identifier or id. */
+export const apiResourceId = async ({ client }: Api, text: string): Promise<string> => {
+  if (isId(text)) return text.toLowerCase();
+  const found = client.items('/api/v1/api-resources', { query: { search: text, size: 100 } });
+  return find('API resource', text, namedAs(found, text));
+};
+
+/** Yields the records; one whose identifier is the text has it as its name. */
+async function* namedAs(records: AsyncIterable<Named & { identifier: string }>, text: string) {
+  for await (const { id, name, identifier } of records)
+    yield { id, name: identifier === text ? identifier : name };
+}
+
 export const permissionGroupId = async ({ client }: Api, text: string): Promise<string> =>
   isId(text)
     ? text.toLowerCase()

@@ -27,8 +27,9 @@ export const descriptionField = textField({ flags: '--description <text>', help:
 
 /** A kind of records: what commands call it, and the paths of all its records and of one. */
 export type Kind<All extends string, One extends string> = {
-  /** As sentences have it: `role group`. With a hyphen, the name of its commands. */
+  /** As sentences have it: `role group`. With a hyphen, the name of its commands, unless `command` is another. */
   noun: string;
+  command?: string;
   argument: { name: string; help: string };
   all: All;
   one: One;
@@ -68,6 +69,7 @@ type Delete = { summary: string; consequence?: (name: string) => string };
 /** Returns the makers of the commands of a kind. */
 export function commandsOf<All extends string, One extends string>(kind: Kind<All, One>) {
   const { noun, argument, find, hasPreviews: preview = false } = kind;
+  const { command = noun.replace(' ', '-') } = kind;
   const subject = noun.charAt(0).toUpperCase() + noun.slice(1);
   const versionOptions = kind.isUnversioned ? [] : [versionOption];
   const parameter = /\{(\w+)\}/.exec(kind.one)?.[1] ?? '';
@@ -129,7 +131,7 @@ export function commandsOf<All extends string, One extends string>(kind: Kind<Al
     run: overApi(async (api) => {
       const body = (await valuesOf(api, fields)) as Change;
       if (Object.keys(body).length === 0)
-        throw new UsageError(`no change is given. See \`castellan help ${noun.replace(' ', '-')} update\`.`);
+        throw new UsageError(`no change is given. See \`castellan help ${command} update\`.`);
       const path = await pathIn(api);
       const { headers, consequences } = (await loss?.(api, String(path[parameter]), body)) ?? {};
       const answer = await changeUntyped(

@@ -9,6 +9,7 @@ import { explainStartFailure } from '@castellan/server/start/failure';
 import { type Foundation, openFoundation } from '@castellan/server/start/foundation';
 import { jsonText, printable } from '../api/text.ts';
 import { type Call, Failure, optionOf, UsageError } from '../command.ts';
+import { lookAtPlainAddresses } from './addresses.ts';
 import { lookAtClock, lookAtPooler, lookAtSchema, lookAtServer } from './database.ts';
 import { type Finding, type Level, ok, probe, warn } from './finding.ts';
 import { lookAtKeys } from './keys.ts';
@@ -105,6 +106,7 @@ async function examineDatabase(
   add(await probe('database', 'See docs/operate/upgrade.md.', () => lookAtSchema(foundation)));
   add(await probe('keys', 'See docs/operate/secrets.md.', () => lookAtKeys(foundation)));
   add(await probe('applications', 'See docs/operate/openid.md.', () => lookAtNotices(deps.pool)));
+  add(await probe('applications', 'See docs/operate/openid.md.', () => lookAtPlainAddresses(deps.pool)));
   add(await probe('passkeys', 'See docs/operate/upgrade.md.', () => lookAtPasskeys(foundation)));
   return listSigningKeys(deps.db).then(
     (keys) => keys.map(({ id }) => id),

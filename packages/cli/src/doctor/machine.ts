@@ -82,7 +82,33 @@ export async function lookAtAddress(
   );
   const proxies = proxyReports(publicUrl, areTrusted);
   if (!isRunning) return [ok(`the service does not run here (no answer at ${local})`), ...proxies];
-  return [ok(`the service answers at ${local}`), await publicReport(publicUrl, keyIds), ...proxies];
+  return [ok(`the service answers at ${local}`), ...(await publicReports(publicUrl, keyIds)), ...proxies];
+}
+
+async function publicReports(publicUrl: string, keyIds: readonly string[] | null): Promise<Report[]> {
+  const report = await publicReport(publicUrl, keyIds);
+  return report.level === 'ok' ? [report, await issuerReport(publicUrl)] : [report];
+}
+
+/** Clients read this document first, and refuse an issuer other than the address that they read it at (OIDC Discovery, 4.3). */
+async function issuerReport(publicUrl: string): Promise<Report> {
+  const address = `${publicUrl}/.well-known/openid-configuration`;
+  try {
+    const { status, body } = await read(address);
+    if (status !== 200)
+      return warn(
+        `${address} answers with status ${status}, so applications cannot find this service`,
+        'Let the proxy pass everything below PUBLIC_URL on: docs/operate/openid.md.',
+      );
+    return body.issuer === publicUrl
+      ? ok(`applications find this service as ${publicUrl}`)
+      : warn(
+          `the service at PUBLIC_URL calls itself ${body.issuer}, so applications refuse it`,
+          'Start the service with the PUBLIC_URL that applications use, and run this with the same.',
+        );
+  } catch (error) {
+    return warn(`${address} cannot be read (${reasonOf(error)})`, 'Check the proxy: docs/operate/openid.md.');
+  }
 }
 
 async function publicReport(publicUrl: string, keyIds: readonly string[] | null): Promise<Report> {

@@ -1,4 +1,4 @@
-// `castellan application …`: services that people sign in to, and their secrets.
+// `castellan application …`: services that people sign in to, their secrets, and who has access.
 import type { Application, ApplicationSecret } from '@castellan/sdk';
 import { change, destructiveOptions, dryRun, idempotency, report, retryOption } from '../../api/changes.ts';
 import { type Api, apiOptions, overApi } from '../../api/connection.ts';
@@ -17,6 +17,7 @@ import {
   optionOf,
   UsageError,
 } from '../../command.ts';
+import { accessToApplications } from './application/access.ts';
 
 const application = nameArgument('application');
 const applications = commandsOf({
@@ -25,6 +26,7 @@ const applications = commandsOf({
   all: '/api/v1/applications',
   one: '/api/v1/applications/{application_id}',
   find: applicationId,
+  hasPreviews: true,
 });
 
 /** What the commands leave to the API: how tokens are made and how long they count. */
@@ -239,7 +241,10 @@ export const declaration: CommandGroup = {
         is_active: yesNoField('active', 'Whether it is accepted.'),
       },
     }),
-    delete: applications.delete({ summary: 'Delete an application with its secrets.' }),
+    delete: applications.delete({
+      summary: 'Delete an application with its secrets. All access to it ends at once.',
+    }),
+    ...accessToApplications,
     claims: {
       summary: 'Show what tokens would tell an application about a user.',
       arguments: [application, { name: '<user>', help: 'The email or the id of the user.' }],
