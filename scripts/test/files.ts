@@ -55,6 +55,8 @@ export const onEachServer = [
   'packages/server/test/dashboard/many-users.test.ts',
   'packages/server/test/devices/lock.test.ts',
   'packages/server/test/oauth/races.test.ts',
+  'packages/server/test/openid/races.test.ts',
+  'packages/server/test/openid/authorize/{consent,end}-race.test.ts',
   'packages/server/test/{passkeys,second-factors}/races.test.ts',
   'packages/server/test/recovery/lists.test.ts',
   'packages/server/test/records/{clean-up-plans,unchanged-writes}.test.ts',

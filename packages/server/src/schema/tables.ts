@@ -46,7 +46,7 @@ export type Tables = {
     revoked_at: Timestamp | null;
     revoked_reason: string | null;
     ends_at: Timestamp | null;
-    application_epoch: Defaulted<number>;
+    application_epoch: number;
   };
   activity_days: {
     day: Date;

@@ -15,6 +15,8 @@ export type RequestedApplication = {
   terms_url: string | null;
   type: string;
   is_active: boolean;
+  /** Grants of earlier epochs have ended. */
+  access_epoch: number;
   grant_types: string[];
   redirect_uris: string[];
   first_party: boolean;

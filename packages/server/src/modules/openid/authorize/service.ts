@@ -125,6 +125,7 @@ async function grant(
   const row = {
     id: newId(),
     application_id: application.id,
+    application_epoch: application.access_epoch,
     offline: scopes.includes('offline_access'),
     scopes,
     resources: targets,

@@ -33,7 +33,7 @@ export type Wanted = {
 const applicationColumns = sql`
   a.id, a.client_id, a.name, a.home_url, a.policy_url, a.terms_url, a.type, a.is_active, a.grant_types, a.redirect_uris,
   a.first_party, a.required_permission_id, a.scopes, a.subject_type, a.sector, a.require_pkce, a.require_par, a.grant_days,
-  a.default_max_age,
+  a.default_max_age, a.access_epoch,
   case when a.subject_type = 'pairwise' then (select encode(salt, 'hex') from pairwise_salt) end as salt,
   coalesce((
     select json_agg(json_build_object('id', r.id, 'identifier', r.identifier, 'permissions', coalesce((
@@ -102,6 +102,8 @@ export async function findRequested(db: Db, { clientId, stored, browser }: Wante
 export type NewGrant = {
   id: string;
   application_id: string;
+  /** The `access_epoch` of the application as the request was judged: nothing is granted after an end that came later. */
+  application_epoch: number;
   offline: boolean;
   scopes: readonly string[];
   resources: readonly Target[];
@@ -142,14 +144,16 @@ export async function insertGrant(
       select 1 from live join consents c on c.user_id = live.user_id and c.application_id = ${grant.application_id}::uuid
       for share of c
     ), granted as (
-      insert into access_grants (id, application_id, user_id, session_id, user_epoch, offline, scopes, resources, claims, nonce,
-        redirect_uri, code_hash, code_challenge, code_expires_at, dpop_jkt, auth_time, acr, amr, expires_at)
-      select ${grant.id}::uuid, a.id, u.id, live.session_id, u.session_epoch, ${grant.offline}::boolean, ${grant.scopes}::text[],
+      insert into access_grants (id, application_id, application_epoch, user_id, session_id, user_epoch, offline, scopes, resources,
+        claims, nonce, redirect_uri, code_hash, code_challenge, code_expires_at, dpop_jkt, auth_time, acr, amr, expires_at)
+      select ${grant.id}::uuid, a.id, a.access_epoch, u.id, live.session_id, u.session_epoch, ${grant.offline}::boolean,
+        ${grant.scopes}::text[],
         ${JSON.stringify(grant.resources)}::jsonb, ${grant.claims && JSON.stringify(grant.claims)}::jsonb, ${grant.nonce}::text,
         ${grant.redirect_uri}::text, ${grant.code_hash}::bytea, ${grant.code_challenge}::text,
         clock_timestamp() + make_interval(secs => ${CODE_SECONDS}), ${grant.dpop_jkt}::text, ${grant.auth_time}::timestamptz,
         ${grant.acr}::text, ${grant.amr}::text[], clock_timestamp() + make_interval(days => a.grant_days)
-      from live join users u on u.id = live.user_id join applications a on a.id = ${grant.application_id}::uuid and a.is_active
+      from live join users u on u.id = live.user_id
+        join applications a on a.id = ${grant.application_id}::uuid and a.is_active and a.access_epoch = ${grant.application_epoch}::integer
       where (select count(*) from used) = ${answered.length}::integer
         and (not ${grant.relies_on_consent}::boolean or exists (select from consent))
       returning user_id, session_id, application_id
