@@ -56,7 +56,7 @@ export class CastellanError extends Error {
   readonly body: Readonly<Record<string, unknown>> | null;
 
   constructor(code: CastellanErrorCode, message: string, details: CastellanErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(message, details);
     this.code = code;
     this.status = details.status ?? 0;
     this.requestId = details.requestId ?? null;

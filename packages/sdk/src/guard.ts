@@ -32,7 +32,7 @@ export type GuardOptions = {
   /** How far the clocks of this machine and of Castellan may differ, in ms. Default: 60,000. */
   clockToleranceMs?: number;
   /**
-   * Returns the address of the client, by whose network unknown API keys are limited; undefined for no limit. Default: `ip` of
+   * Returns the address of the client, by whose network unknown API keys and tokens of applications are limited; undefined for no limit. Default: `ip` of
    * Fastify and Express, else the address of the connection of Node.js. Set it behind a proxy, and where requests are those of
    * Fetch.
    */

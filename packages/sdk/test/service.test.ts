@@ -1,8 +1,17 @@
 // The client against the real service. A jar of cookies stands for the browser.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, newEmail, PASSWORD, startTestService, type TestService } from '@castellan/testing/harness';
+import {
+  ADMIN,
+  newEmail,
+  PASSWORD,
+  signIn,
+  startTestService,
+  type TestService,
+} from '@castellan/testing/harness';
+import { addApplication, applicationTokens } from '@castellan/testing/openid/tokens';
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
+import { addUser } from '@castellan/testing/sessions/accounts';
 import { CastellanError, createClient } from '../src/index.ts';
 import { collect } from './fixture.ts';
 
@@ -71,6 +80,28 @@ test('a person registers, verifies the email, signs in, changes the password and
   await client.auth.signOut();
   assert.equal(client.auth.state, 'anonymous');
   await assert.rejects(client.get('/api/v1/users/me'), { code: 'token_missing' });
+});
+
+test('people see which applications have access, and end it', async (t) => {
+  const service = await startTestService(t);
+  const application = await addApplication(service, await signIn(service, ADMIN), {
+    home_url: 'https://shop.example.com',
+  });
+  const person = await addUser(service);
+  const { client } = openClient(service);
+  await client.auth.signIn(person);
+  assert.deepEqual(await client.auth.applications(), []);
+  const { access_token } = await applicationTokens(service, application, person.id);
+  const [shop, ...others] = await client.auth.applications();
+  assert.deepEqual(
+    [shop?.id, shop?.home_url, shop?.access?.scopes, shop?.consent, others],
+    [application.id, 'https://shop.example.com', ['openid', 'profile'], null, []],
+  );
+  assert.deepEqual(await client.auth.endApplication(application.id), { grants: 1, consent: false });
+  assert.deepEqual(await client.auth.applications(), []);
+  const headers = { authorization: `Bearer ${access_token}` };
+  assert.equal((await fetch(`${service.url}/api/v1/oauth/userinfo`, { headers })).status, 401);
+  await assert.rejects(client.auth.endApplication(application.client_id), { status: 400 });
 });
 
 test('expired access tokens are renewed once for parallel requests', async (t) => {

@@ -96,8 +96,7 @@ function credentials(call: Call, token: string | null, csrfToken: string | null)
 
 /** Accepts only what is allowed in a header, so that no token appears in an error about headers. */
 function tokenIn({ result, status }: Answer, name: 'csrf_token' | 'access_token'): string {
-  const data = result instanceof Object && 'data' in result ? result.data : null;
-  const [, token] = Object.entries(data ?? {}).find(([one]) => one === name) ?? [];
+  const token: unknown = Object(Object(result).data)[name];
   if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
   throw new CastellanError('malformed_response', `The response has no ${name}.`, { status });
 }

@@ -59,8 +59,7 @@ export async function* readPages(
   }
 }
 
-const firstPage = (query: object = {}): number =>
-  'page' in query && typeof query.page === 'number' ? query.page : 1;
+const firstPage = (query: object | undefined): number => Number(Object(query).page) || 1;
 
 function pageOf({ data, pagination, total }: ListResult): Page<never> & { pages: number } {
   const [items, counts] = Array.isArray(data) ? [data, pagination] : [data?.items, data];

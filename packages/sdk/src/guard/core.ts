@@ -23,7 +23,7 @@ import {
 export type Guard = {
   /**
    * Returns who sent a request. Throws a `GuardError` with `missing_token` or `invalid_token`, with `rate_limited` for an API key
-   * after too many unknown ones of its network, or with `unavailable` if there is no trustworthy answer.
+   * or a token of an application after too many unknown ones of its network, or with `unavailable` if there is no trustworthy answer.
    */
   authenticate(request: HeaderCarrier): Promise<Identity>;
   /**

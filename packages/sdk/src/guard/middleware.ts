@@ -152,7 +152,7 @@ const details = {
   invalid_token: 'The token is invalid or has ended. Sign in again.',
   insufficient_user_authentication: 'Confirm that it is you, then repeat the request.',
   permission_denied: 'You do not have the permission for this.',
-  rate_limited: 'Too many unknown API keys came from your network. Try again later.',
+  rate_limited: 'Too many unknown API keys or access tokens came from your network. Try again later.',
   unavailable: 'Permissions cannot be checked right now. Try again later.',
 };
 

@@ -3,7 +3,7 @@ import { GuardError } from './errors.ts';
 
 /** How long an unknown key is refused without another question. A key that is made during this time is accepted after it. */
 const FORGET_MS = 3_000;
-/** Unknown API keys that one network may present in a minute, as at Castellan itself. */
+/** Unknown API keys and tokens of applications that one network may present in a minute, as unknown API keys at Castellan itself. */
 const MOST_WRONG = 30;
 const WINDOW_MS = 60_000;
 /** How long a key that was right passes in spite of the limit. */
@@ -16,8 +16,9 @@ type Window = { keys: number };
 
 /**
  * Keeps strangers from making a guard ask Castellan about made-up API keys without end: it remembers unknown keys for some seconds,
- * and limits them by the network of the client. Access tokens need neither: their signature is checked first, so nobody can make
- * them up, and one that is not live may become so, when its user has done what they must do first.
+ * and limits them by the network of the client. Tokens of applications count as keys: a guard does not verify their signature.
+ * Access tokens of sessions need neither: their signature is checked first, so nobody can make them up, and one that is not live
+ * may become so, when its user has done what they must do first.
  */
 export type UnknownKeys = {
   /**
@@ -50,9 +51,13 @@ export function createUnknownKeys(): UnknownKeys {
       if (unknown.get(key)) return undefined;
       const window = address === undefined ? undefined : windowOf(networkOf(address));
       if (window && window.keys >= MOST_WRONG && !right.get(key))
-        throw new GuardError('rate_limited', 'Too many unknown API keys came from this network.', {
-          retryAfterSeconds: WINDOW_MS / 1_000,
-        });
+        throw new GuardError(
+          'rate_limited',
+          'Too many unknown API keys or access tokens of applications came from this network.',
+          {
+            retryAfterSeconds: WINDOW_MS / 1_000,
+          },
+        );
       // Counted before the answer, so that keys which arrive together are limited too.
       if (window) window.keys += 1;
       let isWrong = false;

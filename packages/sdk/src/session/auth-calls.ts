@@ -2,7 +2,10 @@
 import type { ChangedFactors, Operations, User } from '../api.ts';
 import type { InputOf, Operation } from '../calls/operations.ts';
 
-type AuthOperation = Extract<Operation, `${string} /api/v1/auth/${string}`>;
+type AuthOperation = Extract<
+  Operation,
+  `${string} /api/v1/auth/${string}` | `${string} /api/v1/users/me/applications${string}`
+>;
 
 /** Operations whose result has `data`. The others return no more than a message. */
 type Telling = {

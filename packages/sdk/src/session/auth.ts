@@ -1,6 +1,8 @@
 // Signing in and out, and the account of the person at the browser. Tokens go to the session, never to the caller.
 import type {
+  AccessWithdrawn,
   Login,
+  OwnApplication,
   PasswordPolicy,
   PasswordResetConfirm,
   Register,
@@ -72,6 +74,10 @@ export type Auth = {
   /** Ends every session of the user. */
   resetPassword(reset: PasswordResetConfirm, options?: CallOptions): Promise<void>;
   passwordPolicy(options?: CallOptions): Promise<PasswordPolicy>;
+  /** Lists the applications that the signed-in user signs in to with this account, or agreed to, by name. */
+  applications(options?: CallOptions): Promise<OwnApplication[]>;
+  /** Ends all access of an application to the account, and withdraws the consent. The user can sign in to it again. */
+  endApplication(id: string, options?: CallOptions): Promise<AccessWithdrawn>;
   /**
    * Calls one of your services with the access token. It is like the global `fetch`, and replaces a token that has expired. Only
    * the origin of the page and those of the option `services` get the token; a redirect is an error. If the service asks for a
@@ -150,6 +156,9 @@ export function createAuth(session: Session, { run, fetch, passkeys }: Parts): A
       run('POST /api/v1/auth/password-reset/request', { ...options, body: { email } }),
     resetPassword: (body, options) => run('POST /api/v1/auth/password-reset/confirm', { ...options, body }),
     passwordPolicy: (options) => run('GET /api/v1/auth/password-policy', options),
+    applications: (options) => run('GET /api/v1/users/me/applications', options),
+    endApplication: (application_id, options) =>
+      run('DELETE /api/v1/users/me/applications/{application_id}', { ...options, path: { application_id } }),
     fetch,
   };
 }

@@ -142,6 +142,30 @@ test('unknown API keys are limited by the network of the client, and others stil
   await from(castellan.token([]), '2001:db8::3');
 });
 
+test('made-up tokens of applications are limited as unknown API keys are', async () => {
+  const audience = 'https://orders.example.com';
+  const guard = guardOf({ audience, addressOf: () => '192.0.2.1' });
+  const part = (json: object) => Buffer.from(JSON.stringify(json)).toString('base64url');
+  const nowS = Math.floor(Date.now() / 1_000);
+  const madeUp = (jti: string) =>
+    `${part({ typ: 'at+jwt', alg: 'RS256' })}.${part({ sub: 'x', aud: audience, jti, iat: nowS, exp: nowS + 60 })}.c2ln`;
+  castellan.lie((response) => sendJson(response, { active: false }), 'introspect');
+  const refusals: string[] = [];
+  const requests = await requestsOf(async () => {
+    for (let index = 0; index < 31; index += 1)
+      await guard.authenticate(bearing(madeUp(String(index)))).catch(({ code }) => refusals.push(code));
+  });
+  const handler = guard.authenticated.fetch(() => new Response('done'));
+  const answer = await handler(new Request('http://orders.test/', bearing(madeUp('last'))));
+  castellan.lie(undefined);
+  assert.equal(requests.introspect, 30);
+  assert.deepEqual(refusals, [...Array(30).fill('invalid_token'), 'rate_limited']);
+  assert.deepEqual(
+    [answer.status, (await answer.json()).detail],
+    [429, 'Too many unknown API keys or access tokens came from your network. Try again later.'],
+  );
+});
+
 test('a network is an IPv4 address or the half of an IPv6 address that names it', () => {
   const networks = {
     '192.0.2.7': '192.0.2.7',
