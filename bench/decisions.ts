@@ -4,8 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { Request } from 'autocannon';
-import { createApiKey } from '../packages/server/src/platform/security/api-key.ts';
-import { createAccounts, load, openSessions } from './load/accounts.ts';
+import { createAccounts, createServiceKey, load, openSessions } from './load/accounts.ts';
 import { format, markdown, median, summary } from './report/table.ts';
 import { createPlace, databaseKind, type Place, query } from './service/place.ts';
 import { cpuMicroseconds } from './service/processes.ts';
@@ -69,21 +68,9 @@ async function createCallers(place: Place): Promise<string> {
     `insert into user_roles (user_id, role_id) select u.id, r.id from users u, roles r
      where u.email like 'bench-%' and r.name = 'Service'`,
   );
-  const { text, prefix, hash } = createApiKey();
-  await query(
-    connection,
-    `with account as (
-       insert into service_accounts (id, name) values (gen_random_uuid(), 'bench') returning id
-     ), held as (
-       insert into service_account_roles (service_account_id, role_id)
-       select account.id, r.id from account, roles r where r.name = 'Service'
-     )
-     insert into api_keys (id, service_account_id, name, prefix, secret_hash)
-     select gen_random_uuid(), id, 'bench', $1, $2 from account`,
-    [prefix, hash],
-  );
+  const key = await createServiceKey(place);
   await query(connection, 'analyze');
-  return text;
+  return key;
 }
 
 type Row = {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import autocannon, { type Client, type Request, type Result } from 'autocannon';
+import { createApiKey } from '../../packages/server/src/platform/security/api-key.ts';
 import { argon2Parameters } from '../comparison/argon2-rate.ts';
 import { type Place, query } from '../service/place.ts';
 import { fetchCsrf } from '../service/service.ts';
@@ -26,6 +27,24 @@ export async function createAccounts(place: Place, count = accountCount): Promis
     "insert into user_roles (user_id, role_id) select unnest($1::uuid[]), id from roles where name = 'User'",
     [ids],
   );
+}
+
+/** Creates a service account with the role that may ask about others. Returns its API key. */
+export async function createServiceKey(place: Place): Promise<string> {
+  const { text, prefix, hash: secretHash } = createApiKey();
+  await query(
+    await place.connection(),
+    `with account as (
+       insert into service_accounts (id, name) values (gen_random_uuid(), 'bench') returning id
+     ), held as (
+       insert into service_account_roles (service_account_id, role_id)
+       select account.id, r.id from account, roles r where r.name = 'Service'
+     )
+     insert into api_keys (id, service_account_id, name, prefix, secret_hash)
+     select gen_random_uuid(), id, 'bench', $1, $2 from account`,
+    [prefix, secretHash],
+  );
+  return text;
 }
 
 /** Returns one sign-in per account, as autocannon sends it. */
