@@ -232,7 +232,7 @@ test('every tab is accessible', async (t) => {
     home_url: 'https://app.example.com/',
   });
   const { page } = await openAs(t, site, '/account');
-  for (const tab of ['settings', 'access', 'tokens', 'secrets', 'claims', 'activity']) {
+  for (const tab of ['settings', 'access', 'tokens', 'secrets', 'people', 'claims', 'activity']) {
     await page.goto(`/applications/${id}?tab=${tab}`);
     await page.getByRole('tabpanel').waitFor();
     await page.waitForLoadState('networkidle');

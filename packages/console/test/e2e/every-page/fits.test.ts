@@ -51,7 +51,7 @@ async function addLongNames(): Promise<string[]> {
     redirect_uris: [`https://app.example.com/${'a'.repeat(400)}`],
   });
   return [
-    ...['settings', 'access', 'tokens', 'secrets', 'notices', 'claims', 'activity'].map(
+    ...['settings', 'access', 'tokens', 'secrets', 'people', 'notices', 'claims', 'activity'].map(
       (tab) => `/applications/${application.id}?tab=${tab}`,
     ),
     `/roles/${role.id}`,

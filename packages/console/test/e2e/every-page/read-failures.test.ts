@@ -139,11 +139,12 @@ const views: readonly { path: string; shows: string | RegExp; parts?: number }[]
   { path: `/applications/${portal}?tab=access`, shows: 'Every active account may sign in.' },
   { path: `/applications/${portal}?tab=tokens`, shows: 'No tokens for APIs' },
   { path: `/applications/${portal}?tab=secrets`, shows: 'cas_cs_' },
+  { path: `/applications/${portal}?tab=people`, shows: 'Nobody has access now' },
   { path: `/applications/${portal}?tab=notices`, shows: 'No sign-out notices' },
   { path: `/applications/${portal}?tab=activity`, shows: 'No older entries' },
   { path: '/api-resources', shows: 'Orders' },
   { path: '/settings', shows: 'PUBLIC_URL' },
-  { path: '/account', shows: 'admin@example.com', parts: 3 },
+  { path: '/account', shows: 'admin@example.com', parts: 4 },
 ];
 
 for (const { path, shows, parts = 1 } of views)

@@ -3,6 +3,7 @@ import { createPlural } from '../../../common/language.ts';
 import type { LaterMessages } from '../en/later.ts';
 import { requirements } from './access/requirements.ts';
 import { apiResources } from './applications/api-resources.ts';
+import { applicationAccess } from './applications/application-access.ts';
 import { applications } from './applications/applications.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
@@ -13,6 +14,7 @@ const plural = createPlural('de');
 
 export const later: LaterMessages = {
   apiResources,
+  applicationAccess,
   applications,
   requirements,
   secondFactors,

@@ -1,4 +1,4 @@
-// The signed-in person's own account: names, password, sessions, access. Everybody may open it.
+// The signed-in person's own account: names, password, sessions, applications, access. Everybody may open it.
 import { Button, Group } from '@mantine/core';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
@@ -21,6 +21,9 @@ const Security = lazy(() =>
 );
 const SetUpRequired = lazy(() =>
   withLaterTexts(import('./security/SetUpRequired.tsx')).then((file) => ({ default: file.SetUpRequired })),
+);
+const MyApplications = lazy(() =>
+  withLaterTexts(import('./MyApplications.tsx')).then((file) => ({ default: file.MyApplications })),
 );
 const CodesDialog = lazy(() =>
   withLaterTexts(import('./security/CodesDialog.tsx')).then((file) => ({ default: file.CodesDialog })),
@@ -89,6 +92,11 @@ function Parts({ onCodes }: { onCodes: (codes: readonly string[]) => void }): Re
           </section>
           <section className="panel" aria-labelledby="sessions">
             <MySessions titleId="sessions" />
+          </section>
+          <section className="panel" aria-labelledby="applications">
+            <Suspense fallback={<LoadingLines />}>
+              <MyApplications titleId="applications" />
+            </Suspense>
           </section>
           <section className="panel" aria-labelledby="access">
             <h2 className="section-title" id="access">

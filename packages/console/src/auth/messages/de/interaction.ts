@@ -1,4 +1,5 @@
 // German texts of the pages between an application's request and its answer.
+import { scopeTexts } from '../../../common/messages/de/scopes.ts';
 import type { InteractionTexts } from '../en/interaction.ts';
 
 export const asked: InteractionTexts = {
@@ -32,15 +33,7 @@ export const asked: InteractionTexts = {
     host: 'Sie werden zurückgeleitet zu',
     native: 'Sie werden zu einem Programm auf diesem Gerät zurückgeleitet.',
     scopes: 'Damit könnte sie:',
-    scopeTexts: {
-      openid: 'Wissen, dass Sie es sind',
-      profile: 'Ihren Namen lesen',
-      email: 'Ihre E-Mail-Adresse lesen',
-      roles: 'Ihre Rollen lesen',
-      groups: 'Die Gruppen Ihrer Rollen lesen',
-      permissions: 'Ihre Berechtigungen lesen',
-      offline_access: 'Diesen Zugriff behalten, wenn Sie nicht da sind',
-    },
+    scopeTexts,
     isNew: 'neu',
     permissions: 'In Ihrem Namen könnte sie dies tun:',
     offline: (until) => `Der Zugriff gilt auch, wenn Sie nicht da sind, längstens bis ${until}.`,

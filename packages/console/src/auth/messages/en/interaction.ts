@@ -1,15 +1,6 @@
 // English texts of the pages between an application's request and its answer.
+import { scopeTexts } from '../../../common/messages/en/scopes.ts';
 import type { Widened } from '../../../common/messages/type.ts';
-
-const scopeTexts: Readonly<Record<string, string>> = {
-  openid: 'Know that it is you',
-  profile: 'Read your name',
-  email: 'Read your email address',
-  roles: 'Read your roles',
-  groups: 'Read the groups of your roles',
-  permissions: 'Read your permissions',
-  offline_access: 'Keep this access when you are not there',
-};
 
 export const asked = {
   /** Where no application is named. */

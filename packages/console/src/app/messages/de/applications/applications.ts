@@ -84,6 +84,7 @@ export const applications: LaterMessages['applications'] = {
       tokens: 'Berechtigungen von Tokens',
       secrets: 'Geheimnisse',
       claims: 'Was Tokens sagen',
+      people: 'Menschen mit Zugriff',
       notices: 'Abmelde-Nachrichten',
       activity: 'Aktivität',
     },
@@ -92,6 +93,13 @@ export const applications: LaterMessages['applications'] = {
     deleteTitle: (name) => `${name} löschen?`,
     deleteText:
       'Niemand kann sich mehr bei ihr anmelden. Ihre Geheimnisse und Tokens werden sofort abgelehnt. Das lässt sich nicht rückgängig machen.',
+    deleteEnds: (people) =>
+      people === 0
+        ? 'Zurzeit hat niemand Zugriff.'
+        : plural(people, {
+            one: '# Mensch verliert den Zugriff.',
+            other: '# Menschen verlieren den Zugriff.',
+          }),
     inLine: (line, message) => `Zeile ${line}: ${message}`,
     faults: {
       number: 'Schreiben Sie eine ganze Zahl.',

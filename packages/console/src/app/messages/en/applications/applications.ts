@@ -83,6 +83,7 @@ export const applications = {
       tokens: 'Permissions of tokens',
       secrets: 'Secrets',
       claims: 'What tokens say',
+      people: 'People with access',
       notices: 'Sign-out notices',
       activity: 'Activity',
     },
@@ -91,6 +92,10 @@ export const applications = {
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteText:
       'Nobody can sign in to it after that. Its secrets and tokens are refused at once. This cannot be undone.',
+    deleteEnds: (people: number) =>
+      people === 0
+        ? 'Nobody has access to it now.'
+        : plural(people, { one: '# person loses access to it.', other: '# people lose access to it.' }),
     inLine: (line: number, message: string) => `Line ${line}: ${message}`,
     faults: {
       number: 'Write a whole number.',

@@ -1,4 +1,5 @@
-// The page of one application: its settings, who may sign in, its tokens and secrets, what happened to it.
+// The page of one application: its settings, who may sign in and who has access, its tokens and secrets, what
+// happened to it.
 import { Tabs } from '@mantine/core';
 import { IconAppsOff, IconArrowLeft, IconTrash } from '@tabler/icons-react';
 import { getRouteApi, Link } from '@tanstack/react-router';
@@ -23,6 +24,7 @@ const ResourcesTab = lazy(() =>
   import('../tabs/ResourcesTab.tsx').then((file) => ({ default: file.ResourcesTab })),
 );
 const Secrets = lazy(() => import('../tabs/Secrets.tsx').then((file) => ({ default: file.Secrets })));
+const PeopleTab = lazy(() => import('../tabs/PeopleTab.tsx').then((file) => ({ default: file.PeopleTab })));
 const NoticesTab = lazy(() =>
   import('../tabs/NoticesTab.tsx').then((file) => ({ default: file.NoticesTab })),
 );
@@ -31,7 +33,7 @@ const AuditTimeline = lazy(() =>
   import('../../../components/audit/AuditTimeline.tsx').then((file) => ({ default: file.AuditTimeline })),
 );
 
-const tabs = ['settings', 'access', 'tokens', 'secrets', 'notices', 'claims', 'activity'] as const;
+const tabs = ['settings', 'access', 'tokens', 'secrets', 'people', 'notices', 'claims', 'activity'] as const;
 
 export function ApplicationPage(): ReactElement {
   const { id } = route.useParams();
@@ -71,7 +73,7 @@ function Loaded({ read }: { read: ReadApplication }): ReactElement {
   const { application } = read;
   const { can } = useMe();
   const navigate = route.useNavigate();
-  const { tab = 'settings' } = route.useSearch();
+  const { tab = 'settings', person } = route.useSearch();
   const [isDeleting, setDeleting] = useState(false);
   useAuditAction(application);
   const shown = tabs.filter((one) => one !== 'activity' || can('audit_log.read'));
@@ -124,6 +126,13 @@ function Loaded({ read }: { read: ReadApplication }): ReactElement {
           </Tabs.Panel>
           <Tabs.Panel value="secrets" className="tab-panel">
             <Secrets application={application} />
+          </Tabs.Panel>
+          <Tabs.Panel value="people" className="tab-panel">
+            <PeopleTab
+              application={application}
+              person={person}
+              onPerson={(id) => void navigate({ search: (now) => ({ ...now, person: id }), replace: true })}
+            />
           </Tabs.Panel>
           <Tabs.Panel value="notices" className="tab-panel">
             <NoticesTab application={application} />
