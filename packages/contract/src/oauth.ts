@@ -101,6 +101,80 @@ export const TokenResponse = Type.Object(
 );
 export type TokenResponse = Type.Static<typeof TokenResponse>;
 
+const parameter = Type.Optional(Type.String());
+
+/** The parameters of an authorization request, in a form (RFC 9126, 2.1). */
+export const PushedRequest = Type.Object(
+  {
+    redirect_uri: Type.String({ description: 'Where the person is sent back: a registered address.' }),
+    response_type: Type.Optional(Type.String({ description: '`code`.' })),
+    response_mode: parameter,
+    scope: Type.Optional(Type.String({ description: 'Names, separated by spaces.' })),
+    state: parameter,
+    nonce: parameter,
+    code_challenge: Type.Optional(
+      Type.String({
+        description: 'PKCE (RFC 7636). Required unless the application has `require_pkce` false.',
+      }),
+    ),
+    code_challenge_method: Type.Optional(Type.String({ description: '`S256`.' })),
+    resource: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Identifiers of API resources, at most 5: the only field that may be repeated.',
+      }),
+    ),
+    prompt: parameter,
+    max_age: parameter,
+    claims: parameter,
+    acr_values: parameter,
+    login_hint: parameter,
+    id_token_hint: parameter,
+    ui_locales: parameter,
+    dpop_jkt: Type.Optional(
+      Type.String({
+        description:
+          'The thumbprint of the key that the code is bound to. A proof in the header `DPoP` says the same, and shows that you hold the key.',
+      }),
+    ),
+    ...clientFields,
+  },
+  {
+    title: 'PushedRequest',
+    examples: [
+      {
+        client_id: 'grafana',
+        client_secret: 'cas_cs_…',
+        redirect_uri: 'https://grafana.example.com/login/generic_oauth',
+        response_type: 'code',
+        scope: 'openid profile email',
+        state: 'af0ifjsldkj',
+        code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+        code_challenge_method: 'S256',
+      },
+    ],
+  },
+);
+export type PushedRequest = Type.Static<typeof PushedRequest>;
+
+export const PushedResponse = Type.Object(
+  {
+    request_uri: Type.String({
+      description: 'Send the browser to the authorization endpoint with this and `client_id` alone.',
+    }),
+    expires_in: Type.Integer({ description: 'Seconds.' }),
+  },
+  {
+    title: 'PushedResponse',
+    examples: [
+      {
+        request_uri: 'urn:ietf:params:oauth:request_uri:b1qrGqXvQ4Vgk6mN3w0yTtYkq3c8Jm9hU2xPzR5dLsE',
+        expires_in: 90,
+      },
+    ],
+  },
+);
+export type PushedResponse = Type.Static<typeof PushedResponse>;
+
 const token = Type.String();
 const token_type_hint = Type.Optional(Type.String({ description: 'Ignored.' }));
 
@@ -246,6 +320,7 @@ const Texts = Type.Array(Type.String());
 const metadata = {
   issuer: Urls,
   authorization_endpoint: Urls,
+  pushed_authorization_request_endpoint: Urls,
   token_endpoint: Urls,
   userinfo_endpoint: Urls,
   introspection_endpoint: Urls,
@@ -275,6 +350,7 @@ const metadata = {
   backchannel_logout_session_supported: Type.Boolean(),
   request_parameter_supported: Type.Boolean(),
   request_uri_parameter_supported: Type.Boolean(),
+  require_pushed_authorization_requests: Type.Boolean(),
   ui_locales_supported: Texts,
 };
 
@@ -285,6 +361,7 @@ export const AuthorizationServerMetadata = Type.Object(metadata, {
     {
       issuer: 'https://id.example.com',
       authorization_endpoint: 'https://id.example.com/api/v1/oauth/authorize',
+      pushed_authorization_request_endpoint: 'https://id.example.com/api/v1/oauth/par',
       token_endpoint: 'https://id.example.com/api/v1/oauth/token',
       userinfo_endpoint: 'https://id.example.com/api/v1/oauth/userinfo',
       introspection_endpoint: 'https://id.example.com/api/v1/oauth/introspect',
@@ -329,6 +406,7 @@ export const AuthorizationServerMetadata = Type.Object(metadata, {
       backchannel_logout_session_supported: true,
       request_parameter_supported: false,
       request_uri_parameter_supported: false,
+      require_pushed_authorization_requests: false,
       ui_locales_supported: ['en', 'de'],
     },
   ],

@@ -418,6 +418,7 @@ export type AuthenticationRequirements = {
 export type AuthorizationServerMetadata = {
   issuer: string;
   authorization_endpoint: string;
+  pushed_authorization_request_endpoint: string;
   token_endpoint: string;
   userinfo_endpoint: string;
   introspection_endpoint: string;
@@ -447,6 +448,7 @@ export type AuthorizationServerMetadata = {
   backchannel_logout_session_supported: boolean;
   request_parameter_supported: boolean;
   request_uri_parameter_supported: boolean;
+  require_pushed_authorization_requests: boolean;
   ui_locales_supported: string[];
 };
 
@@ -1855,6 +1857,48 @@ export type PublicKey = {
   e?: string;
 };
 
+export type PushedRequest = {
+  /** Where the person is sent back: a registered address. */
+  redirect_uri: string;
+  /** `code`. */
+  response_type?: string;
+  response_mode?: string;
+  /** Names, separated by spaces. */
+  scope?: string;
+  state?: string;
+  nonce?: string;
+  /** PKCE (RFC 7636). Required unless the application has `require_pkce` false. */
+  code_challenge?: string;
+  /** `S256`. */
+  code_challenge_method?: string;
+  /** Identifiers of API resources, at most 5: the only field that may be repeated. */
+  resource?: string[];
+  prompt?: string;
+  max_age?: string;
+  claims?: string;
+  acr_values?: string;
+  login_hint?: string;
+  id_token_hint?: string;
+  ui_locales?: string;
+  /** The thumbprint of the key that the code is bound to. A proof in the header `DPoP` says the same, and shows that you hold the key. */
+  dpop_jkt?: string;
+  /** Id of the service account, or client_id of the application, unless the Authorization header has it. */
+  client_id?: string;
+  /** An API key of the service account, or a secret of the application, unless the Authorization header has it. */
+  client_secret?: string;
+  /** For an application with `private_key_jwt`: a JWT signed by its key, which counts once (RFC 7523). */
+  client_assertion?: string;
+  /** With `client_assertion`: `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`. */
+  client_assertion_type?: string;
+};
+
+export type PushedResponse = {
+  /** Send the browser to the authorization endpoint with this and `client_id` alone. */
+  request_uri: string;
+  /** Seconds. */
+  expires_in: number;
+};
+
 export type Ready = {
   status: 'ready' | 'not_ready';
   reason?: string;
@@ -2713,7 +2757,9 @@ export type ErrorCode =
   | 'refresh_token_invalid'
   | 'registration_not_pending'
   | 'registration_refused'
+  | 'request_not_supported'
   | 'request_timeout'
+  | 'request_uri_not_supported'
   | 'reset_token_invalid'
   | 'role_group_not_found'
   | 'role_in_use'
@@ -2745,6 +2791,7 @@ export type ErrorCode =
   | 'unauthorized_client'
   | 'unsupported_grant_type'
   | 'unsupported_media_type'
+  | 'unsupported_response_type'
   | 'uri_too_long'
   | 'use_change_password'
   | 'use_own_factors'
@@ -4767,6 +4814,11 @@ export type Operations = {
   'POST /api/v1/oauth/token': {
     body: TokenRequest;
     result: TokenResponse;
+  };
+  /** Push an authorization request before the browser is sent */
+  'POST /api/v1/oauth/par': {
+    body: PushedRequest;
+    result: PushedResponse;
   };
   /** Ask whether a token is live, whose it is and what it may do */
   'POST /api/v1/oauth/introspect': {

@@ -177,11 +177,14 @@ export const errorCatalogue = {
     400,
     'This client may not use this grant type. Add it to the record of the application.',
   ],
-  invalid_target: [400, 'Resources are not supported. Send the request without resource.'],
+  invalid_target: [400, 'The application may not have tokens for this resource.'],
   invalid_dpop_proof: [
     400,
     'The DPoP proof is missing or wrong. Send one new JWT in the header DPoP, made for this method and address and signed by the key in its jwk.',
   ],
+  unsupported_response_type: [400, 'This response_type is not supported. Send response_type=code.'],
+  request_not_supported: [400, 'Request objects are not supported. Send the parameters themselves.'],
+  request_uri_not_supported: [400, 'A pushed request has no request_uri. Send the parameters themselves.'],
   browser_session_required: [401, 'Nobody is signed in in this browser. Sign in, then try again.'],
   invalid_token: [401, 'The access token is missing, has ended, or is not for this operation.'],
   invalid_client: [

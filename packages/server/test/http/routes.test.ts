@@ -45,6 +45,7 @@ const publicOperations = [
   'POST /api/v1/oauth/interactions/:interaction_id/reauthenticate',
   'POST /api/v1/oauth/interactions/:interaction_id/sign-out',
   'POST /api/v1/oauth/logout',
+  'POST /api/v1/oauth/par',
   'POST /api/v1/oauth/revoke',
   'POST /api/v1/oauth/token',
   'POST /api/v1/oauth/userinfo',

@@ -345,6 +345,7 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
   assert.equal(status, 200);
   assert.match(headers.get('content-type') ?? '', /^application\/json\b/);
   const urls = {
+    pushed_authorization_request_endpoint: 'https://id.example.com/api/v1/oauth/par',
     token_endpoint: 'https://id.example.com/api/v1/oauth/token',
     introspection_endpoint: 'https://id.example.com/api/v1/oauth/introspect',
     revocation_endpoint: 'https://id.example.com/api/v1/oauth/revoke',
@@ -385,6 +386,7 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
     claims_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
+    require_pushed_authorization_requests: false,
     ui_locales_supported: ['en', 'de'],
   };
   const openid = await target.client().get('/.well-known/openid-configuration');

@@ -105,7 +105,10 @@ export async function addGrant(
 type Headers = Record<string, string | null>;
 
 /** Returns the credentials of an application: Basic with its secret, else the field of the form. */
-const credentialsOf = ({ client_id, client_secret }: TestApplication): { form: object; headers: Headers } =>
+export const credentialsOf = ({
+  client_id,
+  client_secret,
+}: TestApplication): { form: object; headers: Headers } =>
   client_secret === undefined
     ? { form: { client_id }, headers: {} }
     : { form: {}, headers: basicOf(client_id, client_secret) };

@@ -17,6 +17,9 @@ const own: ReadonlySet<ErrorCode> = new Set([
   'unauthorized_client',
   'invalid_target',
   'invalid_dpop_proof',
+  'unsupported_response_type',
+  'request_not_supported',
+  'request_uri_not_supported',
   'rate_limited',
 ]);
 

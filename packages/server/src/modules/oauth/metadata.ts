@@ -15,6 +15,7 @@ const tokenClaims = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'a
 export const metadataOf = (publicUrl: string, keySet: string): AuthorizationServerMetadata => ({
   issuer: publicUrl,
   authorization_endpoint: `${publicUrl}/api/v1/oauth/authorize`,
+  pushed_authorization_request_endpoint: `${publicUrl}/api/v1/oauth/par`,
   token_endpoint: `${publicUrl}/api/v1/oauth/token`,
   userinfo_endpoint: `${publicUrl}/api/v1/oauth/userinfo`,
   introspection_endpoint: `${publicUrl}/api/v1/oauth/introspect`,
@@ -45,5 +46,6 @@ export const metadataOf = (publicUrl: string, keySet: string): AuthorizationServ
   backchannel_logout_session_supported: true,
   request_parameter_supported: false,
   request_uri_parameter_supported: false,
+  require_pushed_authorization_requests: false,
   ui_locales_supported: [...languages],
 });

@@ -5,6 +5,8 @@ import {
   Introspection,
   IntrospectionRequest,
   NoContent,
+  PushedRequest,
+  PushedResponse,
   RevocationRequest,
   TokenRequest,
   TokenResponse,
@@ -24,6 +26,7 @@ import {
   presentedApplication,
 } from '../applications/authentication.ts';
 import { callerOf } from '../authz/caller.ts';
+import { type PushDeps, pushRequest } from '../openid/authorize/pushed.ts';
 import {
   type ApplicationTokenDeps,
   countRequest,
@@ -46,6 +49,7 @@ import { issueToken, requireClientCredentialsGrant, type TokenDeps } from './tok
 export type OAuthDeps = TokenDeps &
   IntrospectionDeps &
   TokenRevocationDeps &
+  PushDeps &
   ApplicationTokenDeps & {
     applicationClients: ApplicationClients;
     settings: { rateLimitRevoke: RateLimitRule | null };
@@ -76,6 +80,7 @@ async function applicationOf(
 export function oauthRoutes(app: App, deps: OAuthDeps): void {
   acceptFormsOnly(app);
   tokenRoute(app, deps);
+  pushRoute(app, deps);
   introspectionRoute(app, deps);
   revocationRoute(app, deps);
   userinfoRoutes(app, deps);
@@ -95,15 +100,11 @@ const unsupportedGrant = (): AppError =>
 const readProof = (deps: OAuthDeps, text: string, asked: ProvedRequest): Promise<KeyProof | undefined> =>
   readKeyProof(deps.settings, text, asked);
 
-/** Returns the verified DPoP proof of a request for tokens; null if it has none. Throws `invalid_dpop_proof` (400). */
-async function tokenProof(deps: OAuthDeps, { headers }: FastifyRequest): Promise<KeyProof | null> {
+/** Returns the verified DPoP proof of a POST without an access token; null if it has none. Throws `invalid_dpop_proof` (400). */
+async function proofOf(deps: OAuthDeps, { headers }: FastifyRequest, path: string): Promise<KeyProof | null> {
   const text = proofIn(headers);
   if (text === undefined) return null;
-  const proof = await readProof(deps, text, {
-    method: 'POST',
-    path: '/api/v1/oauth/token',
-    accessToken: null,
-  });
+  const proof = await readProof(deps, text, { method: 'POST', path, accessToken: null });
   if (!proof) throw new AppError('invalid_dpop_proof');
   return proof;
 }
@@ -148,7 +149,8 @@ function tokenRoute(app: App, deps: OAuthDeps): void {
         const exchange = exchanges.get(body.grant_type);
         if (!exchange) throw unsupportedGrant();
         const application = await applicationOf(deps, request, reply);
-        return exchange(deps, client, application, body, await tokenProof(deps, request));
+        const proof = await proofOf(deps, request, '/api/v1/oauth/token');
+        return exchange(deps, client, application, body, proof);
       }
       requireClientCredentialsGrant(body);
       if (presentsApplication(request)) {
@@ -158,6 +160,47 @@ function tokenRoute(app: App, deps: OAuthDeps): void {
         });
       }
       return issueToken(deps, client, clientCredentials(request));
+    },
+  });
+}
+
+function pushRoute(app: App, deps: OAuthDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/par',
+    config: {
+      ...shape,
+      form: { repeatable: ['resource'] },
+      access: 'public',
+      clientCredentials: true,
+      errors: [
+        'invalid_client',
+        'invalid_scope',
+        'invalid_target',
+        'unauthorized_client',
+        'unsupported_response_type',
+        'request_not_supported',
+        'request_uri_not_supported',
+        'invalid_dpop_proof',
+        'rate_limited',
+        'overloaded',
+      ],
+    },
+    schema: {
+      tags: ['OAuth'],
+      summary: 'Push an authorization request before the browser is sent',
+      description:
+        'RFC 9126. An application sends the parameters of its authorization request, which are checked at once. It then sends the browser ' +
+        'with `client_id` and `request_uri` alone. A `request_uri` counts for 90 seconds, once: until a code or an error was answered. An ' +
+        'application with `require_par` has no other way. Authenticate as at `/api/v1/oauth/token`.',
+      body: PushedRequest,
+      response: { 201: PushedResponse },
+    },
+    handler: async (request, reply) => {
+      const application = await applicationOf(deps, request, reply);
+      const proof = await proofOf(deps, request, '/api/v1/oauth/par');
+      const pushed = await pushRequest(deps, request.client, application, { form: request.body, proof });
+      return reply.code(201).header('pragma', 'no-cache').send(pushed);
     },
   });
 }

@@ -81,8 +81,11 @@ export const errorTexts: Readonly<Record<string, string>> = {
   invalid_scope: 'Diesen Scope kann die Anfrage nicht bekommen.',
   invalid_grant: 'Der Code oder das Refresh-Token ist unbekannt, verbraucht oder abgelaufen.',
   unauthorized_client: 'Die Anwendung darf diese Art der Autorisierung nicht verwenden.',
-  invalid_target: 'Ressourcen werden nicht unterstützt.',
+  invalid_target: 'Für diese Ressource darf die Anwendung keine Tokens bekommen.',
   invalid_dpop_proof: 'Der DPoP-Nachweis fehlt oder ist falsch.',
+  unsupported_response_type: 'Dieser response_type wird nicht unterstützt.',
+  request_not_supported: 'Anfrageobjekte werden nicht unterstützt.',
+  request_uri_not_supported: 'Eine vorab gesendete Anfrage hat keine request_uri.',
   browser_session_required:
     'In diesem Browser ist niemand angemeldet. Melden Sie sich an und versuchen Sie es noch einmal.',
   invalid_token: 'Das Zugriffstoken fehlt, ist beendet oder gilt hier nicht.',

@@ -21,7 +21,7 @@ import {
 import { type FoundRequest, findRequested, type Wanted } from './store.ts';
 
 /** What a `request_uri` of a pushed request begins with (RFC 9126, 2.2). The id follows. */
-const PUSHED = 'urn:ietf:params:oauth:request_uri:';
+export const PUSHED = 'urn:ietf:params:oauth:request_uri:';
 
 export type Loaded = {
   found: FoundRequest;

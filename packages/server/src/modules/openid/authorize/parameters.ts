@@ -69,6 +69,18 @@ export function readParameters(encoded: Buffer | string): Parameters | Parameter
   return { ...Object.fromEntries(kept), resource: [...new Set(resource)] };
 }
 
+/** As `readParameters`, of the fields of a form. What belongs to no pushed request is left out (RFC 9126, 2.1). */
+export function parametersOfForm(
+  form: Readonly<Record<string, unknown>>,
+): Parameters | Extract<ParameterFault, 'too_large'> {
+  const { interaction: _page, ...given } = parametersIn(form);
+  return Object.values(given)
+    .flat()
+    .some((value) => value.length > MAX_VALUE)
+    ? 'too_large'
+    : { ...given, resource: [...new Set(given.resource)] };
+}
+
 /** Returns the parameters of a stored request. */
 export function parametersIn(stored: Record<string, unknown>): Parameters {
   const kept = Object.entries(stored).filter(([name, value]) => known.has(name) && typeof value === 'string');

@@ -38,15 +38,19 @@ export type RequestedApplication = {
   }[];
 };
 
-/** What an application is told (RFC 6749, 4.1.2.1; RFC 8707, 2; OpenID Connect Core, 3.1.2.6; Unmet Authentication Requirements). */
-export type RedirectError =
+/** What is wrong with a request, before it is known who answers it. */
+type RequestError =
   | 'invalid_request'
   | 'invalid_scope'
   | 'invalid_target'
   | 'unauthorized_client'
   | 'unsupported_response_type'
   | 'request_not_supported'
-  | 'request_uri_not_supported'
+  | 'request_uri_not_supported';
+
+/** What an application is told (RFC 6749, 4.1.2.1; RFC 8707, 2; OpenID Connect Core, 3.1.2.6; Unmet Authentication Requirements). */
+export type RedirectError =
+  | RequestError
   | 'access_denied'
   | 'login_required'
   | 'account_selection_required'
@@ -89,7 +93,7 @@ export type CheckedRequest = Answering & {
   dpopJkt: string | null;
 };
 
-type RequestRefusal = { answering: Answering; error: RedirectError; description: string };
+type RequestRefusal = { answering: Answering; error: RequestError; description: string };
 export type RequestOutcome = { page: PageReason } | { refused: RequestRefusal } | { checked: CheckedRequest };
 
 /** Texts of `state` and `nonce`. */
@@ -122,13 +126,13 @@ const valuesIn = (asked: Record<string, unknown> | undefined): unknown[] | undef
 };
 
 class Refusal extends Error {
-  readonly code: RedirectError;
-  constructor(code: RedirectError, description: string) {
+  readonly code: RequestError;
+  constructor(code: RequestError, description: string) {
     super(description);
     this.code = code;
   }
 }
-const refuse = (code: RedirectError, description: string): never => {
+const refuse = (code: RequestError, description: string): never => {
   throw new Refusal(code, description);
 };
 

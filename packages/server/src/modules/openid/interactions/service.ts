@@ -9,7 +9,7 @@ import type { WaitingRequest } from './waiting.ts';
 
 export { removeEndedRequests } from './store.ts';
 
-const lifetimeSeconds: Readonly<Record<RequestKind, number>> = {
+export const lifetimeSeconds: Readonly<Record<RequestKind, number>> = {
   pushed: 90,
   interaction: 30 * 60,
   sign_out: 30 * 60,

@@ -78,7 +78,7 @@ function isPublicDocument(request: FastifyRequest): boolean {
 
 /** Operations for applications: pages call them without cookies, from origins that the record of the application names. */
 const applicationServices: ReadonlySet<string> = new Set(
-  ['token', 'introspect', 'revoke', 'userinfo'].map((name) => `/api/v1/oauth/${name}`),
+  ['token', 'par', 'introspect', 'revoke', 'userinfo'].map((name) => `/api/v1/oauth/${name}`),
 );
 const isApplicationService = (request: FastifyRequest): boolean => applicationServices.has(pathOf(request));
 

@@ -2,6 +2,7 @@
 // It must not be lenient: no two programs may read different values from one body.
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../../errors.ts';
+import { isObject } from '../../unknown-values.ts';
 import { publicBody } from '../bodies/body-limits.ts';
 import { tooManyValues } from '../bodies/json-size.ts';
 import type { App } from '../server/server.ts';
@@ -13,8 +14,9 @@ export const FORM_TYPE = 'application/x-www-form-urlencoded';
 export function acceptFormsOnly(scope: App): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(FORM_TYPE, { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    const { form, body = publicBody } = request.routeOptions.config;
     // Fastify passes what is thrown here to the error handler.
-    done(null, parseForm(bytes, request.routeOptions.config.body?.values ?? publicBody.values));
+    done(null, parseForm(bytes, body.values, isObject(form) ? form.repeatable : []));
   });
   scope.addHook('preValidation', async (request) => {
     request.body ??= {};
@@ -25,24 +27,33 @@ const malformed = (detail: string): AppError => new AppError('malformed_request'
 
 /**
  * Returns the fields of a form by name. Fields without a value are left out, as RFC 6749, section 3.1, demands. Throws
- * `malformed_request` for text that is not UTF-8, for a wrong percent-encoding and for a repeated field, and
- * `body_too_large` for more than `maxFields` fields.
+ * `malformed_request` for text that is not UTF-8, for a wrong percent-encoding and for a field that is repeated and not
+ * `repeatable`, and `body_too_large` for more than `maxFields` fields.
  */
-function parseForm(bytes: Buffer, maxFields: number): Record<string, string> {
+function parseForm(
+  bytes: Buffer,
+  maxFields: number,
+  repeatable: readonly string[],
+): Record<string, string | string[]> {
   if (!isUtf8(bytes)) throw malformed('The form is not UTF-8.');
   const parts = bytes.toString().split('&', maxFields + 1);
   if (parts.length > maxFields) throw tooManyValues(maxFields);
   const seen = new Set<string>();
   const fields: [name: string, value: string][] = [];
+  const lists = new Map<string, string[]>();
   for (const part of parts) {
     if (part === '') continue;
     const [name, value] = splitField(part);
+    if (repeatable.includes(name)) {
+      if (value !== '') lists.set(name, [...(lists.get(name) ?? []), value]);
+      continue;
+    }
     if (seen.has(name)) throw malformed('A field of the form is repeated. Send each field once.');
     seen.add(name);
     if (value !== '') fields.push([name, value]);
   }
   // Defines own members only, so that `__proto__` is a field like any other.
-  return Object.fromEntries(fields);
+  return Object.fromEntries([...fields, ...lists]);
 }
 
 function splitField(part: string): [name: string, value: string] {

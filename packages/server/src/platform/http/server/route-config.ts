@@ -66,8 +66,11 @@ declare module 'fastify' {
     accessLimited?: true | 'by answer';
     /** False only for operations that accept no cookie at all, such as those with `readOnly`. */
     csrf?: boolean;
-    /** The body is a form instead of JSON. Register the route in a scope that `acceptFormsOnly` (form-parsing.ts) made. */
-    form?: boolean;
+    /**
+     * The body is a form instead of JSON. Register the route in a scope that `acceptFormsOnly` (form-parsing.ts) made. `repeatable`: the
+     * fields that may be repeated, which become arrays.
+     */
+    form?: boolean | { repeatable: readonly string[] };
     /** The caller may also authenticate with HTTP Basic or in the form (client-credentials.ts). */
     clientCredentials?: boolean;
     /**
