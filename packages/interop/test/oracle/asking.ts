@@ -1,10 +1,10 @@
-// Sends a case to a provider and says of which class the answer is.
+// Sends a token request to a provider and says of which class the answer is.
 // It must not compare providers.
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { watch } from '@castellan/testing/secret-watch';
 import type { Answer } from '../providers/browser.ts';
 import { type Application, CALLBACK, newBrowser, type Provider, walk } from '../providers/provider.ts';
-import { type Blanks, filled, type TokenCase } from './cases.ts';
+import { type Blanks, challengeOf, filled, newVerifier, type TokenCase } from './cases.ts';
 
 /** `ask` resolves with the class of each answer. */
 type Asked = { ask(one: TokenCase): Promise<string[]>; readonly requests: number };
@@ -12,10 +12,7 @@ type Asked = { ask(one: TokenCase): Promise<string[]>; readonly requests: number
 type Endpoints = { authorization_endpoint: string; token_endpoint: string };
 
 /** Signs the person in and returns what sends cases. */
-export async function askerOf(
-  provider: Provider,
-  grantCode?: (challenge: string) => Promise<string>,
-): Promise<Asked> {
+export async function askerOf(provider: Provider): Promise<Asked> {
   const browser = newBrowser(provider);
   const nobody = newBrowser(provider);
   let requests = 0;
@@ -23,12 +20,12 @@ export async function askerOf(
     requests += 1;
     return answer;
   };
-  const endpoints: Endpoints =
-    provider.name === 'Castellan'
-      ? { authorization_endpoint: '', token_endpoint: `${provider.issuer}/api/v1/oauth/token` }
-      : (await nobody.request('GET', '/.well-known/openid-configuration')).body;
-  const verifier = randomBytes(32).toString('base64url');
-  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  const { body: endpoints }: { body: Endpoints } = await nobody.request(
+    'GET',
+    '/.well-known/openid-configuration',
+  );
+  const verifier = newVerifier();
+  const challenge = challengeOf(verifier);
   const blanks: Blanks = {
     '{callback}': CALLBACK,
     '{verifier}': verifier,
@@ -43,7 +40,6 @@ export async function askerOf(
   };
   /** Returns a code that has not been used. Refresh tokens need the person's consent at the library. */
   const newCode = async (isOffline = false): Promise<string> => {
-    if (grantCode) return count(grantCode(challenge));
     const offline = isOffline ? { scope: 'openid email offline_access', prompt: 'consent' } : {};
     const address = `${endpoints.authorization_endpoint}?${new URLSearchParams({ ...request, ...offline })}`;
     const arrival = await count(walk(provider, browser, address));

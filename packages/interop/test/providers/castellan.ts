@@ -1,8 +1,6 @@
 // Castellan as a provider on a loopback port: the real service, with applications made by its API.
 // It must not read the service's state, except to let codes grow older.
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { createSecretText } from '@castellan/server/platform/security/secret-text';
 import type { Body } from '@castellan/testing/client';
 import { createClient } from '@castellan/testing/client';
 import { ADMIN, type Hooks, signIn, startTestService, type TestService } from '@castellan/testing/harness';
@@ -17,8 +15,6 @@ const scopes = ['openid', 'profile', 'email', 'roles', 'groups', 'offline_access
 type Castellan = Provider & {
   service: TestService;
   person: Person;
-  /** Inserts what an authorization of `application` grants the person, who needs a session, and returns its code. */
-  grantCode(challenge: string): Promise<string>;
 };
 
 /** Starts the service until `t` ends. */
@@ -64,25 +60,6 @@ export async function startCastellan(
     email: person.email,
     service,
     person,
-    async grantCode(challenge) {
-      const code = createSecretText('cas_ac_');
-      await service.sql(
-        `insert into access_grants (id, application_id, user_id, session_id, user_epoch, offline, scopes, redirect_uri, code_hash,
-           code_challenge, code_expires_at, auth_time, acr, amr, expires_at, resources)
-         select gen_random_uuid(), $1, u.id, s.id, u.session_epoch, true, $3, $4, $5, $6, now() + interval '1 minute', now(), 'aal1',
-           '{pwd}', now() + interval '1 day', '[]'
-         from users u join sessions s on s.user_id = u.id and s.revoked_at is null where u.id = $2 limit 1`,
-        [
-          application.id,
-          person.id,
-          ['openid', 'email', 'offline_access'],
-          CALLBACK,
-          createHash('sha256').update(code).digest(),
-          challenge,
-        ],
-      );
-      return code;
-    },
     answer: (browser, { address }, asked) => answer(browser, issuer, person, address, asked),
     async ageCodes(seconds) {
       await service.sql(

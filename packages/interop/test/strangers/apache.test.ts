@@ -1,7 +1,9 @@
-// Apache with mod_auth_openidc: a sign-in with PKCE, a refresh, a sign-out from its own address.
+// Apache with mod_auth_openidc: a sign-in with PKCE, a refresh, a sign-out from its own address, and one that it is told about.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { eventually } from '@castellan/testing/harness';
 import { freePort } from '@castellan/testing/ports';
+import { walk } from '../providers/provider.ts';
 import { BACKCHANNEL_PATH, CALLBACK_PATH, skip, startApache } from './apache.ts';
 import { visitor } from './apps.ts';
 import { startProviders } from './providers.ts';
@@ -17,7 +19,7 @@ const registration = {
 for (const provider of skip ? [] : await startProviders({ after }, registration))
   test(`Apache signs in at ${provider.name}, refreshes and signs out`, async (t) => {
     await startApache(t, provider, port);
-    const { here, visit } = visitor(provider, origin);
+    const { here, there, visit } = visitor(provider, origin);
     const arrival = await visit('/');
     assert.equal(arrival.asked[0], 'sign_in', JSON.stringify(arrival));
     /** What Apache tells about the person who is signed in there. */
@@ -38,5 +40,13 @@ for (const provider of skip ? [] : await startProviders({ after }, registration)
     assert.equal((await told()).status, 302);
     const again = await visit('/');
     assert.equal(again.asked[0], 'sign_in', JSON.stringify(again));
+
+    // Apache learns of this sign-out by the logout token alone.
+    assert.equal((await told()).email, provider.email);
+    const { body } = await there.request('GET', '/.well-known/openid-configuration');
+    const left = await walk(provider, there, body.end_session_endpoint);
+    assert.deepEqual([left.kind, left.asked], ['page', ['sign_out']], JSON.stringify(left));
+    await eventually(async () => ((await told()).status === 302 ? true : undefined), 'Apache to sign out');
+    assert.equal((await visit('/')).asked[0], 'sign_in');
   });
 if (skip) test('Apache signs in, refreshes and signs out', { skip }, () => {});
