@@ -211,7 +211,11 @@ export const modules: Modules = {
   },
   'auth/mails': { uses: [] },
   'service-accounts': { uses: ['authz', 'assignments'] },
-  openid: { uses: [], face: ['session-sid.ts', 'subjects.ts', 'told-applications.ts'], routesSee: [] },
+  openid: {
+    uses: [],
+    face: ['plain-page.ts', 'session-sid.ts', 'subjects.ts', 'told-applications.ts'],
+    routesSee: [],
+  },
   'application-grants': {
     uses: ['audit', 'authz', 'users/protection.ts', 'openid/told-applications.ts'],
     face: ['preview.ts'],

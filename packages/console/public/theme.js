@@ -8,12 +8,15 @@
     }
   };
   const { documentElement: root } = document;
-  const chosen = read('castellan.scheme');
-  const isDark =
-    chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
-  root.dataset.mantineColorScheme = isDark ? 'dark' : 'light';
-  // The second step, the link of a recovery and the request of an application do not begin as the sign-in page does: see
-  // src/auth/sign-in/pending.ts and src/auth/pages/interaction.
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  const applyScheme = () => {
+    const chosen = read('castellan.scheme');
+    const isDark = chosen === 'dark' || (chosen !== 'light' && system.matches);
+    root.dataset.mantineColorScheme = isDark ? 'dark' : 'light';
+  };
+  applyScheme();
+  system.onchange = applyScheme;
+  // These pages do not begin as the sign-in page does: see src/auth/sign-in/pending.ts and src/auth/pages/interaction.
   const isLater = () => {
     try {
       const { pathname, hash, search } = location;

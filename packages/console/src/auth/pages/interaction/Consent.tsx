@@ -19,6 +19,8 @@ export function Consent({ id, interaction, onEnd }: StepProps): ReactElement {
   const all = consent?.scopes.map(({ name }) => name) ?? [];
   const [left, setLeft] = useState<readonly string[]>([]);
   const scopes = all.filter((name) => !left.includes(name));
+  // At the first request, everything would be.
+  const hasKnown = consent?.scopes.some(({ is_new }) => !is_new) ?? false;
   const allow = useAnswer(
     () => sendConsent(id, { decision: 'allow', ...(left.length > 0 && { scopes }) }),
     onEnd,
@@ -44,7 +46,7 @@ export function Consent({ id, interaction, onEnd }: StepProps): ReactElement {
                   onChange={() => toggle(scope.name)}
                 />
                 <span>
-                  {textOf(scope)} {scope.is_new && <em>{asked.consent.isNew}</em>}
+                  {textOf(scope)} {scope.is_new && hasKnown && <em>{asked.consent.isNew}</em>}
                 </span>
               </label>
             ))}

@@ -1,16 +1,9 @@
 // The two pages that the service writes itself: one that sends an answer on as a form, and one for requests without an answer.
 import type { Language } from '../../../platform/languages.ts';
+import { escaped, factPage, plainPage } from '../plain-page.ts';
 import { policySourceOf } from './redirect-address.ts';
 import type { PageReason } from './request.ts';
 import type { ErrorPage } from './service.ts';
-
-/** Line ends as references: a browser would change them when it reads the page. */
-const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"'\r\n]/g, (character) => `&#${character.charCodeAt(0)};`);
-
-const page = (language: Language, title: string, body: string): string =>
-  `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-  `<title>${escaped(title)}</title></head><body>${body}</body></html>`;
 
 /** What `form-post.js` is: it sends the only form of the page. */
 export const FORM_POST_SCRIPT = 'document.forms[0].submit();\n';
@@ -30,17 +23,25 @@ export function formPage(
     .map(([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`)
     .join('');
   const label = onward[language];
-  return page(
+  return plainPage({
     language,
-    label,
-    `<form method="post" action="${escaped(action)}">${inputs}<button>${label}</button></form>` +
+    title: label,
+    body:
+      `<form method="post" action="${escaped(action)}">${inputs}<button>${label}</button></form>` +
       `<script src="${escaped(basePath)}/form-post.js" defer></script>`,
-  );
+    isStyled: false,
+  });
 }
 
-const title: Readonly<Record<Language, string>> = {
-  en: 'This application sent a request that cannot be answered',
-  de: 'Diese Anwendung hat eine Anfrage gesendet, die nicht beantwortet werden kann',
+const titles: Readonly<Record<Language, { fault: string; finished: string }>> = {
+  en: {
+    fault: 'This application sent a request that cannot be answered',
+    finished: 'This sign-in is finished',
+  },
+  de: {
+    fault: 'Diese Anwendung hat eine Anfrage gesendet, die nicht beantwortet werden kann',
+    finished: 'Diese Anmeldung ist erledigt',
+  },
 };
 
 const sentences: Readonly<Record<Language, Readonly<Record<PageReason, string>>>> = {
@@ -51,7 +52,7 @@ const sentences: Readonly<Record<Language, Readonly<Record<PageReason, string>>>
     request_uri: 'The pushed request is unknown, used or expired. Begin again in the application.',
     redirect_uri_missing: 'The request has no redirect_uri.',
     redirect_uri: 'The redirect_uri is not registered for this application.',
-    finished: 'This sign-in is finished or has expired. Begin again in the application.',
+    finished: 'It was answered or has expired. Begin again in the application.',
   },
   de: {
     malformed: 'Die Parameter der Anfrage sind nicht lesbar.',
@@ -61,7 +62,7 @@ const sentences: Readonly<Record<Language, Readonly<Record<PageReason, string>>>
       'Die hinterlegte Anfrage ist unbekannt, verbraucht oder abgelaufen. Beginnen Sie in der Anwendung neu.',
     redirect_uri_missing: 'Die Anfrage hat keine redirect_uri.',
     redirect_uri: 'Die redirect_uri ist für diese Anwendung nicht eingetragen.',
-    finished: 'Diese Anmeldung ist abgeschlossen oder abgelaufen. Beginnen Sie in der Anwendung neu.',
+    finished: 'Sie ist beantwortet oder abgelaufen. Beginnen Sie in der Anwendung noch einmal.',
   },
 };
 
@@ -99,15 +100,18 @@ export function errorPageOf(
   { language, requestId }: { language: Language; requestId: string },
 ): string {
   const words = labels[language];
-  const line = (label: string, text: string): string => `<p>${label}: <code>${escaped(text)}</code></p>`;
-  return page(
+  return factPage({
     language,
-    title[language],
-    `<h1>${title[language]}</h1><p>${sentences[language][reason]}</p>` +
-      (applicationName === null ? '' : line(words.application, applicationName)) +
-      (received === null ? '' : line(words.received, received)) +
-      (difference === null ? '' : `<p>${differences[language][difference] ?? ''}</p>`) +
-      (registered ?? []).map((one) => line(words.registered, one)).join('') +
-      line(words.request, requestId),
-  );
+    title: titles[language][reason === 'finished' ? 'finished' : 'fault'],
+    sentences: [
+      sentences[language][reason],
+      ...(difference === null ? [] : [differences[language][difference] ?? '']),
+    ],
+    facts: [
+      ...(applicationName === null ? [] : [[words.application, applicationName] as const]),
+      ...(received === null ? [] : [[words.received, received] as const]),
+      ...(registered === null ? [] : [[words.registered, ...registered] as const]),
+      [words.request, requestId],
+    ],
+  });
 }

@@ -11,18 +11,9 @@ import { clearRefreshCookie, REFRESH_COOKIE } from '../../auth/refresh-cookie.ts
 import { BROWSER_COOKIE, clearBrowserCookie } from '../../sessions/browser/cookie.ts';
 import { type AuthorizeDeps, countAuthorization } from '../authorize/deps.ts';
 import { sendErrorPage } from './error-page.ts';
-import type { SignOutRefusal } from './request.ts';
 import { beginSignOut, decideSignOut, keepSignOut, type SignOutDeps } from './service.ts';
 
 const cookies = { reads: [BROWSER_COOKIE], sets: [REFRESH_COOKIE, BROWSER_COOKIE] };
-
-const refusals: Readonly<Record<SignOutRefusal | 'finished', string>> = {
-  malformed: 'A parameter of the request is repeated or too long.',
-  wrong_hint: 'The id_token_hint is no ID token of this service for this application.',
-  unknown_application: 'No application has this client_id.',
-  wrong_address: 'The post_logout_redirect_uri is not registered for this application.',
-  finished: 'This sign-out is finished. Begin again in the application.',
-};
 
 const signOutSchema = {
   tags: ['OAuth'],
@@ -58,7 +49,7 @@ export function signOutRoutes(app: App, deps: SignOutRouteDeps): void {
     handler: async (request, reply) => {
       await countAuthorization(deps, request.client, null);
       const answer = await beginSignOut(deps, request.client, isObject(request.query) ? request.query : {});
-      if ('refused' in answer) return sendErrorPage(request, reply, refusals[answer.refused]);
+      if ('refused' in answer) return sendErrorPage(request, reply, answer.refused);
       if (answer.ended) clearCookies(request, reply);
       return go(reply, answer.location);
     },
@@ -78,7 +69,7 @@ export function signOutRoutes(app: App, deps: SignOutRouteDeps): void {
       handler: async (request, reply) => {
         await countAuthorization(deps, request.client, null);
         const answer = await keepSignOut(deps, isObject(request.body) ? request.body : {});
-        if ('refused' in answer) return sendErrorPage(request, reply, refusals[answer.refused]);
+        if ('refused' in answer) return sendErrorPage(request, reply, answer.refused);
         return go(reply, answer.location);
       },
     });

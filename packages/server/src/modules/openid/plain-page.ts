@@ -1,0 +1,53 @@
+// The pages that the service writes itself, without a file of the console: one sentence, and what an administrator needs.
+// They must work without the console's build, and they link nowhere.
+import type { Language } from '../../platform/languages.ts';
+
+/** Returns text for HTML. Line ends become references: a browser would change them when it reads the page. */
+export const escaped = (text: string): string =>
+  text.replaceAll(/[&<>"'\r\n]/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** As the console's pages for people who are not signed in look. */
+const STYLE =
+  ':root{color-scheme:light dark;--page:#f6f7f9;--card:#fff;--line:#e1e4e9;--ink:#16191d;--ink-soft:#566070}' +
+  '@media(prefers-color-scheme:dark){:root{--page:#1a1b1e;--card:#242528;--line:#3a3d42;--ink:#e8eaed;--ink-soft:#abb1bb}}' +
+  '*{box-sizing:border-box}' +
+  'body{margin:0;padding:clamp(16px,8vh,88px) 16px 16px;background:var(--page);color:var(--ink);' +
+  'font:1rem/1.5 Inter,system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}' +
+  'main{display:grid;gap:18px;width:min(560px,100%);margin:auto;padding:clamp(20px,6vw,36px);background:var(--card);' +
+  'border:1px solid var(--line);border-radius:14px;box-shadow:0 8px 32px rgb(0 0 0/5%);overflow-wrap:anywhere}' +
+  'h1,p,dl,dd{margin:0}h1{font-size:1.5rem;font-weight:680;letter-spacing:-.01em;line-height:1.25}' +
+  'dl{display:grid;gap:2px}dt{color:var(--ink-soft);font-size:.84rem}dd+dt{margin-top:10px}code{font-size:.92rem}';
+
+type Page = {
+  language: Language;
+  title: string;
+  /** HTML. */
+  body: string;
+  /** False where the policy of the page allows no style in it. */
+  isStyled?: boolean;
+};
+
+export const plainPage = ({ language, title, body, isStyled = true }: Page): string =>
+  `<!doctype html><html lang="${language}"><head><meta charset="utf-8">` +
+  '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">' +
+  `<meta name="robots" content="noindex"><title>${escaped(title)}</title>${isStyled ? `<style>${STYLE}</style>` : ''}</head>` +
+  `<body><main>${body}</main></body></html>`;
+
+/** Facts with their labels. A fact may have several values. */
+export type Facts = readonly (readonly [label: string, ...values: string[]])[];
+
+/** Returns the page of a request that is answered nowhere else: what is wrong, and what helps to mend it. */
+export function factPage({
+  language,
+  title,
+  sentences,
+  facts,
+}: Pick<Page, 'language' | 'title'> & { sentences: readonly string[]; facts: Facts }): string {
+  const paragraphs = sentences.map((one) => `<p>${escaped(one)}</p>`);
+  const entries = facts.map(
+    ([label, ...values]) =>
+      `<dt>${escaped(label)}</dt>${values.map((one) => `<dd><code>${escaped(one)}</code></dd>`).join('')}`,
+  );
+  const body = `<h1>${escaped(title)}</h1>${paragraphs.join('')}<dl>${entries.join('')}</dl>`;
+  return plainPage({ language, title, body });
+}
