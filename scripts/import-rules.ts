@@ -255,6 +255,30 @@ export const modules: Modules = {
   'openid/tokens': {
     uses: ['audit', 'sessions/key-ring.ts', 'applications', 'proofs', 'authz', 'openid', 'openid/claims'],
   },
+  'openid/device': {
+    uses: [
+      'audit',
+      'sessions',
+      'sessions/browser/cookie.ts',
+      'sessions/browser/presentation.ts',
+      'sessions/browser/session.ts',
+      'applications',
+      'proofs',
+      'authz',
+      'openid',
+      'openid/claims',
+      'openid/interactions',
+      'openid/authorize/decision.ts',
+      'openid/authorize/deps.ts',
+      'openid/authorize/interactions.ts',
+      'openid/authorize/request.ts',
+      'openid/authorize/store.ts',
+      'openid/tokens',
+      'openid/tokens/exchange.ts',
+      'openid/tokens/store.ts',
+      'openid/tokens/targets.ts',
+    ],
+  },
   'openid/notices': {
     uses: [
       'audit',
@@ -296,6 +320,7 @@ export const modules: Modules = {
       'applications',
       'openid/authorize/pushed.ts',
       'openid/claims',
+      'openid/device',
       'openid/tokens',
       'proofs',
     ],

@@ -277,6 +277,12 @@ export const auditActionCatalogue = {
   consent_given: {
     text: 'A user agreed to what an application asked for. details: application_id, scopes, permissions.',
   },
+  device_sign_in_allowed: {
+    text: 'A user allowed a device to sign in to an application as them. details: application_id, scopes, permissions, session_id, device_address, device_user_agent.',
+  },
+  device_sign_in_denied: {
+    text: 'A user denied a device that asked to sign in to an application as them. details: application_id, device_address, device_user_agent.',
+  },
   application_tokens_refreshed: {
     text: 'An application got new tokens for a refresh token. details: grant_id.',
     bounded: true,

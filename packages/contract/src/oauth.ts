@@ -36,7 +36,7 @@ export const TokenRequest = Type.Object(
   {
     grant_type: Type.String({
       description:
-        '`client_credentials` for a service account; `authorization_code` or `refresh_token` for an application.',
+        '`client_credentials` for a service account; `authorization_code`, `refresh_token` or `urn:ietf:params:oauth:grant-type:device_code` for an application.',
     }),
     scope: Type.Optional(
       Type.String({
@@ -56,6 +56,12 @@ export const TokenRequest = Type.Object(
       }),
     ),
     refresh_token: Type.Optional(Type.String({ description: 'With `refresh_token`.' })),
+    device_code: Type.Optional(
+      Type.String({
+        description:
+          'With the grant type of devices: as `/api/v1/oauth/device_authorization` returned it. It counts once.',
+      }),
+    ),
     resource: Type.Optional(
       Type.String({
         description:
@@ -174,6 +180,57 @@ export const PushedResponse = Type.Object(
   },
 );
 export type PushedResponse = Type.Static<typeof PushedResponse>;
+
+export const DeviceAuthorizationRequest = Type.Object(
+  {
+    scope: Type.Optional(
+      Type.String({
+        description:
+          'What the device asks for, separated by spaces. Default: `openid`. With `offline_access`, its access outlives the session of the person who allows it.',
+      }),
+    ),
+    resource: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'Identifiers of API resources that the device wants tokens for, at most 5 (RFC 8707): the only field that may be repeated.',
+      }),
+    ),
+    ...clientFields,
+  },
+  {
+    title: 'DeviceAuthorizationRequest',
+    examples: [{ client_id: 'living-room-tv', scope: 'openid profile' }],
+  },
+);
+export type DeviceAuthorizationRequest = Type.Static<typeof DeviceAuthorizationRequest>;
+
+export const DeviceAuthorization = Type.Object(
+  {
+    device_code: Type.String({ description: 'A secret of the device: exchange it for tokens.' }),
+    user_code: Type.String({ description: 'What the person types.', examples: ['BCDF-GHJK'] }),
+    verification_uri: Type.String({ format: 'uri', description: 'Where they type it.' }),
+    verification_uri_complete: Type.String({
+      format: 'uri',
+      description: 'The same with the code filled in, for a QR code.',
+    }),
+    expires_in: Type.Integer({ description: 'Seconds.' }),
+    interval: Type.Integer({ description: 'Seconds that the device waits between two requests for tokens.' }),
+  },
+  {
+    title: 'DeviceAuthorization',
+    examples: [
+      {
+        device_code: 'cas_dc_…',
+        user_code: 'BCDF-GHJK',
+        verification_uri: 'https://id.example.com/device',
+        verification_uri_complete: 'https://id.example.com/device?user_code=BCDF-GHJK',
+        expires_in: 600,
+        interval: 5,
+      },
+    ],
+  },
+);
+export type DeviceAuthorization = Type.Static<typeof DeviceAuthorization>;
 
 const token = Type.String();
 const token_type_hint = Type.Optional(Type.String({ description: 'Ignored.' }));
@@ -321,6 +378,7 @@ const metadata = {
   issuer: Urls,
   authorization_endpoint: Urls,
   pushed_authorization_request_endpoint: Urls,
+  device_authorization_endpoint: Urls,
   token_endpoint: Urls,
   userinfo_endpoint: Urls,
   introspection_endpoint: Urls,
@@ -362,6 +420,7 @@ export const AuthorizationServerMetadata = Type.Object(metadata, {
       issuer: 'https://id.example.com',
       authorization_endpoint: 'https://id.example.com/api/v1/oauth/authorize',
       pushed_authorization_request_endpoint: 'https://id.example.com/api/v1/oauth/par',
+      device_authorization_endpoint: 'https://id.example.com/api/v1/oauth/device_authorization',
       token_endpoint: 'https://id.example.com/api/v1/oauth/token',
       userinfo_endpoint: 'https://id.example.com/api/v1/oauth/userinfo',
       introspection_endpoint: 'https://id.example.com/api/v1/oauth/introspect',
@@ -371,7 +430,12 @@ export const AuthorizationServerMetadata = Type.Object(metadata, {
       scopes_supported: ['openid', 'profile', 'email', 'offline_access', 'roles', 'groups'],
       claims_supported: ['sub', 'name', 'email', 'email_verified', 'roles', 'groups'],
       acr_values_supported: ['aal1', 'aal2', 'phr'],
-      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+      grant_types_supported: [
+        'authorization_code',
+        'refresh_token',
+        'urn:ietf:params:oauth:grant-type:device_code',
+        'client_credentials',
+      ],
       response_types_supported: ['code'],
       response_modes_supported: ['query', 'form_post'],
       prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],

@@ -419,6 +419,7 @@ export type AuthorizationServerMetadata = {
   issuer: string;
   authorization_endpoint: string;
   pushed_authorization_request_endpoint: string;
+  device_authorization_endpoint: string;
   token_endpoint: string;
   userinfo_endpoint: string;
   introspection_endpoint: string;
@@ -905,6 +906,36 @@ export type Device = {
   current: boolean;
 };
 
+export type DeviceAuthorization = {
+  /** A secret of the device: exchange it for tokens. */
+  device_code: string;
+  /** What the person types. */
+  user_code: string;
+  /** Where they type it. */
+  verification_uri: string;
+  /** The same with the code filled in, for a QR code. */
+  verification_uri_complete: string;
+  /** Seconds. */
+  expires_in: number;
+  /** Seconds that the device waits between two requests for tokens. */
+  interval: number;
+};
+
+export type DeviceAuthorizationRequest = {
+  /** What the device asks for, separated by spaces. Default: `openid`. With `offline_access`, its access outlives the session of the person who allows it. */
+  scope?: string;
+  /** Identifiers of API resources that the device wants tokens for, at most 5 (RFC 8707): the only field that may be repeated. */
+  resource?: string[];
+  /** Id of the service account, or client_id of the application, unless the Authorization header has it. */
+  client_id?: string;
+  /** An API key of the service account, or a secret of the application, unless the Authorization header has it. */
+  client_secret?: string;
+  /** For an application with `private_key_jwt`: a JWT signed by its key, which counts once (RFC 7523). */
+  client_assertion?: string;
+  /** With `client_assertion`: `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`. */
+  client_assertion_type?: string;
+};
+
 export type EffectivePermission = {
   name: string;
   description: string;
@@ -1096,6 +1127,11 @@ export type FieldError = {
 
 export type FoundAction = {
   name: string;
+};
+
+export type FoundDevice = {
+  /** Of the interaction in which the person answers. */
+  interaction_id: string;
 };
 
 export type FoundSubject = {
@@ -2327,7 +2363,7 @@ export type TokenPair = {
 };
 
 export type TokenRequest = {
-  /** `client_credentials` for a service account; `authorization_code` or `refresh_token` for an application. */
+  /** `client_credentials` for a service account; `authorization_code`, `refresh_token` or `urn:ietf:params:oauth:grant-type:device_code` for an application. */
   grant_type: string;
   /** With `refresh_token`: a part of the granted scopes, separated by spaces, for this access token. Default: all. Otherwise leave it out. */
   scope?: string;
@@ -2339,6 +2375,8 @@ export type TokenRequest = {
   code_verifier?: string;
   /** With `refresh_token`. */
   refresh_token?: string;
+  /** With the grant type of devices: as `/api/v1/oauth/device_authorization` returned it. It counts once. */
+  device_code?: string;
   /** The identifier of an API resource that the authorization named (RFC 8707): the access token is a JWT for it. Default: a token for userinfo. */
   resource?: string;
   /** Id of the service account, or client_id of the application, unless the Authorization header has it. */
@@ -2583,6 +2621,11 @@ export type UserActivity = {
   last_active_at: string | null;
 };
 
+export type UserCode = {
+  /** As the device shows it, in any case, with or without the hyphen. */
+  user_code: string;
+};
+
 export type UserFactors = {
   totp: TotpFactor | null;
   passkeys: Passkey[];
@@ -2685,6 +2728,7 @@ export type VerifyEmail = {
 
 /** docs/errors.md lists the codes with their status and text. */
 export type ErrorCode =
+  | 'access_denied'
   | 'access_grant_not_found'
   | 'account_locked'
   | 'admin_required'
@@ -2697,6 +2741,7 @@ export type ErrorCode =
   | 'api_resource_not_found'
   | 'application_not_found'
   | 'application_secret_not_found'
+  | 'authorization_pending'
   | 'body_too_large'
   | 'browser_session_required'
   | 'circular_dependency'
@@ -2709,6 +2754,7 @@ export type ErrorCode =
   | 'email_not_verified'
   | 'email_taken'
   | 'enrolment_expired'
+  | 'expired_token'
   | 'factor_not_found'
   | 'field_not_allowed'
   | 'group_in_use'
@@ -2776,6 +2822,7 @@ export type ErrorCode =
   | 'service_account_not_found'
   | 'session_not_found'
   | 'sign_in_expired'
+  | 'slow_down'
   | 'step_up_required'
   | 'superuser_required'
   | 'system_role'
@@ -2795,6 +2842,7 @@ export type ErrorCode =
   | 'uri_too_long'
   | 'use_change_password'
   | 'use_own_factors'
+  | 'user_code_unknown'
   | 'user_has_roles'
   | 'user_not_found'
   | 'user_required'
@@ -4644,6 +4692,8 @@ export type Operations = {
         | 'application_sign_in'
         | 'application_sign_in_refused'
         | 'consent_given'
+        | 'device_sign_in_allowed'
+        | 'device_sign_in_denied'
         | 'application_tokens_refreshed'
         | 'authorization_code_reuse'
         | 'application_refresh_token_reuse'
@@ -4777,6 +4827,8 @@ export type Operations = {
         | 'application_sign_in'
         | 'application_sign_in_refused'
         | 'consent_given'
+        | 'device_sign_in_allowed'
+        | 'device_sign_in_denied'
         | 'application_tokens_refreshed'
         | 'authorization_code_reuse'
         | 'application_refresh_token_reuse'
@@ -4819,6 +4871,11 @@ export type Operations = {
   'POST /api/v1/oauth/par': {
     body: PushedRequest;
     result: PushedResponse;
+  };
+  /** Begin a sign-in on a device without a browser */
+  'POST /api/v1/oauth/device_authorization': {
+    body: DeviceAuthorizationRequest;
+    result: DeviceAuthorization;
   };
   /** Ask whether a token is live, whose it is and what it may do */
   'POST /api/v1/oauth/introspect': {
@@ -4906,6 +4963,15 @@ export type Operations = {
     };
     result: {
       data: Redirect;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Find the request of a device by the code that it shows */
+  'POST /api/v1/oauth/device': {
+    body: UserCode;
+    result: {
+      data: FoundDevice;
       /** A sentence for people. */
       message: string;
     };

@@ -29,8 +29,11 @@ import { dashboardRoutes } from './modules/dashboard/routes.ts';
 import { forwardRoutes } from './modules/forward/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
 import { oauthMetadataRoutes, oauthRoutes } from './modules/oauth/routes.ts';
+import type { ProveAgain } from './modules/openid/authorize/interactions.ts';
 import { authorizeRoutes, formPostRoute } from './modules/openid/authorize/routes.ts';
 import { claimsPreviewRoutes } from './modules/openid/claims/preview-routes.ts';
+import { createDevicePages } from './modules/openid/device/pages.ts';
+import { deviceRoutes } from './modules/openid/device/routes.ts';
 import { logoutNoticeRoutes } from './modules/openid/notices/routes.ts';
 import { signOutRoutes } from './modules/openid/sign-out/routes.ts';
 import { readSignOut } from './modules/openid/sign-out/service.ts';
@@ -78,6 +81,7 @@ const routeOf = ({ method, routeOptions }: FastifyRequest) => ({ method, route: 
 /** Returns the service with all routes registered; it does not listen yet. */
 export async function buildApp(deps: Deps): Promise<App> {
   const { settings, log } = deps;
+  const proveAgain: ProveAgain = (client, about, body) => proveInBrowser(deps, client, about, body);
   const pageDeps = { ...deps, resetLinkMinutes: lifetimeMinutes.reset_password };
   const app = createServer({
     log,
@@ -191,12 +195,14 @@ export async function buildApp(deps: Deps): Promise<App> {
     async (scope) =>
       authorizeRoutes(scope, {
         ...deps,
-        proveAgain: (client, about, body) => proveInBrowser(deps, client, about, body),
+        proveAgain,
+        devicePages: createDevicePages({ ...deps, proveAgain }),
         readSignOut: (client, id) => readSignOut(deps, client, id),
         clearRefreshCookie: (reply) => clearRefreshCookie(reply, settings),
       }),
     { prefix: '/api/v1/oauth' },
   );
+  await app.register(async (scope) => deviceRoutes(scope, deps), { prefix: '/api/v1/oauth' });
   await app.register(async (scope) => formPostRoute(scope));
   await app.register(async (scope) => signOutRoutes(scope, deps), { prefix: '/api/v1/oauth' });
   await app.register(async (scope) => oauthMetadataRoutes(scope, deps));

@@ -10,6 +10,7 @@ import { deleteIdleDevices } from './modules/devices/service.ts';
 import { deleteExpiredPending, deleteExpiredProofs } from './modules/factors/service.ts';
 import { deleteIdleAttempts } from './modules/lockout/service.ts';
 import { deleteExpiredClientTokens } from './modules/oauth/store.ts';
+import { removeEndedDeviceRequests } from './modules/openid/device/store.ts';
 import { removeEndedRequests } from './modules/openid/interactions/service.ts';
 import { endLostAccess } from './modules/openid/notices/lost-access.ts';
 import {
@@ -120,6 +121,7 @@ export async function removeSessionRows({ db }: Deps): Promise<void> {
   await noticeExpiredSessions(db, NOTICES_BUDGET_MS);
   await removeEndedGrants(db, GRANTS_BUDGET_MS);
   await removeEndedRequests(db, REQUESTS_BUDGET_MS);
+  await removeEndedDeviceRequests(db, REQUESTS_BUDGET_MS);
   await forgetUsedProofs(db, PROOFS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
 }

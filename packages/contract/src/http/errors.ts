@@ -84,6 +84,7 @@ export const errorCatalogue = {
     404,
     'This request of an application is finished or has expired. Begin again there.',
   ],
+  user_code_unknown: [404, 'No device waits for this code. Check it, or ask for a new one on the device.'],
   application_secret_not_found: [404, 'There is no secret with this id at this application.'],
   access_grant_not_found: [404, 'There is no live authorization with this id at this application.'],
   factor_not_found: [404, 'There is no such factor of this account.'],
@@ -185,6 +186,10 @@ export const errorCatalogue = {
   unsupported_response_type: [400, 'This response_type is not supported. Send response_type=code.'],
   request_not_supported: [400, 'Request objects are not supported. Send the parameters themselves.'],
   request_uri_not_supported: [400, 'A pushed request has no request_uri. Send the parameters themselves.'],
+  authorization_pending: [400, 'Nobody has allowed or denied this device yet. Ask again after the interval.'],
+  slow_down: [400, 'The device asked too soon. Wait 5 seconds longer between two requests from now on.'],
+  access_denied: [400, 'The person did not allow this device.'],
+  expired_token: [400, 'The device code has expired. Begin again.'],
   browser_session_required: [401, 'Nobody is signed in in this browser. Sign in, then try again.'],
   invalid_token: [401, 'The access token is missing, has ended, or is not for this operation.'],
   invalid_client: [

@@ -110,5 +110,23 @@ export const Redirect = Type.Object(
 );
 export type Redirect = Type.Static<typeof Redirect>;
 
+export const DeviceBody = Type.Object(
+  {
+    user_code: Type.String({
+      description: 'As the device shows it, in any case, with or without the hyphen.',
+      examples: ['BCDF-GHJK'],
+    }),
+  },
+  { title: 'UserCode' },
+);
+export type DeviceBody = Type.Static<typeof DeviceBody>;
+
+export const FoundDeviceEnvelope = DataEnvelope(
+  Type.Object(
+    { interaction_id: Type.String({ description: 'Of the interaction in which the person answers.' }) },
+    { title: 'FoundDevice' },
+  ),
+);
+
 export const InteractionEnvelope = DataEnvelope(Interaction);
 export const RedirectEnvelope = DataEnvelope(Redirect);

@@ -38,6 +38,8 @@ export const constraintCodes: Readonly<Record<string, ErrorCode>> = {
   application_secrets_application_id_fkey: 'conflict',
   application_secrets_secret_hash_key: 'conflict',
   access_grants_code_hash_key: 'conflict',
+  device_requests_user_code_key: 'conflict',
+  device_requests_interaction_hash_key: 'conflict',
   consents_user_id_fkey: 'conflict',
   consents_application_id_fkey: 'conflict',
   api_keys_service_account_id_fkey: 'conflict',

@@ -249,6 +249,23 @@ export type Tables = {
     agreed_at: Defaulted<Timestamp>;
     last_used_at: Defaulted<Timestamp>;
   };
+  device_requests: {
+    code_hash: Buffer;
+    user_code: string;
+    application_id: string;
+    scopes: string[];
+    resources: Defaulted<Json>;
+    address: string;
+    user_agent: string | null;
+    interaction_hash: Buffer | null;
+    user_id: string | null;
+    interval_seconds: Defaulted<number>;
+    polled_at: Timestamp | null;
+    grant_id: string | null;
+    denied_at: Timestamp | null;
+    created_at: Defaulted<Timestamp>;
+    expires_at: Timestamp;
+  };
   devices: {
     id: string;
     user_id: string;

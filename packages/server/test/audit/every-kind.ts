@@ -11,6 +11,7 @@ import { postForm } from '@castellan/testing/service-accounts/token-services';
 import { addPerson } from '@castellan/testing/users/people';
 import { createSecretText } from '../../src/platform/security/secret-text.ts';
 import { act, ask, interactionOf, ledTo, resume } from '../openid/authorize/fixture.ts';
+import { begin, lookUp, poll } from '../openid/device/fixture.ts';
 import {
   addGrant,
   addSignedIn,
@@ -205,6 +206,12 @@ async function applications({ service, caller, note, secrets }: Context): Promis
   // Browsers that signed in before there was an application are unknown to it.
   note('login', await client.login(ADMIN));
   await consentOf(client, { id, client_id: body.client_id, client_secret }, send, secrets);
+  await answerDevices(
+    service,
+    client,
+    { id, client_id: body.client_id, client_secret },
+    { send, note, secrets },
+  );
   await send('DELETE', path);
 }
 
@@ -222,6 +229,23 @@ async function consentOf(
   if (code !== undefined) secrets.add(code);
   await send('DELETE', `/users/me/applications/${application.id}`);
   await ask(client, application, { prompt: 'none' });
+}
+
+/** Allows a device of an application, and denies another one. */
+async function answerDevices(
+  service: TestService,
+  client: TestClient,
+  application: TestApplication,
+  { send, note, secrets }: { send: Send } & Pick<Context, 'note' | 'secrets'>,
+): Promise<void> {
+  await send('PUT', `/applications/${application.id}`, { grant_types: ['device_code'] });
+  for (const decision of ['allow', 'deny']) {
+    const { device_code, user_code } = await begin(service, application, { scope: 'openid' });
+    secrets.add(device_code);
+    await act(client, await lookUp(client, { user_code }), 'consent', { decision });
+    const { body } = note('POST /oauth/token', await poll(service, application, { device_code }));
+    for (const token of [body.access_token, body.id_token]) if (token) secrets.add(token);
+  }
 }
 
 /** Ends a session of an application that refuses to learn of it. */

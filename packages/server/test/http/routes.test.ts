@@ -39,6 +39,8 @@ const publicOperations = [
   'POST /api/v1/auth/resend-verification-email',
   'POST /api/v1/auth/verify-email',
   'POST /api/v1/oauth/authorize',
+  'POST /api/v1/oauth/device',
+  'POST /api/v1/oauth/device_authorization',
   'POST /api/v1/oauth/interactions/:interaction_id/account',
   'POST /api/v1/oauth/interactions/:interaction_id/cancel',
   'POST /api/v1/oauth/interactions/:interaction_id/consent',

@@ -346,6 +346,7 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
   assert.match(headers.get('content-type') ?? '', /^application\/json\b/);
   const urls = {
     pushed_authorization_request_endpoint: 'https://id.example.com/api/v1/oauth/par',
+    device_authorization_endpoint: 'https://id.example.com/api/v1/oauth/device_authorization',
     token_endpoint: 'https://id.example.com/api/v1/oauth/token',
     introspection_endpoint: 'https://id.example.com/api/v1/oauth/introspect',
     revocation_endpoint: 'https://id.example.com/api/v1/oauth/revoke',
@@ -369,7 +370,12 @@ test('the metadata names the endpoints below PUBLIC_URL, and each of them answer
       ...['email', 'email_verified', 'roles', 'groups', 'permissions'],
     ],
     acr_values_supported: ['aal1', 'aal2', 'phr'],
-    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+    grant_types_supported: [
+      'authorization_code',
+      'refresh_token',
+      'urn:ietf:params:oauth:grant-type:device_code',
+      'client_credentials',
+    ],
     response_types_supported: ['code'],
     response_modes_supported: ['query', 'form_post'],
     prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],

@@ -5,6 +5,7 @@ import type { Answer } from '@castellan/testing/client';
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { basicOf, clientToken, postForm } from '@castellan/testing/service-accounts/token-services';
 import { startWithAdmin } from '../applications/fixture.ts';
+import { allowed, poll } from './device/fixture.ts';
 import {
   addApplication,
   addGrant,
@@ -21,7 +22,9 @@ const { service, admin } = await startWithAdmin({ after });
 const web = await addApplication(admin, [service], { scopes: ['openid'] });
 const elliptic = await addApplication(admin, [service], { id_token_signing_alg: 'ES256' });
 const account = await addServiceAccount(service, { permissions: ['token.introspect', 'user.read'] });
+const tv = await addApplication(admin, [service], { type: 'device', redirect_uris: [] });
 const who = await addSignedIn(service, { superuser: true });
+const { client: signedIn } = await addSignedIn(service);
 const identifier = 'https://orders.example.com';
 const made = await admin.post('/api/v1/api-resources', { identifier, name: 'Orders' });
 const resources = [{ resource_id: made.body.data.id, permission_ids: [] }];
@@ -60,6 +63,7 @@ async function makeKinds(): Promise<Record<string, Kind>> {
     },
     'secret of an application': { text: web.client_secret ?? '', opens: ['application'] },
     code: { text: grant.code, opens: ['code'] },
+    'device code': { text: (await allowed(service, tv, signedIn)).device_code, opens: ['device code'] },
     'access token of an application': { text: tokens.access_token, opens: ['userinfo', 'introspection'] },
     'access token for an API resource': { text: await resourceToken(), opens: ['introspection'] },
     'refresh token of an application': { text: tokens.refresh_token, opens: ['refresh of an application'] },
@@ -88,6 +92,10 @@ const places: Record<string, (text: string) => Promise<{ isOpen: boolean; answer
   },
   code: async (text) => {
     const answer = await exchange(service, web, { code: text, verifier });
+    return { isOpen: answer.status === 200, answer };
+  },
+  'device code': async (text) => {
+    const answer = await poll(service, tv, { device_code: text });
     return { isOpen: answer.status === 200, answer };
   },
   'refresh of an application': async (text) => {

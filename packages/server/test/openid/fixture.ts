@@ -116,7 +116,7 @@ export const credentialsOf = ({
 /** Sends a form to a token service as this application. */
 export function post(
   service: TestService,
-  endpoint: 'token' | 'introspect' | 'revoke',
+  endpoint: 'token' | 'device_authorization' | 'introspect' | 'revoke',
   application: TestApplication | null,
   fields: Record<string, string>,
   headers: Headers = {},

@@ -48,6 +48,10 @@ const fillings: Readonly<Record<string, string>> = {
     select gen_random_uuid(), gen_random_uuid(), gen_random_uuid(),
       case when n <= 0 then '${EXPIRED_SESSION}' else gen_random_uuid() end, 0, false, '{}', now(), 'aal1', '{}',
       now() + interval '1 day', case when n <= 0 then now() - interval '1 hour' else now() + interval '1 hour' end`,
+  device_requests: `
+    insert into device_requests (code_hash, user_code, application_id, scopes, address, expires_at)
+    select sha256(int8send(n)), translate(lpad((n + 500000)::text, 8, '0'), '0123456789', 'BCDFGHJKLM'), gen_random_uuid(), '{}', '192.0.2.1',
+      case when n <= 0 then now() - interval '2 hours' else now() + interval '1 minute' end`,
   application_sessions: `
     insert into application_sessions (user_id, session_id, application_id, sid, expires_at, told_at)
     select gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 's', now() + interval '1 day',

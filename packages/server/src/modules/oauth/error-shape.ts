@@ -20,6 +20,10 @@ const own: ReadonlySet<ErrorCode> = new Set([
   'unsupported_response_type',
   'request_not_supported',
   'request_uri_not_supported',
+  'authorization_pending',
+  'slow_down',
+  'access_denied',
+  'expired_token',
   'rate_limited',
 ]);
 

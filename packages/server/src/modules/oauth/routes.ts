@@ -2,6 +2,8 @@
 // They accept no cookie, so they need no CSRF token.
 import {
   AuthorizationServerMetadata,
+  DeviceAuthorization,
+  DeviceAuthorizationRequest,
   Introspection,
   IntrospectionRequest,
   NoContent,
@@ -15,6 +17,7 @@ import { Userinfo, UserinfoRequest } from '@castellan/contract/openid-tokens';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import { publicBody } from '../../platform/http/bodies/body-limits.ts';
+import type { Client } from '../../platform/http/client.ts';
 import { clientCredentials, presentsApplication } from '../../platform/http/plugins/client-credentials.ts';
 import { acceptFormsOnly } from '../../platform/http/plugins/form-parsing.ts';
 import type { App } from '../../platform/http/server/server.ts';
@@ -27,6 +30,12 @@ import {
 } from '../applications/authentication.ts';
 import { callerOf } from '../authz/caller.ts';
 import { type PushDeps, pushRequest } from '../openid/authorize/pushed.ts';
+import {
+  beginOnDevice,
+  type DeviceDeps,
+  type DeviceExchangeDeps,
+  exchangeDeviceCode,
+} from '../openid/device/service.ts';
 import {
   type ApplicationTokenDeps,
   countRequest,
@@ -50,7 +59,9 @@ export type OAuthDeps = TokenDeps &
   IntrospectionDeps &
   TokenRevocationDeps &
   PushDeps &
-  ApplicationTokenDeps & {
+  ApplicationTokenDeps &
+  DeviceDeps &
+  DeviceExchangeDeps & {
     applicationClients: ApplicationClients;
     settings: { rateLimitRevoke: RateLimitRule | null };
   };
@@ -81,15 +92,24 @@ export function oauthRoutes(app: App, deps: OAuthDeps): void {
   acceptFormsOnly(app);
   tokenRoute(app, deps);
   pushRoute(app, deps);
+  deviceRoute(app, deps);
   introspectionRoute(app, deps);
   revocationRoute(app, deps);
   userinfoRoutes(app, deps);
 }
 
 /** By grant type: what applications exchange for tokens. */
-const exchanges: ReadonlyMap<string, typeof exchangeCode> = new Map([
+type Exchange = (
+  deps: OAuthDeps,
+  client: Client,
+  application: AuthenticatedApplication,
+  body: TokenRequest,
+  proof: KeyProof | null,
+) => Promise<TokenResponse>;
+const exchanges: ReadonlyMap<string, Exchange> = new Map<string, Exchange>([
   ['authorization_code', exchangeCode],
   ['refresh_token', refreshTokens],
+  ['urn:ietf:params:oauth:grant-type:device_code', exchangeDeviceCode],
 ]);
 
 const unsupportedGrant = (): AppError =>
@@ -125,6 +145,10 @@ function tokenRoute(app: App, deps: OAuthDeps): void {
         'unauthorized_client',
         'invalid_target',
         'invalid_dpop_proof',
+        'authorization_pending',
+        'slow_down',
+        'access_denied',
+        'expired_token',
         'rate_limited',
         'overloaded',
       ],
@@ -137,7 +161,10 @@ function tokenRoute(app: App, deps: OAuthDeps): void {
         'do, ends with the key, and is valid for 10 minutes at most. 429 after 600 tokens of one service account in a minute, ' +
         'and after 30 wrong API keys of one network.\n\n' +
         'With `authorization_code` and `refresh_token`, an application gets the tokens of a person who signed in to it. They ' +
-        'open userinfo, and nothing else of this service. 429 after 30 wrong secrets of one network.',
+        'open userinfo, and nothing else of this service. 429 after 30 wrong secrets of one network.\n\n' +
+        'With `urn:ietf:params:oauth:grant-type:device_code` (RFC 8628), a device gets them when a person has allowed it. Until then, ' +
+        'it asks every 5 seconds and is told `authorization_pending`, or `slow_down` if it asks sooner: then it waits 5 seconds longer ' +
+        'from then on.',
       body: TokenRequest,
       response: { 200: TokenResponse },
     },
@@ -201,6 +228,41 @@ function pushRoute(app: App, deps: OAuthDeps): void {
       const proof = await proofOf(deps, request, '/api/v1/oauth/par');
       const pushed = await pushRequest(deps, request.client, application, { form: request.body, proof });
       return reply.code(201).header('pragma', 'no-cache').send(pushed);
+    },
+  });
+}
+
+function deviceRoute(app: App, deps: OAuthDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/device_authorization',
+    config: {
+      ...shape,
+      form: { repeatable: ['resource'] },
+      access: 'public',
+      clientCredentials: true,
+      errors: [
+        'invalid_client',
+        'invalid_scope',
+        'unauthorized_client',
+        'invalid_target',
+        'rate_limited',
+        'overloaded',
+      ],
+    },
+    schema: {
+      tags: ['OAuth'],
+      summary: 'Begin a sign-in on a device without a browser',
+      description:
+        'RFC 8628. The device shows `user_code` and `verification_uri`, or `verification_uri_complete` as a QR code, and asks for tokens ' +
+        'at `/api/v1/oauth/token` until a person has answered. At most 1,000 devices of one application wait at once.',
+      body: DeviceAuthorizationRequest,
+      response: { 200: DeviceAuthorization },
+    },
+    handler: async (request, reply) => {
+      reply.header('pragma', 'no-cache');
+      const application = await applicationOf(deps, request, reply);
+      return beginOnDevice(deps, request.client, application, request.body);
     },
   });
 }

@@ -42,6 +42,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   api_resource_in_use: 'Eine Anwendung verwendet diese API noch. Entfernen Sie sie dort zuerst.',
   interaction_not_found:
     'Diese Anfrage einer Anwendung ist abgeschlossen oder abgelaufen. Beginnen Sie dort noch einmal.',
+  user_code_unknown:
+    'Auf diesen Code wartet kein Gerät. Prüfen Sie ihn, oder lassen Sie sich am Gerät einen neuen geben.',
   application_secret_not_found: 'Dieses Geheimnis gibt es bei dieser Anwendung nicht.',
   permission_not_found: 'Diese Berechtigung gibt es nicht.',
   role_group_not_found: 'Diese Rollengruppe gibt es nicht.',
@@ -86,6 +88,10 @@ export const errorTexts: Readonly<Record<string, string>> = {
   unsupported_response_type: 'Dieser response_type wird nicht unterstützt.',
   request_not_supported: 'Anfrageobjekte werden nicht unterstützt.',
   request_uri_not_supported: 'Eine vorab gesendete Anfrage hat keine request_uri.',
+  authorization_pending: 'Dieses Gerät hat noch niemand erlaubt oder abgelehnt.',
+  slow_down: 'Das Gerät hat zu schnell wieder gefragt.',
+  access_denied: 'Dieses Gerät wurde nicht erlaubt.',
+  expired_token: 'Der Gerätecode ist abgelaufen. Beginnen Sie am Gerät neu.',
   browser_session_required:
     'In diesem Browser ist niemand angemeldet. Melden Sie sich an und versuchen Sie es noch einmal.',
   invalid_token: 'Das Zugriffstoken fehlt, ist beendet oder gilt hier nicht.',

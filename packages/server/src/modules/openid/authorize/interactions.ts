@@ -21,7 +21,7 @@ import { hostOf } from './redirect-address.ts';
 import type { CheckedRequest, RequestedApplication } from './request.ts';
 import { textOf } from './scope-texts.ts';
 import { interactionAddress } from './service.ts';
-import { writeConsent } from './store.ts';
+import { type FoundRequest, writeConsent } from './store.ts';
 
 type Open = { loaded: Loaded; application: RequestedApplication; request: CheckedRequest };
 
@@ -57,7 +57,6 @@ export async function readInteraction(deps: AuthorizeDeps, client: Client, id: s
     step === 'refused' && application.required_permission_id !== null
       ? graph?.permissions.namesOf(new Set([application.required_permission_id]))[0]
       : undefined;
-  const name = session ? [session.first_name, session.last_name].filter((part) => part !== '').join(' ') : '';
   return {
     step,
     application: {
@@ -68,26 +67,33 @@ export async function readInteraction(deps: AuthorizeDeps, client: Client, id: s
       first_party: application.first_party,
       host: hostOf(request.redirectUri),
     },
-    account: session ? { name, email: shownEmail(session.email) } : null,
+    account: session && accountOf(session),
     login_hint: request.loginHint,
     providers: [],
     required_acr: 'step' in verdict ? (verdict.acr ?? null) : null,
     required_permission: required ?? null,
-    consent: step === 'consent' ? consentOf(loaded, application, request, languageOf(client, request)) : null,
+    consent: step === 'consent' ? consentOf(found, application, request, languageOf(client, request)) : null,
     device: null,
     expires_at: (loaded.expiresAt ?? found.now).toISOString(),
   };
 }
 
-function languageOf(client: Client, { uiLocales }: CheckedRequest): Language {
+/** Who is signed in, as pages show them. */
+export const accountOf = ({ first_name, last_name, email }: BrowserSession) => ({
+  name: [first_name, last_name].filter((part) => part !== '').join(' '),
+  email: shownEmail(email),
+});
+
+export function languageOf(client: Client, { uiLocales }: Pick<CheckedRequest, 'uiLocales'>): Language {
   const asked = uiLocales?.split(' ').join(',') ?? null;
   return preferredLanguage(languages, asked) ?? preferredLanguage(languages, client.acceptLanguage) ?? 'en';
 }
 
-function consentOf(
-  { found }: Loaded,
+/** Returns what the page asks the person to agree to. */
+export function consentOf(
+  found: FoundRequest,
   application: RequestedApplication,
-  { scopes, targets }: CheckedRequest,
+  { scopes, targets }: Pick<CheckedRequest, 'scopes' | 'targets'>,
   language: Language,
 ): Interaction['consent'] {
   const asked = new Set(targets.flatMap((one) => one.permission_ids));
@@ -168,6 +174,23 @@ export type ProveAgain = (
   about: { principal: UserPrincipal; graph: Graph },
   body: StepUpBody,
 ) => Promise<string>;
+
+/** Pages of interactions that no authorization request began. Each operation returns undefined for an id of none. */
+export type OtherPages = {
+  read(client: Client, id: string): Promise<Interaction | undefined>;
+  consent(client: Client, id: string, body: ConsentBody): Promise<Redirect | undefined>;
+  account(
+    client: Client,
+    id: string,
+    body: AccountBody,
+  ): Promise<{ redirect: Redirect; hasEnded: boolean } | undefined>;
+  reauthenticate(
+    client: Client,
+    id: string,
+    body: StepUpBody,
+  ): Promise<{ redirect: Redirect; browserToken: string } | undefined>;
+  cancel(client: Client, id: string): Promise<Redirect | undefined>;
+};
 
 export async function reauthenticate(
   deps: AuthorizeDeps & { proveAgain: ProveAgain },

@@ -235,10 +235,26 @@ function challengeOf(application: RequestedApplication, parameters: Parameters):
   return challenge;
 }
 
+type Asked = Pick<CheckedRequest, 'scopes' | 'targets'>;
+
+/** Returns what is asked for in a request without redirect address (RFC 8628, 3.1), or why the application may not have it. */
+export function askedScopes(
+  application: RequestedApplication,
+  parameters: Pick<Parameters, 'scope' | 'resource'>,
+): Asked | { error: 'invalid_scope' | 'invalid_target'; description: string } {
+  try {
+    return scopesOf(application, parameters);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const code = error.code === 'invalid_target' ? error.code : 'invalid_scope';
+    return { error: code, description: error.message };
+  }
+}
+
 function scopesOf(
   application: RequestedApplication,
-  { scope, resource }: Parameters,
-): Pick<CheckedRequest, 'scopes' | 'targets'> {
+  { scope, resource }: Pick<Parameters, 'scope' | 'resource'>,
+): Asked {
   const asked = new Set(wordsOf(scope));
   const isRefreshed = application.grant_types.includes('refresh_token');
   const scopes = application.scopes.filter(

@@ -26,6 +26,7 @@ import {
   cancelInteraction,
   chooseAccount,
   decideConsent,
+  type OtherPages,
   type ProveAgain,
   readInteraction,
   reauthenticate,
@@ -38,6 +39,7 @@ export type AuthorizeRouteDeps = AuthorizeDeps & {
   proveAgain: ProveAgain;
   /** Returns what the page of a sign-out asks; undefined for an id of none. */
   readSignOut: (client: Client, id: string) => Promise<Interaction | undefined>;
+  devicePages: OtherPages;
   /** Clears the cookie of the refresh token. */
   clearRefreshCookie: (reply: FastifyReply) => void;
 };
@@ -135,6 +137,7 @@ const signedIn = ['browser_session_required', ...notFound] as const;
 const reads = [BROWSER_COOKIE];
 
 function interactionRoutes(app: App, deps: AuthorizeRouteDeps): void {
+  const { devicePages } = deps;
   app.route({
     method: 'GET',
     url: '/interactions/:interaction_id',
@@ -146,7 +149,10 @@ function interactionRoutes(app: App, deps: AuthorizeRouteDeps): void {
       response: { 200: InteractionEnvelope },
     },
     handler: async ({ client, params: { interaction_id: id } }) => ({
-      data: (await deps.readSignOut(client, id)) ?? (await readInteraction(deps, client, id)),
+      data:
+        (await deps.readSignOut(client, id)) ??
+        (await devicePages.read(client, id)) ??
+        (await readInteraction(deps, client, id)),
       message: 'The request of an application.',
     }),
   });
@@ -162,8 +168,8 @@ function interactionRoutes(app: App, deps: AuthorizeRouteDeps): void {
       body: ConsentBody,
       response: { 200: RedirectEnvelope },
     },
-    handler: async (request) => ({
-      data: await decideConsent(deps, request.client, request.params.interaction_id, request.body),
+    handler: async ({ client, params: { interaction_id: id }, body }) => ({
+      data: (await devicePages.consent(client, id, body)) ?? (await decideConsent(deps, client, id, body)),
       message: 'Go on to redirect_to.',
     }),
   });
@@ -180,8 +186,10 @@ function interactionRoutes(app: App, deps: AuthorizeRouteDeps): void {
       response: { 200: RedirectEnvelope },
     },
     handler: async (request, reply) => {
-      const { client, params, body } = request;
-      const { redirect, hasEnded } = await chooseAccount(deps, client, params.interaction_id, body);
+      const { client, body } = request;
+      const { interaction_id: id } = request.params;
+      const { redirect, hasEnded } =
+        (await devicePages.account(client, id, body)) ?? (await chooseAccount(deps, client, id, body));
       if (hasEnded) {
         deps.clearRefreshCookie(reply);
         clearBrowserCookie(reply, client, deps.settings);
@@ -218,8 +226,11 @@ function interactionRoutes(app: App, deps: AuthorizeRouteDeps): void {
       response: { 200: RedirectEnvelope },
     },
     handler: async (request, reply) => {
-      const { client, params, body } = request;
-      const { redirect, browserToken } = await reauthenticate(deps, client, params.interaction_id, body);
+      const { client, body } = request;
+      const { interaction_id: id } = request.params;
+      const { redirect, browserToken } =
+        (await devicePages.reauthenticate(client, id, body)) ??
+        (await reauthenticate(deps, client, id, body));
       setBrowserCookie(reply, deps.settings, browserToken);
       return { data: redirect, message: 'Confirmed. Go on to redirect_to.' };
     },
@@ -228,15 +239,16 @@ function interactionRoutes(app: App, deps: AuthorizeRouteDeps): void {
   app.route({
     method: 'POST',
     url: '/interactions/:interaction_id/cancel',
-    config: { access: 'public', errors: notFound },
+    config: { access: 'public', cookies: { reads }, errors: signedIn },
     schema: {
       tags: ['OAuth'],
       summary: 'Go back to the application without signing in',
+      description: 'For the request of a device: deny it.',
       params: InteractionParams,
       response: { 200: RedirectEnvelope },
     },
-    handler: async (request) => ({
-      data: await cancelInteraction(deps, request.client, request.params.interaction_id),
+    handler: async ({ client, params: { interaction_id: id } }) => ({
+      data: (await devicePages.cancel(client, id)) ?? (await cancelInteraction(deps, client, id)),
       message: 'Go on to redirect_to.',
     }),
   });

@@ -133,6 +133,7 @@ async function grant(
     nonce: request.nonce,
     redirect_uri: request.redirectUri,
     code_hash: codeHash,
+    code_expires_at: null,
     code_challenge: request.challenge,
     dpop_jkt: request.dpopJkt,
     auth_time: context.authTime,

@@ -109,8 +109,12 @@ export type NewGrant = {
   resources: readonly Target[];
   claims: Record<string, unknown> | null;
   nonce: string | null;
-  redirect_uri: string;
-  code_hash: Buffer;
+  /** Null: a device, which nobody is sent back to. */
+  redirect_uri: string | null;
+  /** Null: the device has its own code. */
+  code_hash: Buffer | null;
+  /** Until when it can be exchanged. Null: for 60 seconds. */
+  code_expires_at: Date | null;
   code_challenge: string | null;
   dpop_jkt: string | null;
   auth_time: Date;
@@ -150,7 +154,8 @@ export async function insertGrant(
         ${grant.scopes}::text[],
         ${JSON.stringify(grant.resources)}::jsonb, ${grant.claims && JSON.stringify(grant.claims)}::jsonb, ${grant.nonce}::text,
         ${grant.redirect_uri}::text, ${grant.code_hash}::bytea, ${grant.code_challenge}::text,
-        clock_timestamp() + make_interval(secs => ${CODE_SECONDS}), ${grant.dpop_jkt}::text, ${grant.auth_time}::timestamptz,
+        coalesce(${grant.code_expires_at}::timestamptz, clock_timestamp() + make_interval(secs => ${CODE_SECONDS})),
+        ${grant.dpop_jkt}::text, ${grant.auth_time}::timestamptz,
         ${grant.acr}::text, ${grant.amr}::text[], clock_timestamp() + make_interval(days => a.grant_days)
       from live join users u on u.id = live.user_id
         join applications a on a.id = ${grant.application_id}::uuid and a.is_active and a.access_epoch = ${grant.application_epoch}::integer

@@ -14,7 +14,7 @@ import type { GraphSource } from '../../authz/graph/graph.ts';
 import type { KeyRing } from '../../sessions/key-ring.ts';
 import { type ApplicationTokenLookup, createApplicationTokenLookup } from './token-lookup.ts';
 
-const countedGrants = ['authorization_code', 'refresh_token'] as const;
+const countedGrants = ['authorization_code', 'refresh_token', 'device_code'] as const;
 export type CountedGrant = (typeof countedGrants)[number];
 /** `refused`: `invalid_grant` of any reason but `reused`, which ended the grant. */
 const countedResults = ['issued', 'refused', 'reused'] as const;

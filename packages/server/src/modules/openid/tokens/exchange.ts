@@ -41,7 +41,13 @@ type Fields = Pick<
 
 /** `detail`: what to tell; undefined for the text that unknown, used, expired and foreign ones share. */
 type Refused = {
-  refused: 'invalid_grant' | 'invalid_scope' | 'invalid_target' | 'invalid_dpop_proof';
+  refused:
+    | 'invalid_grant'
+    | 'invalid_scope'
+    | 'invalid_target'
+    | 'invalid_dpop_proof'
+    | 'access_denied'
+    | 'expired_token';
   detail?: string;
 };
 /** A code or a refresh token that was used before: the grant has ended. */
@@ -58,9 +64,9 @@ type Issued = {
   refreshToken: string | null;
   ended: number;
 };
-type Outcome = Refused | Reused | Issued;
+export type Outcome = Refused | Reused | Issued;
 
-const refused: Refused = { refused: 'invalid_grant' };
+export const refused: Refused = { refused: 'invalid_grant' };
 const wrongKey: Refused = {
   refused: 'invalid_dpop_proof',
   detail: 'This is bound to a key. Send a DPoP proof with that key.',
@@ -91,7 +97,17 @@ export async function exchangeCode(
         redeem(tx, deps, application, { ...fields, redirect_uri, codeHash, proof }),
       )
     : refused;
-  const issued = await settle(deps, client, 'authorization_code', outcome);
+  return settleFirst(deps, client, application, { grantType: 'authorization_code', outcome, proof });
+}
+
+/** Returns the first tokens of a grant, or throws why there are none. */
+export async function settleFirst(
+  deps: ApplicationTokenDeps,
+  client: Client,
+  application: AuthenticatedApplication,
+  { grantType, outcome, proof }: { grantType: CountedGrant; outcome: Outcome; proof: KeyProof | null },
+): Promise<TokenResponse> {
+  const issued = await settle(deps, client, grantType, outcome);
   if (issued.ended > 0)
     await recordEvent(deps, client, {
       action: 'application_access_ended',
@@ -138,7 +154,7 @@ export async function refreshTokens(
 }
 
 /** Throws what no code and no token changes. The signing key is asked for now, because a code counts once. */
-function requireUsable(
+export function requireUsable(
   deps: ApplicationTokenDeps,
   application: AuthenticatedApplication,
   grantType: CountedGrant,
@@ -153,12 +169,12 @@ function requireUsable(
 }
 
 /** One exchange of a grant runs at a time, and some of an application. The others wait in the process, without a connection. */
-const inTurn = (
+export const inTurn = <T>(
   deps: ApplicationTokenDeps,
   client: Client,
   { application, key }: { application: AuthenticatedApplication; key: string },
-  work: (tx: Tx) => Promise<Outcome>,
-): Promise<Outcome> =>
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> =>
   deps.exchangeGate.run(key, client, () =>
     deps.applicationTokens.gate.run(application.id, client, () => inTransaction(deps.db, work)),
   );
@@ -189,7 +205,23 @@ async function redeem(
     return { ...refused, detail: 'The code_verifier does not match the authorization request.' };
   if (grant.dpop_jkt !== null && grant.dpop_jkt !== proof?.jkt) return wrongKey;
   const graph = await deps.graphSource.at(grant.authz_stamp);
-  if (!meetsRule(graph, grant)) return refused;
+  return meetsRule(graph, grant)
+    ? redeemGrant(tx, deps, application, { grant, graph, resource, proof })
+    : refused;
+}
+
+/** Adds the first tokens of a locked grant that nothing speaks against. */
+export async function redeemGrant(
+  tx: Tx,
+  deps: ApplicationTokenDeps,
+  application: AuthenticatedApplication,
+  {
+    grant,
+    graph,
+    resource,
+    proof,
+  }: { grant: LockedGrant; graph: Graph; resource: string | null; proof: KeyProof | null },
+): Promise<Outcome> {
   const idScopes = allowedOf(grant.scopes, grant);
   const access = accessFor(deps, {
     application,

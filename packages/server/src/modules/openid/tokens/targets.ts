@@ -33,4 +33,4 @@ export function targetIn(grant: GrantedAccess, graph: Graph, now: number): Targe
 }
 
 /** Of a level that is not known, the lowest. */
-const levelOf = (text: string): Acr => acrValues.find((acr) => acr === text) ?? 'aal1';
+export const levelOf = (text: string): Acr => acrValues.find((acr) => acr === text) ?? 'aal1';

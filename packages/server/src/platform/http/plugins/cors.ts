@@ -78,7 +78,9 @@ function isPublicDocument(request: FastifyRequest): boolean {
 
 /** Operations for applications: pages call them without cookies, from origins that the record of the application names. */
 const applicationServices: ReadonlySet<string> = new Set(
-  ['token', 'par', 'introspect', 'revoke', 'userinfo'].map((name) => `/api/v1/oauth/${name}`),
+  ['token', 'par', 'device_authorization', 'introspect', 'revoke', 'userinfo'].map(
+    (name) => `/api/v1/oauth/${name}`,
+  ),
 );
 const isApplicationService = (request: FastifyRequest): boolean => applicationServices.has(pathOf(request));
 

@@ -101,6 +101,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   application_sign_in: '{actor} hat sich bei {target} angemeldet',
   application_sign_in_refused: 'Eine Anmeldung von {actor} bei {target} wurde abgelehnt',
   consent_given: '{actor} hat dem zugestimmt, was {target} verlangt',
+  device_sign_in_allowed: '{actor} hat ein Gerät bei {target} erlaubt',
+  device_sign_in_denied: '{actor} hat ein Gerät bei {target} abgelehnt',
   application_tokens_refreshed: '{target} hat seine Token für {actor} erneuert',
   authorization_code_reuse:
     'Ein verbrauchter Code für {target} kam erneut; was {actor} freigegeben hatte, wurde beendet',

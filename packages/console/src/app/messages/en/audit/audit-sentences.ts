@@ -100,6 +100,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   application_sign_in: '{actor} signed in to {target}',
   application_sign_in_refused: 'A sign-in of {actor} to {target} was refused',
   consent_given: '{actor} agreed to what {target} asked for',
+  device_sign_in_allowed: '{actor} allowed a device at {target}',
+  device_sign_in_denied: '{actor} denied a device at {target}',
   application_tokens_refreshed: '{target} renewed its tokens for {actor}',
   authorization_code_reuse: 'A used code for {target} came again; what {actor} had given it was ended',
   application_refresh_token_reuse:
