@@ -56,6 +56,7 @@ export const onEachServer = [
   'packages/server/test/devices/lock.test.ts',
   'packages/server/test/oauth/races.test.ts',
   'packages/server/test/openid/races.test.ts',
+  'packages/server/test/openid/ends/parallel.test.ts',
   'packages/server/test/openid/authorize/{consent,end}-race.test.ts',
   'packages/server/test/{passkeys,second-factors}/races.test.ts',
   'packages/server/test/recovery/lists.test.ts',

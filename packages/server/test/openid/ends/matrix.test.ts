@@ -322,7 +322,7 @@ test('a revoked key of applications ends the tokens that it signed, and hints; o
   const world = await addWorld(ends);
   const { application, who, bound, offline } = world;
   const { id_token } = await tokensOf(service, application, who);
-  const kid = readToken(bound.jwt).header.kid ?? '';
+  const kid = readToken(bound.jwt).header.kid as string;
   assert.equal(readToken(id_token).header.kid, kid);
   const { db, auditLog } = deps;
   await revokeSigningKey({ db, auditLog, secretKey: Buffer.from(TEST_SECRET_KEY) }, kid);
