@@ -34,8 +34,10 @@ test('hashes, signed tokens and private keys are recognised by their shape', () 
     `${part}.${part}.${'s'.repeat(86)}`,
     `{"crv":"Ed25519","d":"${'k'.repeat(43)}"}`,
     '-----BEGIN PRIVATE KEY-----',
+    ...['cs', 'ac', 'at', 'dc'].map((kind) => `cas_${kind}_${'x'.repeat(43)}_000000`),
+    `cas_rt_${'x'.repeat(60)}_000000`,
   ])
-    assert.throws(() => watch.assertClean('here', text), /holds a secret/);
+    assert.throws(() => watch.assertClean('here', `in (${text}) here`), /holds a secret/);
 });
 
 test('values that were also sent as ordinary text, or are too short, are not reported', () => {

@@ -158,8 +158,16 @@ export function watchSettings(environment: Readonly<Record<string, string>>): vo
 
 // More rows than any test writes.
 const MAX_ROWS = 50_000;
-const tables = [
+const tables: readonly string[] = [
+  'access_grants',
+  'application_requests',
+  'application_secrets',
+  'application_sessions',
+  'application_tokens',
   'audit_logs',
+  'consents',
+  'logout_backlog',
+  'logout_notices',
   'outbox',
   'login_attempts',
   'idempotency_keys',
@@ -167,6 +175,10 @@ const tables = [
   'used_proofs',
   'job_schedule',
 ];
+/** What is searched of a table; all of it where nothing else is said. An `id_token_hint` opens nothing. */
+const searched: Readonly<Record<string, string>> = {
+  application_requests: "concat_ws(' ', t.parameters - 'id_token_hint', t.state)",
+};
 
 /** Returns undefined when a test has removed the table or the database. */
 async function rowsOf(
@@ -174,7 +186,8 @@ async function rowsOf(
   sql: (text: string) => Promise<{ row: string }[]>,
 ): Promise<string[] | undefined> {
   try {
-    return (await sql(`select t::text as row from ${table} t limit ${MAX_ROWS}`)).map(({ row }) => row);
+    const columns = searched[table] ?? 't::text';
+    return (await sql(`select ${columns} as row from ${table} t limit ${MAX_ROWS}`)).map(({ row }) => row);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     // Undefined table; refused, cut or terminated connections.
