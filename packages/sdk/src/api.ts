@@ -1348,6 +1348,81 @@ export type LinkState = {
   email?: string;
 };
 
+export type ListedApplication = {
+  id: string;
+  client_id: string;
+  name: string;
+  description: string;
+  type: 'web' | 'spa' | 'native' | 'device';
+  /** An application that is not active is refused everything. */
+  is_active: boolean;
+  /** How the application authenticates itself: with a secret, with a signed assertion (`private_key_jwt`), or not at all. Default: `secret` for `web`, otherwise `none`. */
+  auth_method: 'secret' | 'private_key_jwt' | 'none';
+  home_url: string | null;
+  policy_url: string | null;
+  terms_url: string | null;
+  /** Where the public keys of the application are. `private_key_jwt` needs this or `jwks`. */
+  jwks_url: string | null;
+  /** Default: `authorization_code` and `refresh_token`; for `device`, `device_code` and `refresh_token`. */
+  grant_types: ('authorization_code' | 'refresh_token' | 'device_code')[];
+  /** Where people may be sent back to, compared character by character. A native application may use every port of a registered loopback address. */
+  redirect_uris: string[];
+  /** Where people may be sent after they signed out. */
+  post_logout_redirect_uris: string[];
+  /** Origins whose pages may call the token services. Those of the redirect addresses of an `spa` count, too. */
+  allowed_origins: string[];
+  /** Where the application is told that a session has ended. */
+  backchannel_logout_url: string | null;
+  /** Whether the application is your own, so that people need not agree to it. Default: true. */
+  first_party: boolean;
+  /** Who may sign in: holders of this permission, and superusers. Null: every active account. */
+  required_permission_id: string | null;
+  /** What the application may ask for. Default: openid, profile, email, roles, groups. */
+  scopes: ('openid' | 'profile' | 'email' | 'roles' | 'groups' | 'permissions' | 'offline_access')[];
+  /** Claims about people beyond those of the scopes. They tell what a person holds, and give nothing. */
+  claims: ClaimMapping[];
+  /** `pairwise`: other applications know the same person by another `sub`. Default: `public`. */
+  subject_type: 'public' | 'pairwise';
+  /** The host that a `pairwise` `sub` is computed from. Default: that of the redirect addresses, if it is one. */
+  sector: string | null;
+  /** Default: RS256. */
+  id_token_signing_alg: 'RS256' | 'ES256';
+  /** Whether the claims of the scopes are in the ID token, too, or in userinfo only. Default: `all`. */
+  id_token_claims: 'all' | 'minimal';
+  /** False is allowed for `web` only. Default: true. */
+  require_pkce: boolean;
+  /** Whether requests must be pushed (RFC 9126). Default: false. */
+  require_par: boolean;
+  /** Whether tokens must be bound to a key (RFC 9449). Default: false. */
+  require_dpop: boolean;
+  /** Default: 300. */
+  access_token_seconds: number;
+  /** Default: 300. */
+  id_token_seconds: number;
+  /** How long a refresh token may be unused. Default: 7. */
+  refresh_idle_days: number;
+  /** The end of what one sign-in gave, however often it was refreshed. Default: 30. */
+  grant_days: number;
+  /** The longest time since people proved who they are, in seconds, unless a request says otherwise. */
+  default_max_age: number | null;
+  jwks: {
+    keys: PublicKey[];
+  } | null;
+  /** The API resources that the application may get tokens for. */
+  resources: {
+    resource_id: string;
+    /** What tokens for the resource may carry. */
+    permission_ids: string[];
+  }[];
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** ISO 8601, UTC. */
+  updated_at: string;
+  created_by_id: string | null;
+  people: number | null;
+  last_sign_in_at: string | null;
+};
+
 export type ListedUser = {
   id: string;
   /** In lower case. An internationalized domain has its letters, unless it could be read as another one; then it stays `xn--…`. */
@@ -3621,7 +3696,7 @@ export type Operations = {
       type?: 'web' | 'spa' | 'native' | 'device';
     };
     result: {
-      data: Application[];
+      data: ListedApplication[];
       pagination: Pagination;
       message: string;
     };

@@ -142,6 +142,28 @@ export const Application = Type.Object(
 );
 export type Application = Type.Static<typeof Application>;
 
+/** Live sign-ins up to which people are counted, newest first. */
+export const MOST_COUNTED = 1_000;
+
+const ListedApplication = Type.Object(
+  {
+    ...Application.properties,
+    people: Nullable(
+      Type.Integer({
+        description: `How many people have access now; null for an application with over ${MOST_COUNTED} live sign-ins.`,
+      }),
+    ),
+    last_sign_in_at: Nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'Of the sign-ins that are kept: null after they have ended.',
+      }),
+    ),
+  },
+  { title: 'ListedApplication' },
+);
+export type ListedApplication = Type.Static<typeof ListedApplication>;
+
 export const NewApplication = Type.Object(
   {
     ...Application.properties,
@@ -241,7 +263,7 @@ export type CreateApplicationSecretBody = Type.Static<typeof CreateApplicationSe
 
 export const ApplicationEnvelope = DataEnvelope(Application);
 export const NewApplicationEnvelope = DataEnvelope(NewApplication);
-export const ApplicationListEnvelope = ListEnvelope(Application);
+export const ApplicationListEnvelope = ListEnvelope(ListedApplication);
 export const ApplicationSecretEnvelope = DataEnvelope(ApplicationSecret);
 export const NewApplicationSecretEnvelope = DataEnvelope(NewApplicationSecret);
 export const ApplicationSecretsEnvelope = DataEnvelope(Type.Array(ApplicationSecret));

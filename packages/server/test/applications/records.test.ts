@@ -61,7 +61,11 @@ test('an application is created with defaults, read, listed, changed and deleted
     `search=${client_id.slice(4)}`,
     'type=web&is_active=true&search=graf',
   ])
-    assert.deepEqual((await admin.get(`${path}?${query}`)).body.data, [read.body.data], query);
+    assert.deepEqual(
+      (await admin.get(`${path}?${query}`)).body.data,
+      [{ ...read.body.data, people: 0, last_sign_in_at: null }],
+      query,
+    );
   for (const query of ['search=grafana&type=spa', 'search=grafana&is_active=false'])
     assert.deepEqual((await admin.get(`${path}?${query}`)).body.data, [], query);
 

@@ -28,6 +28,26 @@ test('administrators see who has access, in pages, and end one authorization', a
   assert.equal((await userinfo(twin, second.access_token)).status, 200);
 });
 
+test('the list of applications counts the people with access, and knows the last sign-in', async () => {
+  const web = await addApplication(admin, [service, twin]);
+  const listed = async () => {
+    const { body } = await admin.get(`${path}?search=${web.client_id}`);
+    return [body.data[0].people, body.data[0].last_sign_in_at];
+  };
+  assert.deepEqual(await listed(), [0, null]);
+  const who = await addSignedIn(service);
+  await tokensOf(service, web, who);
+  await tokensOf(service, web, who);
+  const { grant } = await tokensOf(service, web, await addSignedIn(service));
+  const [row] = await service.sql<{ created_at: Date }>(
+    'select created_at from access_grants where id = $1',
+    [grant.id],
+  );
+  assert.deepEqual(await listed(), [2, row?.created_at.toISOString()]);
+  assert.equal((await admin.delete(`${path}/${web.id}/grants/${grant.id}`)).status, 200);
+  assert.equal((await listed())[0], 1);
+});
+
 test('an application that was inactive for a moment has lost all access for good', async () => {
   const web = await addApplication(admin, [service, twin]);
   const ended = await tokensOf(service, web, await addSignedIn(service), { offline: true });

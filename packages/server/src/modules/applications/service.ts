@@ -5,6 +5,7 @@ import type {
   Application,
   ApplicationListQuery,
   CreateApplicationBody,
+  ListedApplication,
   NewApplication,
   UpdateApplicationBody,
 } from '@castellan/contract/applications';
@@ -51,9 +52,14 @@ import {
 export async function listApplications(
   { db }: ApplicationDeps,
   query: ApplicationListQuery,
-): Promise<{ data: Application[]; pagination: Pagination }> {
+): Promise<{ data: ListedApplication[]; pagination: Pagination }> {
   const [total, rows] = await Promise.all([countApplications(db, query), listRows(db, query)]);
-  return { data: rows.map(toApplication), pagination: paginationOf(query, total) };
+  const data = rows.map(({ people, last_sign_in_at, ...row }) => ({
+    ...toApplication(row),
+    people,
+    last_sign_in_at: last_sign_in_at?.toISOString() ?? null,
+  }));
+  return { data, pagination: paginationOf(query, total) };
 }
 
 export async function getApplication({ db }: ApplicationDeps, id: string): Promise<Versioned<Application>> {

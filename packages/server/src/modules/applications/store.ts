@@ -1,10 +1,11 @@
 // SQL of applications. That of their secrets is in secrets-store.ts.
-import type { Application, ApplicationListQuery } from '@castellan/contract/applications';
+import { type Application, type ApplicationListQuery, MOST_COUNTED } from '@castellan/contract/applications';
 import { type RawBuilder, sql } from 'kysely';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { containsWord, wordsOf } from '../../platform/db/text-search.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import { grantJoins, hasTokens, isLiveGrant, meetsRule } from '../../schema/live/grants.ts';
 import type { Entitled } from '../authz/change.ts';
 import type { ApplicationFields } from './fields.ts';
 
@@ -85,11 +86,25 @@ export async function countApplications(db: Db, filter: ApplicationFilter): Prom
   return rows[0]?.total ?? 0;
 }
 
-/** Returns one page of applications, sorted by name. */
-export async function listApplications(db: Db, query: ApplicationListQuery): Promise<ApplicationRow[]> {
-  const { rows } = await sql<ApplicationRow>`${plannedForValues}
-    select ${columns} from applications a where ${matching(query)}
-    order by lower(a.name), a.id limit ${query.size} offset ${offsetOf(query)}`.execute(db);
+export type ListedRow = ApplicationRow & { people: number | null; last_sign_in_at: Date | null };
+
+const isUsable = sql.raw(`${isLiveGrant} and ${hasTokens} and ${meetsRule('a.required_permission_id')}`);
+
+/** Returns one page of applications, sorted by name. `people`: null for too many to count. */
+export async function listApplications(db: Db, query: ApplicationListQuery): Promise<ListedRow[]> {
+  const { rows } = await sql<ListedRow>`${plannedForValues}
+    select page.*, used.people,
+      (select g.created_at from access_grants g where g.application_id = page.id order by g.id desc limit 1) as last_sign_in_at
+    from (
+      select ${columns} from applications a where ${matching(query)}
+      order by lower(a.name), a.id limit ${query.size} offset ${offsetOf(query)}
+    ) page cross join lateral (
+      select case when count(*) <= ${MOST_COUNTED} then count(distinct user_id)::integer end as people
+      from (
+        select g.user_id from access_grants g ${sql.raw(grantJoins)} where g.application_id = page.id and ${isUsable}
+        order by g.id desc limit ${MOST_COUNTED + 1}
+      ) live
+    ) used order by lower(page.name), page.id`.execute(db);
   return rows;
 }
 

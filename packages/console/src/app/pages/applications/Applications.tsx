@@ -1,10 +1,11 @@
 // The list of applications: services that people sign in to with their account here.
-import type { Application } from '@castellan/sdk';
+import type { ListedApplication } from '@castellan/sdk';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { IconApps, IconPlus, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactElement, useMemo, useState } from 'react';
+import { formatNumber } from '../../../common/format.ts';
 import { ReasonButton } from '../../components/forms/ReasonButton.tsx';
 import { useTypedText } from '../../components/lists/debounce.ts';
 import { FilterFold } from '../../components/lists/FilterFold.tsx';
@@ -14,7 +15,7 @@ import { usePageActions } from '../../components/page/page-actions.ts';
 import { Empty, NoMatch, ReadErrors } from '../../components/page/states.tsx';
 import { type Column, DataTable } from '../../components/table/DataTable.tsx';
 import { StatusBadge } from '../../components/text/badges.tsx';
-import { PlainDay } from '../../components/text/time.tsx';
+import { PlainAgo } from '../../components/text/time.tsx';
 import { keepingRows, reading } from '../../data/api.ts';
 import { allPermissions } from '../../data/catalogue.ts';
 import { useMe } from '../../data/me.tsx';
@@ -23,8 +24,10 @@ import { later, t } from '../../text.ts';
 import './applications.css';
 
 const route = getRouteApi('/applications');
+/** People of an application with more live sign-ins are not counted (docs/openapi.json, ListedApplication). */
+const MOST_COUNTED = 1_000;
 
-const titleColumn = (): Column<Application> => ({
+const titleColumn = (): Column<ListedApplication> => ({
   key: 'name',
   header: later.applications.columns.name,
   cell: ({ name, client_id }) => (
@@ -38,7 +41,7 @@ const titleColumn = (): Column<Application> => ({
 });
 
 /** `permissions`: names by id, as far as they are known. */
-const otherColumns = (permissions: ReadonlyMap<string, string>): Column<Application>[] => [
+const otherColumns = (permissions: ReadonlyMap<string, string>): Column<ListedApplication>[] => [
   {
     key: 'type',
     header: later.applications.columns.type,
@@ -54,15 +57,21 @@ const otherColumns = (permissions: ReadonlyMap<string, string>): Column<Applicat
     },
   },
   {
+    key: 'people',
+    header: later.applications.columns.people,
+    cell: ({ people }) =>
+      people === null ? later.applications.over(formatNumber(MOST_COUNTED)) : formatNumber(people),
+  },
+  {
+    key: 'lastSignIn',
+    header: later.applications.columns.lastSignIn,
+    cell: ({ last_sign_in_at: at }) => <PlainAgo at={at} />,
+    isWideOnly: true,
+  },
+  {
     key: 'state',
     header: later.applications.columns.state,
     cell: ({ is_active }) => <StatusBadge status={is_active ? 'active' : 'inactive'} />,
-  },
-  {
-    key: 'created',
-    header: later.applications.columns.created,
-    cell: ({ created_at }) => <PlainDay at={created_at} />,
-    isWideOnly: true,
   },
 ];
 
@@ -213,4 +222,4 @@ export function Applications(): ReactElement {
   );
 }
 
-const types = ['web', 'spa', 'native', 'device'] as const satisfies readonly Application['type'][];
+const types = ['web', 'spa', 'native', 'device'] as const satisfies readonly ListedApplication['type'][];

@@ -14,8 +14,9 @@ export const applications: LaterMessages['applications'] = {
     name: 'Name',
     type: 'Art',
     who: 'Wer sich anmelden darf',
+    people: 'Menschen mit Zugang',
+    lastSignIn: 'Letzte Anmeldung',
     state: 'Zustand',
-    created: 'Angelegt',
   },
   filters: {
     type: 'Art',
@@ -25,6 +26,7 @@ export const applications: LaterMessages['applications'] = {
     active: 'Aktiv',
     inactive: 'Inaktiv',
   },
+  over: (count: string) => `über ${count}`,
   everybody: 'Jedes aktive Konto',
   holders: 'Wer eine Berechtigung hat',
   types: {

@@ -13,8 +13,9 @@ export const applications = {
     name: 'Name',
     type: 'Type',
     who: 'Who may sign in',
+    people: 'People with access',
+    lastSignIn: 'Last sign-in',
     state: 'State',
-    created: 'Created',
   },
   filters: {
     type: 'Type',
@@ -24,6 +25,7 @@ export const applications = {
     active: 'Active',
     inactive: 'Inactive',
   },
+  over: (count: string) => `over ${count}`,
   everybody: 'Every active account',
   holders: 'Holders of a permission',
   types: {
