@@ -7,7 +7,7 @@ import type { Graph } from '../../authz/graph/graph.ts';
 import { requirementOf } from '../../authz/requirement.ts';
 import { accountLevel, type Policy } from '../../authz/requirements/account.ts';
 import type { BrowserSession } from '../../sessions/browser/presentation.ts';
-import { meetsRule } from '../claims/service.ts';
+import { meetsRule, requestedWithin } from '../claims/service.ts';
 import { subjectOf } from '../subjects.ts';
 import { isOfAnyProgram } from './redirect-address.ts';
 import type { CheckedRequest, RedirectError, RequestedApplication, Target } from './request.ts';
@@ -32,7 +32,12 @@ export type Verdict =
   | { told: RedirectError; description: string }
   | {
       /** `reliesOnConsent`: granted only while what the person agreed to still holds. */
-      granted: { scopes: string[]; targets: Target[]; reliesOnConsent: boolean };
+      granted: {
+        scopes: string[];
+        targets: Target[];
+        claims: Record<string, unknown> | null;
+        reliesOnConsent: boolean;
+      };
     };
 
 export type Judged = {
@@ -149,13 +154,16 @@ async function levelNeeded(
 }
 
 function consentNeeded(judged: Judged, { user_id: userId }: BrowserSession, by: By): Verdict {
-  const { request, state } = judged;
+  const { application, request, state } = judged;
   const own = state.agreed?.user_id === userId ? state.agreed : undefined;
   if (own && 'denied' in own) return denied;
-  if (own) return { granted: { ...agreedPart(request, own), reliesOnConsent: true } };
+  if (own) return { granted: { ...agreedPart(judged, own), reliesOnConsent: true } };
   if (isConsentDue(judged, by)) return { step: 'consent', error: 'consent_required' };
-  const reliesOnConsent = !judged.application.first_party;
-  return { granted: { scopes: request.scopes, targets: request.targets, reliesOnConsent } };
+  const { scopes, targets, claims, consentScopes } = request;
+  if (application.first_party) return { granted: { scopes, targets, claims, reliesOnConsent: false } };
+  // Without the claims that the application may not ask for yet: nobody agreed to them.
+  const agreedClaims = claims && requestedWithin(claims, consentScopes, application.claim_mappings);
+  return { granted: { scopes, targets, claims: agreedClaims, reliesOnConsent: true } };
 }
 
 function isConsentDue({ application, request, consent }: Judged, { consentDays, now }: By): boolean {
@@ -165,19 +173,20 @@ function isConsentDue({ application, request, consent }: Judged, { consentDays, 
   if (!consent) return true;
   if (consentDays > 0 && now.getTime() - consent.agreed_at.getTime() > consentDays * DAY_MS) return true;
   return (
-    request.scopes.some((one) => !consent.scopes.includes(one)) ||
+    request.consentScopes.some((one) => !consent.scopes.includes(one)) ||
     request.targets.some((one) => one.permission_ids.some((id) => !consent.permission_ids.includes(id)))
   );
 }
 
 /** Returns what is asked and agreed to. */
 const agreedPart = (
-  { scopes, targets }: Pick<CheckedRequest, 'scopes' | 'targets'>,
+  { application, request: { scopes, targets, claims } }: Pick<Judged, 'application' | 'request'>,
   agreed: { scopes: readonly string[]; permission_ids: readonly string[] },
-): { scopes: string[]; targets: Target[] } => ({
+): Pick<CheckedRequest, 'scopes' | 'targets' | 'claims'> => ({
   scopes: scopes.filter((one) => agreed.scopes.includes(one)),
   targets: targets.map(({ resource_id, permission_ids }) => ({
     resource_id,
     permission_ids: permission_ids.filter((id) => agreed.permission_ids.includes(id)),
   })),
+  claims: claims && requestedWithin(claims, agreed.scopes, application.claim_mappings),
 });

@@ -93,7 +93,11 @@ export function languageOf(client: Client, { uiLocales }: Pick<CheckedRequest, '
 export function consentOf(
   found: FoundRequest,
   application: RequestedApplication,
-  { scopes, targets }: Pick<CheckedRequest, 'scopes' | 'targets'>,
+  {
+    scopes,
+    consentScopes = scopes,
+    targets,
+  }: Pick<CheckedRequest, 'scopes' | 'targets'> & Partial<Pick<CheckedRequest, 'consentScopes'>>,
   language: Language,
 ): Interaction['consent'] {
   const asked = new Set(targets.flatMap((one) => one.permission_ids));
@@ -102,7 +106,7 @@ export function consentOf(
     .filter(({ id }) => asked.has(id));
   const unique = new Map(permissions.map(({ id, name, description }) => [id, { name, description }]));
   return {
-    scopes: scopes.map((name) => ({
+    scopes: consentScopes.map((name) => ({
       name,
       text: textOf(name, language),
       is_new: !(found.consent?.scopes.includes(name) ?? false),
@@ -130,7 +134,8 @@ export async function decideConsent(
   const { application, request, session } = await openSignedIn(deps, client, id);
   const { user_id: userId } = session;
   if (decision === 'deny') return note(deps, id, { agreed: { user_id: userId, denied: true } });
-  const scopes = request.scopes.filter((one) => one === 'openid' || !chosen || chosen.includes(one));
+  const { consentScopes } = request;
+  const scopes = consentScopes.filter((one) => one === 'openid' || !chosen || chosen.includes(one));
   const permissionIds = [...new Set(request.targets.flatMap((one) => one.permission_ids))];
   const agreed = { user_id: userId, scopes, permission_ids: permissionIds };
   await inTransaction(deps.db, async (tx) => {
@@ -139,7 +144,7 @@ export async function decideConsent(
     await writeConsent(
       tx,
       { userId, applicationId: application.id },
-      { scopes: request.scopes, permissionIds },
+      { scopes: consentScopes, permissionIds },
       { scopes, permissionIds },
     );
   });

@@ -1,7 +1,10 @@
 // Checks an authorization request against its application (RFC 6749, 4.1.1; RFC 7636; RFC 8707; OpenID Connect Core, 3.1.2).
 // It has no side effects, and knows nobody's session. Until the redirect address is known to be registered, nothing may be sent there.
+
+import type { ClaimMapping } from '@castellan/contract/application-claims';
 import { type Acr, acrValues } from '@castellan/contract/authentication';
 import { isObject } from '../../../platform/unknown-values.ts';
+import { scopesOfRequested } from '../claims/service.ts';
 import type { Parameters } from './parameters.ts';
 import { isRegistered } from './redirect-address.ts';
 
@@ -22,6 +25,7 @@ export type RequestedApplication = {
   first_party: boolean;
   required_permission_id: string | null;
   scopes: string[];
+  claim_mappings: ClaimMapping[];
   subject_type: 'public' | 'pairwise';
   sector: string | null;
   require_pkce: boolean;
@@ -78,6 +82,8 @@ type Prompt = 'none' | 'login' | 'consent' | 'select_account' | 'create';
 export type CheckedRequest = Answering & {
   /** Of OpenID Connect. */
   scopes: string[];
+  /** What a person is asked to agree to: `scopes`, and those that `claims` asks for single claims of. */
+  consentScopes: string[];
   /** What tokens for API resources are asked to carry. */
   targets: Target[];
   challenge: string | null;
@@ -201,9 +207,11 @@ function checkedParts(
   const subjects = [valuesIn(askedOf(claims, 'sub')), hinted === undefined ? undefined : [hinted]].filter(
     (one) => one !== undefined,
   );
+  const claimed = scopesOfRequested(claims, application.claim_mappings);
   return {
     challenge,
     scopes,
+    consentScopes: application.scopes.filter((one) => scopes.includes(one) || claimed.has(one)),
     targets,
     prompts: asked,
     maxAgeSeconds,

@@ -115,7 +115,7 @@ async function grant(
     session: BrowserSession;
     browser: PresentedBrowser;
   },
-  { scopes, targets, reliesOnConsent }: Extract<Verdict, { granted: unknown }>['granted'],
+  { scopes, targets, claims, reliesOnConsent }: Extract<Verdict, { granted: unknown }>['granted'],
 ): Promise<string | undefined> {
   const { loaded, application, request, session, browser } = about;
   const code = createSecretText(CODE_MARK);
@@ -129,7 +129,7 @@ async function grant(
     offline: scopes.includes('offline_access'),
     scopes,
     resources: targets,
-    claims: request.claims,
+    claims,
     nonce: request.nonce,
     redirect_uri: request.redirectUri,
     code_hash: codeHash,

@@ -33,7 +33,7 @@ export type Wanted = {
 const applicationColumns = sql`
   a.id, a.client_id, a.name, a.home_url, a.policy_url, a.terms_url, a.type, a.is_active, a.grant_types, a.redirect_uris,
   a.first_party, a.required_permission_id, a.scopes, a.subject_type, a.sector, a.require_pkce, a.require_par, a.grant_days,
-  a.default_max_age, a.access_epoch,
+  a.default_max_age, a.access_epoch, a.claims as claim_mappings,
   case when a.subject_type = 'pairwise' then (select encode(salt, 'hex') from pairwise_salt) end as salt,
   coalesce((
     select json_agg(json_build_object('id', r.id, 'identifier', r.identifier, 'permissions', coalesce((

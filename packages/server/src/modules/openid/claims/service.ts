@@ -38,6 +38,42 @@ export type Place = 'id_token' | 'userinfo' | 'access_token';
 /** The parameter `claims`, as it was sent (OpenID Connect Core, 5.5). */
 type RequestedClaims = { readonly [place in Place]?: unknown } | null;
 
+/** Returns the scopes that bring a claim. */
+const scopesOf = (name: string, mappings: readonly ClaimMapping[]): string[] => [
+  ...Object.entries(byScope).flatMap(([scope, names]) => (names.some((one) => one === name) ? [scope] : [])),
+  ...mappings.flatMap((one) => (one.name === name && one.scope !== undefined ? [one.scope] : [])),
+];
+
+const membersOf = (requested: RequestedClaims, place: Place): [name: string, asked: unknown][] => {
+  const members = requested?.[place];
+  return typeof members === 'object' && members !== null ? Object.entries(members) : [];
+};
+
+/** Returns the scopes that the parameter `claims` asks for claims of. */
+export const scopesOfRequested = (
+  requested: RequestedClaims,
+  mappings: readonly ClaimMapping[],
+): ReadonlySet<string> =>
+  new Set(
+    (['id_token', 'userinfo'] as const)
+      .flatMap((place) => membersOf(requested, place))
+      .flatMap(([name]) => scopesOf(name, mappings)),
+  );
+
+/** Returns what the parameter `claims` asks for of these scopes. */
+export function requestedWithin(
+  requested: RequestedClaims,
+  scopes: readonly string[],
+  mappings: readonly ClaimMapping[],
+): Record<string, unknown> {
+  const isWithin = ([name]: [name: string, asked: unknown]): boolean => {
+    const needed = scopesOf(name, mappings);
+    return needed.length > 0 && needed.every((scope) => scopes.includes(scope));
+  };
+  const within = (place: Place) => Object.fromEntries(membersOf(requested, place).filter(isWithin));
+  return { id_token: within('id_token'), userinfo: within('userinfo') };
+}
+
 export type ClaimChoice = {
   /** What the grant has, and the application may have. */
   scopes: readonly string[];

@@ -122,6 +122,7 @@ const requestOf = (
   mode: 'query',
   state: undefined,
   scopes,
+  consentScopes: scopes,
   targets,
   challenge: null,
   prompts: new Set(['consent']),
