@@ -55,8 +55,13 @@ export const asked: InteractionTexts = {
       'Dieser Code ist falsch oder abgelaufen. Prüfen Sie ihn, oder lassen Sie Ihr Gerät einen neuen anzeigen.',
     warning: 'Fahren Sie nur fort, wenn Sie dies eben auf Ihrem eigenen Gerät begonnen haben.',
     warningText: 'Wer Ihnen einen Link oder einen Code geschickt hat, käme sonst in Ihr Konto.',
+    allowed: 'Ihr Gerät ist verbunden',
+    allowedText: 'Dort geht es von selbst weiter. Sie können diese Seite schließen.',
+    denied: 'Sie haben das Gerät abgelehnt',
+    deniedText: 'Es hat keinen Zugriff bekommen. Sie können diese Seite schließen.',
     from: 'Netz',
     program: 'Programm',
+    unnamed: 'nicht angegeben',
     when: 'Angefragt',
   },
   signOut: {

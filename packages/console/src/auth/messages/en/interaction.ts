@@ -54,8 +54,13 @@ export const asked = {
     unknown: 'This code is wrong or has expired. Check it, or ask your device for a new one.',
     warning: 'Only go on if you started this on your own device just now.',
     warningText: 'Anyone who sent you a link or a code would get into your account.',
+    allowed: 'Your device is connected',
+    allowedText: 'It goes on by itself. You can close this page.',
+    denied: 'You denied the device',
+    deniedText: 'It got no access. You can close this page.',
     from: 'Network',
     program: 'Program',
+    unnamed: 'not told',
     when: 'Asked',
   },
   signOut: {

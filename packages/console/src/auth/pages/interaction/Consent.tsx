@@ -116,7 +116,7 @@ const Device = ({ address, user_agent, asked_at }: NonNullable<Interaction['devi
       <dt>{asked.device.from}</dt>
       <dd data-raw>{address}</dd>
       <dt>{asked.device.program}</dt>
-      <dd data-raw>{user_agent}</dd>
+      <dd data-raw>{user_agent || asked.device.unnamed}</dd>
       <dt>{asked.device.when}</dt>
       <dd>
         <time dateTime={asked_at}>{formatAgo(asked_at)}</time>

@@ -10,9 +10,22 @@ import { userCodeIn } from '../../interaction/user-code.ts';
 import { Field, Form, Frame, type NoticeContent, noticeOf, STATUS_ID } from '../../parts.tsx';
 import { useWork } from '../../work.ts';
 
-const given = (): string => new URLSearchParams(location.search).get('user_code')?.slice(0, 20) ?? '';
+const parameter = (name: string): string => new URLSearchParams(location.search).get(name) ?? '';
+const given = (): string => parameter('user_code').slice(0, 20);
 
+/** The page of the code, and where the service leads once the person has answered. */
 export function Device(): ReactElement {
+  const result = parameter('result');
+  return result === 'allowed' || result === 'denied' ? <Answered result={result} /> : <CodeOfDevice />;
+}
+
+const Answered = ({ result }: { result: 'allowed' | 'denied' }): ReactElement => (
+  <Frame title={asked.device[result]} step={result}>
+    <p>{asked.device[`${result}Text`]}</p>
+  </Frame>
+);
+
+function CodeOfDevice(): ReactElement {
   const [text, setText] = useState(given);
   const work = useWork(async () => {
     const code = userCodeIn(text);
