@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 const guardOf = (options: Partial<GuardOptions> = {}): Guard =>
-  createGuard({ baseUrl: castellan.url, apiKey: 'castellan_guard', ...options });
+  createGuard({ baseUrl: castellan.url, apiKey: 'castellan_guard', timeoutMs: 30_000, ...options });
 const bearing = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 const user = (id: string): Subject => ({ type: 'user', id });
 
