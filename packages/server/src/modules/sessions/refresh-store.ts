@@ -76,16 +76,22 @@ export async function findSuccessor(
 
 /**
  * Records the exchange. The old token expires at the end of the reuse interval; the clean-up then removes its row, so
- * that a long session does not accumulate rows.
+ * that a long session does not accumulate rows. `isNewKey`: another key signed the successor, and vouches for the tokens of the
+ * browser from now on.
  */
 export async function markRotated(
   tx: Tx,
-  { userId, tokenHash }: { userId: string; tokenHash: Buffer },
-  successorJti: string,
-  reuseSeconds: number,
+  { userId, sessionId, tokenHash }: { userId: string; sessionId: string; tokenHash: Buffer },
+  successor: Pick<Row<'session_tokens'>, 'jti' | 'key_id'>,
+  { reuseSeconds, isNewKey }: { reuseSeconds: number; isNewKey: boolean },
 ): Promise<void> {
+  const moved = sql`with moved as (
+      update session_tokens set key_id = ${successor.key_id}
+      where user_id = ${userId} and session_id = ${sessionId} and kind = 'browser' and expires_at > now()
+    )`;
   await sql`
-    update session_tokens set rotated_at = clock_timestamp(), successor_jti = ${successorJti},
+    ${isNewKey ? moved : sql``}
+    update session_tokens set rotated_at = clock_timestamp(), successor_jti = ${successor.jti},
       signed_expires_at = expires_at,
       expires_at = least(expires_at, clock_timestamp() + make_interval(secs => ${reuseSeconds}))
     where user_id = ${userId} and token_hash = ${tokenHash}`.execute(tx);

@@ -179,8 +179,10 @@ async function exchange(
   if (rotate && !token.exchanged) {
     const successor = createToken(deps, 'refresh', about);
     await insertTokens(tx, about, { access: access.row, refresh: successor.row });
-    const { refreshReuseSeconds } = deps.settings;
-    await markRotated(tx, { userId, tokenHash: hash }, successor.row.jti, refreshReuseSeconds);
+    await markRotated(tx, { userId, sessionId, tokenHash: hash }, successor.row, {
+      reuseSeconds: deps.settings.refreshReuseSeconds,
+      isNewKey: successor.row.key_id !== token.key_id,
+    });
     await touchSession(tx, presented, { ...use, expiresAt: successor.row.expires_at });
     return { ...answer, refreshToken: successor.text };
   }

@@ -124,6 +124,28 @@ test('a revoked key ends what it vouched for', async (t) => {
   assert.equal(await isLive(own, value), false);
 });
 
+for (const [which, lives] of [
+  ['former', true],
+  ['new', false],
+] as const)
+  test(`a refresh moves it to the new key: a revoked ${which} key ${lives ? 'leaves it' : 'ends it'}`, async (t) => {
+    const { service: own } = await startWithApplication(t);
+    const { client, value } = await newBrowser(own);
+    const { db, auditLog } = own.service.deps;
+    const deps = { db, auditLog, secretKey: Buffer.from(TEST_SECRET_KEY) };
+    const [former] = await own.sql<{ key_id: string }>('select key_id from signing_keys');
+    const { keyId } = await rotateSigningKey(deps, { atOnce: true });
+    await own.sql('update signing_keys set signs_from = now() where key_id = $1', [keyId]);
+    await reload(own);
+    const { refreshToken } = client;
+    const refreshed = await own.client().post('/api/v1/auth/refresh', { refresh_token: refreshToken });
+    assert.equal(refreshed.status, 200, refreshed.text);
+    assert.equal(await isLive(own, value), true);
+    await revokeSigningKey(deps, which === 'new' ? keyId : (former?.key_id ?? ''));
+    await reload(own);
+    assert.equal(await isLive(own, value), lives);
+  });
+
 test('in another network it does not count, and nothing ends', async (t) => {
   const { service: own } = await startWithApplication(t, { VALIDATE_TOKEN_IP: 'true' });
   const { user, client, value } = await newBrowser(own);
