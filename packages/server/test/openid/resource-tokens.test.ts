@@ -346,3 +346,34 @@ test('who lacks what tokens may carry cannot decide who receives them', async ()
   );
   assert.equal((await client.post(`${address}/secrets`, {})).status, 201);
 });
+
+test('a large token for an API resource drops mapped lists and texts, and keeps the rest', async () => {
+  const mapped = { from: 'permission', in: ['access_token'] };
+  const of = await addApplication(admin, [service], {
+    resources: resourcesWith(resource),
+    claims: [
+      { ...mapped, name: 'everything', as: 'list' },
+      { ...mapped, name: 'everything_text', as: 'text' },
+      { ...mapped, name: 'anything', as: 'boolean' },
+    ],
+  });
+  const who = await addSignedIn(service, { superuser: true });
+  const small = claimsOf((await tokensFor(of, who, resource)).access_token);
+  assert.deepEqual(
+    [Array.isArray(small.everything), small.anything, small._castellan_overage],
+    [true, true, undefined],
+  );
+  await service.sql(
+    `insert into permissions (id, name, group_id)
+     select gen_random_uuid(), 'orders.' || repeat('x', 80) || n, $1 from generate_series(1, 40) n`,
+    [orders.id],
+  );
+  const { access_token: text } = await tokensFor(of, who, resource);
+  assert.ok(text.length <= 6_144);
+  const { everything, everything_text, anything, scope, _castellan_overage } = claimsOf(text);
+  assert.deepEqual(
+    [everything, everything_text, anything, scope, _castellan_overage],
+    [undefined, undefined, true, 'orders.read orders.write', true],
+  );
+  assert.ok(service.logLines.some((line) => line.includes('6 KiB') && line.includes(who.person.id)));
+});

@@ -6,7 +6,7 @@ import type { Caller } from '../../authz/caller.ts';
 import type { GraphSource } from '../../authz/graph/graph.ts';
 import { requireMayUse } from '../../authz/requirements/call.ts';
 import { findKnownAccount, hasApplication } from './preview-store.ts';
-import { claimsIn, fittedToIdToken, meetsRule, subjectIn } from './service.ts';
+import { claimsIn, fittedToToken, meetsRule, subjectIn } from './service.ts';
 
 export type ClaimsPreviewDeps = { db: Db; graphSource: GraphSource; settings: { publicUrl: string } };
 
@@ -45,7 +45,7 @@ export async function previewClaims(
     at_hash: example.hash,
     nonce: example.nonce,
   };
-  const { told, isOver } = fittedToIdToken(
+  const { told, isOver } = fittedToToken(
     { alg: account.id_token_signing_alg, own, mappings },
     claimsIn('id_token', choice, account, graph),
   );

@@ -8,12 +8,12 @@ import type { Graph } from '../../authz/graph/graph.ts';
 import { everywhere } from '../../authz/scope.ts';
 import { subjectOf } from '../subjects.ts';
 import type { ClaimedAccount, KnownAccount } from './account-columns.ts';
-import type { ToldClaims } from './id-token-size.ts';
 import { mappedValue } from './mappings.ts';
+import type { ToldClaims } from './token-size.ts';
 
 export { meetsRule } from './access-rule.ts';
 export { accountColumns, type KnownAccount } from './account-columns.ts';
-export { fittedToIdToken } from './id-token-size.ts';
+export { fittedToToken } from './token-size.ts';
 
 const byScope = {
   profile: ['name', 'given_name', 'family_name', 'preferred_username', 'locale', 'updated_at'],

@@ -4,7 +4,7 @@ import { newId } from '../../../platform/ids.ts';
 import { createSecretText } from '../../../platform/security/secret-text.ts';
 import type { AuthenticatedApplication } from '../../applications/authentication.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
-import { claimsIn, fittedToIdToken, subjectIn } from '../claims/service.ts';
+import { claimsIn, fittedToToken, subjectIn } from '../claims/service.ts';
 import { sidOf } from '../session-sid.ts';
 import type { ApplicationTokenDeps } from './deps.ts';
 import type { GrantedAccess } from './grant-columns.ts';
@@ -55,6 +55,7 @@ export function createResourceToken(
   const key = deps.keyRing.currentOfApplications(target.alg);
   const { times, expiresIn } = timesOf(grant, target.seconds);
   const jti = newId();
+  const { claim_mappings: mappings } = grant;
   const mapped = claimsIn(
     'access_token',
     {
@@ -62,12 +63,12 @@ export function createResourceToken(
       allowedScopes: grant.allowed_scopes,
       requested: null,
       idTokenClaims: grant.id_token_claims,
-      mappings: grant.claim_mappings,
+      mappings,
     },
     grant,
     graph,
   );
-  const claims = {
+  const own = {
     iss: deps.settings.publicUrl,
     sub: subjectIn(grant),
     aud: resource,
@@ -82,9 +83,14 @@ export function createResourceToken(
     acr: grant.acr,
     amr: grant.amr,
     ...(jkt === null ? {} : { cnf: { jkt } }),
-    ...mapped,
   };
-  const text = signJwt({ alg: target.alg, key, typ: 'at+jwt' }, claims);
+  const { told, bytes, isOver } = fittedToToken({ alg: target.alg, own, mappings }, mapped);
+  if (isOver)
+    deps.log.warn(
+      { application_id: grant.application_id, user_id: grant.user_id, bytes },
+      'an access token would be larger than 6 KiB: it was issued without the lists and texts of the mappings of its application',
+    );
+  const text = signJwt({ alg: target.alg, key, typ: 'at+jwt' }, { ...own, ...told });
   const row = { ...rowOf(grant, scopes, text), ...times, jti, aud: resource, key_id: key.id, dpop_jkt: jkt };
   return { text, row, expiresIn };
 }
@@ -154,7 +160,7 @@ export function createIdToken(deps: ApplicationTokenDeps, parts: IdTokenParts): 
     at_hash: leftHalfOfHash(accessToken),
     ...(nonce === null ? {} : { nonce }),
   };
-  const { told, bytes, isOver } = fittedToIdToken({ alg, own, mappings }, all);
+  const { told, bytes, isOver } = fittedToToken({ alg, own, mappings }, all);
   if (isOver)
     deps.log.warn(
       { application_id: application.id, user_id: grant.user_id, bytes },
