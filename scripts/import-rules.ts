@@ -213,8 +213,8 @@ export const modules: Modules = {
   'service-accounts': { uses: ['authz', 'assignments'] },
   openid: {
     uses: [],
-    face: ['plain-page.ts', 'session-sid.ts', 'subjects.ts', 'told-applications.ts'],
-    routesSee: [],
+    face: ['id-token-hint.ts', 'plain-page.ts', 'session-sid.ts', 'subjects.ts', 'told-applications.ts'],
+    routesSee: ['plain-page.ts'],
   },
   'application-grants': {
     uses: ['audit', 'authz', 'users/protection.ts', 'openid/told-applications.ts'],

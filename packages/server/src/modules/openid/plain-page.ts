@@ -1,6 +1,16 @@
 // The pages that the service writes itself, without a file of the console: one sentence, and what an administrator needs.
 // They must work without the console's build, and they link nowhere.
-import type { Language } from '../../platform/languages.ts';
+import { preferredLanguage } from '../../platform/http/accept-language.ts';
+import { type Language, languages } from '../../platform/languages.ts';
+
+/** Returns the language that the application asks for (`ui_locales`), else that of the browser. */
+export const pageLanguage = (
+  uiLocales: string | null,
+  { acceptLanguage }: { acceptLanguage: string | null },
+): Language =>
+  preferredLanguage(languages, uiLocales?.split(' ').join(',') ?? null) ??
+  preferredLanguage(languages, acceptLanguage) ??
+  'en';
 
 /** Returns text for HTML. Line ends become references: a browser would change them when it reads the page. */
 export const escaped = (text: string): string =>

@@ -158,3 +158,23 @@ test('a hint counts after it has expired, and after its key has been replaced', 
   locationOf(await logout(late.client, { id_token_hint: old, client_id: web.client_id }));
   assert.equal(await isSessionLive(service, late.sessionId), false);
 });
+
+test('the page is in the language of the application, else of the browser', async () => {
+  const german = /<html lang="de">.*nicht eingetragen.*Niemand wurde abgemeldet/s;
+  const english = /<html lang="en">.*is not registered.*Nobody was signed out/s;
+  const wrong = { client_id: web.client_id, post_logout_redirect_uri: 'https://evil.example' };
+  const pages: [Record<string, string>, string, RegExp][] = [
+    [wrong, 'de', german],
+    [wrong, 'fr', english],
+    [{ ...wrong, ui_locales: 'fr de' }, 'en', german],
+  ];
+  for (const [parameters, language, expected] of pages) {
+    const headers = { 'accept-language': language };
+    const asked = await who.client.get(`${LOGOUT}?${new URLSearchParams(parameters)}`, { headers });
+    const posted = await service.client().request('POST', LOGOUT, formRequest(parameters, headers));
+    for (const answer of [asked, posted]) {
+      assertPage(answer);
+      assert.match(answer.text, expected);
+    }
+  }
+});

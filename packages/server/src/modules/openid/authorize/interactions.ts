@@ -5,9 +5,8 @@ import type { StepUpBody } from '@castellan/contract/factors';
 import type { AccountBody, ConsentBody, Interaction, Redirect } from '@castellan/contract/interactions';
 import { inTransaction } from '../../../platform/db/transaction.ts';
 import { AppError } from '../../../platform/errors.ts';
-import { preferredLanguage } from '../../../platform/http/accept-language.ts';
 import type { Client } from '../../../platform/http/client.ts';
-import { type Language, languages } from '../../../platform/languages.ts';
+import type { Language } from '../../../platform/languages.ts';
 import { shownEmail } from '../../../platform/security/email.ts';
 import { recordEvent } from '../../audit/service.ts';
 import { type UserPrincipal, userPrincipal } from '../../authz/caller.ts';
@@ -15,6 +14,7 @@ import type { Graph } from '../../authz/graph/graph.ts';
 import type { BrowserSession, PresentedBrowser } from '../../sessions/browser/presentation.ts';
 import { logout } from '../../sessions/service.ts';
 import { noteInRequest } from '../interactions/service.ts';
+import { pageLanguage } from '../plain-page.ts';
 import type { AuthorizeDeps } from './deps.ts';
 import { type Loaded, loadRequest, verdictOf } from './loading.ts';
 import { hostOf } from './redirect-address.ts';
@@ -72,7 +72,10 @@ export async function readInteraction(deps: AuthorizeDeps, client: Client, id: s
     providers: [],
     required_acr: 'step' in verdict ? (verdict.acr ?? null) : null,
     required_permission: required ?? null,
-    consent: step === 'consent' ? consentOf(found, application, request, languageOf(client, request)) : null,
+    consent:
+      step === 'consent'
+        ? consentOf(found, application, request, pageLanguage(request.uiLocales, client))
+        : null,
     device: null,
     expires_at: (loaded.expiresAt ?? found.now).toISOString(),
   };
@@ -83,11 +86,6 @@ export const accountOf = ({ first_name, last_name, email }: BrowserSession) => (
   name: [first_name, last_name].filter((part) => part !== '').join(' '),
   email: shownEmail(email),
 });
-
-export function languageOf(client: Client, { uiLocales }: Pick<CheckedRequest, 'uiLocales'>): Language {
-  const asked = uiLocales?.split(' ').join(',') ?? null;
-  return preferredLanguage(languages, asked) ?? preferredLanguage(languages, client.acceptLanguage) ?? 'en';
-}
 
 /** Returns what the page asks the person to agree to. */
 export function consentOf(

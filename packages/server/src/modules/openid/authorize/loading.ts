@@ -7,10 +7,10 @@ import { strongestFactor } from '../../factors/service.ts';
 import { readBrowserCookie } from '../../sessions/browser/cookie.ts';
 import type { BrowserSession, PresentedBrowser } from '../../sessions/browser/presentation.ts';
 import { judgeBrowser } from '../../sessions/browser/session.ts';
+import { readHint } from '../id-token-hint.ts';
 import { requestIdHash } from '../interactions/service.ts';
 import { type By, type InteractionState, type Judged, judge, type Verdict } from './decision.ts';
 import { type AuthorizeDeps, countAuthorization, refuseCounted } from './deps.ts';
-import { subjectHinted } from './id-token-hint.ts';
 import { type Parameters, parametersIn } from './parameters.ts';
 import {
   type CheckedRequest,
@@ -98,9 +98,7 @@ function outcomeOf(
     return { page: 'request_uri' };
   return checkRequest(application, parameters, {
     isPushed,
-    subjectOfHint: (hint) =>
-      application &&
-      subjectHinted(keyRing, { issuer: settings.publicUrl, clientId: application.client_id }, hint),
+    readHint: (hint) => readHint(keyRing, settings.publicUrl, hint),
   });
 }
 

@@ -59,7 +59,7 @@ const sentences: Readonly<Record<Language, Readonly<Record<PageReason, string>>>
     repeated: 'Die Anfrage hat einen Parameter doppelt.',
     unknown_application: 'Keine aktive Anwendung hat diese client_id.',
     request_uri:
-      'Die hinterlegte Anfrage ist unbekannt, verbraucht oder abgelaufen. Beginnen Sie in der Anwendung neu.',
+      'Die vorab gesendete Anfrage ist unbekannt, verbraucht oder abgelaufen. Beginnen Sie in der Anwendung neu.',
     redirect_uri_missing: 'Die Anfrage hat keine redirect_uri.',
     redirect_uri: 'Die redirect_uri ist für diese Anwendung nicht eingetragen.',
     finished: 'Sie ist beantwortet oder abgelaufen. Beginnen Sie in der Anwendung noch einmal.',

@@ -9,9 +9,9 @@ import type { AuthenticatedApplication } from '../../applications/authentication
 import type { AuditLog } from '../../audit/service.ts';
 import { type KeyProof, useKeyProof } from '../../proofs/service.ts';
 import type { KeyRing } from '../../sessions/key-ring.ts';
+import { readHint } from '../id-token-hint.ts';
 import { keepRequest, lifetimeSeconds } from '../interactions/service.ts';
 import { type Authorizations, countAuthorization } from './deps.ts';
-import { subjectHinted } from './id-token-hint.ts';
 import { PUSHED } from './loading.ts';
 import { type Parameters, parametersOfForm } from './parameters.ts';
 import { checkRequest, type PageReason } from './request.ts';
@@ -56,7 +56,7 @@ async function keepChecked(
   const found = await findRequested(db, { clientId, stored: null, browser: null });
   const outcome = checkRequest(found.application, parameters, {
     isPushed: true,
-    subjectOfHint: (hint) => subjectHinted(keyRing, { issuer: settings.publicUrl, clientId }, hint),
+    readHint: (hint) => readHint(keyRing, settings.publicUrl, hint),
   });
   if ('page' in outcome) throw refusalOf(outcome.page);
   if ('refused' in outcome)

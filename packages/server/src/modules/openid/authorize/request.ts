@@ -5,6 +5,7 @@ import type { ClaimMapping } from '@castellan/contract/application-claims';
 import { type Acr, acrValues } from '@castellan/contract/authentication';
 import { isObject } from '../../../platform/unknown-values.ts';
 import { scopesOfRequested } from '../claims/service.ts';
+import type { Hint } from '../id-token-hint.ts';
 import type { Parameters } from './parameters.ts';
 import { isRegistered } from './redirect-address.ts';
 
@@ -142,8 +143,8 @@ const refuse = (code: RequestError, description: string): never => {
   throw new Refusal(code, description);
 };
 
-/** `subjectOfHint`: returns null for a text that is no ID token of this service for the application. */
-type Checking = { isPushed: boolean; subjectOfHint: (hint: string) => string | null };
+/** `readHint`: returns undefined for a text that is no ID token of this service. */
+type Checking = { isPushed: boolean; readHint: (text: string) => Hint | undefined };
 
 /** Returns the request if it can be answered. */
 export function checkRequest(
@@ -172,7 +173,7 @@ export function checkRequest(
 function checkedParts(
   application: RequestedApplication,
   parameters: Parameters,
-  { isPushed, subjectOfHint }: Checking,
+  { isPushed, readHint }: Checking,
 ): Omit<CheckedRequest, keyof Answering> {
   if (parameters.request !== undefined)
     refuse('request_not_supported', 'Request objects are not supported. Send the parameters themselves.');
@@ -196,17 +197,15 @@ function checkedParts(
   for (const name of ['state', 'nonce'] as const)
     if ((parameters[name]?.length ?? 0) > MAX_ECHO)
       refuse('invalid_request', `${name} must have at most ${MAX_ECHO} characters.`);
-  const { id_token_hint: hint } = parameters;
-  const hinted = hint === undefined ? undefined : subjectOfHint(hint);
-  if (hinted === null)
+  const { id_token_hint: text } = parameters;
+  const hint = text === undefined ? undefined : readHint(text);
+  if (text !== undefined && hint?.clientId !== application.client_id)
     refuse('invalid_request', 'id_token_hint is not an ID token of this service for this application.');
   if (!application.grant_types.includes('authorization_code'))
     refuse('unauthorized_client', 'The application does not have the grant type authorization_code.');
   const essential = askedOf(claims, 'acr');
   const named = valuesIn(essential) ?? wordsOf(parameters.acr_values);
-  const subjects = [valuesIn(askedOf(claims, 'sub')), hinted === undefined ? undefined : [hinted]].filter(
-    (one) => one !== undefined,
-  );
+  const subjects = [valuesIn(askedOf(claims, 'sub')), hint && [hint.sub]].filter((one) => one !== undefined);
   const claimed = scopesOfRequested(claims, application.claim_mappings);
   return {
     challenge,

@@ -13,14 +13,13 @@ import { NoContent } from '@castellan/contract/oauth';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../../../platform/errors.ts';
-import { preferredLanguage } from '../../../platform/http/accept-language.ts';
 import { createStaticText, sendStaticText } from '../../../platform/http/answers/static-text.ts';
 import { publicBody } from '../../../platform/http/bodies/body-limits.ts';
 import type { Client } from '../../../platform/http/client.ts';
 import { FORM_TYPE } from '../../../platform/http/plugins/form-parsing.ts';
 import type { App } from '../../../platform/http/server/server.ts';
-import { languages } from '../../../platform/languages.ts';
 import { BROWSER_COOKIE, clearBrowserCookie, setBrowserCookie } from '../../sessions/browser/cookie.ts';
+import { pageLanguage } from '../plain-page.ts';
 import type { AuthorizeDeps } from './deps.ts';
 import {
   cancelInteraction,
@@ -57,10 +56,15 @@ const faultPage = (fault: ParameterFault): Answer => {
 };
 
 /** Sends an answer. Nothing of it is kept, and no other site sees the address of the request. */
-function send(request: FastifyRequest, reply: FastifyReply, basePath: string, answer: Answer): FastifyReply {
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { basePath, uiLocales }: { basePath: string; uiLocales: string | null },
+  answer: Answer,
+): FastifyReply {
   reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer');
   if ('location' in answer) return reply.code(303).header('location', answer.location).send();
-  const language = preferredLanguage(languages, request.client.acceptLanguage) ?? 'en';
+  const language = pageLanguage(uiLocales, request.client);
   reply.type('text/html; charset=utf-8');
   if ('form' in answer)
     return reply
@@ -91,7 +95,9 @@ export function authorizeRoutes(app: App, deps: AuthorizeRouteDeps): void {
     by: (given: Parameters) => Promise<Answer>,
   ): Promise<FastifyReply> => {
     const given = readParameters(encoded);
-    return send(request, reply, basePath, typeof given === 'string' ? faultPage(given) : await by(given));
+    const isRead = typeof given !== 'string';
+    const uiLocales = (isRead && given.ui_locales) || null;
+    return send(request, reply, { basePath, uiLocales }, isRead ? await by(given) : faultPage(given));
   };
   app.route({
     method: 'GET',

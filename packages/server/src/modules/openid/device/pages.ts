@@ -17,16 +17,11 @@ import { judgeBrowser } from '../../sessions/browser/session.ts';
 import { logout } from '../../sessions/service.ts';
 import { judge, type Verdict } from '../authorize/decision.ts';
 import { type AuthorizeDeps, countAuthorization, refuseCounted } from '../authorize/deps.ts';
-import {
-  accountOf,
-  consentOf,
-  languageOf,
-  type OtherPages,
-  type ProveAgain,
-} from '../authorize/interactions.ts';
+import { accountOf, consentOf, type OtherPages, type ProveAgain } from '../authorize/interactions.ts';
 import type { CheckedRequest, RequestedApplication } from '../authorize/request.ts';
 import { type FoundRequest, findRequested, insertGrant, writeConsent } from '../authorize/store.ts';
 import { requestIdHash } from '../interactions/service.ts';
+import { pageLanguage } from '../plain-page.ts';
 import { sidOf } from '../session-sid.ts';
 import {
   allowDeviceRequest,
@@ -164,7 +159,7 @@ async function read(deps: DevicePageDeps, client: Client, id: string): Promise<I
     providers: [],
     required_acr: 'step' in verdict ? (verdict.acr ?? null) : null,
     required_permission: (required && graph?.permissions.namesOf(new Set([required]))[0]) || null,
-    consent: isAsking ? consentOf(found, application, asked, languageOf(client, { uiLocales: null })) : null,
+    consent: isAsking ? consentOf(found, application, asked, pageLanguage(null, client)) : null,
     // Only to the person who has the code of the device.
     device: session && {
       address: networkOf(device.address),

@@ -1,8 +1,7 @@
 // The page for a browser that an application sent with a request to sign out that cannot be answered. It leads nowhere.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { preferredLanguage } from '../../../platform/http/accept-language.ts';
-import { type Language, languages } from '../../../platform/languages.ts';
-import { factPage } from '../plain-page.ts';
+import type { Language } from '../../../platform/languages.ts';
+import { factPage, pageLanguage } from '../plain-page.ts';
 import type { SignOutRefusal } from './request.ts';
 
 type Reason = SignOutRefusal | 'finished';
@@ -43,9 +42,14 @@ const texts: Readonly<Record<Language, Texts>> = {
   },
 };
 
-/** Sends 400 with what is wrong and the request id. */
-export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, reason: Reason): FastifyReply {
-  const language = preferredLanguage(languages, request.client.acceptLanguage) ?? 'en';
+/** Sends 400 with what is wrong and the request id. `given`: the query or the form, which may name languages. */
+export function sendErrorPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  reason: Reason,
+  { ui_locales: uiLocales }: Readonly<Record<string, unknown>>,
+): FastifyReply {
+  const language = pageLanguage(typeof uiLocales === 'string' ? uiLocales : null, request.client);
   const { fault, finished, nobody, request: label, reasons } = texts[language];
   return reply
     .code(400)

@@ -48,8 +48,9 @@ export function signOutRoutes(app: App, deps: SignOutRouteDeps): void {
     schema: signOutSchema,
     handler: async (request, reply) => {
       await countAuthorization(deps, request.client, null);
-      const answer = await beginSignOut(deps, request.client, isObject(request.query) ? request.query : {});
-      if ('refused' in answer) return sendErrorPage(request, reply, answer.refused);
+      const given = isObject(request.query) ? request.query : {};
+      const answer = await beginSignOut(deps, request.client, given);
+      if ('refused' in answer) return sendErrorPage(request, reply, answer.refused, given);
       if (answer.ended) clearCookies(request, reply);
       return go(reply, answer.location);
     },
@@ -68,8 +69,9 @@ export function signOutRoutes(app: App, deps: SignOutRouteDeps): void {
       },
       handler: async (request, reply) => {
         await countAuthorization(deps, request.client, null);
-        const answer = await keepSignOut(deps, isObject(request.body) ? request.body : {});
-        if ('refused' in answer) return sendErrorPage(request, reply, answer.refused);
+        const given = isObject(request.body) ? request.body : {};
+        const answer = await keepSignOut(deps, given);
+        if ('refused' in answer) return sendErrorPage(request, reply, answer.refused, given);
         return go(reply, answer.location);
       },
     });

@@ -1,11 +1,11 @@
-// Reads the ID token by which an application says whose session it wants to end (RP-Initiated Logout, 2: `id_token_hint`).
-// It must not look at the time: a hint counts after its token has expired.
+// Reads the ID token by which an application names a person or a session (`id_token_hint`: OpenID Connect Core, 3.1.2.1; RP-Initiated
+// Logout, 2). It must not look at the time: a hint counts after its token has expired.
 import { verify } from 'node:crypto';
-import { importPublicJwk, type PublicJwk } from '../../../platform/security/signing-keys.ts';
-import { isObject } from '../../../platform/unknown-values.ts';
+import { importPublicJwk, type PublicJwk } from '../../platform/security/signing-keys.ts';
+import { isObject } from '../../platform/unknown-values.ts';
 
-/** `sid`: what the application knows the session by. */
-export type Hint = { clientId: string; sid: string };
+/** `sub`, `sid`: what the application knows the person and the session by. */
+export type Hint = { clientId: string; sub: string; sid: string };
 
 /** The keys of applications, also those that no longer sign. */
 type Keys = { publicJwks(purpose: 'application'): readonly PublicJwk[] };
@@ -25,8 +25,9 @@ export function readHint(keys: Keys, issuer: string, text: string): Hint | undef
     return undefined;
   const claims = partOf(payload);
   if (claims?.iss !== issuer) return undefined;
-  const { aud, sid } = claims;
-  return typeof aud === 'string' && typeof sid === 'string' ? { clientId: aud, sid } : undefined;
+  const { aud, sub, sid } = claims;
+  const isWhole = typeof aud === 'string' && typeof sub === 'string' && typeof sid === 'string';
+  return isWhole ? { clientId: aud, sub, sid } : undefined;
 }
 
 /** One signature has one spelling: no padding, no other alphabet, no bits behind the last byte. */
