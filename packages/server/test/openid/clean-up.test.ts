@@ -6,7 +6,16 @@ import { removeSessionRows } from '../../src/cleanup.ts';
 import { settleRestored } from '../../src/modules/backup/after-restore.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { startWithAdmin } from '../applications/fixture.ts';
-import { addApplication, addGrant, addSignedIn, refresh, tokensOf, userinfo } from './fixture.ts';
+import { begin, poll } from './device/fixture.ts';
+import {
+  addApplication,
+  addGrant,
+  addSignedIn,
+  assertError,
+  refresh,
+  tokensOf,
+  userinfo,
+} from './fixture.ts';
 
 const { service, admin } = await startWithAdmin({ after });
 await service.service.scheduler.stop();
@@ -62,6 +71,8 @@ test('a restore that ends sessions ends every grant, offline ones too, and a res
   const who = await addSignedIn(service);
   const bound = await tokensOf(service, web, who);
   const offline = await tokensOf(service, web, who, { offline: true });
+  const tv = await addApplication(admin, [service], { type: 'device', redirect_uris: [] });
+  const waiting = await begin(service, tv);
   const { db, log } = service.service.deps;
   const restore = (sessions: 'end' | { secretKey: Buffer }) =>
     inTransaction(db, (tx) =>
@@ -70,10 +81,12 @@ test('a restore that ends sessions ends every grant, offline ones too, and a res
   await restore({ secretKey: Buffer.from(TEST_SECRET_KEY) });
   for (const { access_token } of [bound, offline])
     assert.equal((await userinfo(service, access_token)).status, 200);
+  assertError(await poll(service, tv, waiting), 400, 'authorization_pending');
   await restore('end');
   assert.deepEqual(await ids('application_tokens', 'grant_id'), []);
   const rows = await service.sql('select from access_grants where revoked_at is null');
   assert.equal(rows.length, 0);
+  assertError(await poll(service, tv, waiting), 400, 'invalid_grant');
   for (const { access_token } of [bound, offline])
     assert.equal((await userinfo(service, access_token)).status, 401);
 });
