@@ -266,7 +266,6 @@ export const modules: Modules = {
       'proofs',
       'authz',
       'openid',
-      'openid/claims',
       'openid/interactions',
       'openid/authorize/decision.ts',
       'openid/authorize/deps.ts',
@@ -275,8 +274,8 @@ export const modules: Modules = {
       'openid/authorize/store.ts',
       'openid/tokens',
       'openid/tokens/exchange.ts',
+      'openid/tokens/standing.ts',
       'openid/tokens/store.ts',
-      'openid/tokens/targets.ts',
     ],
   },
   'openid/notices': {

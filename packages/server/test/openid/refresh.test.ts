@@ -1,14 +1,18 @@
 // Refresh tokens of applications: the turns of a grant, what a repeated one means, and when a grant ends.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { requireOfRole } from '@castellan/testing/second-factors/requirements';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
+import { addRole } from '@castellan/testing/users/people';
 import { startWithAdmin } from '../applications/fixture.ts';
 import {
   addApplication,
+  addGrant,
   addSignedIn,
   assertDead,
   assertError,
+  exchange,
   post,
   refresh,
   tokensOf,
@@ -113,6 +117,35 @@ test('a bound grant ends with its session, an offline one with all sessions of t
   assert.equal(next.status, 200, next.text);
   await service.sql('update users set session_epoch = session_epoch + 1 where id = $1', [who.person.id]);
   await assertDead(twin, web, next.body);
+});
+
+test('an account that must do something first has no use of its tokens, and loses none', async () => {
+  const role = await addRole(service);
+  const who = await addSignedIn(service, { roles: [role] });
+  const scopes = ['openid', 'offline_access'];
+  const weak = await tokensOf(service, web, who, { offline: true, scopes });
+  const strong = await tokensOf(service, web, who, { acr: 'aal2', amr: ['pwd', 'otp', 'mfa'] });
+  const unused = await addGrant(service, web, who);
+
+  await requireOfRole(service, role, 'aal2');
+  await assertDead(twin, web, weak);
+  assertError(await exchange(twin, web, unused), 400, 'invalid_grant');
+  assert.equal((await userinfo(twin, strong.access_token)).status, 200);
+  const next = await refresh(twin, web, strong.refresh_token);
+  assert.equal(next.status, 200, next.text);
+  await requireOfRole(service, role, 'aal2', "now() + interval '1 hour'");
+  assert.equal((await userinfo(twin, weak.access_token)).status, 200, 'it is only announced');
+
+  await service.sql('update users set must_change_password = true where id = $1', [who.person.id]);
+  for (const tokens of [weak, next.body]) await assertDead(twin, web, tokens);
+  assertError(await exchange(twin, web, unused), 400, 'invalid_grant');
+
+  await service.sql('update users set must_change_password = false where id = $1', [who.person.id]);
+  for (const tokens of [weak, next.body]) {
+    assert.equal((await userinfo(twin, tokens.access_token)).status, 200);
+    assert.equal((await refresh(twin, web, tokens.refresh_token)).status, 200);
+  }
+  assert.equal((await exchange(twin, web, unused)).status, 200);
 });
 
 test('idle and absolute ends are those of the database', async () => {

@@ -13,11 +13,13 @@ export type Obliged = { readonly must_change_password: boolean; readonly require
 export type Pending = { first: 'password_change' } | { first: 'second_factor'; required: Acr };
 
 /** Returns what the principal must do first; null if nothing. Service accounts must do nothing. */
-export function requirementOf(principal: Principal, obliged: Obliged): Pending | null {
-  if (principal.type !== 'user') return null;
-  if (obliged.must_change_password) return { first: 'password_change' };
-  const { required } = obliged;
-  if (required === null || reaches(principal.session.context.acr, required)) return null;
+export const requirementOf = (principal: Principal, obliged: Obliged): Pending | null =>
+  principal.type === 'user' ? pendingAt(principal.session.context.acr, obliged) : null;
+
+/** Returns what a user who signed in at this level must do first; null if nothing. */
+export function pendingAt(acr: Acr, { must_change_password, required }: Obliged): Pending | null {
+  if (must_change_password) return { first: 'password_change' };
+  if (required === null || reaches(acr, required)) return null;
   return { first: 'second_factor', required };
 }
 

@@ -30,12 +30,7 @@ import {
 } from '../applications/authentication.ts';
 import { callerOf } from '../authz/caller.ts';
 import { type PushDeps, pushRequest } from '../openid/authorize/pushed.ts';
-import {
-  beginOnDevice,
-  type DeviceDeps,
-  type DeviceExchangeDeps,
-  exchangeDeviceCode,
-} from '../openid/device/service.ts';
+import { beginOnDevice, type DeviceDeps, exchangeDeviceCode } from '../openid/device/service.ts';
 import {
   type ApplicationTokenDeps,
   countRequest,
@@ -60,8 +55,7 @@ export type OAuthDeps = TokenDeps &
   TokenRevocationDeps &
   PushDeps &
   ApplicationTokenDeps &
-  DeviceDeps &
-  DeviceExchangeDeps & {
+  DeviceDeps & {
     applicationClients: ApplicationClients;
     settings: { rateLimitRevoke: RateLimitRule | null };
   };
@@ -285,7 +279,7 @@ function introspectionRoute(app: App, deps: OAuthDeps): void {
       summary: 'Ask whether a token is live, whose it is and what it may do',
       description:
         'RFC 7662. `token` is the access token of a user, of a service account or of an application, or an API key. Anything else, and ' +
-        'everything that has ended, answers `{"active": false}`; so does the token of a user who must change their password first. The state is that of the database at each call. ' +
+        'everything that has ended, answers `{"active": false}`; so does the token of a user who must change their password or prove more first. The state is that of the database at each call. ' +
         'An application with a secret may ask about its own access tokens. ' +
         STATUS,
       body: IntrospectionRequest,

@@ -1,16 +1,12 @@
 // Exchanges a device code for the tokens of an application (RFC 8628, 3.4), once a person has allowed the device.
 // A refusal that notes something commits before its error is thrown.
-import { reaches } from '@castellan/contract/authentication';
 import type { TokenRequest, TokenResponse } from '@castellan/contract/oauth';
 import { AppError } from '../../../platform/errors.ts';
 import type { Client } from '../../../platform/http/client.ts';
 import { secretTextHash } from '../../../platform/security/secret-text.ts';
 import type { Tx } from '../../../schema/database.ts';
 import type { AuthenticatedApplication } from '../../applications/authentication.ts';
-import type { Graph } from '../../authz/graph/graph.ts';
-import { accountLevel, type PolicySettings, policyOf } from '../../authz/requirements/account.ts';
 import type { KeyProof } from '../../proofs/service.ts';
-import { meetsRule } from '../claims/service.ts';
 import {
   inTurn,
   type Outcome,
@@ -20,13 +16,11 @@ import {
   settleFirst,
 } from '../tokens/exchange.ts';
 import type { ApplicationTokenDeps } from '../tokens/service.ts';
-import { type LockedGrant, lockGrantWithId } from '../tokens/store.ts';
-import { levelOf } from '../tokens/targets.ts';
+import { mayUse } from '../tokens/standing.ts';
+import { lockGrantWithId } from '../tokens/store.ts';
 import { lockDeviceRequest, notePoll } from './store.ts';
 
 export const DEVICE_MARK = 'cas_dc_';
-
-export type DeviceExchangeDeps = ApplicationTokenDeps & { settings: PolicySettings };
 
 /** Nobody has answered yet. */
 type Pending = { pending: 'authorization_pending' | 'slow_down' };
@@ -39,7 +33,7 @@ const SLOWER_SECONDS = 5;
  * `expired_token`, `invalid_grant` for a code that is unknown or used, and otherwise as `exchangeCode`.
  */
 export async function exchangeDeviceCode(
-  deps: DeviceExchangeDeps,
+  deps: ApplicationTokenDeps,
   client: Client,
   application: AuthenticatedApplication,
   fields: Pick<TokenRequest, 'device_code' | 'resource'>,
@@ -60,7 +54,7 @@ export async function exchangeDeviceCode(
 
 async function redeem(
   tx: Tx,
-  deps: DeviceExchangeDeps,
+  deps: ApplicationTokenDeps,
   application: AuthenticatedApplication,
   { codeHash, resource, proof }: { codeHash: Buffer; resource: string | null; proof: KeyProof | null },
 ): Promise<Outcome | Pending> {
@@ -78,13 +72,7 @@ async function redeem(
   if (!grant.offline && !grant.is_session_live) return refused;
   if (grant.is_code_late) return { refused: 'expired_token' };
   const graph = await deps.graphSource.at(grant.authz_stamp);
-  if (!meetsRule(graph, grant) || !meetsRequirement(deps, graph, grant)) return refused;
+  // Minutes may have passed since the person allowed the device.
+  if (!mayUse(deps, { graph, now: grant.now }, grant)) return refused;
   return redeemGrant(tx, deps, application, { grant, graph, resource, proof });
-}
-
-/** Whether the account was signed in as it must be now: minutes may have passed since the person allowed the device. */
-function meetsRequirement({ settings }: DeviceExchangeDeps, graph: Graph, grant: LockedGrant): boolean {
-  if (grant.must_change_password) return false;
-  const required = accountLevel({ graph, policy: policyOf(settings), now: grant.now.getTime() }, grant);
-  return required === null || reaches(levelOf(grant.acr), required);
 }

@@ -14,7 +14,7 @@ import { DEVICE_MARK } from './exchange.ts';
 import { insertDeviceRequest, type NewDeviceRequest } from './store.ts';
 import { createUserCode, shownUserCode } from './user-codes.ts';
 
-export { type DeviceExchangeDeps, exchangeDeviceCode } from './exchange.ts';
+export { exchangeDeviceCode } from './exchange.ts';
 
 export type DeviceDeps = Pick<AuthorizeDeps, 'authorizations'> &
   Pick<ApplicationTokenDeps, 'db' | 'auditLog' | 'applicationTokens'> & { settings: { publicUrl: string } };

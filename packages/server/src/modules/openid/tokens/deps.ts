@@ -11,6 +11,7 @@ import { deriveKey } from '../../../platform/security/sealing.ts';
 import type { Db } from '../../../schema/database.ts';
 import { type AuditLog, recordBounded } from '../../audit/service.ts';
 import type { GraphSource } from '../../authz/graph/graph.ts';
+import { type Policy, type PolicySettings, policyOf } from '../../authz/requirements/account.ts';
 import type { KeyRing } from '../../sessions/key-ring.ts';
 import { type ApplicationTokenLookup, createApplicationTokenLookup } from './token-lookup.ts';
 
@@ -26,6 +27,8 @@ export type ApplicationTokens = {
   refreshKey: Buffer;
   /** The purpose key of `sidOf`. */
   sidKey: Buffer;
+  /** By which requirements of accounts are judged. */
+  policy: Policy;
   /** Limits what one application exchanges at once. */
   gate: Gate;
   /** Counts the requests of one application. Null when the limit is off. */
@@ -58,7 +61,10 @@ export function createApplicationTokens(parts: {
   reservedPool: Pool;
   secretKey: Buffer;
   share: number;
-  settings: { rateLimitApplication: RateLimitRule | null; rateLimitRefresh: RateLimitRule | null };
+  settings: PolicySettings & {
+    rateLimitApplication: RateLimitRule | null;
+    rateLimitRefresh: RateLimitRule | null;
+  };
 }): ApplicationTokens {
   const { rateLimitApplication, rateLimitRefresh } = parts.settings;
   const counts = countedGrants.flatMap((grant) =>
@@ -68,6 +74,7 @@ export function createApplicationTokens(parts: {
     lookup: createApplicationTokenLookup(parts.reservedPool),
     refreshKey: deriveKey(parts.secretKey, 'application refresh tokens'),
     sidKey: deriveKey(parts.secretKey, 'application sessions'),
+    policy: policyOf(parts.settings),
     gate: createGate({ running: Math.min(RUNNING, parts.share), waiting: WAITING }),
     limit: rateLimitApplication && createLocalLimit(rateLimitApplication),
     refreshLimit: rateLimitRefresh && createLocalLimit(rateLimitRefresh),

@@ -11,7 +11,6 @@ import type { AuthenticatedApplication } from '../../applications/authentication
 import { recordEvent } from '../../audit/service.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
 import { type KeyProof, useKeyProof } from '../../proofs/service.ts';
-import { meetsRule } from '../claims/service.ts';
 import { type ApplicationTokenDeps, type CountedGrant, countRefresh } from './deps.ts';
 import {
   allowedOf,
@@ -21,6 +20,7 @@ import {
   type NewAccessToken,
 } from './issue.ts';
 import { readRefreshToken, refreshTokenText } from './refresh-token.ts';
+import { mayUse } from './standing.ts';
 import {
   addToken,
   endGrant,
@@ -205,7 +205,7 @@ async function redeem(
     return { ...refused, detail: 'The code_verifier does not match the authorization request.' };
   if (grant.dpop_jkt !== null && grant.dpop_jkt !== proof?.jkt) return wrongKey;
   const graph = await deps.graphSource.at(grant.authz_stamp);
-  return meetsRule(graph, grant)
+  return mayUse(deps, { graph, now: grant.now }, grant)
     ? redeemGrant(tx, deps, application, { grant, graph, resource, proof })
     : refused;
 }
@@ -298,7 +298,7 @@ async function refresh(
   }
   if (!grant.is_refreshable) return refused;
   const graph = await deps.graphSource.at(grant.authz_stamp);
-  if (!meetsRule(graph, grant)) return refused;
+  if (!mayUse(deps, { graph, now: grant.now }, grant)) return refused;
   const asked = scope?.split(' ').filter((one) => one !== '');
   const idScopes = allowedOf(asked ? grant.scopes.filter((one) => asked.includes(one)) : grant.scopes, grant);
   const jkt = proof?.jkt ?? null;

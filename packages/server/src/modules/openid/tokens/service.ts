@@ -10,11 +10,12 @@ import { recordEvent } from '../../audit/service.ts';
 import { rolesOf } from '../../authz/effective.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
 import { type KeyProof, keyChallenge, useKeyProof } from '../../proofs/service.ts';
-import { claimsIn, meetsRule, subjectIn } from '../claims/service.ts';
+import { claimsIn, subjectIn } from '../claims/service.ts';
 import { sidOf } from '../session-sid.ts';
 import { type ApplicationTokenDeps, countRequest } from './deps.ts';
 import { allowedOf } from './issue.ts';
 import { REFRESH_MARK, readRefreshToken } from './refresh-token.ts';
+import { mayUse } from './standing.ts';
 import { deleteAccessToken, endGrant } from './store.ts';
 import { targetIn } from './targets.ts';
 import {
@@ -43,14 +44,11 @@ const userinfoAddress = ({ publicUrl }: { publicUrl: string }): string =>
 type Live = { token: LiveApplicationToken; graph: Graph };
 
 /** Returns a live access token whose account may still use the application; undefined for any other text. */
-async function findLive(
-  { applicationTokens, graphSource }: ApplicationTokenDeps,
-  text: string,
-): Promise<Live | undefined> {
-  const token = await applicationTokens.lookup(text);
+async function findLive(deps: ApplicationTokenDeps, text: string): Promise<Live | undefined> {
+  const token = await deps.applicationTokens.lookup(text);
   if (!token) return undefined;
-  const graph = await graphSource.at(token.authz_stamp);
-  return meetsRule(graph, token) ? { token, graph } : undefined;
+  const graph = await deps.graphSource.at(token.authz_stamp);
+  return mayUse(deps, { graph, now: token.now }, token) ? { token, graph } : undefined;
 }
 
 /**

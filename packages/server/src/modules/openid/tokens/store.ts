@@ -11,8 +11,7 @@ export type LockedGrant = GrantedAccess &
   Pick<
     Row<'access_grants'>,
     'nonce' | 'redirect_uri' | 'code_challenge' | 'dpop_jkt' | 'turn' | 'expires_at'
-  > &
-  Pick<Row<'users'>, 'must_change_password'> & {
+  > & {
     now: Date;
     /** Nothing has ended it but, perhaps, its session. */
     is_live: boolean;
@@ -49,7 +48,7 @@ async function lockGrant(
 ): Promise<LockedGrant | undefined> {
   const { rows } = await sql<LockedGrant>`
     select ${sql.raw(grantColumns)}, g.nonce, g.redirect_uri, g.code_challenge, g.dpop_jkt, g.turn, g.expires_at,
-      u.must_change_password, clock_timestamp() as now, ${sql.raw(isGrantLive)} as is_live, ${sql.raw(isSessionLive)} as is_session_live,
+      clock_timestamp() as now, ${sql.raw(isGrantLive)} as is_live, ${sql.raw(isSessionLive)} as is_session_live,
       s.expires_at as session_expires_at, g.code_used_at is not null as is_code_used,
       coalesce(g.code_expires_at <= clock_timestamp(), true) as is_code_late,
       coalesce(g.refresh_expires_at > clock_timestamp(), false) as is_refreshable,
