@@ -1670,7 +1670,7 @@ export type OwnAccess = {
   grants: number;
   /** Of all of them, sorted. */
   scopes: string[];
-  /** Whether one of them outlives your sessions. */
+  /** Whether one of them outlives its session. */
   offline: boolean;
   /** ISO 8601, UTC. */
   since: string;
@@ -2694,6 +2694,12 @@ export type UserActivity = {
   live_sessions: number;
   /** The latest sign-in, or the latest token refresh of a live session if that is later. Null before the first sign-in. */
   last_active_at: string | null;
+};
+
+export type UserApplication = {
+  id: string;
+  name: string;
+  access: OwnAccess;
 };
 
 export type UserCode = {
@@ -3835,6 +3841,17 @@ export type Operations = {
     };
     result: {
       data: AccessEnded;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** List the applications that a user uses */
+  'GET /api/v1/users/{user_id}/applications': {
+    path: {
+      user_id: string;
+    };
+    result: {
+      data: UserApplication[];
       /** A sentence for people. */
       message: string;
     };

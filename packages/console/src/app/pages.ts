@@ -80,7 +80,7 @@ export const pages = {
         second_factor: choiceIn(given, 'second_factor', ['on', 'off', 'missing']),
         sort: choiceIn(given, 'sort', userSorts),
         user: uuidIn(given, 'user'),
-        tab: choiceIn(given, 'tab', ['profile', 'access', 'security', 'sessions', 'activity']),
+        tab: choiceIn(given, 'tab', ['profile', 'access', 'security', 'sessions', 'applications', 'activity']),
         ...activity(given),
       }),
   },

@@ -52,6 +52,8 @@ export const AccessGrantPage = Type.Object(
 export type AccessGrantPage = Type.Static<typeof AccessGrantPage>;
 
 export const AccessGrantParams = Type.Object({ application_id: Uuid, grant_id: Uuid });
+/** Of the applications of a user. */
+export const ApplicationUserParams = Type.Object({ user_id: Uuid });
 export const UserApplicationParams = Type.Object({ user_id: Uuid, application_id: Uuid });
 
 export const AccessEnded = Type.Object(
@@ -65,6 +67,30 @@ const ConsentedPermission = Type.Object(
   { title: 'ConsentedPermission' },
 );
 
+/** What an application has of one person, over all authorizations that are live. */
+const Access = Type.Object(
+  {
+    grants: Type.Integer({
+      minimum: 1,
+      description: 'Live authorizations, such as one for each browser.',
+    }),
+    scopes: Type.Array(Type.String(), { description: 'Of all of them, sorted.' }),
+    offline: Type.Boolean({ description: 'Whether one of them outlives its session.' }),
+    since: Timestamp,
+    last_used_at: Nullable(Timestamp),
+    until: Type.Union([Timestamp], { description: 'The last end of them.' }),
+  },
+  { title: 'OwnAccess' },
+);
+
+/** An application that a user uses. */
+export const UserApplication = Type.Object(
+  { id: Uuid, name: Type.String(), access: Access },
+  { title: 'UserApplication' },
+);
+export type UserApplication = Type.Static<typeof UserApplication>;
+export const UserApplicationsEnvelope = DataEnvelope(Type.Array(UserApplication));
+
 /** An application that the caller uses, or agreed to. One of `access` and `consent` is not null. */
 export const OwnApplication = Type.Object(
   {
@@ -73,26 +99,9 @@ export const OwnApplication = Type.Object(
     home_url: Nullable(Type.String()),
     policy_url: Nullable(Type.String()),
     terms_url: Nullable(Type.String()),
-    access: Type.Union(
-      [
-        Type.Object(
-          {
-            grants: Type.Integer({
-              minimum: 1,
-              description: 'Live authorizations, such as one for each browser.',
-            }),
-            scopes: Type.Array(Type.String(), { description: 'Of all of them, sorted.' }),
-            offline: Type.Boolean({ description: 'Whether one of them outlives your sessions.' }),
-            since: Timestamp,
-            last_used_at: Nullable(Timestamp),
-            until: Type.Union([Timestamp], { description: 'The last end of them.' }),
-          },
-          { title: 'OwnAccess' },
-        ),
-        Type.Null(),
-      ],
-      { description: 'Null: the application has none now.' },
-    ),
+    access: Type.Union([Access, Type.Null()], {
+      description: 'Null: the application has none now.',
+    }),
     consent: Type.Union(
       [
         Type.Object(

@@ -71,7 +71,7 @@ export type Interaction = Type.Static<typeof Interaction>;
 /** 32 random bytes as base64url. */
 export const INTERACTION_ID = /^[A-Za-z0-9_-]{43}$/;
 export const InteractionParams = Type.Object({
-  interaction_id: Type.String({ description: 'From the address of the page.' }),
+  interaction_id: Type.String({ minLength: 1, description: 'From the address of the page.' }),
 });
 
 export const ConsentBody = Type.Object(

@@ -1,6 +1,8 @@
 // Grants as records: who sees and ends them, what people take back themselves, and what ends for good.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
+import { signedInWith } from '@castellan/testing/users/people';
 import { removeSessionRows } from '../../src/cleanup.ts';
 import { path, startWithAdmin } from '../applications/fixture.ts';
 import { addApplication, addSignedIn, assertDead, tokensOf, userinfo } from './fixture.ts';
@@ -87,12 +89,29 @@ test('people take back consent and access, and only their own', async () => {
   assert.equal((await userinfo(twin, other.access_token)).status, 200);
 });
 
-test('an administrator ends what one user gave an application', async () => {
+test('an administrator sees what one user uses, and ends it', async () => {
   const web = await addApplication(admin, [service, twin]);
+  const agreed = await addApplication(admin, [service, twin]);
   const who = await addSignedIn(service);
-  const ended = await tokensOf(service, web, who);
-  const url = `/api/v1/users/${who.person.id}/applications/${web.id}`;
+  await tokensOf(service, web, await addSignedIn(service));
+  const ended = await tokensOf(service, web, who, { offline: true });
+  await service.sql(`insert into consents (user_id, application_id, scopes) values ($1, $2, '{openid}')`, [
+    who.person.id,
+    agreed.id,
+  ]);
+  const list = `/api/v1/users/${who.person.id}/applications`;
+  const [listed, ...others] = (await admin.get(list)).body.data;
+  assert.deepEqual(Object.keys(listed), ['id', 'name', 'access']);
+  assert.deepEqual([listed.id, listed.access.grants, listed.access.offline], [web.id, 1, true]);
+  assert.deepEqual(others, [], 'what was agreed to only is for the user');
+  assert.equal((await who.client.get(list)).body.required_permission, 'users.read');
+  const { client: reader } = await signedInWith(service, 'users.read');
+  const refused = await reader.get(list);
+  assert.deepEqual([refused.status, refused.body.required_permission], [403, 'application.read']);
+  assert.equal((await admin.get(`/api/v1/users/${randomUUID()}/applications`)).body.code, 'user_not_found');
+  const url = `${list}/${web.id}`;
   assert.equal((await who.client.delete(url)).status, 403);
   assert.deepEqual((await admin.delete(url)).body.data, { grants: 1 });
   await assertDead(twin, web, ended);
+  assert.deepEqual((await admin.get(list)).body.data, []);
 });

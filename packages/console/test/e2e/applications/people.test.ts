@@ -1,4 +1,4 @@
-// Who has access to an application: the list, the ends of one and of all, and what a deletion says before.
+// Who has access to an application: the list, the ends of one and of all, what a deletion says before, and the same of one user.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, PASSWORD, signIn } from '@castellan/testing/harness';
@@ -121,6 +121,50 @@ test('who may not see users, or not end access, learns what is missing', async (
   const end = item(reader, 'Ada Lovelace').getByRole('button', { name: /^End access/ });
   assert.equal(await end.getAttribute('aria-disabled'), 'true');
   assert.equal(await end.getAttribute('aria-description'), 'You need the permission application.update.');
+});
+
+test('the pane of a user lists their applications, and ends what one of them has', async (t) => {
+  const person = await addPerson(service, { firstName: 'Eve', lastName: 'Example' });
+  await signIn(service, { email: person.email, password: PASSWORD });
+  const { id } = await usedApplication('Calendar', [person, person, ada]);
+  const { page } = await openAs(t, site, `/users?user=${person.id}`);
+  await page.getByRole('tab', { name: 'Applications' }).click();
+  const entry = item(page, 'Calendar');
+  for (const text of ['2 sign-ins', 'openid profile']) await entry.getByText(text).waitFor();
+  const link = entry.getByRole('link', { name: 'Calendar' });
+  assert.equal(await link.getAttribute('href'), `/applications/${id}?tab=people&person=${person.id}`);
+  await assertPageAccessible(page, 'the applications of a user', (scheme, { width }) =>
+    photograph(page, `user-applications-${scheme}-${width}`),
+  );
+  await entry.getByRole('button', { name: 'End access' }).click();
+  const name = 'End the access of Calendar to the account of Eve Example?';
+  const dialog = page.getByRole('dialog', { name });
+  await dialog.getByText(/It ends 2 sign-ins\.$/).waitFor();
+  await dialog.getByRole('button', { name: 'End access' }).click();
+  await page.getByText('Calendar no longer has access.').waitFor();
+  await page.getByText('No application has access to this account now.').waitFor();
+  assert.deepEqual(
+    (await grantsOf(id)).map(({ user }) => user.name),
+    ['Ada Lovelace'],
+  );
+});
+
+test('the pane of a user says what is missing to see their applications, and to end access', async (t) => {
+  await usedApplication('Forum', [ada]);
+  const open = async (...permissions: string[]): Promise<Page> => {
+    const { email } = await addPerson(service, { roles: [await addRole(service, ...permissions)] });
+    const as = { email, password: PASSWORD };
+    return (await openAs(t, site, `/users?user=${ada.id}&tab=applications`, { as })).page;
+  };
+  const blind = await open('user.read', 'users.read');
+  await blind
+    .getByText(/application\.read/)
+    .first()
+    .waitFor();
+  const reader = await open('user.read', 'users.read', 'application.read');
+  const end = item(reader, 'Forum').getByRole('button', { name: /^End access/ });
+  await end.getByText('(You need the permission session.revoke.)').waitFor({ state: 'attached' });
+  assert.equal(await end.getAttribute('aria-disabled'), 'true');
 });
 
 test('a deletion says how many people lose access', async (t) => {

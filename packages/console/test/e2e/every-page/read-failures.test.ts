@@ -113,6 +113,7 @@ const views: readonly { path: string; shows: string | RegExp; parts?: number }[]
   { path: `/users?user=${ada.id}&tab=access`, shows: 'permission.read', parts: 2 },
   { path: `/users?user=${ada.id}&tab=security`, shows: 'The password alone signs in.', parts: 2 },
   { path: `/users?user=${ada.id}&tab=sessions`, shows: 'Not signed in anywhere.', parts: 2 },
+  { path: `/users?user=${ada.id}&tab=applications`, shows: 'No application has access', parts: 2 },
   { path: `/users?user=${ada.id}&tab=activity`, shows: ada.email, parts: 2 },
   { path: `/users?role=${editor}`, shows: 'Ada Reader', parts: 2 },
   { path: '/roles', shows: 'Editor' },

@@ -18,23 +18,26 @@ export async function listOwnApplications(
   return (await findOwnApplications(db, principal.id)).map(toOwn);
 }
 
+/** Returns what an application has of the person; null if it has nothing now. */
+export const accessIn = (row: OwnRow): OwnApplication['access'] =>
+  row.since && row.until
+    ? {
+        grants: row.grants,
+        scopes: row.granted_scopes,
+        offline: row.is_offline === true,
+        since: row.since.toISOString(),
+        last_used_at: row.last_used_at?.toISOString() ?? null,
+        until: row.until.toISOString(),
+      }
+    : null;
+
 const toOwn = (row: OwnRow): OwnApplication => ({
   id: row.id,
   name: row.name,
   home_url: row.home_url,
   policy_url: row.policy_url,
   terms_url: row.terms_url,
-  access:
-    row.since && row.until
-      ? {
-          grants: row.grants,
-          scopes: row.granted_scopes,
-          offline: row.is_offline === true,
-          since: row.since.toISOString(),
-          last_used_at: row.last_used_at?.toISOString() ?? null,
-          until: row.until.toISOString(),
-        }
-      : null,
+  access: accessIn(row),
   consent:
     row.consented_scopes && row.agreed_at
       ? {

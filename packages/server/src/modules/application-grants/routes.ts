@@ -5,13 +5,16 @@ import {
   AccessGrantParams,
   AccessGrantQuery,
   AccessWithdrawnEnvelope,
+  ApplicationUserParams,
   OwnApplicationsEnvelope,
   UserApplicationParams,
+  UserApplicationsEnvelope,
 } from '@castellan/contract/application-grants';
 import { ApplicationParams } from '@castellan/contract/applications';
 import { counted } from '../../platform/counted.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import { callerOf, userCallerOf } from '../authz/caller.ts';
+import { listApplicationsOf } from './of-user.ts';
 import { listOwnApplications, withdrawOwnAccess } from './own.ts';
 import {
   endAccessOfUser,
@@ -83,6 +86,22 @@ function applicationGrantRoutes(app: App, deps: GrantDeps): void {
 }
 
 function userGrantRoutes(app: App, deps: GrantDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/users/:user_id/applications',
+    config: { access: 'users.read', errors: ['user_not_found'] },
+    schema: {
+      summary: 'List the applications that a user uses',
+      description: 'Needs `application.read`, too. By name: those that have access now.',
+      params: ApplicationUserParams,
+      response: { 200: UserApplicationsEnvelope },
+    },
+    handler: async (request) => ({
+      data: await listApplicationsOf(deps, callerOf(request), request.params.user_id),
+      message: 'Applications, sorted by name.',
+    }),
+  });
+
   app.route({
     method: 'DELETE',
     url: '/users/:user_id/applications/:application_id',

@@ -27,6 +27,11 @@ export async function findName(db: Db, applicationId: string): Promise<string | 
   return rows[0]?.name;
 }
 
+export async function hasUser(db: Db, userId: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from users where id = ${userId}`.execute(db);
+  return rows.length > 0;
+}
+
 /** Returns up to `limit` live grants of an application, or of one user there, newest first, after the one with the id `after`. */
 export async function findGrants(
   db: Db,

@@ -16,6 +16,8 @@ export type UserRules = {
   remove: string | null;
   password: string | null;
   sessions: string | null;
+  /** To end the access of applications. */
+  applications: string | null;
   resetFactors: string | null;
 };
 
@@ -39,6 +41,7 @@ export function rulesFor({ user: self, can }: Me, user: User): UserRules {
     remove: need('users.delete') ?? superuser ?? own,
     password: edit ?? (isSelf ? t.users.rules.ownPassword : null),
     sessions: edit,
+    applications: need('session.revoke') ?? superuser,
     resetFactors:
       need('second_factor.reset') ??
       superuser ??

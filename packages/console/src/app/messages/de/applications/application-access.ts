@@ -34,6 +34,15 @@ export const applicationAccess: LaterMessages['applicationAccess'] = {
         other: 'Der Zugriff von # Anmeldungen ist beendet.',
       }),
   },
+  user: {
+    text: 'Wo sich dieser Mensch angemeldet hat und eine Anwendung noch Zugriff hat.',
+    none: 'Zurzeit hat keine Anwendung Zugriff auf dieses Konto.',
+    signIns: (count) => plural(count, { one: '# Anmeldung', other: '# Anmeldungen' }),
+    ask: (application, name) => `Zugriff von ${application} auf das Konto von ${name} beenden?`,
+    askText:
+      'Was die Anwendung von diesem Menschen bekam, wird sofort abgelehnt. Eine API, die Tokens selbst prüft, nimmt sie an, bis sie ablaufen. Die Anmeldung ist wieder möglich.',
+    ended: (application) => `${application} hat keinen Zugriff mehr.`,
+  },
   own: {
     title: 'Anwendungen, die ich benutze',
     text: 'Wo Sie sich mit diesem Konto angemeldet haben, und was Sie dort erlauben. Nehmen Sie zurück, was Sie nicht benutzen.',

@@ -32,6 +32,7 @@ export const users: Messages['users'] = {
     access: 'Zugriff',
     security: 'Sicherheit',
     sessions: 'Sitzungen',
+    applications: 'Anwendungen',
     activity: 'Aktivität',
   },
   secondFactor: {

@@ -33,6 +33,15 @@ export const applicationAccess = {
         other: 'The access of # sign-ins has ended.',
       }),
   },
+  user: {
+    text: 'Where this person signed in and an application still has access.',
+    none: 'No application has access to this account now.',
+    signIns: (count: number) => plural(count, { one: '# sign-in', other: '# sign-ins' }),
+    ask: (application: string, name: string) => `End the access of ${application} to the account of ${name}?`,
+    askText:
+      'What the application got from this person is refused at once. An API that verifies tokens by itself takes them until they expire. The person can sign in again.',
+    ended: (application: string) => `${application} no longer has access.`,
+  },
   own: {
     title: 'Applications I use',
     text: 'Where you signed in with this account, and what you let them do. Take back what you do not use.',

@@ -31,6 +31,7 @@ export const users = {
     access: 'Access',
     security: 'Security',
     sessions: 'Sessions',
+    applications: 'Applications',
     activity: 'Activity',
   },
   secondFactor: {

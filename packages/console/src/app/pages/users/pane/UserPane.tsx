@@ -1,5 +1,5 @@
-// The pane of one user: who it is, and tabs with the profile, the access, the second factors, the sessions
-// and the activity.
+// The pane of one user: who it is, and tabs with the profile, the access, the second factors, the sessions, the
+// applications and the activity.
 import { Skeleton, Tabs } from '@mantine/core';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { AuditTimeline } from '../../../components/audit/AuditTimeline.tsx';
@@ -22,7 +22,11 @@ const SecurityTab = lazy(() =>
   withLaterTexts(import('../security/SecurityTab.tsx')).then((file) => ({ default: file.SecurityTab })),
 );
 
-const tabs = ['profile', 'access', 'security', 'sessions', 'activity'] as const;
+const ApplicationsTab = lazy(() =>
+  withLaterTexts(import('./ApplicationsTab.tsx')).then((file) => ({ default: file.ApplicationsTab })),
+);
+
+const tabs = ['profile', 'access', 'security', 'sessions', 'applications', 'activity'] as const;
 
 type Props = { id: string; tab: UserTab; onTab: (tab: UserTab) => void; onClose: () => void };
 
@@ -101,6 +105,11 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
         </Tabs.Panel>
         <Tabs.Panel value="sessions" className="user-panel">
           <SessionsTab user={user} rules={rules} onEndAll={() => setAct('endSessions')} />
+        </Tabs.Panel>
+        <Tabs.Panel value="applications" className="user-panel">
+          <Suspense>
+            <ApplicationsTab user={user} rules={rules} />
+          </Suspense>
         </Tabs.Panel>
         <Tabs.Panel value="activity" className="user-panel">
           {mayAudit ? (
