@@ -72,6 +72,9 @@ function attemptsOn(method: string, path: string): [method: string, path: string
   return attempts.filter(([verb]) => verb !== 'TRACE');
 }
 
+/** These challenge only applications that used Basic, because pages of browsers call them, too (RFC 6749, 5.2). */
+const ofApplications = /\/oauth\/(par|device_authorization)$/;
+
 scenario(
   'every kind of answer of every route carries the security headers, a request id and a cache rule',
   async (tally) => {
@@ -85,7 +88,11 @@ scenario(
         assert.ok(answer.status < 500, `${what}: ${answer.text}`);
         tally.held(1 + assertProper(answer, what, expectedOf(path, answer)));
         if (answer.status === 405) assert.match(answer.headers.get('allow') ?? '', /^[A-Z]+(, [A-Z]+)*$/);
-        const challenge = config.clientCredentials ? /^Basic realm="/ : /^Bearer/;
+        const challenge = ofApplications.test(path)
+          ? /^$/
+          : config.clientCredentials
+            ? /^Basic realm="/
+            : /^Bearer/;
         if (answer.status === 401) assert.match(answer.headers.get('www-authenticate') ?? '', challenge);
       }
     for (const status of [200, 400, 401, 403, 404, 405, 413, 414, 415, 422])
