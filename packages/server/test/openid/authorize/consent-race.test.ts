@@ -53,6 +53,27 @@ test('a withdrawal that is not committed yet holds the authorization, which then
   }
 });
 
+test('an authorization waits for no other one that shares the consent', async () => {
+  await agree();
+  await service.sql(
+    `update consents set last_used_at = now() - interval '1 hour' where application_id = $1`,
+    [foreign.id],
+  );
+  const other = await service.service.deps.pool.connect();
+  try {
+    await other.query('begin');
+    await other.query('select from consents where application_id = $1 for share', [foreign.id]);
+    assert.ok(ledTo(await ask(ada.client, foreign)).fields.code);
+  } finally {
+    await other.query('rollback');
+    other.release();
+  }
+  const isOld = `select from consents where application_id = $1 and last_used_at < now() - interval '1 minute'`;
+  assert.equal((await service.sql(isOld, [foreign.id])).length, 1);
+  assert.ok(ledTo(await ask(ada.client, foreign)).fields.code);
+  assert.equal((await service.sql(isOld, [foreign.id])).length, 0);
+});
+
 test('20 authorizations beside withdrawals leave no grant without a consent', async () => {
   for (let round = 0; round < 5; round += 1) {
     await agree();

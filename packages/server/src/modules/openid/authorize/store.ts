@@ -168,9 +168,15 @@ export async function insertGrant(
       from granted g join sessions s on s.id = g.session_id
       on conflict (user_id, session_id, application_id)
       do update set last_at = now(), told_at = null, expires_at = excluded.expires_at
+    ), stale as (
+      -- Never waits: another authorization that shares the row would wait for this one.
+      select c.user_id, c.application_id
+      from granted g join consents c on c.user_id = g.user_id and c.application_id = g.application_id
+      where c.last_used_at < now() - interval '1 minute'
+      for no key update of c skip locked
     ), kept as (
-      update consents c set last_used_at = now() from granted g
-      where c.user_id = g.user_id and c.application_id = g.application_id and c.last_used_at < now() - interval '1 minute'
+      update consents c set last_used_at = now() from stale
+      where c.user_id = stale.user_id and c.application_id = stale.application_id
     )
     select 1 from granted`.execute(db);
   return rows.length > 0;
