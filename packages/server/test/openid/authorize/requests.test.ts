@@ -227,6 +227,12 @@ test('consent: once, again for more, denied, for the person who gave it, and alw
   assert.equal((await ask(ada.client, native, { redirect_uri: 'http://127.0.0.1:4711/cb2' })).status, 400);
 });
 
+test('a port that is none is not registered', async () => {
+  const redirect_uri = 'http://127.0.0.1:99999/cb';
+  for (const changed of [{}, { response_mode: 'form_post' }, { response_mode: 'form_post', prompt: 'none' }])
+    assert.equal((await ask(ada.client, native, { ...changed, redirect_uri })).status, 400);
+});
+
 test('a form is stored, and leads on to GET', async () => {
   const form = formRequest(Object.fromEntries(new URLSearchParams(parametersOf(web))), {});
   const answer = await ada.client.request('POST', AUTHORIZE, form);

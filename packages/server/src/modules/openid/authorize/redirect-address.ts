@@ -8,7 +8,8 @@ const WEB = /^https?:\/\//;
 /** `type`: of the application. */
 export function isRegistered(address: string, registered: readonly string[], type: string): boolean {
   if (registered.includes(address)) return true;
-  if (type !== 'native' || !LOOPBACK.test(address)) return false;
+  // A port beyond 65535 is none.
+  if (type !== 'native' || !LOOPBACK.test(address) || !URL.canParse(address)) return false;
   const portless = (text: string): string => text.replace(LOOPBACK, 'http://$1');
   return registered.some((one) => LOOPBACK.test(one) && portless(one) === portless(address));
 }
