@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADMIN, signIn } from '@castellan/testing/harness';
+import { requireOfRole } from '@castellan/testing/second-factors/requirements';
 import { formRequest } from '@castellan/testing/service-accounts/token-services';
+import { addRole } from '@castellan/testing/users/people';
 import { startWithAdmin } from '../../applications/fixture.ts';
 import { addApplication, addSignedIn, exchange, REDIRECT } from '../fixture.ts';
 import {
@@ -90,6 +92,18 @@ test('the page tells the difference to all, and what is registered to administra
   assert.match(own.text, /Only the slash at the end differs/);
   assert.ok(!own.text.includes(`<code>${REDIRECT}</code>`));
   assert.ok((await ask(reader, web, wrong)).text.includes(`<code>${REDIRECT}</code>`));
+  const role = await addRole(service, 'application.read');
+  const auditor = await addSignedIn(service, { roles: [role] });
+  const isTold = async () =>
+    (await ask(auditor.client, web, wrong)).text.includes(`<code>${REDIRECT}</code>`);
+  assert.equal(await isTold(), true);
+  await service.sql('update users set must_change_password = true where id = $1', [auditor.person.id]);
+  assert.equal(await isTold(), false);
+  await service.sql('update users set must_change_password = false where id = $1', [auditor.person.id]);
+  await requireOfRole(service, role, 'aal2');
+  assert.equal(await isTold(), false);
+  await requireOfRole(service, role, null);
+  assert.equal(await isTold(), true);
   const script = await ask(ada.client, web, { redirect_uri: 'https://x/<script>' });
   assert.ok(!script.text.includes('<script>'));
 });

@@ -6,6 +6,7 @@ import { newId } from '../../../platform/ids.ts';
 import { createSecretText, secretTextHash } from '../../../platform/security/secret-text.ts';
 import { recordBounded, recordEvent } from '../../audit/service.ts';
 import { userPrincipal } from '../../authz/caller.ts';
+import { policyOf } from '../../authz/requirements/account.ts';
 import type { BrowserSession, PresentedBrowser } from '../../sessions/browser/presentation.ts';
 import { keepRequest } from '../interactions/service.ts';
 import { sidOf } from '../session-sid.ts';
@@ -51,7 +52,7 @@ export async function authorize(
   const { outcome, found } = loaded;
   if ('page' in outcome || !found.application) {
     deps.authorizations.count('error_page');
-    return { page: errorPage(loaded, 'page' in outcome ? outcome.page : 'unknown_application') };
+    return { page: errorPage(deps, loaded, 'page' in outcome ? outcome.page : 'unknown_application') };
   }
   const { application } = found;
   await noteOtherNetwork(deps, client, loaded, application);
@@ -84,7 +85,7 @@ export async function authorize(
     grant(deps, { loaded, application, request, session, browser }, verdict.granted),
   );
   if (code === undefined) {
-    if (loaded.answered.length > 0) return { page: errorPage(loaded, 'finished') };
+    if (loaded.answered.length > 0) return { page: errorPage(deps, loaded, 'finished') };
     // The session has ended since: the person signs in.
     if (!isRepeated) return authorize(deps, client, given, true);
     throw new AppError('temporarily_unavailable');
@@ -174,7 +175,7 @@ async function lead(
 export async function answerHead(deps: AuthorizeDeps, client: Client, given: Parameters): Promise<Answer> {
   const loaded = await loadRequest(deps, { ...client, cookie: null }, given);
   const { outcome } = loaded;
-  if ('page' in outcome) return { page: errorPage(loaded, outcome.page) };
+  if ('page' in outcome) return { page: errorPage(deps, loaded, outcome.page) };
   if ('refused' in outcome) {
     const { answering, error, description } = outcome.refused;
     return answerOf(deps, answering, { error, error_description: description });
@@ -189,7 +190,7 @@ export async function keepForm(deps: AuthorizeDeps, client: Client, given: Param
   const { outcome, found } = loaded;
   if ('page' in outcome || !found.application) {
     deps.authorizations.count('error_page');
-    return { page: errorPage(loaded, 'page' in outcome ? outcome.page : 'unknown_application') };
+    return { page: errorPage(deps, loaded, 'page' in outcome ? outcome.page : 'unknown_application') };
   }
   if ('refused' in outcome) {
     const { answering, error, description } = outcome.refused;
@@ -226,7 +227,7 @@ async function refuse(
 ): Promise<Answer> {
   const { loaded, answering } = about;
   if (loaded.answered.length > 0 && !(await useRequests(deps.db, loaded.answered)))
-    return { page: errorPage(loaded, 'finished') };
+    return { page: errorPage(deps, loaded, 'finished') };
   deps.authorizations.count('refused');
   await recordRefusal(deps, client, about, error === 'access_denied' ? 'denied' : error, error);
   return answerOf(deps, answering, { error, error_description: description });
@@ -277,7 +278,7 @@ function answerOf(
   return { location: `${redirectUri}${separator}${new URLSearchParams(fields)}` };
 }
 
-function errorPage(loaded: Loaded, reason: PageReason): ErrorPage {
+function errorPage({ settings }: AuthorizeDeps, loaded: Loaded, reason: PageReason): ErrorPage {
   const { found, parameters } = loaded;
   const application = found.application?.is_active ? found.application : null;
   const received = reason === 'redirect_uri' ? (parameters.redirect_uri ?? null) : null;
@@ -289,7 +290,7 @@ function errorPage(loaded: Loaded, reason: PageReason): ErrorPage {
     received,
     difference: nearest?.difference ?? null,
     registered:
-      nearest && mayReadApplications(loaded)
+      nearest && mayReadApplications({ ...loaded, policy: policyOf(settings), now: found.now })
         ? [nearest.address, ...registered.filter((one) => one !== nearest.address)]
         : null,
   };
