@@ -241,6 +241,62 @@ test('consent: once, again for more, denied, for the person who gave it, and alw
   assert.equal((await ask(ada.client, native, { redirect_uri: 'http://127.0.0.1:4711/cb2' })).status, 400);
 });
 
+test('a click agrees to what the page showed, and to nothing that came since', async () => {
+  const api = async (address: string, body: object) => {
+    const answer = await admin.post(`/api/v1/${address}`, body);
+    assert.equal(answer.status, 201, answer.text);
+    return answer.body.data;
+  };
+  const group = await api('permission-groups', { name: 'orders' });
+  const [first, second] = [
+    await api('permissions', { name: 'read', group_id: group.id }),
+    await api('permissions', { name: 'write', group_id: group.id }),
+  ];
+  const identifier = 'https://orders.example.com';
+  const resource = await api('api-resources', {
+    identifier,
+    name: 'Orders',
+    permission_group_ids: [group.id],
+  });
+  const carrying = (permission_ids: string[], scopes: string[]) => ({
+    scopes,
+    resources: [{ resource_id: resource.id, permission_ids }],
+  });
+  const narrow = carrying([first.id], ['openid']);
+  const application = await addApplication(admin, [service], { first_party: false, ...narrow });
+  const change = async (fields: object) =>
+    assert.equal((await admin.put(`/api/v1/applications/${application.id}`, fields)).status, 200);
+  const asking = { scope: 'openid email orders.read orders.write', resource: identifier };
+  const shownTo = async (client: typeof reader, id: string) => {
+    const { scopes, permissions } = (await read(client, id)).body.data.consent;
+    return [...scopes, ...permissions].map(({ name }: { name: string }) => name);
+  };
+  const allow = async (id: string) => {
+    assert.equal((await act(ada.client, id, 'consent', { decision: 'allow' })).status, 200);
+    return ledTo(await resume(ada.client, id));
+  };
+  const id = interactionOf(await ask(ada.client, application, asking));
+  assert.deepEqual(await shownTo(ada.client, id), ['openid', 'orders.read']);
+  for (const wider of [
+    carrying([first.id, second.id], ['openid']),
+    carrying([first.id, second.id], ['openid', 'email']),
+  ]) {
+    await change(wider);
+    assert.equal((await allow(id)).address, `${ISSUER}/consent`);
+    const agreed = await service.sql('select from consents where application_id = $1', [application.id]);
+    assert.equal(agreed.length, 0);
+    await shownTo(ada.client, id);
+  }
+  assert.deepEqual(await shownTo(ada.client, id), ['openid', 'email', 'orders.read', 'orders.write']);
+  // What another person is shown counts for them alone.
+  await change(narrow);
+  await shownTo(ada.client, id);
+  await change(carrying([first.id, second.id], ['openid']));
+  await shownTo(reader, id);
+  assert.equal((await allow(id)).address, `${ISSUER}/consent`);
+  assert.ok((await allow(id)).fields.code);
+});
+
 test('a port that is none is not registered', async () => {
   const redirect_uri = 'http://127.0.0.1:99999/cb';
   for (const changed of [{}, { response_mode: 'form_post' }, { response_mode: 'form_post', prompt: 'none' }])

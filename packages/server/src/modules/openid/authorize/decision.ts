@@ -1,5 +1,6 @@
 // Decides what an authorization request leads to: a code, a page on which the person has to do something, or an error.
 // It reads nothing: what it judges by was read in one statement.
+import { hash } from 'node:crypto';
 import { type Acr, reaches } from '@castellan/contract/authentication';
 import type { InteractionStep } from '@castellan/contract/interactions';
 import { userPrincipal } from '../../authz/caller.ts';
@@ -19,6 +20,8 @@ export type InteractionState = {
   cancelled?: true;
   /** The session that they chose to go on with. */
   account?: string;
+  /** What the page of consent showed last, and to whom: `askedHash`. */
+  asked?: string;
   agreed?:
     | { user_id: string; scopes: string[]; permission_ids: string[] }
     | { user_id: string; denied: true };
@@ -58,6 +61,15 @@ export type By = {
   now: Date;
   /** The strongest level that the factors of the account reach; asked for only if a level is wanted. */
   reachable(): Promise<Acr | null>;
+};
+
+/** Names what a person is asked to agree to. */
+export const askedHash = (
+  { consentScopes, targets }: Pick<CheckedRequest, 'consentScopes' | 'targets'>,
+  userId: string,
+): string => {
+  const permissionIds = targets.flatMap((one) => one.permission_ids);
+  return hash('sha256', JSON.stringify([userId, consentScopes, permissionIds.toSorted()]), 'base64url');
 };
 
 const DAY_MS = 86_400_000;

@@ -15,12 +15,13 @@ import type { BrowserSession, PresentedBrowser } from '../../sessions/browser/pr
 import { logout } from '../../sessions/service.ts';
 import { noteInRequest } from '../interactions/service.ts';
 import { pageLanguage } from '../plain-page.ts';
+import { askedHash } from './decision.ts';
 import type { AuthorizeDeps } from './deps.ts';
 import { type Loaded, loadRequest, verdictOf } from './loading.ts';
 import { hostOf } from './redirect-address.ts';
 import type { CheckedRequest, RequestedApplication } from './request.ts';
 import { textOf } from './scope-texts.ts';
-import { interactionAddress } from './service.ts';
+import { interactionAddress, noteAsked } from './service.ts';
 import { type FoundRequest, writeConsent } from './store.ts';
 
 type Open = { loaded: Loaded; application: RequestedApplication; request: CheckedRequest };
@@ -51,6 +52,7 @@ export async function readInteraction(deps: AuthorizeDeps, client: Client, id: s
   const { loaded, application, request } = await openInteraction(deps, client, id);
   const { session, found, graph } = loaded;
   const verdict = await verdictOf(deps, loaded, { application, request });
+  if ('step' in verdict && verdict.step === 'consent') await noteAsked(deps, loaded, request);
   // Nothing is left to do: the person goes on.
   const step = 'step' in verdict ? verdict.step : 'select_account';
   const required =
@@ -129,9 +131,11 @@ export async function decideConsent(
   id: string,
   { decision, scopes: chosen }: ConsentBody,
 ): Promise<Redirect> {
-  const { application, request, session } = await openSignedIn(deps, client, id);
+  const { loaded, application, request, session } = await openSignedIn(deps, client, id);
   const { user_id: userId } = session;
   if (decision === 'deny') return note(deps, id, { agreed: { user_id: userId, denied: true } });
+  // The application may have come to ask for something else since the page was shown: it is shown again.
+  if (loaded.state.asked !== askedHash(request, userId)) return onward(deps, id);
   const { consentScopes } = request;
   const scopes = consentScopes.filter((one) => one === 'openid' || !chosen || chosen.includes(one));
   const permissionIds = [...new Set(request.targets.flatMap((one) => one.permission_ids))];

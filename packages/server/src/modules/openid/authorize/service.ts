@@ -8,9 +8,9 @@ import { recordBounded, recordEvent } from '../../audit/service.ts';
 import { userPrincipal } from '../../authz/caller.ts';
 import { policyOf } from '../../authz/requirements/account.ts';
 import type { BrowserSession, PresentedBrowser } from '../../sessions/browser/presentation.ts';
-import { keepRequest } from '../interactions/service.ts';
+import { keepRequest, noteInRequest } from '../interactions/service.ts';
 import { sidOf } from '../session-sid.ts';
-import type { Verdict } from './decision.ts';
+import { askedHash, type Verdict } from './decision.ts';
 import type { AuthorizeDeps } from './deps.ts';
 import { type Loaded, loadRequest, verdictOf } from './loading.ts';
 import type { Parameters } from './parameters.ts';
@@ -155,6 +155,8 @@ async function lead(
 ): Promise<Answer> {
   const { loaded, application, request } = about;
   if (step === 'refused') await recordRefusal(deps, client, about, 'not_permitted', error);
+  const asked =
+    step === 'consent' && loaded.session ? { asked: askedHash(request, loaded.session.user_id) } : {};
   const id =
     loaded.interactionId ??
     (
@@ -162,13 +164,25 @@ async function lead(
         kind: 'interaction',
         applicationId: application.id,
         parameters: loaded.parameters,
-        state: loaded.pushed === undefined ? {} : { pushed: loaded.pushed },
+        state: { ...(loaded.pushed === undefined ? {} : { pushed: loaded.pushed }), ...asked },
       })
     ).id;
+  if (step === 'consent') await noteAsked(deps, loaded, request);
   deps.authorizations.count('page');
   const isNew = step === 'sign_in' && request.prompts.has('create');
   const page = step === 'consent' || step === 'refused' ? 'consent' : isNew ? 'register' : 'login';
   return { location: `${deps.settings.publicUrl}/${page}?interaction=${id}` };
+}
+
+/** Notes what the page asks the person to agree to, if it is something else than before. */
+export async function noteAsked(
+  { db }: AuthorizeDeps,
+  { interactionId, session, state }: Loaded,
+  request: CheckedRequest,
+): Promise<void> {
+  if (interactionId === undefined || !session) return;
+  const asked = askedHash(request, session.user_id);
+  if (state.asked !== asked) await noteInRequest(db, 'interaction', interactionId, { asked });
 }
 
 /** Answers as a browser that is not signed in would be, and grants, keeps and records nothing. */
