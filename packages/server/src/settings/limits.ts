@@ -53,7 +53,7 @@ export const limitsSettings = {
   rateLimitAuthorize: setting(
     'RATE_LIMIT_AUTHORIZE',
     rateLimit,
-    'Authorization requests of applications and calls of their pages, per browser session, otherwise per client address. Sign-outs, and requests that applications without a secret push, count per client address. Each worker of each instance counts separately.',
+    'Authorization requests of applications and calls of their pages, per browser session, otherwise per client address, where one counts once for every 4 KiB. Sign-outs, and requests that applications without a secret push, count per client address. Each worker of each instance counts separately.',
     { default: '120/minute' },
   ),
   rateLimitApplication: setting(

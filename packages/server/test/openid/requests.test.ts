@@ -67,20 +67,25 @@ test('an expired request, an unknown id and a text that is none are gone', async
   }
 });
 
-test('the clean-up removes requests an hour after their end', async () => {
+test('the clean-up removes requests at their end, and pushed ones an hour later', async () => {
   await service.sql('delete from application_requests');
-  await keep();
-  await keep();
-  await service.sql(`update application_requests set expires_at = now() - interval '61 minutes'
-    where id_hash = (select id_hash from application_requests limit 1)`);
+  const end = (kind: 'pushed' | 'interaction' | 'sign_out', minutes: number) =>
+    service.sql(
+      `update application_requests set expires_at = now() - make_interval(mins => $2)
+       where id_hash = (select id_hash from application_requests where kind = $1 order by created_at desc limit 1)`,
+      [kind, minutes],
+    );
+  for (const kind of ['interaction', 'sign_out', 'pushed'] as const) {
+    await keep(kind);
+    await keep(kind);
+    await end(kind, kind === 'pushed' ? 61 : 1);
+  }
   await keep('pushed');
-  await service.sql(
-    `update application_requests set expires_at = now() - interval '59 minutes' where kind = 'pushed'`,
-  );
+  await end('pushed', 59);
   await removeSessionRows(service.service.deps);
   const kept = await service.sql<{ kind: string }>('select kind from application_requests order by kind');
   assert.deepEqual(
     kept.map(({ kind }) => kind),
-    ['interaction', 'pushed'],
+    ['interaction', 'pushed', 'pushed', 'sign_out'],
   );
 });

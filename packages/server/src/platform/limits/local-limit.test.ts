@@ -22,6 +22,15 @@ test('a window allows the limit of hits, marks the first refusal, and the next w
   assert.equal(hit().remaining, 1);
 });
 
+test('a hit with a weight counts as many, and marks the first refusal', () => {
+  const limit = createLocalLimit(rule);
+  assert.equal(limit.hit('a', 2).allowed, true);
+  assert.equal(limit.hit('b').allowed, true);
+  const { allowed, firstRefusal, remaining } = limit.hit('b', 4);
+  assert.deepEqual([allowed, firstRefusal, remaining], [false, true, 0]);
+  assert.equal(limit.hit('b', 4).firstRefusal, false);
+});
+
 test('refusal() counts nothing', () => {
   const limit = createLocalLimit(rule);
   for (let count = 0; count < 10; count += 1) assert.equal(limit.refusal('a'), null);

@@ -5,9 +5,9 @@ import type { RateLimitResult, RateLimitRule } from './rate-limit.ts';
 
 export type LocalLimit = {
   /**
-   * Counts one hit; a window begins with its first hit. `firstRefusal`: the first hit over the limit in this window.
+   * Counts one hit, or `weight` of them; a window begins with its first hit. `firstRefusal`: the first hit over the limit in this window.
    */
-  hit(key: string): RateLimitResult & { firstRefusal: boolean };
+  hit(key: string, weight?: number): RateLimitResult & { firstRefusal: boolean };
   /** Returns the state of a key that is over the limit, otherwise null. Counts nothing. */
   refusal(key: string): RateLimitResult | null;
   /** Returns the state of a key whose next hit would be over the limit, otherwise null. Counts nothing. */
@@ -52,11 +52,12 @@ export function createLocalLimit(
   }
 
   return {
-    hit(key) {
+    hit(key, weight = 1) {
       const known = windows.get(key);
       const window = known && known.endsAt > now() ? known : open(key);
-      window.hits += 1;
-      return { ...resultOf(window), firstRefusal: window.hits === rule.limit + 1 };
+      const before = window.hits;
+      window.hits += weight;
+      return { ...resultOf(window), firstRefusal: before <= rule.limit && window.hits > rule.limit };
     },
     refusal(key) {
       const state = stateOf(key);

@@ -46,14 +46,21 @@ export type AuthorizeDeps = SessionDeps & {
   settings: PolicySettings & { publicUrl: string; consentDays: number; stepUpMaxAgeMinutes: number };
 };
 
-/** Counts one request. Throws `rate_limited` (429) beyond RATE_LIMIT_AUTHORIZE. */
+/** A request of a stranger counts once for each of these, because it is kept for a while. */
+const COUNTED_BYTES = 4_096;
+
+/**
+ * Counts one request. `kept`: what is kept of it if nobody is signed in. Throws `rate_limited` (429) beyond RATE_LIMIT_AUTHORIZE.
+ */
 export async function countAuthorization(
   deps: Pick<AuthorizeDeps, 'auditLog' | 'authorizations'>,
   client: Client,
   session: { session_id: string; user_id: string } | null,
+  kept?: object,
 ): Promise<void> {
   const key = session ? `session ${session.session_id}` : addressKey(client);
-  const result = deps.authorizations.limit?.hit(key);
+  const bytes = session || !kept ? 0 : Buffer.byteLength(JSON.stringify(kept));
+  const result = deps.authorizations.limit?.hit(key, Math.max(1, Math.ceil(bytes / COUNTED_BYTES)));
   if (!result || result.allowed) return;
   if (result.firstRefusal)
     await recordBounded(deps, client, {

@@ -57,7 +57,7 @@ export async function loadRequest(deps: AuthorizeDeps, client: Client, given: Pa
   const found = await findRequested(deps.db, { clientId, stored, browser });
   const judged = judgeBrowser(deps.settings, client, found.browser);
   const { session } = judged;
-  await countAuthorization(deps, client, session);
+  await countAuthorization(deps, client, session, given);
   const state = (found.stored?.state ?? {}) as InteractionState & { pushed?: string; dpop_jkt?: string };
   const isStored = interaction !== undefined || pushedId !== undefined;
   const parameters = found.stored ? withKey(parametersIn(found.stored.parameters), state.dpop_jkt) : given;

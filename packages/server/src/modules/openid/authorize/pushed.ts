@@ -38,7 +38,7 @@ export async function pushRequest(
   { form, proof }: { form: Readonly<Record<string, unknown>>; proof: KeyProof | null },
 ): Promise<PushedResponse> {
   // Anyone may push in the name of an application without a secret, and each request is kept for a while.
-  if (application.auth_method === 'none') await countAuthorization(deps, client, null);
+  if (application.auth_method === 'none') await countAuthorization(deps, client, null, form);
   const parameters = parametersOfForm({ ...form, client_id: application.client_id });
   if (parameters === 'too_large')
     throw new AppError('invalid_request', { detail: 'A parameter has more than 4,096 characters.' });

@@ -64,8 +64,8 @@ export async function markUsed(
 
 /** Rows that one statement removes at most. */
 const BATCH = 2_000;
-/** Rows stay so long after their end: an interaction of 30 minutes uses up the pushed request that it began with. */
-const KEPT_MINUTES = 60;
+/** Pushed requests stay so long after their end: an interaction of 30 minutes uses up the one that it began with. */
+const PUSHED_KEPT_MINUTES = 60;
 
 /** Removes requests that ended, for at most `budgetMs`. Returns their number; the next call continues. */
 export async function removeEndedRequests(db: Db, budgetMs: number): Promise<number> {
@@ -74,7 +74,9 @@ export async function removeEndedRequests(db: Db, budgetMs: number): Promise<num
   for (let deleted = BATCH; deleted === BATCH && performance.now() < deadline; total += deleted) {
     const result = await sql`
       delete from application_requests where ctid = any(array(
-        select ctid from application_requests where expires_at < now() - make_interval(mins => ${KEPT_MINUTES})
+        select ctid from application_requests
+        where expires_at < now()
+          and (kind <> 'pushed' or expires_at < now() - make_interval(mins => ${PUSHED_KEPT_MINUTES}))
         order by expires_at limit ${BATCH} for update skip locked))`.execute(db);
     deleted = Number(result.numAffectedRows ?? 0);
   }
