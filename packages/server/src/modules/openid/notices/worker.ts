@@ -195,7 +195,8 @@ export function createNoticeWorker(deps: NoticeDeps): DeliveryWorker {
     },
     unreachableMs: UNREACHABLE_MS,
     tell: {
-      unreachable: (error) => log.error({ err: error }, 'logout notices cannot be read; they wait'),
+      // Not an error: it asks so often that it is the first to meet a pool without a free connection, and nothing is lost.
+      unreachable: (error) => log.warn({ err: error }, 'logout notices cannot be read; they wait'),
       reachable: () => log.info({}, 'logout notices can be read again'),
       unsettled: (notice, error) =>
         log.error({ err: error, notice_id: notice.id }, 'could not record the outcome of a logout notice'),
