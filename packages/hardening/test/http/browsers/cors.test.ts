@@ -19,7 +19,7 @@ const isOpen = (path: string): boolean =>
 const answering = (await routesOf(service)).filter(({ path, config }) => !isOpen(path) && !config.anyMethod);
 /** Programs and pages of applications call these, without cookies: the record of the application names its origins. */
 const isForApplications = (path: string): boolean =>
-  /^\/api\/v1\/oauth\/(token|par|introspect|revoke|userinfo)$/.test(path);
+  /^\/api\/v1\/oauth\/(token|par|device_authorization|introspect|revoke|userinfo)$/.test(path);
 const routes = answering.filter(({ path }) => !isForApplications(path));
 const forApplications = answering.filter(({ path }) => isForApplications(path));
 const wellKnown = (await routesOf(service)).filter(({ path }) => isOpen(path));
