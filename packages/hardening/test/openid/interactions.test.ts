@@ -92,7 +92,7 @@ scenario(
 );
 
 scenario(
-  'a request that two people go on with gives one code, for the account of the browser that gets it, whoever began and agreed',
+  'a request that two people go on with gives one code, for the account of the browser that gets it, not of the one that began',
   async (tally) => {
     for (let round = 0; round < rounds(3, 30); round += 1) {
       const [victim, attacker] = [await inBrowser(service), await inBrowser(service)];
