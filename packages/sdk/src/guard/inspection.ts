@@ -26,7 +26,8 @@ export function inspectionOf(answer: Json, audience?: string): Inspection | unde
     throw malformed(INTROSPECT, 'a member is missing');
   if (!isTexts(permissions) || (exp !== undefined && !Number.isFinite(exp))) throw wrongType();
   // Castellan 0.2 names no client of users. An application that a user signed in to is named by its own client id.
-  const type = client_id === sub ? 'service_account' : 'user';
+  // Who has a session is a user, however an application is named.
+  const type = client_id === sub && sid === undefined ? 'service_account' : 'user';
   const isOfApplication = type === 'user' && client_id !== undefined && client_id !== OWN_CLIENT;
   if (isOfApplication && (audience === undefined || aud !== audience)) return undefined;
   // A thief could send it: a guard sees no proof of its key (RFC 9449, 7.2).

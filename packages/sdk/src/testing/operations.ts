@@ -34,7 +34,7 @@ const signOut =
 function permissionsOf({ account, claims }: Token, { requirements }: Accounts): object {
   const carried = claims.scope?.toLowerCase().split(' ');
   const all = [...account.permissions].filter((name) => carried?.includes(name) ?? true).sort();
-  if (carried) return { roles: [], permissions: all, scope: all.join(' ') };
+  if (carried) return { roles: [], permissions: [], scope: all.join(' ') };
   const isOpen = (name: string): boolean => {
     const requirement = account.type === 'user' ? requirements.get(name) : undefined;
     return !requirement || isMet(claims, requirement);

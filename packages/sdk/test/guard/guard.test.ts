@@ -60,6 +60,9 @@ test('the type of an identity is right for services of this version and of 0.2, 
   }
   const ofApplication = castellan.token([PERMISSION], { client_id: 'another-application' });
   await assert.rejects(guardOf().authenticate(bearing(ofApplication)), { code: 'invalid_token' });
+  // A pairwise subject may be the name of an application.
+  const named = castellan.token([PERMISSION], { sub: 'grafana', client_id: 'grafana' });
+  await assert.rejects(guardOf().authenticate(bearing(named)), { code: 'invalid_token' });
   const ofAccount = { sub: 'account-1', client_id: 'account-1', sid: undefined };
   for (const claims of [ofAccount, { ...ofAccount, nbf: 0 }]) {
     const token = castellan.token([PERMISSION], claims);

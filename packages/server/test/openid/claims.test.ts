@@ -108,6 +108,24 @@ test('userinfo takes the token from the header or from the form of a POST, once,
   assert.equal(dead.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
 });
 
+test('a token is not active whose application is named as the person is to it', async () => {
+  const fields = { subject_type: 'pairwise', sector: 'one.example.com' };
+  const known = await addApplication(admin, [service], fields);
+  const find = async () => {
+    const who = await addSignedIn(service);
+    const { access_token: token } = await tokensOf(service, known, who);
+    return { who, sub: String((await userinfo(service, token)).body.sub) };
+  };
+  let { who, sub } = await find();
+  // A client id begins with a letter or a digit.
+  while (/^[-_]/.test(sub)) ({ who, sub } = await find());
+  const named = await addApplication(admin, [service], { ...fields, client_id: sub });
+  const { access_token: token } = await tokensOf(service, named, who);
+  const account = await addServiceAccount(service, { permissions: ['token.introspect'] });
+  const asked = await postForm(service, 'introspect', { token }, basicOf(account.id, account.key));
+  assert.equal(asked.text, '{"active":false}');
+});
+
 test('introspection tells an application about its own tokens, and holders of the permission about all', async () => {
   const who = await addSignedIn(service, { roles: [role.id] });
   const { access_token: token, refresh_token } = await tokensOf(service, web, who, {
@@ -118,7 +136,6 @@ test('introspection tells an application about its own tokens, and holders of th
   assert.deepEqual(told, {
     active: true,
     sub: who.person.id,
-    username: who.person.email,
     client_id: web.client_id,
     scope: 'openid roles',
     token_type: 'Bearer',
@@ -133,8 +150,16 @@ test('introspection tells an application about its own tokens, and holders of th
   assert.equal((await post(service, 'introspect', minimal, { token })).text, '{"active":false}');
   assert.equal((await post(service, 'introspect', web, { token: refresh_token })).text, '{"active":false}');
   const account = await addServiceAccount(service, { permissions: ['token.introspect'] });
-  const asked = await postForm(service, 'introspect', { token }, basicOf(account.id, account.key));
-  assert.deepEqual([asked.body.active, asked.body.jti], [true, jti]);
+  const all = { token, include: 'permissions' };
+  const asked = await postForm(service, 'introspect', all, basicOf(account.id, account.key));
+  const { active, username, roles, permissions } = asked.body;
+  assert.deepEqual([active, asked.body.jti, username], [true, jti, who.person.email]);
+  assert.deepEqual([roles, permissions], [[], []], 'who asks may not be whom the token is for');
+  for (const scope of ['email', 'profile']) {
+    const named = await tokensOf(service, web, who, { scopes: ['openid', scope] });
+    const answer = await post(service, 'introspect', web, { token: named.access_token });
+    assert.equal(answer.body.username, who.person.email, scope);
+  }
   const spa = await addApplication(admin, [service], { type: 'spa' });
   assertError(await post(service, 'introspect', spa, { token }), 401, 'invalid_client');
 });

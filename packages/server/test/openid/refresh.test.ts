@@ -5,6 +5,7 @@ import { requireOfRole } from '@castellan/testing/second-factors/requirements';
 import { eventsOf } from '@castellan/testing/sessions/audit-events';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
 import { addRole } from '@castellan/testing/users/people';
+import { createSecretText } from '../../src/platform/security/secret-text.ts';
 import { startWithAdmin } from '../applications/fixture.ts';
 import {
   addApplication,
@@ -13,6 +14,7 @@ import {
   assertDead,
   assertError,
   exchange,
+  newVerifier,
   post,
   refresh,
   tokensOf,
@@ -206,6 +208,17 @@ test('RATE_LIMIT_REFRESH counts per grant, RATE_LIMIT_APPLICATION per applicatio
   assert.equal((await userinfo(limited.service, other.access_token)).status, 200);
   assert.equal((await userinfo(limited.service, other.access_token)).status, 200);
   assertError(await userinfo(limited.service, other.access_token), 429, 'rate_limited');
+});
+
+test('a stranger who names an application without a secret uses up nothing of others', async (t) => {
+  const limited = await startWithAdmin(t, { RATE_LIMIT_APPLICATION: '3/minute', TRUSTED_PROXIES: '127.0.0.1' });
+  const spa = await addApplication(limited.admin, [limited.service], { type: 'spa' });
+  const code = createSecretText('cas_ac_');
+  const from = (address: string) =>
+    exchange(limited.service, spa, { code, verifier: newVerifier() }, {}, { 'x-forwarded-for': address });
+  for (let times = 0; times < 3; times += 1) assertError(await from('203.0.113.9'), 400, 'invalid_grant');
+  assertError(await from('203.0.113.9'), 429, 'rate_limited');
+  assertError(await from('198.51.100.7'), 400, 'invalid_grant');
 });
 
 test('without a reuse interval, every repetition ends the grant', async (t) => {

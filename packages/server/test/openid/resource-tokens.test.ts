@@ -120,10 +120,12 @@ test('a token for an API resource is a signed JWT with what application, person 
   const asked = await postForm(
     service,
     'introspect',
-    { token: tokens.access_token },
+    { token: tokens.access_token, include: 'permissions' },
     basicOf(account.id, account.key),
   );
-  assert.deepEqual([asked.body.active, asked.body.jti], [true, jti]);
+  const { roles, permissions } = asked.body;
+  assert.deepEqual([asked.body.active, asked.body.jti, asked.body.scope], [true, jti, scope]);
+  assert.deepEqual([roles, permissions], [[], []], 'who asks may not be the API that it is for');
   const stranger = await addApplication(admin, [service]);
   assert.deepEqual(await introspect(tokens.access_token, stranger), { active: false });
 });
@@ -376,4 +378,31 @@ test('a large token for an API resource drops mapped lists and texts, and keeps 
     [undefined, undefined, true, 'orders.read orders.write', true],
   );
   assert.ok(service.logLines.some((line) => line.includes('6 KiB') && line.includes(who.person.id)));
+});
+
+test('scopes whose names are too long for a token together are refused, and fewer are not', async () => {
+  const wide = await api('post', 'permission-groups', { name: 'wide' });
+  await service.sql(
+    `insert into permissions (id, name, group_id)
+     select gen_random_uuid(), 'wide.' || repeat('p', 92) || n, $1 from generate_series(1, 100) n`,
+    [wide.id],
+  );
+  const identifier = `https://wide.example.com/${'x'.repeat(1_900)}`;
+  const own = await addResource({ permission_group_ids: [wide.id], identifier });
+  const of = await addApplication(admin, [service], { resources: resourcesWith(own, null) });
+  const stored = (await admin.get(`${path}/${of.id}`)).body.data.resources[0].permission_ids;
+  const who = await addSignedIn(service, { superuser: true });
+  const grant = await grantOf(of, who, own, stored);
+  assertError(await exchange(service, of, grant, { resource: own.identifier }), 400, 'invalid_scope');
+  // The code is not used up.
+  const plain = await exchange(service, of, grant);
+  assert.equal(plain.status, 200, plain.text);
+  const [name] = await service.sql<{ name: string }>('select name from permissions where id = $1', [
+    stored[0],
+  ]);
+  const narrow = await refresh(service, of, plain.body.refresh_token, {
+    resource: own.identifier,
+    scope: name?.name ?? '',
+  });
+  assert.equal(narrow.body.scope, name?.name, narrow.text);
 });

@@ -78,7 +78,7 @@ async function applicationOf(
   const { client } = request;
   const application = await deps.applicationClients.authenticate(presentedApplication(request), client);
   allowOrigin(request, reply, application);
-  await countRequest(deps, client, application.id);
+  await countRequest(deps, client, application);
   return application;
 }
 

@@ -244,6 +244,22 @@ test('a deleted application is told', async () => {
   assert.deepEqual([told, aud], [sid, application.client_id]);
 });
 
+test('a notice is tried again when the last application is gone', async (t) => {
+  const alone = await startWithAdmin(t);
+  const application = await addApplication(alone.admin, [alone.service], {
+    backchannel_logout_url: 'http://127.0.0.1:9/',
+  });
+  await takePart(alone.service, application, await addSignedIn(alone.service));
+  assert.equal((await alone.admin.delete(`${path}/${application.id}`)).status, 200);
+  const { keyRing } = alone.service.service.deps;
+  await eventually(() => (keyRing.hasActiveApplication() ? undefined : true), 'no application');
+  // Five seconds after the first attempt, when nobody has an application for a while.
+  await eventually(async () => {
+    const [notice] = await alone.service.sql<{ attempts: number }>('select attempts from logout_notices');
+    return notice && notice.attempts >= 2 ? true : undefined;
+  }, 'the second attempt');
+});
+
 test('an application that hangs has four notices at a time, and no other application waits for it', async () => {
   const [hanging, other] = [await addTold(), await addTold()];
   answers.set(hanging.path, () => {});

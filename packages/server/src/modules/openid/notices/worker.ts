@@ -110,7 +110,7 @@ export function createNoticeWorker(deps: NoticeDeps): DeliveryWorker {
   const underWay = new Map<string, string>();
   const answers = new WeakMap<ClaimedNotice, Outcome>();
   let renewal: NodeJS.Timeout | undefined;
-  // No application, and nothing was waiting after the last one went: nothing is asked.
+  // No application, and no notice was waiting after the last one went: nothing is asked.
   let isQuiet = false;
 
   function busy(): Map<string, number> {
@@ -139,14 +139,14 @@ export function createNoticeWorker(deps: NoticeDeps): DeliveryWorker {
     async claim(free) {
       const isIdle = !keyRing.hasActiveApplication();
       if (isIdle && isQuiet) return { work: [], nextMs: POLL_MS };
-      const { notices, hasBacklog } = await claimNotices(db, {
+      const { notices, hasBacklog, hasWaiting } = await claimNotices(db, {
         free,
         ofApplication: PARALLEL_OF_APPLICATION,
         hours: settings.logoutNoticeHours,
         busy: busy(),
       });
       for (const notice of notices) begin(notice);
-      isQuiet = isIdle && notices.length === 0 && !hasBacklog && underWay.size === 0;
+      isQuiet = isIdle && !hasWaiting && !hasBacklog && underWay.size === 0;
       const finished = hasBacklog ? await workOffBacklog(db) : 0;
       return { work: notices, nextMs: finished > 0 || notices.length === free ? 0 : POLL_MS };
     },

@@ -7,8 +7,10 @@ import { createGate, type Gate } from '../../../platform/limits/gate.ts';
 import { createLocalLimit, type LocalLimit } from '../../../platform/limits/local-limit.ts';
 import { type RateLimitRule, rateLimitHeaders } from '../../../platform/limits/rate-limit.ts';
 import type { Logger } from '../../../platform/logging/log.ts';
+import { rateLimitAddress } from '../../../platform/security/client-address.ts';
 import { deriveKey } from '../../../platform/security/sealing.ts';
 import type { Db } from '../../../schema/database.ts';
+import type { AuthenticatedApplication } from '../../applications/authentication.ts';
 import { type AuditLog, recordBounded } from '../../audit/service.ts';
 import type { GraphSource } from '../../authz/graph/graph.ts';
 import { type Policy, type PolicySettings, policyOf } from '../../authz/requirements/account.ts';
@@ -88,11 +90,18 @@ export function createApplicationTokens(parts: {
 
 type Limited = Pick<ApplicationTokenDeps, 'auditLog' | 'applicationTokens'>;
 
-/** Counts one request of an application. Throws `rate_limited` (429) beyond RATE_LIMIT_APPLICATION. */
-export const countRequest = (deps: Limited, client: Client, applicationId: string): Promise<void> =>
+/**
+ * Counts one request of an application. Anybody can name one without a secret, so its requests are counted by network, too: nobody
+ * uses up the limit of others. Throws `rate_limited` (429) beyond RATE_LIMIT_APPLICATION.
+ */
+export const countRequest = (
+  deps: Limited,
+  client: Client,
+  { id, auth_method }: { id: string; auth_method?: AuthenticatedApplication['auth_method'] },
+): Promise<void> =>
   countHit(deps, client, deps.applicationTokens.limit, {
-    key: applicationId,
-    applicationId,
+    key: auth_method === 'none' ? `${id} ${rateLimitAddress(client.address)}` : id,
+    applicationId: id,
     limit: 'application',
   });
 

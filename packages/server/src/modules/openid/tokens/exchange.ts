@@ -356,7 +356,12 @@ function accessFor(
       refused: 'invalid_scope',
       detail: `A token carries at most ${MAX_SCOPES} scopes. Ask for fewer.`,
     };
-  return createResourceToken(deps, grant, graph, { resource, target, scopes, jkt });
+  return (
+    createResourceToken(deps, grant, graph, { resource, target, scopes, jkt }) ?? {
+      refused: 'invalid_scope',
+      detail: 'The names of the scopes are too long for a token together. Ask for fewer.',
+    }
+  );
 }
 
 const refreshText = (deps: ApplicationTokenDeps, { grant_id }: LockedGrant, turn: number): string =>

@@ -11,7 +11,7 @@ import type { GrantedAccess } from './grant-columns.ts';
 import { leftHalfOfHash, signJwt } from './signed-jwt.ts';
 import type { LockedGrant, NewToken } from './store.ts';
 import type { Target } from './targets.ts';
-import { ACCESS_MARK, accessTokenHash } from './token-lookup.ts';
+import { ACCESS_MARK, accessTokenHash, MAX_JWT_LENGTH } from './token-lookup.ts';
 
 const inSeconds = (time: Date): number => Math.floor(time.getTime() / 1_000);
 
@@ -40,7 +40,7 @@ export function createAccessToken(
   return { text, row, expiresIn };
 }
 
-/** As `createAccessToken`, for an API resource: a JWT (RFC 9068). Throws `temporarily_unavailable` (503) without a key. */
+/** As `createAccessToken`, for an API resource: a JWT (RFC 9068). Returns null if it would be too long for its scopes. Throws `temporarily_unavailable` (503) without a key. */
 export function createResourceToken(
   deps: ApplicationTokenDeps,
   grant: LockedGrant,
@@ -51,7 +51,7 @@ export function createResourceToken(
     scopes,
     jkt,
   }: { resource: string; target: Target; scopes: string[]; jkt: string | null },
-): NewAccessToken {
+): NewAccessToken | null {
   const key = deps.keyRing.currentOfApplications(target.alg);
   const { times, expiresIn } = timesOf(grant, target.seconds);
   const jti = newId();
@@ -91,6 +91,7 @@ export function createResourceToken(
       'an access token would be larger than 6 KiB: it was issued without the lists and texts of the mappings of its application',
     );
   const text = signJwt({ alg: target.alg, key, typ: 'at+jwt' }, { ...own, ...told });
+  if (text.length > MAX_JWT_LENGTH) return null;
   const row = { ...rowOf(grant, scopes, text), ...times, jti, aud: resource, key_id: key.id, dpop_jkt: jkt };
   return { text, row, expiresIn };
 }

@@ -67,7 +67,7 @@ export async function userinfoOf(
   if (!live) throw new AppError('invalid_token');
   const { token, graph } = live;
   onKnown(token);
-  await countRequest(deps, client, token.application_id);
+  await countRequest(deps, client, { id: token.application_id });
   // For an API resource; or sent without the key that it is bound to, or with one though it is bound to none.
   if (token.aud !== null || (token.dpop_jkt === null) !== (prove === null))
     throw new AppError('invalid_token', token.dpop_jkt === null ? {} : { headers: keyChallenge });
@@ -97,6 +97,12 @@ function scopesNow({ token, graph }: Live, now: number): string[] | undefined {
   return names?.filter((name) => ids.has(graph.permissions.idOf(name)));
 }
 
+/** Returns whether the application was granted to know the email, which is the name of an account. */
+const isNameTold = (token: LiveApplicationToken): boolean =>
+  allowedOf(token.aud === null ? token.token_scopes : token.scopes, token).some(
+    (scope) => scope === 'email' || scope === 'profile',
+  );
+
 /**
  * Returns what an access token of an application is worth now. `asking`: the application that asks, which learns about its own
  * tokens only; null for a caller that may ask about all.
@@ -111,12 +117,14 @@ export async function introspectApplicationToken(
   if (!live || (asking && asking.id !== live.token.application_id)) return { active: false };
   const { token, graph } = live;
   const scopes = scopesNow(live, deps.clock.now());
-  if (!scopes) return { active: false };
+  const sub = subjectIn(token);
+  // Callers take a subject that is its own client for a service account: an application may be named as a pairwise subject.
+  if (!scopes || sub === token.client_id) return { active: false };
   const issuedAt = Math.floor(token.issued_at.getTime() / 1_000);
   return {
     active: true,
-    sub: subjectIn(token),
-    username: shownEmail(token.email),
+    sub,
+    ...(asking && !isNameTold(token) ? {} : { username: shownEmail(token.email) }),
     client_id: token.client_id,
     ...(scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
     token_type: token.dpop_jkt === null ? 'Bearer' : 'DPoP',
@@ -131,11 +139,12 @@ export async function introspectApplicationToken(
     acr: token.acr,
     amr: token.amr,
     auth_time: Math.floor(token.auth_time.getTime() / 1_000),
-    // A token carries what it is for, whatever its account holds: none for userinfo.
+    // A token carries what it is for, whatever its account holds: none for userinfo. A service that asks about all tokens may not be
+    // the one that this one is for: it reads `aud` and `scope`.
     ...(options.withPermissions
       ? {
-          roles: scopes.includes('roles') ? rolesOf(graph, token).map(({ name }) => name) : [],
-          permissions: token.aud === null ? [] : scopes,
+          roles: asking && scopes.includes('roles') ? rolesOf(graph, token).map(({ name }) => name) : [],
+          permissions: asking && token.aud !== null ? scopes : [],
         }
       : {}),
   };

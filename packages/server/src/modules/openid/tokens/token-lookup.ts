@@ -20,7 +20,7 @@ export type LiveApplicationToken = GrantedAccess &
   };
 
 /** Longest JWT that is looked at, in characters. */
-const MAX_JWT_LENGTH = 16_384;
+export const MAX_JWT_LENGTH = 16_384;
 
 /** Returns whether the text has the header of an access token for an API resource. Nothing of it is verified. */
 export function looksLikeResourceToken(text: string): boolean {
