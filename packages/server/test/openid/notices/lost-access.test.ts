@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { addRole } from '@castellan/testing/users/people';
 import { endLostAccessOfAll } from '../../../src/cleanup.ts';
+import { endLostAccess } from '../../../src/modules/openid/notices/lost-access.ts';
 import { path, startWithAdmin } from '../../applications/fixture.ts';
 import { addApplication, addSignedIn, tokensOf } from '../fixture.ts';
 import { noticesTo, takePart } from './fixture.ts';
@@ -75,6 +76,19 @@ test('a role that loses the permission, and a rule that becomes another, end the
   await service.sql('update users set is_superuser = false where id = $1', [superuser.person.id]);
   await endLostAccessOfAll(deps);
   assert.deepEqual(await told(superuser.person.id), ['permission_lost']);
+});
+
+test('a pass that takes longer than it may goes on with the next rule, and ends', async () => {
+  await addApplication(admin, [service], { required_permission_id: permission?.id });
+  const rules = await service.sql('select id from applications where required_permission_id is not null');
+  assert.ok(rules.length > 1);
+  await service.sql('delete from lost_access_checks');
+  const marks = () => service.sql('select from lost_access_checks');
+  for (const _rule of rules) {
+    assert.deepEqual(await marks(), []);
+    await endLostAccess(deps, 0);
+  }
+  assert.equal((await marks()).length, 1);
 });
 
 test('nobody is looked for while nothing has changed', async () => {

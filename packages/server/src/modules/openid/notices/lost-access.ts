@@ -14,9 +14,13 @@ const CHECK_MINUTES = 10;
 
 type Rule = { id: string; name: string };
 
+/** Where this process stopped in an unfinished pass: the state it began with, and the last rule that it finished. */
+const unfinished = new WeakMap<Db, { seen: string; after: string }>();
+
 /**
  * Looks for people who lost the permission that an application requires, if a role, a permission, an assignment or an application
- * has changed. Stops after `budgetMs`; the next call continues. Returns how many grants it ended and notices it wrote.
+ * has changed. Stops after `budgetMs`, with at least one statement of each kind; the next call continues with the rule it
+ * stopped at. Returns how many grants it ended and notices it wrote.
  */
 export async function endLostAccess(
   { db, auditLog }: { db: Db; auditLog: AuditLog },
@@ -26,15 +30,28 @@ export async function endLostAccess(
   const total = { grants: 0, notices: 0 };
   const rules = await findRules(db);
   if (rules.length === 0) return total;
-  const { seen, isDue } = await changes(db);
-  if (!isDue) return total;
-  for (const rule of rules) {
+  const begun = unfinished.get(db);
+  const now = await changes(db);
+  if (!begun && !now.isDue) return total;
+  const { seen, after } = begun ?? { seen: now.seen, after: '' };
+  let finished = after;
+  let isStopped = false;
+  for (const rule of rules.filter(({ id }) => id > after)) {
+    if (isStopped) break;
     let grants = 0;
-    for (let ended = BATCH; ended === BATCH && performance.now() < deadline; grants += ended)
+    let ended: number;
+    let told: number;
+    do {
       ended = await endGrants(db, rule.id);
-    for (let told = BATCH; told === BATCH && performance.now() < deadline; total.notices += told)
+      grants += ended;
+    } while (ended === BATCH && performance.now() < deadline);
+    do {
       told = await tellSessions(db, rule.id);
+      total.notices += told;
+    } while (told === BATCH && performance.now() < deadline);
     total.grants += grants;
+    if (ended < BATCH && told < BATCH) finished = rule.id;
+    isStopped = finished !== rule.id || performance.now() >= deadline;
     if (grants > 0)
       await recordEvent({ auditLog }, null, {
         action: 'application_access_ended',
@@ -45,7 +62,10 @@ export async function endLostAccess(
         details: { reason: 'permission_lost', grants },
       });
   }
-  if (performance.now() < deadline) await markChecked(db, seen);
+  if (finished === (rules.at(-1)?.id ?? finished) || !isStopped) {
+    unfinished.delete(db);
+    await markChecked(db, seen);
+  } else unfinished.set(db, { seen, after: finished });
   return total;
 }
 
