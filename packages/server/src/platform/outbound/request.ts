@@ -8,6 +8,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { AddressRanges } from '../security/address-ranges.ts';
 import { errorCode } from '../unknown-values.ts';
 import { type PlainHttp, refusalOf } from './destinations.ts';
+import { createNames, type Resolve } from './names.ts';
 
 export type OutboundSettings = {
   outboundDeny: AddressRanges;
@@ -26,7 +27,7 @@ export type OutboundRequest = {
   /** Certificates to trust besides the system's, for tests. */
   ca?: string;
   /** For tests. */
-  resolve?: (host: string) => Promise<LookupAddress[]>;
+  resolve?: Resolve;
 };
 
 /** Why there is no answer: `address_refused`, `not_https`, `timeout`, `too_large`, or the code of Node's error. */
@@ -71,7 +72,7 @@ export async function askOutside(
   }
 }
 
-const resolveAll = (host: string): Promise<LookupAddress[]> => lookup(host, { all: true });
+const resolveAll = createNames((host) => lookup(host, { all: true }));
 
 /** Node's requests reject with an AbortError when their signal times out, bodies with the TimeoutError itself. */
 const codeOf = (error: unknown): string =>
