@@ -59,7 +59,7 @@ export const limitsSettings = {
   rateLimitApplication: setting(
     'RATE_LIMIT_APPLICATION',
     rateLimit,
-    'Requests of one application at the token services and at userinfo. Each worker of each instance counts separately.',
+    'Requests of one application at the token services and at userinfo; of one without a secret, those of each network at the token services. Each worker of each instance counts separately.',
     { default: '6000/minute' },
   ),
   rateLimitUser: setting(

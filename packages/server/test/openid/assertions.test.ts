@@ -70,11 +70,12 @@ test('the library that verifies is loaded by the first assertion', async () => {
   assert.ok(loaded.length > 0);
 });
 
-test('every algorithm counts with its key, with or without the name of the key, for both audiences', async () => {
+test('every algorithm counts with its key, with or without the name of the key, for each audience', async () => {
   for (const key of [...Object.values(keys), pss]) {
     await assertTaken(newAssertion(key));
     await assertTaken(signedJwt(key, { alg: key.alg }, claims({ aud: [endpoint] })));
   }
+  await assertTaken(newAssertion(signer, { aud: `${issuer}/api/v1/oauth/par` }));
   await assertTaken(newAssertion(signer, { aud: endpoint, nbf: secondsNow() - 3_600 }));
   await assertTaken(newAssertion(signer, { iat: undefined }), { client_id: signed.client_id });
 });

@@ -41,10 +41,13 @@ export const createAssertions = (deps: Deps): Assertions => ({
   },
 });
 
+/** What programs call this service in an assertion: the issuer, the token endpoint (RFC 7523, 3), or where they push (RFC 9126, 2). */
+const ownPaths = ['', '/api/v1/oauth/token', '/api/v1/oauth/par'];
+
 /** A list of several audiences would let another of them send it here (RFC 7523, 3, as corrected). */
 function isMeant(aud: unknown, { publicUrl }: { publicUrl: string }): boolean {
   const [only, ...others]: unknown[] = Array.isArray(aud) ? aud : [aud];
-  return others.length === 0 && (only === publicUrl || only === `${publicUrl}/api/v1/oauth/token`);
+  return others.length === 0 && ownPaths.some((path) => only === `${publicUrl}${path}`);
 }
 
 const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
