@@ -32,6 +32,19 @@ test('growth and noise pass; a package that costs twice its budget does not', ()
   ]);
 });
 
+test('where most packages cost more alike, it is the machine, and one that costs far more still complains', () => {
+  const budgets = { 'packages/server': 250, 'packages/cli': 10, scripts: 10, PostgreSQL: 200 };
+  const more = sumsOf([
+    ...workload,
+    cost('packages/server/a.test.ts', 75),
+    cost('packages/cli/b.test.ts', 3),
+    cost('scripts/c.test.ts', 3),
+    cost('PostgreSQL', 100),
+  ]);
+  assert.deepEqual(complaintsOf(more, budgets), []);
+  assert.deepEqual(complaintsOf(more, { ...budgets, PostgreSQL: 150 }), ['PostgreSQL costs 667 % of its budget']);
+});
+
 test('the next budget is what a package costs, and at most 20 % more than the last one', () => {
   assert.deepEqual(nextBudgets(sums, { 'packages/server': 500, scripts: 100, gone: 7 }), {
     PostgreSQL: 500,
