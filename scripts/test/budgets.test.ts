@@ -42,7 +42,9 @@ test('where most packages cost more alike, it is the machine, and one that costs
     cost('PostgreSQL', 100),
   ]);
   assert.deepEqual(complaintsOf(more, budgets), []);
-  assert.deepEqual(complaintsOf(more, { ...budgets, PostgreSQL: 150 }), ['PostgreSQL costs 667 % of its budget']);
+  assert.deepEqual(complaintsOf(more, { ...budgets, PostgreSQL: 150 }), [
+    'PostgreSQL costs 667 % of its budget',
+  ]);
 });
 
 test('the next budget is what a package costs, and at most 20 % more than the last one', () => {
