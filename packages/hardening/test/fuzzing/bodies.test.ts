@@ -58,7 +58,7 @@ scenario(
           assert.equal(
             answer.status,
             // The standards of these operations have 400 for a wrong type.
-            /^\/api\/v1\/(access\/v1|oauth\/(?!interactions\/))/.test(entry.path) ? 400 : 415,
+            /^\/api\/v1\/(access\/v1|oauth\/(?!interactions\/|device$))/.test(entry.path) ? 400 : 415,
             `${entry.name} ${JSON.stringify(one.headers)}: ${answer.text}`,
           ),
       }));

@@ -241,7 +241,7 @@ scenario(
           assert.equal(asked.headers.get('access-control-allow-private-network'), null);
           tally.held(6 + assertProper(asked, path));
         }
-    assert.equal(new Set(forApplications.map(({ path }) => path)).size, 4);
+    assert.equal(new Set(forApplications.map(({ path }) => path)).size, 6);
     tally.held();
   },
 );

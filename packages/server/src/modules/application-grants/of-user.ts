@@ -7,14 +7,17 @@ import { accessIn } from './own.ts';
 import type { GrantDeps } from './service.ts';
 import { findOwnApplications, hasUser } from './store.ts';
 
-/** Returns the applications that have access now, by name. Throws `permission_denied`, `step_up_required` (403), `user_not_found`. */
+/**
+ * Returns the applications that have access now, by name. Throws, in order, `user_not_found`, `permission_denied` or
+ * `step_up_required` (403).
+ */
 export async function listApplicationsOf(
   { db }: GrantDeps,
   caller: Caller,
   userId: string,
 ): Promise<UserApplication[]> {
-  requireMayUse(caller, 'application.read');
   if (!(await hasUser(db, userId))) throw new AppError('user_not_found');
+  requireMayUse(caller, 'application.read');
   return (await findOwnApplications(db, userId)).flatMap((row) => {
     const access = accessIn(row);
     return access ? [{ id: row.id, name: row.name, access }] : [];
