@@ -27,8 +27,7 @@ export async function inBrowser(service: TestService): Promise<InBrowser> {
 }
 
 export const newVerifier = (): string => randomBytes(32).toString('base64url');
-const challengeOf = (verifier: string): string =>
-  createHash('sha256').update(verifier).digest('base64url');
+const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
 
 export type Sent = Record<string, string | undefined>;
 

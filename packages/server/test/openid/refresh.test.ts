@@ -211,7 +211,10 @@ test('RATE_LIMIT_REFRESH counts per grant, RATE_LIMIT_APPLICATION per applicatio
 });
 
 test('a stranger who names an application without a secret uses up nothing of others', async (t) => {
-  const limited = await startWithAdmin(t, { RATE_LIMIT_APPLICATION: '3/minute', TRUSTED_PROXIES: '127.0.0.1' });
+  const limited = await startWithAdmin(t, {
+    RATE_LIMIT_APPLICATION: '3/minute',
+    TRUSTED_PROXIES: '127.0.0.1',
+  });
   const spa = await addApplication(limited.admin, [limited.service], { type: 'spa' });
   const code = createSecretText('cas_ac_');
   const from = (address: string) =>
