@@ -32,7 +32,6 @@ export function createNames(resolve: Resolve, now = () => performance.now()): Re
       const next = waiting.shift();
       if (next) next();
       else running -= 1;
-      underWay.delete(host);
     }
   }
 
@@ -40,8 +39,10 @@ export function createNames(resolve: Resolve, now = () => performance.now()): Re
     const failure = failures.get(host);
     if (failure && failure.until > now()) throw failure.error;
     failures.delete(host);
-    const shared = underWay.get(host) ?? look(host);
-    underWay.set(host, shared);
-    return shared;
+    const known = underWay.get(host);
+    if (known) return known;
+    const begun = look(host).finally(() => underWay.delete(host));
+    underWay.set(host, begun);
+    return begun;
   };
 }
