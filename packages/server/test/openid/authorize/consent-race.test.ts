@@ -18,6 +18,14 @@ const agree = async (): Promise<string> => {
 const withdraw = () => ada.client.delete(`/api/v1/users/me/applications/${foreign.id}`);
 const liveGrants = () =>
   service.sql('select from access_grants where application_id = $1 and revoked_at is null', [foreign.id]);
+/** Waits until this many statements wait for a lock. */
+const waiting = (count: number) =>
+  eventually(async () => {
+    const found = await service.sql(
+      `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    );
+    return found.length === count || undefined;
+  }, `${count} statements that wait`);
 
 test('what was agreed to in a request that waits counts no longer once it is withdrawn', async () => {
   const id = await agree();
@@ -36,15 +44,7 @@ test('a withdrawal that is not committed yet holds the authorization, which then
     await withdrawing.query('begin');
     await withdrawing.query('delete from consents where application_id = $1', [foreign.id]);
     const answer = ask(ada.client, foreign);
-    await eventually(
-      async () =>
-        (
-          await service.sql(
-            `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-          )
-        )[0],
-      'the authorization that waits',
-    );
+    await waiting(1);
     await withdrawing.query('commit');
     assert.match(ledTo(await answer).address, /\/consent$/);
     assert.equal((await liveGrants()).length, 0);
@@ -79,5 +79,29 @@ test('20 authorizations beside withdrawals leave no grant without a consent', as
     await agree();
     await Promise.all([...Array.from({ length: 4 }, () => ask(ada.client, foreign)), withdraw()]);
     assert.equal((await liveGrants()).length, 0);
+  }
+});
+
+test('a second click on allow waits for the authorization that the first one led to, and finds it finished', async () => {
+  const id = await agree();
+  const holder = await service.service.deps.pool.connect();
+  try {
+    await holder.query('begin');
+    await holder.query('select from consents where application_id = $1 for update', [foreign.id]);
+    const resumed = resume(ada.client, id);
+    await waiting(1);
+    // The authorization holds the request while it waits for the consent: a second click, which takes both in this order, is behind it.
+    const free = await service.sql(
+      `select from application_requests where id_hash = sha256($1::text::bytea) for update skip locked`,
+      [id],
+    );
+    assert.equal(free.length, 0);
+    const again = act(ada.client, id, 'consent', { decision: 'allow' });
+    await waiting(2);
+    await holder.query('commit');
+    assert.ok(ledTo(await resumed).fields.code);
+    assert.equal((await again).status, 404);
+  } finally {
+    holder.release();
   }
 });

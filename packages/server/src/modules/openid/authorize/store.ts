@@ -145,7 +145,9 @@ export async function insertGrant(
     ), live as (
       ${liveBrowser(browser)}
     ), consent as (
+      -- After the requests, as a decision about consent locks them.
       select 1 from live join consents c on c.user_id = live.user_id and c.application_id = ${grant.application_id}::uuid
+      where (select count(*) from used) = ${answered.length}::integer
       for share of c
     ), granted as (
       insert into access_grants (id, application_id, application_epoch, user_id, session_id, user_epoch, offline, scopes, resources,
