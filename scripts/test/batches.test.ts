@@ -25,7 +25,7 @@ test('a whole run runs every file once, many of them together', () => {
   const programs = programsOf(all, newFolder());
   assert.deepEqual(programs, [...programs].sort(), 'node:test keeps the order');
   assert.deepEqual(filesIn(programs).sort(), [...all].sort());
-  assert.ok(programs.length < 0.7 * all.length, `${programs.length} programs for ${all.length} files`);
+  assert.ok(programs.length < 0.35 * all.length, `${programs.length} programs for ${all.length} files`);
 });
 
 test('files that start programs or stop databases run by themselves, before the batches and between the pages', () => {

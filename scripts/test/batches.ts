@@ -1,5 +1,5 @@
 // Groups test files that can share a process, because loading and warming up the modules takes longer than most tests.
-// It must not group files that start programs, damage their process or measure it.
+// It must not group files that start programs, damage their process, measure it, or run so long that a batch would end last.
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,30 +10,35 @@ const browser = import.meta.resolve('@castellan/testing/e2e/browser');
 const testCpu = import.meta.resolve('./cpu.ts');
 
 const sharing = [
-  'packages/server/test/{access,access-changes,accounts,audit,authorization,dashboard,oauth,passkeys,permission-groups,permissions,records,role-groups,roles,second-factors,security,service-accounts,sessions,users}/**/*.test.ts',
-  'packages/server/test/http/{client-address,cors,csrf,errors,health,limits,logging,routes}.test.ts',
-  'packages/server/test/http/{bodies,pages}/*.test.ts',
-  'packages/server/test/{constraints,idempotency,journey,openapi}.test.ts',
+  'packages/server/test/{access,access-changes,accounts,api-resources,applications,audit,authorization,dashboard,devices,gateways,oauth,openid,passkeys,permission-groups,permissions,records,recovery,requirements,role-groups,roles,second-factors,security,service-accounts,sessions,users,warnings}/**/*.test.ts',
+  'packages/server/test/http/**/*.test.ts',
+  'packages/server/test/{access-tutorial,constraints,idempotency,journey,openapi,passkey-library}.test.ts',
   'packages/server/test/{backup/snapshot,settings/settings,sql/*}.test.ts',
-  'packages/server/src/modules/{access,audit,auth,authz,backup,console,sessions,transfer}/*.test.ts',
-  'packages/server/src/modules/{demo/company,passwords/policy}.test.ts',
-  'packages/server/src/platform/{config,counted,ids,logo,log-output,secret-files}.test.ts',
-  'packages/server/src/platform/{db,http,limits,metrics}/*.test.ts',
-  'packages/server/src/platform/mail/{link-template,outbox-folder,text-template,transport}.test.ts',
-  'packages/server/src/platform/security/{client-address,csrf,email,jwt,jwt-forgeries,signing-keys,text}.test.ts',
-  'packages/server/src/platform/security/factors/{passkey-*,recovery-codes,totp}.test.ts',
-  'packages/server/src/platform/security/password-hashes/*.test.ts',
-  'packages/server/src/start/*.test.ts',
+  'packages/server/src/**/*.test.ts',
   'packages/cli/src/**/*.test.ts',
+  'packages/cli/test/requirements.test.ts',
   'packages/console/src/**/*.test.ts',
-  'packages/hardening/test/{races,tokens}/**/*.test.ts',
+  'packages/contract/src/**/*.test.ts',
+  'packages/hardening/test/{openid,races,second-factors,tokens}/**/*.test.ts',
   'packages/hardening/test/fuzzing/{bodies,emails,injections,machine-credentials,searches}.test.ts',
   'packages/hardening/test/http/{addresses,echoes,headers,methods,pipelining,protocol}.test.ts',
   'packages/hardening/test/http/browsers/*.test.ts',
   'packages/hardening/test/http/floods/{one-account,refusals,repeats}.test.ts',
-  'packages/sdk/test/{calls,failures,operations,pages,service-fetch,session,tabs}.test.ts',
-  'packages/sdk/test/guard/{faults,middleware}.test.ts',
-  'scripts/{checks/folders,checks/lock-file,checks/migrations,checks/package-faces,checks/recipes,checks/words,gen/*,hardening,test/memory}.test.ts',
+  'packages/openapi/src/*.test.ts',
+  'packages/sdk/test/{calls,failures,operations,pages,service,service-fetch,session,stand-in,tabs,types}.test.ts',
+  'packages/sdk/test/{factors,guard,testing}/*.test.ts',
+  'packages/testing/src/{ports,secret-watch}.test.ts',
+  'scripts/{checks/folders,checks/lock-file,checks/migrations,checks/package-faces,checks/recipes,checks/words,gen/*,hardening,test/files,test/memory}.test.ts',
+];
+/** Files of those folders that may not share a process. */
+const separate = [
+  'packages/server/src/modules/passwords/strength.test.ts',
+  'packages/server/src/platform/config/secret-files.test.ts',
+  'packages/server/src/platform/logging/log-output.test.ts',
+  'packages/server/src/platform/mail/outbox.test.ts',
+  'packages/server/src/platform/security/{password-hasher,secret-key,factors/passkeys}.test.ts',
+  'packages/server/test/http/settings.test.ts',
+  'packages/server/test/openid/ends/parallel.test.ts',
 ];
 /** These share a process and a browser. They take longest, and start first. */
 const sharingBrowser = [
@@ -55,7 +60,7 @@ const NUMBER_WIDTH = 3;
 export function programsOf(files: readonly string[], folder: string): string[] {
   const matches = (file: string, globs: readonly string[]) => globs.some((glob) => matchesGlob(file, glob));
   const driven = files.filter((file) => matches(file, sharingBrowser));
-  const shared = files.filter((file) => matches(file, sharing));
+  const shared = files.filter((file) => matches(file, sharing) && !matches(file, separate));
   if (driven.length + shared.length <= FEW) return [...files];
   const alone = files.filter((file) => !driven.includes(file) && !shared.includes(file));
   const pages = dealtOut(driven, FILES_OF_A_BROWSER).map((some) =>

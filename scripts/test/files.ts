@@ -33,7 +33,7 @@ export const slow = [
 ];
 /** The files that take longest. They start first, so that none is left running alone at the end. */
 const long =
-  /\/(conformance|kill|start|statements|limits|tutorial|database[-/]\w+|fields|location|life|embedded)\.test/;
+  /\/(conformance|kill|start|statements|limits|tutorial|database[-/]\w+|fields|location|life|embedded|parallel)\.test/;
 
 /**
  * What may depend on the version of PostgreSQL: every statement as the server describes it, migrations, plans, locks and races,
