@@ -31,6 +31,16 @@ export const proofs = {
   'password+recovery_code': { acr: 'aal2', amr: ['pwd', 'mfa'] },
   'password+passkey': { acr: 'phr', amr: ['pwd', 'pop', 'user', 'mfa'] },
   passkey: { acr: 'phr', amr: ['pop', 'user', 'mfa'] },
+  /** `fed`: another issuer vouches for the person. It is in no registry; Microsoft's issuers use it. */
+  provider: { acr: 'aal1', amr: ['fed'] },
+  'provider+device': { acr: 'aal1', amr: ['fed'] },
+  'provider+session': { acr: 'aal1', amr: ['fed'] },
+  'provider+recovery_link': { acr: 'aal1', amr: ['fed'] },
+  /** The provider asked for a second factor, which its record says counts here. */
+  'provider+mfa': { acr: 'aal2', amr: ['fed', 'mfa'] },
+  'provider+totp': { acr: 'aal2', amr: ['fed', 'otp', 'mfa'] },
+  'provider+recovery_code': { acr: 'aal2', amr: ['fed', 'mfa'] },
+  'provider+passkey': { acr: 'phr', amr: ['fed', 'pop', 'user', 'mfa'] },
 } as const satisfies Record<string, { acr: Acr; amr: readonly string[] }>;
 export type Proof = keyof typeof proofs;
 
@@ -44,6 +54,14 @@ export const sessionMethods = {
   'password+recovery_code': ['password', 'recovery_code'],
   'password+passkey': ['password', 'passkey'],
   passkey: ['passkey'],
+  provider: ['provider'],
+  'provider+device': ['provider', 'device'],
+  'provider+session': ['provider', 'device'],
+  'provider+recovery_link': ['provider', 'recovery_link'],
+  'provider+mfa': ['provider'],
+  'provider+totp': ['provider', 'totp'],
+  'provider+recovery_code': ['provider', 'recovery_code'],
+  'provider+passkey': ['provider', 'passkey'],
 } as const satisfies Record<Proof, readonly string[]>;
 
 export const isProof = (text: string): text is Proof => Object.hasOwn(proofs, text);

@@ -23,10 +23,13 @@ export const Session = Type.Object(
     expires_at: Timestamp,
     current: Type.Boolean({ description: 'True for the session that sent this request.' }),
     methods: Type.Optional(
-      Type.Array(Type.Enum(['password', 'device', 'recovery_link', 'totp', 'recovery_code', 'passkey']), {
-        description:
-          'What the session began with; absent if that was a password alone. `device`: a trusted one, in the place of a factor.',
-      }),
+      Type.Array(
+        Type.Enum(['password', 'device', 'recovery_link', 'totp', 'recovery_code', 'passkey', 'provider']),
+        {
+          description:
+            'What the session began with; absent if that was a password alone. `device`: a trusted one, in the place of a factor.',
+        },
+      ),
     ),
   },
   { title: 'Session' },

@@ -2246,7 +2246,7 @@ export type Session = {
   /** True for the session that sent this request. */
   current: boolean;
   /** What the session began with; absent if that was a password alone. `device`: a trusted one, in the place of a factor. */
-  methods?: ('password' | 'device' | 'recovery_link' | 'totp' | 'recovery_code' | 'passkey')[];
+  methods?: ('password' | 'device' | 'recovery_link' | 'totp' | 'recovery_code' | 'passkey' | 'provider')[];
 };
 
 export type SessionPage = {
@@ -2758,7 +2758,7 @@ export type UserSession = {
   /** True for the session that sent this request. */
   current: boolean;
   /** What the session began with; absent if that was a password alone. `device`: a trusted one, in the place of a factor. */
-  methods?: ('password' | 'device' | 'recovery_link' | 'totp' | 'recovery_code' | 'passkey')[];
+  methods?: ('password' | 'device' | 'recovery_link' | 'totp' | 'recovery_code' | 'passkey' | 'provider')[];
   user: SessionUser;
 };
 

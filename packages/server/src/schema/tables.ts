@@ -304,6 +304,60 @@ export type Tables = {
     body: string | null;
     created_at: Defaulted<Timestamp>;
   };
+  identities: {
+    id: string;
+    user_id: string;
+    provider_id: string;
+    issuer: string;
+    subject: string;
+    email: string | null;
+    display_name: string | null;
+    created_at: Defaulted<Timestamp>;
+    last_used_at: Timestamp | null;
+  };
+  identity_provider_roles: {
+    provider_id: string;
+    role_id: string;
+  };
+  identity_providers: {
+    id: string;
+    slug: string;
+    name: string;
+    kind: 'oidc' | 'google' | 'microsoft' | 'github' | 'apple';
+    issuer: string;
+    client_id: string;
+    client_auth: 'client_secret_basic' | 'client_secret_post' | 'private_key' | 'none';
+    secret_sealed: Buffer | null;
+    team_id: string | null;
+    key_id: string | null;
+    scopes: string[];
+    is_active: Defaulted<boolean>;
+    is_shown: Defaulted<boolean>;
+    position: number;
+    sign_up: 'none' | 'domains' | 'everyone';
+    domains: string[];
+    required_for_domains: boolean;
+    tenants: string[];
+    email_trust: 'none' | 'domains';
+    connect: 'confirm' | 'trusted';
+    allow_superusers: boolean;
+    mapping: 'creation' | 'every_sign_in';
+    sync_names: boolean;
+    acr_mapping: Json;
+    logout: 'here' | 'upstream';
+    extra_parameters: Json;
+    created_at: Defaulted<Timestamp>;
+    updated_at: Defaulted<Timestamp>;
+    created_by_id: string | null;
+    version: Defaulted<number>;
+  };
+  identity_role_mappings: {
+    provider_id: string;
+    position: number;
+    claim: string;
+    equals: string;
+    role_id: string;
+  };
   job_schedule: {
     name: string;
     next_at: Timestamp;
@@ -424,6 +478,9 @@ export type Tables = {
     created_at: Defaulted<Timestamp>;
     expires_at: Timestamp;
     completed_at: Timestamp | null;
+    identity_id: string | null;
+    provider_sid: string | null;
+    provider_id_token_sealed: Buffer | null;
   };
   permission_groups: {
     id: string;
@@ -446,6 +503,25 @@ export type Tables = {
     is_builtin: Defaulted<boolean>;
     required_acr: 'aal1' | 'aal2' | 'phr' | null;
     max_auth_age: number | null;
+  };
+  provider_sign_ins: {
+    state_hash: Buffer;
+    cookie_hash: Buffer;
+    provider_id: string;
+    purpose: 'sign_in' | 'connect';
+    user_id: string | null;
+    session_id: string | null;
+    begun_sealed: Buffer;
+    posted_sealed: Buffer | null;
+    result_sealed: Buffer | null;
+    email: string | null;
+    code_hash: Buffer | null;
+    code_expires_at: Timestamp | null;
+    code_tries: Defaulted<number>;
+    created_at: Defaulted<Timestamp>;
+    expires_at: Timestamp;
+    used_at: Timestamp | null;
+    finished_at: Timestamp | null;
   };
   rate_limits: {
     key: string;
@@ -572,6 +648,9 @@ export type Tables = {
     other_origin_address: string | null;
     proof: string | null;
     device_id: string | null;
+    identity_id: string | null;
+    provider_sid: string | null;
+    provider_id_token_sealed: Buffer | null;
   };
   signing_keys: {
     key_id: string;
@@ -599,6 +678,11 @@ export type Tables = {
   };
   used_challenges: {
     challenge_hash: Buffer;
+    expires_at: Timestamp;
+  };
+  used_logout_tokens: {
+    provider_id: string;
+    jti_hash: Buffer;
     expires_at: Timestamp;
   };
   used_proofs: {

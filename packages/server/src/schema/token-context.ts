@@ -27,7 +27,7 @@ export const columnsOf = (context: Context | null): ContextColumns =>
 /** Returns the context of a session that begins with this proof; null if it began with the password alone. */
 export function contextOf(proof: Proof, at: Date): Context | null {
   const { acr, amr } = proofs[proof];
-  return acr === 'aal1' ? null : { acr, amr, authTime: inSeconds(at) };
+  return acr === 'aal1' && proof.startsWith('password') ? null : { acr, amr, authTime: inSeconds(at) };
 }
 
 /** Times of a token are whole seconds, in the JWT and in the row. */

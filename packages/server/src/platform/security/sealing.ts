@@ -27,7 +27,7 @@ export function deriveKey(secret: Buffer, purpose: string): Buffer {
 /** What a sealed secret belongs to. It cannot be unsealed as another kind, or for another record. */
 export type SealOwner = {
   /** In the singular: each kind has its own key. */
-  kind: 'signing key' | 'totp secret';
+  kind: 'signing key' | 'totp secret' | 'provider secret' | 'provider sign-in' | 'provider ID token';
   id: string;
 };
 

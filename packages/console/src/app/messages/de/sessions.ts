@@ -19,6 +19,7 @@ export const sessions: Messages['sessions'] = {
     password: 'Passwort',
     device: 'vertrautem Gerät',
     recovery_link: 'Wiederherstellungslink',
+    provider: 'Anmeldedienst',
     totp: 'Authenticator-App',
     recovery_code: 'Wiederherstellungscode',
     passkey: 'Passkey oder Sicherheitsschlüssel',

@@ -19,6 +19,7 @@ export const sessions = {
     password: 'password',
     device: 'trusted device',
     recovery_link: 'recovery link',
+    provider: 'identity provider',
     totp: 'authenticator app',
     recovery_code: 'recovery code',
     passkey: 'passkey or security key',
