@@ -12,6 +12,7 @@ import {
 import { type EndedAccess, tellApplications } from '../../../src/modules/openid/told-applications.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
 import { makeApplication, path, startWithAdmin } from '../../applications/fixture.ts';
+import { ask, ledTo } from '../authorize/fixture.ts';
 import {
   addApplication,
   addSignedIn,
@@ -251,6 +252,42 @@ test('expired sessions are told; one that was refreshed is looked at when it exp
   assert.equal(moved?.same, true);
   assert.equal(await noticeExpiredSessions(deps.db, 1_000), 0);
 });
+
+const uncommitted: Readonly<Record<string, { reason: string; statement: string }>> = {
+  'a sign-out': {
+    reason: 'logout',
+    statement: `update sessions set revoked_at = now(), revoked_reason = 'logout' where user_id = $1`,
+  },
+  'the end of all sessions': {
+    reason: 'session_ended',
+    statement: 'update users set session_epoch = session_epoch + 1 where id = $1',
+  },
+};
+for (const [what, { reason, statement }] of Object.entries(uncommitted))
+  test(`an application that is signed in to during ${what} is told soon after`, async () => {
+    const who = await addSignedIn(service);
+    const ending = await deps.pool.connect();
+    try {
+      await ending.query('begin');
+      await ending.query(statement, [who.person.id]);
+      assert.ok(ledTo(await ask(who.client, app)).fields.code);
+      await ending.query('commit');
+    } finally {
+      ending.release();
+    }
+    assert.equal((await noticesOf(who)).length, 0);
+    const soon = await service.sql(
+      `update application_sessions set expires_at = now()
+       where user_id = $1 and expires_at < now() + interval '1 minute' returning 1`,
+      [who.person.id],
+    );
+    assert.equal(soon.length, 1);
+    assert.equal(await noticeExpiredSessions(deps.db, 1_000), 1);
+    assert.deepEqual(
+      (await noticesOf(who)).map((notice) => notice.reason),
+      [reason],
+    );
+  });
 
 test('the clean-up deletes settled notices after their time and told rows after an hour, and no others', async () => {
   const who = await addSignedIn(service);

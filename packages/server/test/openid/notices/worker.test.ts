@@ -317,6 +317,17 @@ test('the backlog of an end with many applications is worked off', async () => {
   await service.sql('delete from logout_notices where user_id = $1', [who.person.id]);
 });
 
+test('a session that expires is told without a job', async () => {
+  const application = await addTold();
+  const who = await addSignedIn(service);
+  await takePart(service, application, who);
+  await service.sql('update sessions set expires_at = now() where id = $1', [who.sessionId]);
+  await service.sql('update application_sessions set expires_at = now() where session_id = $1', [
+    who.sessionId,
+  ]);
+  await eventually(() => to(application)[0], 'the notice');
+});
+
 test('addresses that are never asked: link-local ones, those of OUTBOUND_DENY, http beyond private networks', async () => {
   for (const [url, error] of [
     ['http://169.254.169.254/latest', 'address_refused'],

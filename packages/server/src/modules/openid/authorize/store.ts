@@ -128,6 +128,11 @@ export type NewGrant = {
 
 /** How long a code can be exchanged (RFC 6749, 4.1.2, asks for at most ten minutes). */
 const CODE_SECONDS = 60;
+/**
+ * When it is looked whether the session still lives. What ends it beside this statement tells only the applications that it can see;
+ * the job for expired sessions tells the one that is added here, unless the end is not committed by then.
+ */
+const LOOK_AGAIN_SECONDS = 15;
 
 /**
  * Grants access and its code, if the browser's session, its account and the application live at this moment, and uses up the stored
@@ -166,7 +171,8 @@ export async function insertGrant(
       returning user_id, session_id, application_id
     ), took_part as (
       insert into application_sessions (user_id, session_id, application_id, sid, expires_at)
-      select g.user_id, g.session_id, g.application_id, ${grant.sid}::text, s.expires_at
+      select g.user_id, g.session_id, g.application_id, ${grant.sid}::text,
+        least(s.expires_at, clock_timestamp() + make_interval(secs => ${LOOK_AGAIN_SECONDS}))
       from granted g join sessions s on s.id = g.session_id
       on conflict (user_id, session_id, application_id)
       do update set last_at = now(), told_at = null, expires_at = excluded.expires_at

@@ -1,4 +1,4 @@
-// Finds sessions that have expired, so that their applications are told, and removes what is no longer needed.
+// Finds sessions that have expired, or ended unseen, so that their applications are told, and removes what is no longer needed.
 // It must not send anything.
 import { sql } from 'kysely';
 import type { Db } from '../../../schema/database.ts';
@@ -16,8 +16,8 @@ async function inBatches(budgetMs: number, run: () => Promise<number>): Promise<
 }
 
 /**
- * Writes notices for the applications of expired sessions, for at most `budgetMs`; the next call continues. A session that was
- * refreshed since the sign-in to the application is looked at again when it expires. Returns the rows it looked at.
+ * Writes notices for the applications of sessions that have expired, and of those that ended while the application was added, for at
+ * most `budgetMs`; the next call continues. A live session is looked at again when it expires. Returns the rows it looked at.
  */
 export const noticeExpiredSessions = (db: Db, budgetMs: number): Promise<number> =>
   inBatches(budgetMs, async () => {
@@ -27,20 +27,23 @@ export const noticeExpiredSessions = (db: Db, budgetMs: number): Promise<number>
         where s.told_at is null and s.expires_at <= now()
         order by s.expires_at limit ${BATCH} for update skip locked
       ), looked as materialized (
-        select d.ctid, live.expires_at from due d left join lateral (
+        select d.ctid, live.expires_at, ended.reason from due d left join lateral (
           select x.expires_at from sessions x join users u on u.id = x.user_id
           where x.id = d.session_id and x.user_id = d.user_id
             and is_live_session(x.revoked_at, x.expires_at, x.epoch, u.session_epoch, u.is_active)) live on true
+        left join lateral (
+          select coalesce(x.revoked_reason, case when x.expires_at > now() then 'session_ended' end) as reason
+          from sessions x where x.id = d.session_id) ended on true
       ), kept as (
         update application_sessions s set expires_at = l.expires_at from looked l
         where s.ctid = l.ctid and l.expires_at is not null
       ), told as (
         update application_sessions s set told_at = clock_timestamp() from looked l
         where s.ctid = l.ctid and l.expires_at is null
-        returning s.application_id, s.user_id, s.sid
+        returning s.application_id, s.user_id, s.sid, coalesce(l.reason, 'session_expired') as reason
       ), written as (
         insert into logout_notices (application_id, user_id, sid, reason)
-        select t.application_id, t.user_id, t.sid, 'session_expired'
+        select t.application_id, t.user_id, t.sid, t.reason
         from told t join applications a on a.id = t.application_id
         where a.is_active and a.backchannel_logout_url is not null
       )

@@ -35,13 +35,15 @@ export type Busy = ReadonlyMap<string, number>;
 /**
  * Claims due notices, at most `free`, and of one application at most `ofApplication` with those that are being sent. Those with the
  * fewest come first, so that no application waits for another's. `hasBacklog`: there are ends of which notices are missing.
- * `hasWaiting`: notices wait, due or not.
+ * `hasWaiting`: notices wait, due or not. `hasEnded`: there are sessions to look at, which may have ended (rows.ts).
  */
 export async function claimNotices(
   db: Db,
   { free, ofApplication, hours, busy }: { free: number; ofApplication: number; hours: number; busy: Busy },
-): Promise<{ notices: ClaimedNotice[]; hasBacklog: boolean; hasWaiting: boolean }> {
-  const { rows } = await sql<ClaimedNotice & { has_backlog: boolean; has_waiting: boolean }>`
+): Promise<{ notices: ClaimedNotice[]; hasBacklog: boolean; hasWaiting: boolean; hasEnded: boolean }> {
+  const { rows } = await sql<
+    ClaimedNotice & { has_backlog: boolean; has_waiting: boolean; has_ended: boolean }
+  >`
     with recursive addressed (application_id) as (
       (select application_id from logout_notices where state = 'waiting' order by application_id limit 1)
       union all
@@ -77,7 +79,8 @@ export async function claimNotices(
       from claimed c left join applications a on a.id = c.application_id
     )
     select exists (select from logout_backlog) as has_backlog,
-      exists (select from addressed where application_id is not null) as has_waiting, t.id, t.application_id, t.user_id, t.sid, t.attempts, t.name,
+      exists (select from addressed where application_id is not null) as has_waiting,
+      exists (select from application_sessions where told_at is null and expires_at <= now()) as has_ended, t.id, t.application_id, t.user_id, t.sid, t.attempts, t.name,
       t.is_active, t.client_id, t.backchannel_logout_url, t.subject_type, t.sector, t.id_token_signing_alg,
       case when t.subject_type = 'pairwise' then (select salt from pairwise_salt) end as salt,
       extract(epoch from now())::float8 as now_seconds,
@@ -87,6 +90,7 @@ export async function claimNotices(
     notices: rows.filter(({ id }) => id !== null),
     hasBacklog: rows.some(({ has_backlog }) => has_backlog),
     hasWaiting: rows.some(({ has_waiting }) => has_waiting),
+    hasEnded: rows.some(({ has_ended }) => has_ended),
   };
 }
 

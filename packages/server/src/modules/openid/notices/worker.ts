@@ -9,6 +9,7 @@ import { type AuditLog, recordEvent } from '../../audit/service.ts';
 import type { KeyRing } from '../../sessions/key-ring.ts';
 import { subjectIn } from '../claims/service.ts';
 import { signJwt } from '../tokens/signed-jwt.ts';
+import { noticeExpiredSessions } from './rows.ts';
 import {
   type ClaimedNotice,
   claimNotices,
@@ -34,6 +35,8 @@ const PARALLEL = 20;
 const PARALLEL_OF_APPLICATION = 4;
 /** Nobody wakes the worker, because also SQL by hand ends sessions: notices are on their way within a second of the commit. */
 const POLL_MS = 700;
+/** For the sessions that are looked at before what was claimed is sent. */
+const ENDED_BUDGET_MS = 200;
 const RENEW_MS = (LEASE_SECONDS * 1_000) / 3;
 const UNREACHABLE_MS = 2_000;
 const backoff = { firstMs: 5_000, maxMs: 15 * 60_000 };
@@ -139,7 +142,7 @@ export function createNoticeWorker(deps: NoticeDeps): DeliveryWorker {
     async claim(free) {
       const isIdle = !keyRing.hasActiveApplication();
       if (isIdle && isQuiet) return { work: [], nextMs: POLL_MS };
-      const { notices, hasBacklog, hasWaiting } = await claimNotices(db, {
+      const { notices, hasBacklog, hasWaiting, hasEnded } = await claimNotices(db, {
         free,
         ofApplication: PARALLEL_OF_APPLICATION,
         hours: settings.logoutNoticeHours,
@@ -148,7 +151,8 @@ export function createNoticeWorker(deps: NoticeDeps): DeliveryWorker {
       for (const notice of notices) begin(notice);
       isQuiet = isIdle && !hasWaiting && !hasBacklog && underWay.size === 0;
       const finished = hasBacklog ? await workOffBacklog(db) : 0;
-      return { work: notices, nextMs: finished > 0 || notices.length === free ? 0 : POLL_MS };
+      const seen = hasEnded ? await noticeExpiredSessions(db, ENDED_BUDGET_MS) : 0;
+      return { work: notices, nextMs: finished > 0 || seen > 0 || notices.length === free ? 0 : POLL_MS };
     },
     async send(notice) {
       try {
