@@ -205,3 +205,25 @@ test('20 parallel answers of one page end the session once, on two instances', a
   );
   assert.equal(row?.count, '1');
 });
+
+test('HEAD ends nothing, keeps nothing and uses nothing up', async () => {
+  const who = await inBrowser(service);
+  const hint = await hintOf(service, web, who);
+  const head = (parameters: Record<string, string>) =>
+    who.client.request('HEAD', `${LOGOUT}?${new URLSearchParams(parameters)}`, {
+      headers: { authorization: null },
+    });
+  const kept = async () => (await service.sql('select from application_requests')).length;
+  const before = await kept();
+  const named = await head({ id_token_hint: hint, post_logout_redirect_uri: AFTERWARDS });
+  assert.deepEqual([locationOf(named), named.text], [AFTERWARDS, '']);
+  assert.match(locationOf(await head({})), /\/sign-out$/);
+  assert.equal((await head({ id_token_hint: 'wrong' })).status, 400);
+  assert.equal(await kept(), before);
+  const form = await who.client.request('POST', LOGOUT, formRequest({ id_token_hint: hint }));
+  const interaction = new URL(locationOf(form), service.url).searchParams.get('interaction') ?? '';
+  assert.match(locationOf(await head({ interaction })), /\/sign-out$/);
+  assert.equal(await isSessionLive(service, who.sessionId), true);
+  assert.match(locationOf(await logout(who.client, { interaction })), /\/sign-out$/);
+  assert.equal(await isSessionLive(service, who.sessionId), false);
+});

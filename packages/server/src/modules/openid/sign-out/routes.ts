@@ -11,7 +11,7 @@ import { clearRefreshCookie, REFRESH_COOKIE } from '../../auth/refresh-cookie.ts
 import { BROWSER_COOKIE, clearBrowserCookie } from '../../sessions/browser/cookie.ts';
 import { type AuthorizeDeps, countAuthorization } from '../authorize/deps.ts';
 import { sendErrorPage } from './error-page.ts';
-import { beginSignOut, decideSignOut, keepSignOut, type SignOutDeps } from './service.ts';
+import { answerHead, beginSignOut, decideSignOut, keepSignOut, type SignOutDeps } from './service.ts';
 
 const cookies = { reads: [BROWSER_COOKIE], sets: [REFRESH_COOKIE, BROWSER_COOKIE] };
 
@@ -49,7 +49,10 @@ export function signOutRoutes(app: App, deps: SignOutRouteDeps): void {
     handler: async (request, reply) => {
       await countAuthorization(deps, request.client, null);
       const given = isObject(request.query) ? request.query : {};
-      const answer = await beginSignOut(deps, request.client, given);
+      const answer =
+        request.method === 'HEAD'
+          ? await answerHead(deps, given)
+          : await beginSignOut(deps, request.client, given);
       if ('refused' in answer) return sendErrorPage(request, reply, answer.refused, given);
       if (answer.ended) clearCookies(request, reply);
       return go(reply, answer.location);

@@ -55,6 +55,16 @@ export async function beginSignOut(
   return { location: nextOf(deps, request), ended: session !== null };
 }
 
+/** Answers as if nobody were signed in, and ends, keeps and uses up nothing. `given`: as of `beginSignOut`. */
+export async function answerHead(
+  deps: SignOutDeps,
+  given: Readonly<Record<string, unknown>>,
+): Promise<SignOutAnswer | Refused> {
+  const { interaction: id } = given;
+  const request = typeof id === 'string' ? await findKept(deps, id) : await judgeSignOut(deps, given);
+  return 'refused' in request ? request : { location: nextOf(deps, request), ended: false };
+}
+
 /** Keeps a request that came as a form: a browser sends no cookie with it. Returns where the browser goes for the rest. */
 export async function keepSignOut(
   deps: SignOutDeps,
