@@ -1,5 +1,6 @@
 // The pages that the service writes itself, without a file of the console: one sentence, and what an administrator needs.
 // They must work without the console's build, and they link nowhere.
+import { hash } from 'node:crypto';
 import { preferredLanguage } from '../../platform/http/accept-language.ts';
 import { type Language, languages } from '../../platform/languages.ts';
 
@@ -26,21 +27,24 @@ const STYLE =
   'main{display:grid;gap:18px;width:min(560px,100%);margin:auto;padding:clamp(20px,6vw,36px);background:var(--card);' +
   'border:1px solid var(--line);border-radius:14px;box-shadow:0 8px 32px rgb(0 0 0/5%);overflow-wrap:anywhere}' +
   'h1,p,dl,dd{margin:0}h1{font-size:1.5rem;font-weight:680;letter-spacing:-.01em;line-height:1.25}' +
-  'dl{display:grid;gap:2px}dt{color:var(--ink-soft);font-size:.84rem}dd+dt{margin-top:10px}code{font-size:.92rem}';
+  'dl{display:grid;gap:2px}dt{color:var(--ink-soft);font-size:.84rem}dd+dt{margin-top:10px}code{font-size:.92rem}' +
+  'button{font:inherit;font-weight:600;padding:9px 18px;color:var(--card);background:var(--ink);border:0;border-radius:8px;cursor:pointer}' +
+  'button:hover{opacity:.88}button:focus-visible{outline:2px solid var(--ink);outline-offset:2px}';
+
+/** Names the style in the policy of a page that may have no other. */
+export const STYLE_SOURCE = `'sha256-${hash('sha256', STYLE, 'base64')}'`;
 
 type Page = {
   language: Language;
   title: string;
   /** HTML. */
   body: string;
-  /** False where the policy of the page allows no style in it. */
-  isStyled?: boolean;
 };
 
-export const plainPage = ({ language, title, body, isStyled = true }: Page): string =>
+export const plainPage = ({ language, title, body }: Page): string =>
   `<!doctype html><html lang="${language}"><head><meta charset="utf-8">` +
   '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">' +
-  `<meta name="robots" content="noindex"><title>${escaped(title)}</title>${isStyled ? `<style>${STYLE}</style>` : ''}</head>` +
+  `<meta name="robots" content="noindex"><title>${escaped(title)}</title><style>${STYLE}</style></head>` +
   `<body><main>${body}</main></body></html>`;
 
 /** Facts with their labels. A fact may have several values. */

@@ -1,5 +1,6 @@
 // Authorization requests: what each check answers, and what leads to a code.
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
 import { ADMIN, signIn } from '@castellan/testing/harness';
 import { requireOfRole } from '@castellan/testing/second-factors/requirements';
@@ -314,10 +315,12 @@ test('form_post: a separate page, with the state as it came', async () => {
   const answer = await ask(ada.client, web, { response_mode: 'form_post', state: '"\r\n<' });
   assert.equal(answer.status, 200);
   assert.match(answer.text, /name="state" value="&#34;&#13;&#10;&#60;"/);
-  assert.match(
-    answer.headers.get('content-security-policy') ?? '',
-    /form-action https:\/\/app\.example\.com;/,
-  );
+  const policy = answer.headers.get('content-security-policy') ?? '';
+  assert.match(policy, /form-action https:\/\/app\.example\.com;/);
+  const [, style = ''] = /<style>(.*?)<\/style>/s.exec(answer.text) ?? [];
+  assert.match(style, /prefers-color-scheme:dark/);
+  assert.ok(policy.includes(`style-src 'sha256-${hash('sha256', style, 'base64')}';`), policy);
+  assert.match(answer.text, /<button>Continue<\/button>/);
   assert.equal((await service.client().get('/form-post.js')).status, 200);
 });
 

@@ -1,6 +1,6 @@
 // The two pages that the service writes itself: one that sends an answer on as a form, and one for requests without an answer.
 import type { Language } from '../../../platform/languages.ts';
-import { escaped, factPage, plainPage } from '../plain-page.ts';
+import { escaped, factPage, plainPage, STYLE_SOURCE } from '../plain-page.ts';
 import { policySourceOf } from './redirect-address.ts';
 import type { PageReason } from './request.ts';
 import type { ErrorPage } from './service.ts';
@@ -10,10 +10,21 @@ export const FORM_POST_SCRIPT = 'document.forms[0].submit();\n';
 
 /** The policy of that page. The address of the application is the only one that its form may go to. */
 export const formPolicy = (action: string): string =>
-  `default-src 'none'; script-src 'self'; style-src 'self'; form-action ${policySourceOf(action)}; ` +
+  `default-src 'none'; script-src 'self'; style-src ${STYLE_SOURCE}; form-action ${policySourceOf(action)}; ` +
   "frame-ancestors 'none'; base-uri 'none'";
 
-const onward: Readonly<Record<Language, string>> = { en: 'Continue', de: 'Weiter' };
+const onward: Readonly<Record<Language, Record<'title' | 'hint' | 'button', string>>> = {
+  en: {
+    title: 'Back to the application',
+    hint: 'If this page does not go away by itself, choose Continue.',
+    button: 'Continue',
+  },
+  de: {
+    title: 'Zurück zur Anwendung',
+    hint: 'Wenn diese Seite nicht von selbst verschwindet, wählen Sie Weiter.',
+    button: 'Weiter',
+  },
+};
 
 export function formPage(
   { action, fields }: { action: string; fields: Record<string, string> },
@@ -22,14 +33,14 @@ export function formPage(
   const inputs = Object.entries(fields)
     .map(([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`)
     .join('');
-  const label = onward[language];
+  const { title, hint, button } = onward[language];
   return plainPage({
     language,
-    title: label,
+    title,
     body:
-      `<form method="post" action="${escaped(action)}">${inputs}<button>${label}</button></form>` +
+      `<h1>${title}</h1><p>${hint}</p>` +
+      `<form method="post" action="${escaped(action)}">${inputs}<button>${button}</button></form>` +
       `<script src="${escaped(basePath)}/form-post.js" defer></script>`,
-    isStyled: false,
   });
 }
 
