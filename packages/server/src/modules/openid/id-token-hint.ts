@@ -7,6 +7,9 @@ import { isObject } from '../../platform/unknown-values.ts';
 /** `sub`, `sid`: what the application knows the person and the session by. */
 export type Hint = { clientId: string; sub: string; sid: string };
 
+/** Characters of a hint. An ID token has at most 6 KiB (claims/token-size.ts), unless claims that are no lists are larger. */
+export const MAX_HINT = 12_288;
+
 /** The keys of applications, also those that no longer sign. */
 type Keys = { publicJwks(purpose: 'application'): readonly PublicJwk[] };
 

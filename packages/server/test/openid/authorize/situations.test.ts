@@ -260,8 +260,32 @@ test('id_token_hint with a pairwise subject: the person it names is led on, anot
   const id = interactionOf(await ask(eve.client, pairwise, hint));
   assert.equal((await read(eve.client, id)).body.data.step, 'select_account');
   assert.equal((await act(eve.client, id, 'account', { decision: 'continue' })).status, 200);
+  const [kept] = await service.sql<{ parameters: Record<string, string> }>(
+    'select parameters from application_requests where application_id = $1',
+    [pairwise.id],
+  );
+  assert.equal(kept?.parameters.hint_sub, claimsOf(hint.id_token_hint).sub);
+  assert.ok(!JSON.stringify(kept).includes(hint.id_token_hint));
   assert.equal(errorOf(await resume(eve.client, id)), 'login_required');
   assert.equal(errorOf(await ask(ada.client, web, { ...none, ...hint })), 'invalid_request');
+  // What is kept of a hint cannot be sent.
+  codeIn(await ask(eve.client, pairwise, { ...none, hint_sub: String(claimsOf(hint.id_token_hint).sub) }));
+});
+
+test('an ID token of 6 KiB is a hint, also in a request that waits', async () => {
+  const mappings = Array.from({ length: 20 }, (_, index) => ({
+    name: `${'x'.repeat(240)}${index}`,
+    from: 'superuser',
+    as: 'boolean',
+    in: ['id_token'],
+  }));
+  const wordy = await addApplication(admin, [service], { claims: mappings });
+  const ada = await addSignedIn(service);
+  const { body } = await exchange(service, wordy, { code: codeIn(await ask(ada.client, wordy)), verifier });
+  assert.ok(body.id_token.length > 6_144, String(body.id_token.length));
+  const id = interactionOf(await ask(service.client(), wordy, { id_token_hint: body.id_token }));
+  codeIn(await resume(ada.client, id));
+  assert.equal((await ask(ada.client, wordy, { id_token_hint: 'x'.repeat(12_289) })).status, 414);
 });
 
 test('in another network nobody is signed in, the event says why, and the session goes on', async () => {

@@ -11,7 +11,7 @@ import { readHint } from '../id-token-hint.ts';
 import { requestIdHash } from '../interactions/service.ts';
 import { type By, type InteractionState, type Judged, judge, type Verdict } from './decision.ts';
 import { type AuthorizeDeps, countAuthorization, refuseCounted } from './deps.ts';
-import { type Parameters, parametersIn } from './parameters.ts';
+import { type Parameters, storedParameters } from './parameters.ts';
 import {
   type CheckedRequest,
   checkRequest,
@@ -60,7 +60,9 @@ export async function loadRequest(deps: AuthorizeDeps, client: Client, given: Pa
   await countAuthorization(deps, client, session, given);
   const state = (found.stored?.state ?? {}) as InteractionState & { pushed?: string; dpop_jkt?: string };
   const isStored = interaction !== undefined || pushedId !== undefined;
-  const parameters = found.stored ? withKey(parametersIn(found.stored.parameters), state.dpop_jkt) : given;
+  const parameters = found.stored
+    ? withKey(storedParameters(found.stored.parameters), state.dpop_jkt)
+    : given;
   const pushed = pushedId === undefined ? state.pushed : idHash?.toString('hex');
   return {
     found,

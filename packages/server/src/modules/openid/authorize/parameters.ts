@@ -2,6 +2,7 @@
 // It must not be lenient: no two programs may read different values from one request.
 import { isUtf8 } from 'node:buffer';
 import { decodeFormText } from '../../../platform/http/plugins/form-parsing.ts';
+import { MAX_HINT } from '../id-token-hint.ts';
 
 const names = [
   'client_id',
@@ -28,8 +29,11 @@ const names = [
 type ParameterName = (typeof names)[number];
 const known: ReadonlySet<string> = new Set(names);
 
-/** Each once, without empty ones. `resource` may be repeated (RFC 8707, 2). */
-export type Parameters = { readonly [name in ParameterName]?: string } & {
+/**
+ * Each once, without empty ones. `resource` may be repeated (RFC 8707, 2). `hint_sub`: what is kept of an `id_token_hint`; no request
+ * can send it.
+ */
+export type Parameters = { readonly [name in ParameterName | 'hint_sub']?: string } & {
   readonly resource: readonly string[];
 };
 
@@ -39,6 +43,8 @@ export type ParameterFault = 'malformed' | 'repeated' | 'too_large';
 /** Characters of one value, and of all. */
 const MAX_VALUE = 4_096;
 const MAX_ALL = 16_384;
+const isTooLong = (name: string, value: string): boolean =>
+  value.length > (name === 'id_token_hint' ? MAX_HINT : MAX_VALUE);
 /** Pairs of a request: more than twice as many as there are names. */
 const MAX_PAIRS = 100;
 
@@ -57,7 +63,7 @@ export function readParameters(encoded: Buffer | string): Parameters | Parameter
     const value = decodeFormText(rawValue);
     // PostgreSQL stores no NUL.
     if (name === undefined || value === undefined || value.includes('\0')) return 'malformed';
-    if (value.length > MAX_VALUE) return 'too_large';
+    if (isTooLong(name, value)) return 'too_large';
     if (name === 'resource') {
       if (value !== '') resource.push(value);
       continue;
@@ -74,15 +80,26 @@ export function parametersOfForm(
   form: Readonly<Record<string, unknown>>,
 ): Parameters | Extract<ParameterFault, 'too_large'> {
   const { interaction: _page, ...given } = parametersIn(form);
-  return Object.values(given)
-    .flat()
-    .some((value) => value.length > MAX_VALUE)
+  return Object.entries(given).some(([name, values]) =>
+    [values].flat().some((value) => isTooLong(name, value)),
+  )
     ? 'too_large'
     : { ...given, resource: [...new Set(given.resource)] };
 }
 
+/** Returns what is kept of a request that is in order. `hintSub`: whom its ID token names. The token itself is nobody's business. */
+export const keptParameters = (
+  { id_token_hint: _token, ...parameters }: Parameters,
+  { hintSub }: { hintSub: string | null },
+): Parameters => (hintSub === null ? parameters : { ...parameters, hint_sub: hintSub });
+
 /** Returns the parameters of a stored request. */
-export function parametersIn(stored: Record<string, unknown>): Parameters {
+export function storedParameters(stored: Record<string, unknown>): Parameters {
+  const { hint_sub: hintSub } = stored;
+  return { ...parametersIn(stored), ...(typeof hintSub === 'string' ? { hint_sub: hintSub } : {}) };
+}
+
+function parametersIn(stored: Record<string, unknown>): Parameters {
   const kept = Object.entries(stored).filter(([name, value]) => known.has(name) && typeof value === 'string');
   const { resource } = stored;
   const targets = Array.isArray(resource) ? resource.filter((one) => typeof one === 'string') : [];

@@ -13,7 +13,7 @@ import { readHint } from '../id-token-hint.ts';
 import { keepRequest, lifetimeSeconds } from '../interactions/service.ts';
 import { type Authorizations, countAuthorization } from './deps.ts';
 import { PUSHED } from './loading.ts';
-import { type Parameters, parametersOfForm } from './parameters.ts';
+import { keptParameters, type Parameters, parametersOfForm } from './parameters.ts';
 import { checkRequest, type PageReason } from './request.ts';
 import { findRequested } from './store.ts';
 
@@ -41,7 +41,9 @@ export async function pushRequest(
   if (application.auth_method === 'none') await countAuthorization(deps, client, null, form);
   const parameters = parametersOfForm({ ...form, client_id: application.client_id });
   if (parameters === 'too_large')
-    throw new AppError('invalid_request', { detail: 'A parameter has more than 4,096 characters.' });
+    throw new AppError('invalid_request', {
+      detail: 'A parameter has more than 4,096 characters, or id_token_hint more than 12,288.',
+    });
   return deps.applicationTokens.gate.run(application.id, client, () =>
     keepChecked(deps, application, parameters, proof),
   );
@@ -65,7 +67,7 @@ async function keepChecked(
   const { id } = await keepRequest(db, {
     kind: 'pushed',
     applicationId,
-    parameters,
+    parameters: keptParameters(parameters, outcome.checked),
     state: proof ? { dpop_jkt: proof.jkt } : {},
   });
   return { request_uri: `${PUSHED}${id}`, expires_in: lifetimeSeconds.pushed };

@@ -92,6 +92,8 @@ export type CheckedRequest = Answering & {
   maxAgeSeconds: number | null;
   nonce: string | null;
   claims: Record<string, unknown> | null;
+  /** Whom `id_token_hint` names. */
+  hintSub: string | null;
   /** By whom it must be answered; undefined for anyone. */
   subjects: string[] | undefined;
   acr: { wanted: Acr[]; isEssential: boolean };
@@ -205,7 +207,10 @@ function checkedParts(
     refuse('unauthorized_client', 'The application does not have the grant type authorization_code.');
   const essential = askedOf(claims, 'acr');
   const named = valuesIn(essential) ?? wordsOf(parameters.acr_values);
-  const subjects = [valuesIn(askedOf(claims, 'sub')), hint && [hint.sub]].filter((one) => one !== undefined);
+  const hintSub = hint?.sub ?? parameters.hint_sub ?? null;
+  const subjects = [valuesIn(askedOf(claims, 'sub')), hintSub === null ? undefined : [hintSub]].filter(
+    (one) => one !== undefined,
+  );
   const claimed = scopesOfRequested(claims, application.claim_mappings);
   return {
     challenge,
@@ -216,6 +221,7 @@ function checkedParts(
     maxAgeSeconds,
     nonce: parameters.nonce ?? null,
     claims,
+    hintSub,
     subjects: subjects.length === 0 ? undefined : commonTexts(subjects),
     acr: { wanted: named.filter(isAcr), isEssential: essential?.essential === true && named.length > 0 },
     loginHint: parameters.login_hint ?? null,

@@ -13,7 +13,7 @@ import { sidOf } from '../session-sid.ts';
 import { askedHash, type Verdict } from './decision.ts';
 import type { AuthorizeDeps } from './deps.ts';
 import { type Loaded, loadRequest, verdictOf } from './loading.ts';
-import type { Parameters } from './parameters.ts';
+import { keptParameters, type Parameters } from './parameters.ts';
 import { nearestOf } from './redirect-address.ts';
 import type {
   Answering,
@@ -163,7 +163,7 @@ async function lead(
       await keepRequest(deps.db, {
         kind: 'interaction',
         applicationId: application.id,
-        parameters: loaded.parameters,
+        parameters: keptParameters(loaded.parameters, request),
         state: { ...(loaded.pushed === undefined ? {} : { pushed: loaded.pushed }), ...asked },
       })
     ).id;
@@ -221,7 +221,7 @@ export async function keepForm(deps: AuthorizeDeps, client: Client, given: Param
       await keepRequest(deps.db, {
         kind: 'interaction',
         applicationId: found.application.id,
-        parameters: loaded.parameters,
+        parameters: keptParameters(loaded.parameters, outcome.checked),
         state: loaded.pushed === undefined ? {} : { pushed: loaded.pushed },
       })
     ).id;

@@ -124,6 +124,7 @@ const requestOf = (
   maxAgeSeconds: Math.min(MAX_AGE_SECONDS, default_max_age ?? MAX_AGE_SECONDS),
   nonce: null,
   claims: null,
+  hintSub: null,
   subjects: undefined,
   acr: { wanted: [], isEssential: false },
   loginHint: null,

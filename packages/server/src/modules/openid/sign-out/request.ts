@@ -2,7 +2,7 @@
 // It must not end a session: whether the hint names the session of this browser is decided by service.ts.
 import type { Db } from '../../../schema/database.ts';
 import type { KeyRing } from '../../sessions/key-ring.ts';
-import { readHint } from '../id-token-hint.ts';
+import { MAX_HINT, readHint } from '../id-token-hint.ts';
 import { type AskingApplication, findByClientId } from './store.ts';
 
 export type SignOutRequest = {
@@ -22,9 +22,6 @@ const MAX_CHARACTERS = 4_096;
 const MAX_STATE = 2_000;
 const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const;
 type Parameters = Partial<Record<(typeof names)[number], string>>;
-
-/** An ID token has at most 6 KiB of claims (claims/token-size.ts). */
-const MAX_HINT = 12_288;
 
 const limits: Readonly<Record<(typeof names)[number], number>> = {
   id_token_hint: MAX_HINT,
