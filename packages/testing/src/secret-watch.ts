@@ -166,6 +166,7 @@ const tables: readonly string[] = [
   'application_tokens',
   'audit_logs',
   'consents',
+  'device_requests',
   'logout_backlog',
   'logout_notices',
   'outbox',

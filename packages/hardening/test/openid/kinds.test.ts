@@ -43,6 +43,8 @@ const scenario = scenariosOf('tokens');
 const { service, twin, admin } = await openPair({ after }, { ...UNLIMITED, CONCURRENT_SESSION_LIMIT: '0' });
 const issuer = service.service.deps.settings.publicUrl;
 
+const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
+
 let logoutToken = '';
 const endpoint = createServer((request, response) => {
   let body = '';
@@ -66,6 +68,7 @@ const application = await addApplication(service, admin, {
   backchannel_logout_url: `http://127.0.0.1:${portOf(endpoint)}/`,
 });
 await addApplication(twin, admin);
+const { client_id: television } = await addApplication(service, admin, { type: 'device', redirect_uris: [] });
 const key = newProofKey('ES256');
 const signer = await addApplication(service, admin, {
   auth_method: 'private_key_jwt',
@@ -79,6 +82,19 @@ const verifier = newVerifier();
 async function newCode(): Promise<string> {
   const answer = await visit(person.browser, `${AUTHORIZE}?${parametersOf(application, verifier)}`);
   return fieldsOf(answer).code ?? assert.fail();
+}
+const asApplication = basicOf(application.client_id, application.client_secret);
+async function newDeviceCode(): Promise<string> {
+  const answer = await postForm(service, 'device_authorization', { scope: 'openid', client_id: television });
+  return answer.body.device_code ?? assert.fail(answer.text);
+}
+const PUSHED = 'urn:ietf:params:oauth:request_uri:';
+async function newPushedId(): Promise<string> {
+  const { client_id: _id, ...form } = Object.fromEntries(
+    new URLSearchParams(parametersOf(application, verifier)),
+  );
+  const answer = await postForm(service, 'par', form, asApplication);
+  return answer.body.request_uri?.slice(PUSHED.length) ?? assert.fail(answer.text);
 }
 const newAssertion = (): string =>
   signedJwt(
@@ -136,6 +152,8 @@ async function makeKinds(): Promise<Record<string, { text: string; opens: string
     'ID token': { text: tokens.id_token, opens: ['hint'] },
     'logout token': { text: logoutToken, opens: [] },
     'id of an interaction': { text: fieldsOf(asked).interaction ?? '', opens: ['interaction'] },
+    'code of a device': { text: await newDeviceCode(), opens: ['device'] },
+    'id of a pushed request': { text: await newPushedId(), opens: ['pushed request'] },
     'id of an application': { text: application.client_id, opens: [] },
   };
 }
@@ -187,18 +205,27 @@ const places: Readonly<Record<string, Place>> = {
     present: (text) => twin.client().get(`/api/v1/oauth/interactions/${encodeURIComponent(text)}`),
     isOpen: isOk,
   },
+  'pushed request': {
+    present: (text) =>
+      twin
+        .client()
+        .get(
+          `${AUTHORIZE}?${new URLSearchParams({ client_id: application.client_id, request_uri: `${PUSHED}${text}` })}`,
+        ),
+    isOpen: ({ status }) => status === 303,
+  },
+  device: {
+    present: (text) =>
+      postForm(twin, 'token', { grant_type: DEVICE, device_code: text, client_id: television }),
+    isOpen: ({ body }) => body.error === 'authorization_pending',
+  },
   code: {
     present: (text) => redeem(twin, application, { code: text, code_verifier: verifier }),
     isOpen: isOk,
   },
   'refresh of an application': {
     present: (text) =>
-      postForm(
-        twin,
-        'token',
-        { grant_type: 'refresh_token', refresh_token: text },
-        basicOf(application.client_id, application.client_secret),
-      ),
+      postForm(twin, 'token', { grant_type: 'refresh_token', refresh_token: text }, asApplication),
     isOpen: isOk,
   },
   application: {
@@ -221,7 +248,7 @@ const places: Readonly<Record<string, Place>> = {
 };
 
 scenario(
-  'fifteen kinds of tokens, secrets and ids open fifteen places exactly where they belong, at another instance than made them',
+  'seventeen kinds of tokens, secrets and ids open seventeen places exactly where they belong, at another instance than made them',
   async (tally) => {
     for (const [place, { present, isOpen }] of Object.entries(places))
       for (const [kind, { text, opens }] of Object.entries(await makeKinds())) {

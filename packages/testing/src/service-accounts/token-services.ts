@@ -20,7 +20,7 @@ export const formRequest = (form: Form, headers: Record<string, string | null> =
 /** Sends a form to `/api/v1/oauth/<endpoint>`. */
 export const postForm = (
   service: TestService,
-  endpoint: 'token' | 'device_authorization' | 'introspect' | 'revoke',
+  endpoint: 'token' | 'device_authorization' | 'introspect' | 'par' | 'revoke',
   form: Form,
   headers: Record<string, string | null> = {},
 ): Promise<Answer> =>
