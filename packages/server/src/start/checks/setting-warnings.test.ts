@@ -84,7 +84,7 @@ test('a random key gives no warning', () => {
     [32, 'base64url'],
     [48, 'base64'],
   ] as const)
-    for (let seed = 0; seed < 1_000; seed += 1) {
+    for (let seed = 0; seed < 250; seed += 1) {
       const random = createHash('sha512').update(`${bytes} ${seed}`).digest().subarray(0, bytes);
       const secretKey = random.toString(encoding);
       assert.deepEqual(warningsOf({ SECRET_KEY: secretKey }), [], secretKey);
