@@ -35,13 +35,21 @@ export const warningValues = (warning: Warning, language: Language) => ({
   codes_left: warning.left === null ? '' : String(warning.left),
 });
 
+type Formats = { day: Intl.DateTimeFormat; time: Intl.DateTimeFormat };
+const formats: { [language in Language]?: Formats } = {};
+
 /** Returns such as "27 November 2026, 07:03 UTC". */
 function utcTime(at: Date, language: Language): string {
-  const { locale } = words[language];
-  const day = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
-  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone: 'UTC' });
+  formats[language] ??= formatsOf(words[language].locale);
+  const { day, time } = formats[language];
   return `${day.format(at)}, ${time.format(at)} UTC`;
 }
+
+/** Making the two costs more than the rest of a mail. */
+const formatsOf = (locale: string): Formats => ({
+  day: new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }),
+  time: new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone: 'UTC' }),
+});
 
 /** Returns such as "Firefox on Windows". */
 function deviceName(userAgent: string | null, language: Language): string {
