@@ -65,7 +65,7 @@ export const Identity = Type.Object(
     created_at: Timestamp,
     last_used_at: Nullable(Timestamp),
   },
-  { title: 'Identity' },
+  { title: 'ConnectedIdentity' },
 );
 export type Identity = Type.Static<typeof Identity>;
 export const IdentityEnvelope = DataEnvelope(Identity);
