@@ -1,37 +1,81 @@
 // Resolves names for outbound requests, a few at a time: Node resolves in its thread pool, where passwords are hashed, too, and no
-// signal ends a look-up. It must not judge addresses.
+// signal ends a look-up. Names for which the name servers are silent wait for each other alone. It must not judge addresses.
 import type { LookupAddress } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
 import { performance } from 'node:perf_hooks';
+import { errorCode } from '../unknown-values.ts';
 
 export type Resolve = (host: string) => Promise<LookupAddress[]>;
 
+/** Tells whether the name servers answer for a name, whatever they say. It uses no thread. */
+export type IsAnswered = (host: string) => Promise<boolean>;
+
 /** Look-ups at once. The thread pool has four threads by default. */
 const PARALLEL = 2;
+/** Of names for which the name servers are silent. They may be in the file of hosts. */
+const PARALLEL_SILENT = 1;
+/** How long the name servers are waited for. */
+const SILENT_MS = 1_000;
 /** How long a failure is kept. */
 const FAILED_MS = 60_000;
 const MAX_FAILURES = 1_000;
 
-/** Creates a `Resolve` whose callers share the look-up of a name, and its failure for a minute. `now` is monotonic, in milliseconds. */
-export function createNames(resolve: Resolve, now = () => performance.now()): Resolve {
-  const underWay = new Map<string, Promise<LookupAddress[]>>();
-  const failures = new Map<string, { error: unknown; until: number }>();
+/** `servers`: instead of the system's, for tests. */
+export function createIsAnswered(servers?: readonly string[]): IsAnswered {
+  let resolver: Resolver | undefined;
+  return async (host) => {
+    if (!resolver) {
+      resolver = new Resolver({ timeout: SILENT_MS, tries: 1 });
+      if (servers) resolver.setServers(servers);
+    }
+    try {
+      await resolver.resolve4(host);
+      return true;
+    } catch (error) {
+      return errorCode(error) !== 'ETIMEOUT';
+    }
+  };
+}
+
+/** Returns what runs tasks, at most `parallel` at once, in order of arrival. */
+function createLane(parallel: number): <T>(task: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let running = 0;
-
-  async function look(host: string): Promise<LookupAddress[]> {
-    if (running === PARALLEL) await new Promise<void>((begin) => waiting.push(begin));
+  return async (task) => {
+    if (running === parallel) await new Promise<void>((begin) => waiting.push(begin));
     else running += 1;
     try {
-      return await resolve(host);
-    } catch (error) {
-      if (failures.size >= MAX_FAILURES) failures.clear();
-      failures.set(host, { error, until: now() + FAILED_MS });
-      throw error;
+      return await task();
     } finally {
       // The next one takes the turn over.
       const next = waiting.shift();
       if (next) next();
       else running -= 1;
+    }
+  };
+}
+
+/** Creates a `Resolve` whose callers share the look-up of a name, and its failure for a minute. `now` is monotonic, in milliseconds. */
+export function createNames(
+  resolve: Resolve,
+  {
+    answers = createIsAnswered(),
+    now = () => performance.now(),
+  }: { answers?: IsAnswered; now?: () => number } = {},
+): Resolve {
+  const underWay = new Map<string, Promise<LookupAddress[]>>();
+  const failures = new Map<string, { error: unknown; until: number }>();
+  const lane = createLane(PARALLEL);
+  const silentLane = createLane(PARALLEL_SILENT);
+
+  async function look(host: string): Promise<LookupAddress[]> {
+    const run = (await answers(host)) ? lane : silentLane;
+    try {
+      return await run(() => resolve(host));
+    } catch (error) {
+      if (failures.size >= MAX_FAILURES) failures.clear();
+      failures.set(host, { error, until: now() + FAILED_MS });
+      throw error;
     }
   }
 
