@@ -25,13 +25,14 @@ import {
   looksLikeResourceToken,
 } from './token-lookup.ts';
 
+export { exchangeCode } from './code.ts';
 export {
   type ApplicationTokenDeps,
   type ApplicationTokens,
   countRequest,
   createApplicationTokens,
 } from './deps.ts';
-export { exchangeCode, refreshTokens } from './exchange.ts';
+export { refreshTokens } from './refresh.ts';
 
 /** Returns whether the text claims to be a token of an application, well-formed or not. */
 export const looksLikeApplicationToken = (text: string): boolean =>
