@@ -1,7 +1,6 @@
-// HTTP of the token services, under /api/v1/oauth, and of their metadata. The shapes are those of OAuth 2.0 and OpenID Connect.
+// HTTP of the token services, under /api/v1/oauth. The shapes are those of OAuth 2.0 and OpenID Connect.
 // They accept no cookie, so they need no CSRF token.
 import {
-  AuthorizationServerMetadata,
   DeviceAuthorization,
   DeviceAuthorizationRequest,
   Introspection,
@@ -13,7 +12,6 @@ import {
   TokenRequest,
   TokenResponse,
 } from '@castellan/contract/oauth';
-import { Userinfo, UserinfoRequest } from '@castellan/contract/openid-tokens';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../platform/errors.ts';
 import { publicBody } from '../../platform/http/bodies/body-limits.ts';
@@ -39,16 +37,14 @@ import {
   looksLikeApplicationToken,
   refreshTokens,
   revokeApplicationToken,
-  userinfoOf,
 } from '../openid/tokens/service.ts';
-import { type KeyProof, keyChallenge, type ProvedRequest, proofIn, readKeyProof } from '../proofs/service.ts';
-import { bearerToken } from '../sessions/service.ts';
+import { type KeyProof, proofIn, readKeyProof } from '../proofs/service.ts';
 import type { TokenRevocationDeps } from '../sessions/token-revocation.ts';
-import { oauthErrors, userinfoErrors } from './error-shape.ts';
+import { oauthErrors } from './error-shape.ts';
 import { type IntrospectionDeps, introspect } from './introspection.ts';
-import { metadataOf } from './metadata.ts';
 import { revokeToken } from './revocation.ts';
 import { issueToken, requireClientCredentialsGrant, type TokenDeps } from './token.ts';
+import { userinfoRoutes } from './userinfo-routes.ts';
 
 export type OAuthDeps = TokenDeps &
   IntrospectionDeps &
@@ -111,14 +107,11 @@ const unsupportedGrant = (): AppError =>
     detail: 'This grant type is not supported. /.well-known/openid-configuration lists those that are.',
   });
 
-const readProof = (deps: OAuthDeps, text: string, asked: ProvedRequest): Promise<KeyProof | undefined> =>
-  readKeyProof(deps.settings, text, asked);
-
 /** Returns the verified DPoP proof of a POST without an access token; null if it has none. Throws `invalid_dpop_proof` (400). */
 async function proofOf(deps: OAuthDeps, { headers }: FastifyRequest, path: string): Promise<KeyProof | null> {
   const text = proofIn(headers);
   if (text === undefined) return null;
-  const proof = await readProof(deps, text, { method: 'POST', path, accessToken: null });
+  const proof = await readKeyProof(deps.settings, text, { method: 'POST', path, accessToken: null });
   if (!proof) throw new AppError('invalid_dpop_proof');
   return proof;
 }
@@ -326,128 +319,4 @@ function revocationRoute(app: App, deps: OAuthDeps): void {
       return reply.send(undefined);
     },
   });
-}
-
-const userinfo = {
-  tags: ['OAuth'],
-  summary: 'Read the claims about the user of an access token',
-  response: { 200: Userinfo },
-};
-const userinfoConfig = {
-  access: 'public',
-  csrf: false,
-  errorShape: userinfoErrors,
-  errors: ['invalid_token', 'insufficient_scope', 'rate_limited'],
-} as const;
-
-function userinfoRoutes(app: App, deps: OAuthDeps): void {
-  const answer = async (request: FastifyRequest, reply: FastifyReply, inForm: string | undefined) => {
-    const { text, isBound } = accessTokenIn(request, inForm);
-    return userinfoOf(
-      deps,
-      request.client,
-      text,
-      (application) => allowOrigin(request, reply, application),
-      isBound ? () => userinfoProof(deps, request, text) : null,
-    );
-  };
-
-  app.route({
-    method: 'GET',
-    url: '/userinfo',
-    config: userinfoConfig,
-    schema: {
-      ...userinfo,
-      description:
-        'OpenID Connect Core, 5.3. Send the access token of an application in the Authorization header. The claims are those of its ' +
-        'scopes, read now.',
-    },
-    handler: (request, reply) => answer(request, reply, undefined),
-  });
-
-  app.route({
-    method: 'POST',
-    url: '/userinfo',
-    config: { ...shape, ...userinfoConfig },
-    schema: {
-      ...userinfo,
-      description: 'As GET. The access token may also be in the form.',
-      body: UserinfoRequest,
-    },
-    handler: (request, reply) => answer(request, reply, request.body.access_token),
-  });
-}
-
-/** Returns the verified DPoP proof of a request with this access token. Throws `invalid_token` (401). */
-async function userinfoProof(
-  deps: OAuthDeps,
-  { headers, method }: FastifyRequest,
-  accessToken: string,
-): Promise<KeyProof> {
-  const text = proofIn(headers);
-  const proof =
-    text && (await readProof(deps, text, { method, path: '/api/v1/oauth/userinfo', accessToken }));
-  if (!proof)
-    throw new AppError('invalid_token', {
-      detail: 'The DPoP proof is missing, or is not of this request and this access token.',
-      headers: keyChallenge,
-    });
-  return proof;
-}
-
-/**
- * Returns the access token of a request (RFC 6750, 2; RFC 9449, 7.1). `isBound`: it is sent as one that a key is needed for. Throws 400 for
- * two, 401 for none.
- */
-function accessTokenIn(
-  { headers }: FastifyRequest,
-  inForm: string | undefined,
-): { text: string; isBound: boolean } {
-  const { authorization } = headers;
-  if (authorization === undefined) {
-    if (inForm === undefined) throw new AppError('token_missing');
-    return { text: inForm, isBound: false };
-  }
-  if (inForm !== undefined)
-    throw new AppError('invalid_request', {
-      detail: 'Send the access token once: in the Authorization header or as access_token.',
-    });
-  const bound = /^dpop +([^\s]+)$/i.exec(authorization)?.[1];
-  const text = bound ?? bearerToken(authorization);
-  if (text === undefined) throw new AppError('invalid_token');
-  return { text, isBound: bound !== undefined };
-}
-
-// The metadata changes only with PUBLIC_URL, at a restart.
-const METADATA_MAX_AGE_SECONDS = 300;
-
-/** The documents, and the keys that their readers know: client libraries for OpenID Connect may stumble over Ed25519. */
-const documents = [
-  { name: 'oauth-authorization-server', keySet: '/.well-known/jwks.json' },
-  { name: 'openid-configuration', keySet: '/api/v1/oauth/jwks.json' },
-];
-
-export function oauthMetadataRoutes(
-  app: App,
-  { settings }: { settings: { publicUrl: string; basePath: string } },
-): void {
-  // RFC 8414, 3.1: clients insert the well-known path before the path of the issuer. Those of OpenID Connect append it.
-  for (const { name, keySet } of documents)
-    for (const suffix of new Set(['', settings.basePath]))
-      app.route({
-        method: 'GET',
-        url: `/.well-known/${name}${suffix}`,
-        config: { access: 'public' },
-        schema: {
-          summary:
-            name === 'openid-configuration'
-              ? 'Read what client libraries for OpenID Connect need to know'
-              : 'Read the addresses and abilities of the token services',
-          response: { 200: AuthorizationServerMetadata },
-        },
-        handler: async (_request, reply) => {
-          reply.header('cache-control', `public, max-age=${METADATA_MAX_AGE_SECONDS}`);
-          return metadataOf(settings.publicUrl, keySet);
-        },
-      });
 }

@@ -3,7 +3,6 @@ export { createAssertions } from './assertions.ts';
 export {
   type KeyProof,
   keyChallenge,
-  type ProvedRequest,
   proofIn,
   readKeyProof,
   useKeyProof,
