@@ -233,6 +233,7 @@ export const modules: Modules = {
   },
   proofs: { uses: ['applications', 'applications/key-set.ts'] },
   'api-resources': { uses: ['authz'] },
+  'identity-providers': { uses: ['authz'], face: ['service.ts', 'store.ts', 'vault.ts'] },
   'openid/claims': { uses: ['sessions/key-ring.ts', 'applications', 'authz', 'openid'] },
   'openid/interactions': { uses: [], face: ['service.ts', 'waiting.ts'] },
   'openid/authorize': {

@@ -23,6 +23,7 @@ import {
   type FactorChecks,
   type TotpVault,
 } from './modules/factors/service.ts';
+import { createProviderVault, type ProviderVault } from './modules/identity-providers/vault.ts';
 import { createAttemptGate } from './modules/lockout/service.ts';
 import { clientTokenRule } from './modules/oauth/token.ts';
 import { type Authorizations, createAuthorizations } from './modules/openid/authorize/deps.ts';
@@ -129,6 +130,7 @@ export type Deps = {
 
   /** Seals and opens the secrets of authenticator apps. */
   totpVault: TotpVault;
+  providerVault: ProviderVault;
   /** Where passkeys work. */
   passkeySite: PasskeySite;
   passkeyChallenges: PasskeyChallenges;
@@ -297,6 +299,7 @@ export function createDeps(parts: Parts): Deps {
     idempotencyKey: deriveKey(secretKey, 'idempotency'),
     searchTokenKey: deriveKey(secretKey, 'search-token'),
     totpVault: createTotpVault(secretKey),
+    providerVault: createProviderVault(secretKey),
     passkeySite: passkeySiteOf(settings),
     passkeyChallenges: createPasskeyChallenges({ key: deriveKey(secretKey, 'passkey challenge'), clock }),
     factorChecks: createFactorChecks(),
