@@ -172,7 +172,7 @@ export const StepUpOptions = Type.Object(
   {
     methods: Type.Array(Type.Enum(['passkey', 'totp', 'recovery_code', 'password']), {
       description:
-        'Ways that reach the level, the likeliest first. `password` only for an account without a factor.',
+        'Ways that reach the level, the likeliest first. `password` only for an account that has one and no factor.',
     }),
     passkey: Type.Optional(PasskeyRequestOptions),
     expires_at: Timestamp,

@@ -2344,7 +2344,7 @@ export type StepUp = {
 };
 
 export type StepUpOptions = {
-  /** Ways that reach the level, the likeliest first. `password` only for an account without a factor. */
+  /** Ways that reach the level, the likeliest first. `password` only for an account that has one and no factor. */
   methods: ('passkey' | 'totp' | 'recovery_code' | 'password')[];
   passkey?: PasskeyRequestOptions;
   /** ISO 8601, UTC. */
@@ -2866,6 +2866,7 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'name_taken'
   | 'no_factor'
+  | 'no_password'
   | 'overloaded'
   | 'passkey_refused'
   | 'passkey_taken'

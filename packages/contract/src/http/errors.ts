@@ -24,6 +24,7 @@ export const errorCatalogue = {
   ],
   reset_token_invalid: [400, 'The reset link is invalid or has expired. Request a new one.'],
   wrong_current_password: [400, 'The current password is wrong.'],
+  no_password: [400, 'This account has no password. Set one with the link of a password reset.'],
   password_rejected: [400, 'The password does not meet the password policy.'],
   registration_refused: [400, 'Too many registrations from this network or for this email. Try again later.'],
   field_not_allowed: [400, 'A field in the body cannot be changed by this operation. See errors.'],

@@ -70,7 +70,7 @@ export async function changePassword(
 
 /**
  * Throws `wrong_current_password` (400) and `account_locked` (422). Uses the counter of sign-ins, so that a stolen session
- * cannot be used to guess the password.
+ * cannot be used to guess the password. Throws `no_password` (400), and counts nothing, for an account without one.
  */
 export async function requireCurrentPassword(
   deps: LoginDeps,
@@ -86,6 +86,7 @@ export async function requireCurrentPassword(
     refusalOf: (reason: 'locked' | 'wrong_current_password') => AuditEvent;
   },
 ): Promise<void> {
+  if (holder.password_hash === null) throw new AppError('no_password');
   const attempt = await beginAttempt(deps, client, holder.email);
   if ('lockedSeconds' in attempt) {
     await recordEvent(deps, client, refusalOf('locked'));

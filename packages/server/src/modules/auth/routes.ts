@@ -152,6 +152,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
       errors: [
         'wrong_current_password',
+        'no_password',
         'password_rejected',
         'account_locked',
         'rate_limited',

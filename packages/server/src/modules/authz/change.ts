@@ -58,6 +58,7 @@ class LockingChange {
     if (!now) throw new AppError(principal.type === 'user' ? 'token_revoked' : 'api_key_revoked');
     const pending = requirementOf(principal, {
       must_change_password: now.must_change_password,
+      has_password: now.has_password,
       required: levelIn(policy, now),
     });
     if (pending) throw await refusalUntil(this.#tx, policy, principal, pending);

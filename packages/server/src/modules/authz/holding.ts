@@ -59,12 +59,12 @@ export const standingOf = (who: Scoped<Principal>, permissions: readonly string[
   const { subject: principal } = who;
   return principal.type === 'user'
     ? sql<Standing>`
-      select u.is_superuser, u.must_change_password, ${demandsOfRoles}, clock_timestamp() as judged_at,
+      select u.is_superuser, u.must_change_password, u.password_hash is not null as has_password, ${demandsOfRoles}, clock_timestamp() as judged_at,
         ${hasFactorOf(principal.id)} as has_factor, ${areFactorsInUse} as are_factors_in_use,
         ${heldAmong(who, permissions)} as held
       from users u where u.id = ${principal.id} and u.is_active`
     : sql<Standing>`
-      select false as is_superuser, false as must_change_password, null as required_by_roles, false as is_administrator,
+      select false as is_superuser, false as must_change_password, false as has_password, null as required_by_roles, false as is_administrator,
         clock_timestamp() as judged_at, false as has_factor, false as are_factors_in_use,
         ${heldAmong(who, permissions)} as held
       from service_accounts a join api_keys k on k.id = ${principal.keyId} and k.service_account_id = a.id
@@ -73,6 +73,7 @@ export const standingOf = (who: Scoped<Principal>, permissions: readonly string[
 
 export type Standing = Demands & {
   must_change_password: boolean;
+  has_password: boolean;
   has_factor: boolean;
   are_factors_in_use: boolean;
   held: ({ name: string } & Pick<Row<'permissions'>, 'required_acr' | 'max_auth_age'>)[];

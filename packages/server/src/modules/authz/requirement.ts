@@ -7,8 +7,15 @@ import { stepUpRequired, strongestFactor } from '../factors/service.ts';
 import type { Principal, UserPrincipal } from './caller.ts';
 import { accountLevel, type Judging, type Policy } from './requirements/account.ts';
 
-/** By what it is decided. `required`: how the user must have signed in; null for no matter how. */
-export type Obliged = { readonly must_change_password: boolean; readonly required: Acr | null };
+/**
+ * By what it is decided. An account without a password cannot change it, so it never must. `required`: how the user must have
+ * signed in; null for no matter how.
+ */
+export type Obliged = {
+  readonly must_change_password: boolean;
+  readonly has_password: boolean;
+  readonly required: Acr | null;
+};
 
 export type Pending = { first: 'password_change' } | { first: 'second_factor'; required: Acr };
 
@@ -17,8 +24,11 @@ export const requirementOf = (principal: Principal, obliged: Obliged): Pending |
   principal.type === 'user' ? pendingAt(principal.session.context.acr, obliged) : null;
 
 /** Returns what a user who signed in at this level must do first; null if nothing. */
-export function pendingAt(acr: Acr, { must_change_password, required }: Obliged): Pending | null {
-  if (must_change_password) return { first: 'password_change' };
+export function pendingAt(
+  acr: Acr,
+  { must_change_password, has_password, required }: Obliged,
+): Pending | null {
+  if (must_change_password && has_password) return { first: 'password_change' };
   if (required === null || reaches(acr, required)) return null;
   return { first: 'second_factor', required };
 }
@@ -29,6 +39,7 @@ export const pendingOf = (principal: Principal, judging: Judging): Pending | nul
 
 const obligedIn = ({ record, subject }: UserPrincipal, judging: Judging): Obliged => ({
   must_change_password: record.must_change_password,
+  has_password: record.has_password,
   required: accountLevel(judging, subject),
 });
 

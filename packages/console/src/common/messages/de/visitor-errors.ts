@@ -31,6 +31,7 @@ export const visitorErrorTexts: Readonly<Record<string, string>> = {
   validation_failed: 'Eine Angabe fehlt oder ist nicht erlaubt.',
   invalid_credentials: 'E-Mail-Adresse oder Passwort ist falsch.',
   wrong_current_password: 'Das aktuelle Passwort ist falsch.',
+  no_password: 'Dieses Konto hat kein Passwort. Setzen Sie eines über den Link zum Zurücksetzen.',
   account_locked: 'Dieses Konto ist nach zu vielen Fehlversuchen gesperrt. Versuchen Sie es später erneut.',
   email_not_verified:
     'Die E-Mail-Adresse ist noch nicht bestätigt. Folgen Sie dem Link in der E-Mail, oder fordern Sie einen neuen an.',

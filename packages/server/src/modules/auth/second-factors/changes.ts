@@ -22,6 +22,7 @@ import {
 import { seenFrom, warn } from '../warn.ts';
 import type { SecondFactorDeps } from './deps.ts';
 import { readFactors } from './presentation.ts';
+import { firstProofOf } from './proofs.ts';
 import { requireFactorsLeft } from './requirement.ts';
 import { goOn, type Held, startAnew } from './tokens.ts';
 
@@ -55,7 +56,7 @@ type Added = {
   held: Held;
   /** Recovery codes, in case that the factor is the first; null if the account had one before. */
   codes: Codes | null;
-  proof: 'password+totp' | 'password+passkey';
+  proved: 'totp' | 'passkey';
   /** The event of the new factor. */
   event: AuditEvent;
   /** The name of the new factor, for the mail that tells of it. */
@@ -64,13 +65,13 @@ type Added = {
 
 /**
  * Ends a change that added a factor. The first one makes recovery codes, ends all sessions and starts the caller's anew with
- * this proof; a further one ends nothing. Throws `conflict` (409) if it became the first one in the meantime.
+ * its proof; a further one ends nothing. Throws `conflict` (409) if it became the first one in the meantime.
  */
 export async function factorAdded(
   tx: Tx,
   deps: SecondFactorDeps,
   caller: UserCaller,
-  { held, codes, proof, event, factor }: Added,
+  { held, codes, proved, event, factor }: Added,
 ): Promise<{ result: Ended; events: AuditEvent[] }> {
   const { client, principal } = caller;
   const seen = seenFrom(client, principal.email, held.locked.now);
@@ -82,6 +83,7 @@ export async function factorAdded(
   if (!codes)
     throw new AppError('conflict', { detail: 'The factors were changed at the same time. Start again.' });
   await replaceRecoveryCodes(tx, principal.id, codes.rows);
+  const proof = `${firstProofOf(held.session.proof)}+${proved}` as const;
   const context = contextOf(proof, held.locked.now);
   const { tokens } = await startAnew(tx, deps, caller, {
     held,

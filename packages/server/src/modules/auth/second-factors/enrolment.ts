@@ -90,7 +90,7 @@ export async function confirmTotp(
     await clearCodeFailures(tx, principal.id);
     await endEnrolment(tx, principal.id);
     const event = ownEvent(caller, 'totp_enrolled', { replaced });
-    return factorAdded(tx, deps, caller, { held, codes, proof: 'password+totp', event, factor: 'app' });
+    return factorAdded(tx, deps, caller, { held, codes, proved: 'totp', event, factor: 'app' });
   });
   if (!outcome) throw new AppError('second_factor_invalid');
   return presentChange(deps, caller, outcome);

@@ -13,6 +13,10 @@ export type ProofInput =
   | { method: 'recovery_code'; text: string }
   | { method: 'passkey'; response: AssertionJSON };
 
+/** Returns what a session began with before any factor, by its `proof`. */
+export const firstProofOf = (began: string | null): 'password' | 'provider' =>
+  began?.startsWith('provider') ? 'provider' : 'password';
+
 /** A proof that was refused. */
 export type Refusal = Extract<Verdict | PasskeyVerdict, { refused: string }>;
 

@@ -218,7 +218,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
     config: {
       access: 'user',
       openTo: ['second_factor'],
-      errors: ['second_factor_enrolment_required', 'rate_limited'],
+      errors: ['second_factor_enrolment_required', 'no_password', 'rate_limited'],
     },
     schema: {
       summary: 'Read how you can confirm that it is you',
@@ -238,7 +238,7 @@ export function secondFactorRoutes(app: App, deps: SecondFactorRouteDeps, issue:
       access: 'user',
       openTo: ['second_factor'],
       cookies: { sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
-      errors: [...proofRefusals, 'wrong_current_password', 'account_locked', 'rate_limited'],
+      errors: [...proofRefusals, 'wrong_current_password', 'no_password', 'account_locked', 'rate_limited'],
     },
     schema: {
       summary: 'Confirm that it is you',

@@ -28,7 +28,7 @@ import { requireCurrentPassword } from '../password-change.ts';
 import { seenFrom, warnOfCode } from '../warn.ts';
 import type { SecondFactorDeps } from './deps.ts';
 import { asSeenFrom } from './pending.ts';
-import { onlyProof, type ProofInput, type Refusal, refusalOf, requireOne } from './proofs.ts';
+import { firstProofOf, onlyProof, type ProofInput, type Refusal, refusalOf, requireOne } from './proofs.ts';
 import { eventsOfUse } from './second-step.ts';
 import { goOn, type Held, holdCaller } from './tokens.ts';
 
@@ -52,7 +52,10 @@ const levelOf: Record<StepUpOptions['methods'][number], Acr> = {
   password: 'aal1',
 };
 
-/** Returns the ways to reach the level that is asked for, and that of the account. Throws `second_factor_enrolment_required` (403) if the account has none. */
+/**
+ * Returns the ways to reach the level that is asked for, and that of the account. Throws `second_factor_enrolment_required` (403)
+ * if the account has none, and `no_password` (400) if a password would do and it has neither one nor a factor.
+ */
 export async function stepUpOptions(
   deps: SecondFactorDeps,
   { principal, graph, policy, judgedAt: now }: UserCaller,
@@ -61,7 +64,10 @@ export async function stepUpOptions(
   const acr = strongerOf(asked, accountLevel({ graph, policy, now }, principal.subject)) ?? asked;
   const facts = await factsOf(deps, principal);
   const passkeys = askablePasskeys(deps.passkeySite, await listPasskeys(deps.db, principal.id));
-  const own = (await hasFactor(deps.db, principal.id)) ? methodsOf(facts, passkeys) : (['password'] as const);
+  const withFactor = await hasFactor(deps.db, principal.id);
+  if (!withFactor && reaches(levelOf.password, acr) && !principal.record.has_password)
+    throw new AppError('no_password');
+  const own = withFactor ? methodsOf(facts, passkeys) : (['password'] as const);
   const methods = own.flatMap((method) =>
     method !== 'recovery_link' && reaches(levelOf[method], acr) ? [method] : [],
   );
@@ -72,8 +78,9 @@ export async function stepUpOptions(
   if (methods.length === 0)
     throw new AppError('second_factor_enrolment_required', { members: { required_acr: acr } });
   const { id, context } = principal.session;
-  // Only sessions that began with a passkey have tokens without `pwd`.
-  const userVerification = context.amr.includes('pwd') ? 'preferred' : 'required';
+  // Sessions that began with a passkey have tokens without these.
+  const beganOtherwise = context.amr.includes('pwd') || context.amr.includes('fed');
+  const userVerification = beganOtherwise ? 'preferred' : 'required';
   return {
     methods,
     ...(passkeys && methods.includes('passkey')
@@ -212,7 +219,7 @@ const nothingGuessed: Refusal = { refused: 'wrong_code', isCounted: false, conse
 
 /** The context of the last proof. Its methods name what the session began with, too. */
 function contextAfter(began: string | null, method: ProofInput['method']): Pick<Context, 'acr' | 'amr'> {
-  const { acr, amr } = proofs[`password+${method}`];
+  const { acr, amr } = proofs[`${firstProofOf(began)}+${method}`];
   if (began !== 'passkey') return { acr, amr };
   return { acr, amr: [...new Set(['pop', 'user', ...amr.filter((one) => one !== 'pwd')])] };
 }

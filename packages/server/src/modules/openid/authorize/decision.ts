@@ -131,6 +131,7 @@ function requirementNeeded(
   const required = accountLevel({ graph, policy, now: now.getTime() }, session);
   const pending = requirementOf(userPrincipal(session), {
     must_change_password: session.must_change_password,
+    has_password: session.has_password,
     required,
   });
   if (pending?.first === 'password_change') return { step: 'change_password', error: 'interaction_required' };

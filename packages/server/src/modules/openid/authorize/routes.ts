@@ -218,6 +218,7 @@ function interactionRoutes(app: App, deps: AuthorizeRouteDeps): void {
         'passkey_unknown',
         'passkey_refused',
         'wrong_current_password',
+        'no_password',
         'account_locked',
         'overloaded',
       ],

@@ -25,6 +25,7 @@ export type KnownAccount = ClaimedAccount &
   > & {
     user_id: string;
     must_change_password: boolean;
+    has_password: boolean;
     /** What the application may ask for now. */
     allowed_scopes: Scope[];
     claim_mappings: ClaimMapping[];
@@ -57,6 +58,7 @@ export const accountColumns = `
   a.claims as claim_mappings,
   case when a.subject_type = 'pairwise' then (select salt from pairwise_salt) end as salt,
   u.id as user_id, u.email, u.first_name, u.last_name, u.verified, u.language, u.updated_at, u.is_superuser, u.must_change_password,
+  u.password_hash is not null as has_password,
   array(select h.role_id from held_user_roles h where h.user_id = u.id) as role_ids,
   case when ('groups' = any(a.scopes) and ('groups' = any(g.scopes) or g.claims is not null)) or ${hasGroupMapping}
     then array(${groupNames}) else '{}' end as group_names,

@@ -18,9 +18,10 @@ export function mayUse(
   { graph, now }: { graph: Graph; now: Date },
   grant: GrantedAccess,
 ): boolean {
-  const { must_change_password } = grant;
+  const { must_change_password, has_password } = grant;
   const required = accountLevel({ graph, policy, now: now.getTime() }, grant);
   return (
-    meetsRule(graph, grant) && pendingAt(levelOf(grant.acr), { must_change_password, required }) === null
+    meetsRule(graph, grant) &&
+    pendingAt(levelOf(grant.acr), { must_change_password, has_password, required }) === null
   );
 }

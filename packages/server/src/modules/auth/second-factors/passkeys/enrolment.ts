@@ -118,7 +118,7 @@ export async function addPasskey(
     const { result, events } = await factorAdded(tx, deps, caller, {
       held,
       codes,
-      proof: 'password+passkey',
+      proved: 'passkey',
       event,
       factor: name,
     });
