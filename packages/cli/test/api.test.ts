@@ -490,6 +490,31 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     );
     const { data } = await json('api-resource', 'get', identifier);
     assert.equal(data.permission_group_ids.length, 1);
+    const settings = ['application', 'update', 'Orders page', '--resource'];
+    await ok('permission', 'create', 'read', '--group', 'orders');
+    await ok(
+      'application',
+      'create',
+      'Orders page',
+      '--client-id',
+      'o',
+      '--type',
+      'spa',
+      '--resource',
+      'orders',
+    );
+    const resources = async () => (await json('application', 'get', 'Orders page')).data.resources;
+    const [all] = await resources();
+    assert.deepEqual([all.resource_id, all.permission_ids.length], [data.id, 1]);
+    await ok(...settings, `${identifier}=`);
+    assert.deepEqual(await resources(), [{ resource_id: data.id, permission_ids: [] }]);
+    await ok(...settings, `${identifier}=orders.read`);
+    assert.deepEqual(await resources(), [all]);
+    assert.equal((await cli([...settings, 'orders=orders.eat'])).code, 3);
+    await ok(...settings, '');
+    assert.deepEqual(await resources(), []);
+    await ok('application', 'delete', 'Orders page', '--yes');
+    await ok('permission', 'delete', 'Orders.read', '--yes');
     const update = ['api-resource', 'update', 'orders'];
     assert.equal((await cli(update)).code, 2);
     await ok(...update, '--algorithm', 'ES256', '--permission-group', '');

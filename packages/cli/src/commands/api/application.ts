@@ -3,7 +3,7 @@ import type { Application, ApplicationSecret } from '@castellan/sdk';
 import { change, destructiveOptions, dryRun, idempotency, report, retryOption } from '../../api/changes.ts';
 import { type Api, apiOptions, overApi } from '../../api/connection.ts';
 import { type Field, yesNoField } from '../../api/fields.ts';
-import { applicationId, permissionId, userId } from '../../api/names.ts';
+import { apiResourceId, applicationId, permissionId, permissionIds, userId } from '../../api/names.ts';
 import { fileOption, handOver } from '../../api/new-key.ts';
 import { type Column, listing, listOptions, tableOf } from '../../api/output.ts';
 import { commandsOf, descriptionField, nameArgument, nameField } from '../../api/records.ts';
@@ -37,7 +37,6 @@ type Detail =
   | 'jwks'
   | 'jwks_url'
   | 'grant_types'
-  | 'resources'
   | 'subject_type'
   | 'sector'
   | 'id_token_signing_alg'
@@ -60,6 +59,7 @@ type NotListed =
   | 'first_party'
   | 'scopes'
   | 'claims'
+  | 'resources'
   | 'require_pkce'
   | 'required_permission_id';
 
@@ -143,6 +143,38 @@ const claimsField: Field<Application['claims'] | undefined> = {
   },
 };
 
+/** An identifier may contain `=`; a permission after it may not. */
+const RESOURCE = /^(.+?)(?:=([^=]*))?$/;
+
+const resourcesField: Field<{ resource_id: string; permission_ids: string[] | null }[] | undefined> = {
+  option: {
+    flags: '--resource <resource>',
+    help:
+      "An API resource that it may have tokens for, by name, identifier or id; '' for none. With =<permission>,… only for these permissions, " +
+      'otherwise for those that it has now and you hold. Repeatable; replaces the whole list.',
+    list: true,
+  },
+  read: async (api) => {
+    if (api.call.values.resource === undefined) return undefined;
+    const found = [];
+    for (const text of listOf(api.call, 'resource')) {
+      const [, resource, permissions] = RESOURCE.exec(text) ?? [];
+      if (resource === undefined) continue;
+      found.push({
+        resource_id: await apiResourceId(api, resource),
+        permission_ids:
+          permissions === undefined
+            ? null
+            : await permissionIds(
+                api,
+                permissions.split(',').filter((name) => name !== ''),
+              ),
+      });
+    }
+    return found;
+  },
+};
+
 const logoutField: Field<string | null | undefined> = {
   option: {
     flags: '--logout-url <address>',
@@ -165,6 +197,7 @@ const fields = {
   required_permission_id: permissionField,
   scopes: scopesField,
   claims: claimsField,
+  resources: resourcesField,
   require_pkce: yesNoField('pkce', 'Whether requests need PKCE. Only for web can it be no.'),
 };
 
@@ -223,6 +256,7 @@ export const declaration: CommandGroup = {
         required_permission_id: ['required permission', data.required_permission_id],
         scopes: ['scopes', data.scopes],
         claims: ['claims', data.claims.map(({ name }) => name)],
+        resources: ['API resources', data.resources.map(({ resource_id }) => resource_id)],
         require_pkce: ['PKCE', data.require_pkce],
       }),
     }),
