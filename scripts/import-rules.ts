@@ -150,6 +150,8 @@ export const modules: Modules = {
     uses: [
       'audit',
       'sessions',
+      'sessions/browser/cookie.ts',
+      'sessions/tokens.ts',
       'devices',
       'passwords',
       'authz',

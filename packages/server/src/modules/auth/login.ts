@@ -163,7 +163,7 @@ async function startUnlessChanged(
   const locked = await lockEpoch(tx, userId);
   if (locked?.password_epoch !== epoch || !locked.is_active) return null;
   if (!locked.verified || locked.email !== email) return null;
-  const proof = await proofOf(tx, deps, { userId, locked, deviceId });
+  const proof = await proofOf(tx, deps, 'password', { userId, locked, deviceId });
   if (proof !== null) {
     const { started, events } = await beginSession(tx, deps, visitor, { userId, locked, proof });
     return { result: started, events };
@@ -175,19 +175,23 @@ async function startUnlessChanged(
   return { result: request, events: [event] };
 }
 
-/** Returns what the password alone proves here; null if the account must prove more. */
-async function proofOf(
+/**
+ * Returns what the first proof alone is worth here; null if the account must prove more. Call it with the lock of the user's
+ * row.
+ */
+async function proofOf<F extends 'password' | 'provider'>(
   tx: Tx,
-  deps: LoginDeps,
+  deps: Pick<LoginDeps, 'settings'>,
+  first: F,
   { userId, locked, deviceId }: { userId: string; locked: LockedHolder; deviceId: string | null },
-): Promise<'password' | 'password+device' | null> {
+): Promise<F | `${F}+device` | null> {
   if (locked.recovery_pending) return null;
-  if (!locked.has_factor) return 'password';
+  if (!locked.has_factor) return first;
   if (deviceId === null || !mayTrustDevice(deps.settings)) return null;
   // No device is trusted past a requirement, not even where it comes after the trust.
   const required = await findAccountLevel(tx, policyOf(deps.settings), userId);
   if (!mayTrustDevice(deps.settings, required)) return null;
-  return (await isTrusted(tx, userId, deviceId)) ? 'password+device' : null;
+  return (await isTrusted(tx, userId, deviceId)) ? `${first}+device` : null;
 }
 
 /** Records a failed sign-in whose body was refused before the operation ran (NUL characters, ill-formed Unicode). */

@@ -24,7 +24,8 @@ import { logout, logoutEverywhere } from '../sessions/service.ts';
 import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
 import { type AccountDeps, accountRoutes } from './account-routes.ts';
 import type { IssuedTokens } from './devices/begin-session.ts';
-import { DEVICE_COOKIE, setDeviceCookie, visitorOf } from './devices/cookie.ts';
+import { DEVICE_COOKIE, visitorOf } from './devices/cookie.ts';
+import { setIssuedCookies } from './devices/issued-cookies.ts';
 import { deviceRoutes } from './devices/routes.ts';
 import { login, signedInOr } from './login.ts';
 import { changePassword } from './password-change.ts';
@@ -52,9 +53,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
 
   /** Sets the cookies and returns the tokens for the response of login and change_password. */
   const signedIn = (reply: FastifyReply, tokens: IssuedTokens) => {
-    setCookie(reply, tokens.refreshToken);
-    if (tokens.browserToken !== undefined) setBrowserCookie(reply, settings, tokens.browserToken);
-    if (tokens.deviceTokens) setDeviceCookie(reply, settings, tokens.deviceTokens);
+    setIssuedCookies(reply, settings, tokens);
     return {
       access_token: tokens.accessToken,
       token_type: 'bearer' as const,

@@ -25,7 +25,16 @@ export async function openPending(
   tx: Tx,
   pending: Pick<
     Pending,
-    'token_hash' | 'user_id' | 'browser_hash' | 'device_id' | 'network' | 'session_epoch' | 'password_epoch'
+    | 'token_hash'
+    | 'user_id'
+    | 'browser_hash'
+    | 'device_id'
+    | 'network'
+    | 'session_epoch'
+    | 'password_epoch'
+    | 'identity_id'
+    | 'provider_sid'
+    | 'provider_id_token_sealed'
   >,
 ): Promise<Date> {
   const answer = await sql<{ expires_at: Date }>`
@@ -38,29 +47,33 @@ export async function openPending(
          where user_id = ${pending.user_id} and browser_hash <> ${pending.browser_hash}
          order by device_id is null, created_at desc, token_hash offset ${MAX_OF_ACCOUNT - 1})))
     insert into pending_sign_ins (token_hash, user_id, browser_hash, device_id, network, session_epoch, password_epoch,
-      expires_at)
+      identity_id, provider_sid, provider_id_token_sealed, expires_at)
     values (${pending.token_hash}, ${pending.user_id}, ${pending.browser_hash}, ${pending.device_id}, ${pending.network},
-      ${pending.session_epoch}, ${pending.password_epoch}, now() + make_interval(mins => ${LIFETIME_MINUTES}))
+      ${pending.session_epoch}, ${pending.password_epoch}, ${pending.identity_id}, ${pending.provider_sid},
+      ${pending.provider_id_token_sealed}, now() + make_interval(mins => ${LIFETIME_MINUTES}))
     returning expires_at`.execute(tx);
   return onlyRow(answer).expires_at;
 }
 
 const isOpen = sql`p.completed_at is null and p.expires_at > now() and p.failures < ${MAX_WRONG_CODES}
-  and p.session_epoch = u.session_epoch and p.password_epoch = u.password_epoch`;
+  and p.session_epoch = u.session_epoch and p.password_epoch = u.password_epoch
+  and (p.identity_id is null or exists (
+    select from identities i join identity_providers v on v.id = i.provider_id
+    where i.id = p.identity_id and i.user_id = p.user_id and v.is_active))`;
 
 /**
- * Counts a try of any kind, before anything is verified. Returns whose sign-in it is; undefined if it is over, of another
- * browser, or unknown.
+ * Counts a try of any kind, before anything is verified. Returns whose sign-in it is, and the identity that it began with;
+ * undefined if it is over, of another browser, or unknown.
  */
 export async function takeTry(
   db: Db,
   { tokenHash, browserHash }: { tokenHash: Buffer; browserHash: Buffer },
-): Promise<{ user_id: string } | undefined> {
-  const { rows } = await sql<{ user_id: string }>`
+): Promise<Pick<Pending, 'user_id' | 'identity_id'> | undefined> {
+  const { rows } = await sql<Pick<Pending, 'user_id' | 'identity_id'>>`
     update pending_sign_ins p set tries = p.tries + 1 from users u
     where p.token_hash = ${tokenHash} and p.browser_hash = ${browserHash} and u.id = p.user_id
       and p.tries < ${MAX_TRIES} and ${isOpen}
-    returning p.user_id`.execute(db);
+    returning p.user_id, p.identity_id`.execute(db);
   return rows[0];
 }
 
@@ -82,13 +95,31 @@ export async function findPending(
   return rows[0];
 }
 
+/**
+ * Locks the provider of an identity against changes, before the row of the user: a provider that is made inactive ends the
+ * sessions of both transactions, whichever commits second.
+ */
+export async function holdProviderOf(tx: Tx, identityId: string): Promise<void> {
+  await sql`
+    select from identity_providers v where v.id = (select i.provider_id from identities i where i.id = ${identityId})
+    for share`.execute(tx);
+}
+
+type ReadPending = Pick<
+  Pending,
+  'failures' | 'tries' | 'device_id' | 'network' | 'identity_id' | 'provider_sid' | 'provider_id_token_sealed'
+> & {
+  /** The slug of the provider that it began at. */
+  provider: string | null;
+};
+
 /** Returns the sign-in if it is still open under the lock of its user; undefined if it ended while it was verified. */
-export async function readPending(
-  tx: Tx,
-  tokenHash: Buffer,
-): Promise<Pick<Pending, 'failures' | 'tries' | 'device_id' | 'network'> | undefined> {
-  const { rows } = await sql<Pick<Pending, 'failures' | 'tries' | 'device_id' | 'network'>>`
-    select p.failures, p.tries, p.device_id, p.network from pending_sign_ins p join users u on u.id = p.user_id
+export async function readPending(tx: Tx, tokenHash: Buffer): Promise<ReadPending | undefined> {
+  const { rows } = await sql<ReadPending>`
+    select p.failures, p.tries, p.device_id, p.network, p.identity_id, p.provider_sid, p.provider_id_token_sealed,
+      (select v.slug from identities i join identity_providers v on v.id = i.provider_id where i.id = p.identity_id)
+        as provider
+    from pending_sign_ins p join users u on u.id = p.user_id
     where p.token_hash = ${tokenHash} and ${isOpen}`.execute(tx);
   return rows[0];
 }

@@ -42,6 +42,7 @@ export {
   failPending,
   findPending,
   hashOf,
+  holdProviderOf,
   openPending,
   readPending,
   takeTry,

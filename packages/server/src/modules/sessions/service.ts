@@ -36,6 +36,7 @@ import {
   listLiveSessions,
   lockOwner,
   revokeSessions,
+  type SessionOrigin,
 } from './store.ts';
 import type { LiveToken, TokenLookup } from './token-lookup.ts';
 import { accessAudience, createToken, type TokenSettings } from './tokens.ts';
@@ -47,7 +48,13 @@ export {
   inSeconds,
   provedByPassword,
 } from '../../schema/token-context.ts';
-export { findSessionDevice, type HeldSession, lockLiveSession, revokeLiveSessions } from './store.ts';
+export {
+  findSessionDevice,
+  type HeldSession,
+  lockLiveSession,
+  revokeLiveSessions,
+  type SessionOrigin,
+} from './store.ts';
 
 export type SessionDeps = Audited & {
   clock: Clock;
@@ -87,7 +94,11 @@ export type Beginning = {
   context: Context | null;
   /** The known device that it begins on; null if there is none. */
   deviceId: string | null;
+  /** Of a session that begins with an identity. */
+  origin?: SessionOrigin | undefined;
 };
+
+const noOrigin: SessionOrigin = { identity_id: null, provider_sid: null, provider_id_token_sealed: null };
 
 /**
  * Starts a session with its tokens, and ends the oldest sessions beyond CONCURRENT_SESSION_LIMIT. The caller must
@@ -96,7 +107,7 @@ export type Beginning = {
 export async function startSession(
   tx: Tx,
   deps: SessionDeps,
-  { id: userId, now, isSignIn, proof, context, deviceId }: Beginning,
+  { id: userId, now, isSignIn, proof, context, deviceId, origin = noOrigin }: Beginning,
   client: Client,
 ): Promise<{ tokens: SessionTokens; revoked: string[]; record: UserRow }> {
   const sessionId = newId();
@@ -109,6 +120,7 @@ export async function startSession(
     user_id: userId,
     proof,
     device_id: deviceId,
+    ...origin,
     origin_address: client.address,
     origin_network: networkOf(client.address),
     user_agent: client.userAgent,
@@ -182,16 +194,18 @@ const MAX_REFRESH_TOKENS = 4;
  * this call's token, never more. Trust in a device has ended by then.
  */
 export function renewed(
-  { proof, device_id: deviceId }: HeldSession,
+  { proof, device_id: deviceId, ...origin }: HeldSession,
   { record }: { record: ContextColumns },
-): Pick<Beginning, 'proof' | 'context' | 'deviceId'> {
+): Pick<Beginning, 'proof' | 'context' | 'deviceId' | 'origin'> {
   const kept = proof !== null && isProof(proof) ? proof : 'password';
-  return {
-    proof: kept === 'password+device' ? 'password+session' : kept,
-    context: contextIn(record),
-    deviceId,
-  };
+  return { proof: withoutTrust[kept] ?? kept, context: contextIn(record), deviceId, origin };
 }
+
+/** The proofs of sessions that go on although the trust in their device has ended. */
+const withoutTrust: { [proof in Proof]?: Proof } = {
+  'password+device': 'password+session',
+  'provider+device': 'provider+session',
+};
 
 /** Returns the event of a session that the limit ended. */
 export const capEvent = (userId: string, sessionId: string): AuditEvent => ({

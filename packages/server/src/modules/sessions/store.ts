@@ -20,6 +20,12 @@ type BrowserRow = { row: NewToken; replaced: Buffer | null };
 
 export type SessionRows = { access: NewToken; refresh: NewToken; browser?: BrowserRow | undefined };
 
+/** The identity that a session began with, and what is known of the session at its provider; null for every other session. */
+export type SessionOrigin = Pick<
+  Row<'sessions'>,
+  'identity_id' | 'provider_sid' | 'provider_id_token_sealed'
+>;
+
 type OfSession = { userId: string; sessionId: string };
 
 const rowOf = (
@@ -52,10 +58,8 @@ const replacedBy = ({ userId, sessionId }: OfSession, { replaced }: BrowserRow) 
  */
 export async function insertSession(
   tx: Tx,
-  session: Pick<Row<'sessions'>, 'id' | 'user_id' | 'user_agent' | 'expires_at' | 'proof' | 'device_id'> & {
-    origin_address: string;
-    origin_network: string;
-  },
+  session: Pick<Row<'sessions'>, 'id' | 'user_id' | 'user_agent' | 'expires_at' | 'proof' | 'device_id'> &
+    SessionOrigin & { origin_address: string; origin_network: string },
   tokens: SessionRows,
   { limit, isSignIn }: { limit: number; isSignIn: boolean },
 ): Promise<UserRow & { beyond: string[] }> {
@@ -66,14 +70,14 @@ export async function insertSession(
   const answer = await sql<UserRow & { beyond: string[] }>`
     with begun as (
       insert into sessions (id, user_id, origin_address, last_address, origin_network, is_new_network, user_agent,
-        proof, device_id, created_at, last_used_at, expires_at)
+        proof, device_id, identity_id, provider_sid, provider_id_token_sealed, created_at, last_used_at, expires_at)
       values (${session.id}, ${session.user_id}, ${session.origin_address}, ${session.origin_address},
         ${session.origin_network},
         exists (select from sessions o where o.user_id = ${session.user_id} and o.origin_network is not null)
           and not exists (
             select from sessions o where o.user_id = ${session.user_id} and o.origin_network = ${session.origin_network}),
-        ${session.user_agent}, ${session.proof}, ${session.device_id}, clock_timestamp(), clock_timestamp(),
-        ${session.expires_at})
+        ${session.user_agent}, ${session.proof}, ${session.device_id}, ${session.identity_id}, ${session.provider_sid},
+        ${session.provider_id_token_sealed}, clock_timestamp(), clock_timestamp(), ${session.expires_at})
     ), listed as (
       insert into session_tokens (user_id, token_hash, session_id, kind, jti, key_id, issued_at, expires_at, acr, amr,
         auth_time)
@@ -257,7 +261,7 @@ export async function endEpochs(
   return rows;
 }
 
-export type HeldSession = Pick<Row<'sessions'>, 'proof' | 'device_id'>;
+export type HeldSession = Pick<Row<'sessions'>, 'proof' | 'device_id'> & SessionOrigin;
 
 /**
  * Locks the session and returns how it began; undefined if it is not live. It stays live while the transaction also holds the
@@ -269,7 +273,8 @@ export async function lockLiveSession(
   sessionId: string,
 ): Promise<HeldSession | undefined> {
   const { rows } = await sql<HeldSession>`
-    select s.proof, s.device_id from sessions s join users u on u.id = s.user_id
+    select s.proof, s.device_id, s.identity_id, s.provider_sid, s.provider_id_token_sealed
+    from sessions s join users u on u.id = s.user_id
     where s.id = ${sessionId} and s.user_id = ${userId} and is_live_session(s.revoked_at, s.expires_at, s.epoch, u.session_epoch, u.is_active)
     for no key update of s`.execute(tx);
   return rows[0];

@@ -17,6 +17,7 @@ import {
   capEvent,
   contextOf,
   type SessionDeps,
+  type SessionOrigin,
   type SessionTokens,
   startSession,
 } from '../../sessions/service.ts';
@@ -40,6 +41,8 @@ export type Proved = {
   proof: Proof;
   /** Whether the device is trusted from now on. */
   isTrusted?: boolean;
+  /** The identity that proved it, and its provider's slug. */
+  by?: { provider: string; origin: SessionOrigin; details?: Record<string, unknown> } | undefined;
 };
 
 /** Starts the session. Returns it with the events of the sign-in. */
@@ -50,7 +53,7 @@ export async function beginSession(
   proved: Proved,
 ): Promise<{ started: Started; events: AuditEvent[] }> {
   const { client } = visitor;
-  const { userId, locked, proof } = proved;
+  const { userId, locked, proof, by } = proved;
   const language = languageOf(client);
   if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
   const device = isRemembered(deps.settings, locked.has_factor)
@@ -63,6 +66,7 @@ export async function beginSession(
     proof,
     context: contextOf(proof, locked.now),
     deviceId: device?.id ?? null,
+    origin: by?.origin,
   };
   const { tokens, ...session } = await startSession(tx, deps, beginning, client);
   const started = { ...session, tokens: device ? { ...tokens, deviceTokens: device.tokens } : tokens };
@@ -102,7 +106,7 @@ async function rememberVisitor(
 
 const signInEvents = (
   { userAgent }: Client,
-  { userId, locked, proof }: Proved,
+  { userId, locked, proof, by }: Proved,
   { tokens, revoked }: Started,
 ): AuditEvent[] => [
   {
@@ -114,6 +118,7 @@ const signInEvents = (
       session_id: tokens.sessionId,
       user_agent: userAgent,
       ...(proof === 'password' ? {} : { methods: proof.split('+') }),
+      ...(by ? { method: 'provider', provider: by.provider, ...by.details } : {}),
     },
   },
   ...revoked.map((sessionId) => capEvent(userId, sessionId)),

@@ -38,6 +38,7 @@ export const visitorOf = (
   deviceTokens: readDeviceTokens(request, settings),
 });
 
+/** Returns the tokens of the device cookie, newest first. */
 function readDeviceTokens(request: FastifyRequest, settings: CookieSettings): string[] {
   const values = cookieValues(request, settings, DEVICE_COOKIE).slice(0, MAX_COOKIES);
   const tokens = values.flatMap((value) => value.split('.', MAX_TOKENS)).filter((token) => TOKEN.test(token));

@@ -19,6 +19,7 @@ import {
   type PasskeyDeps,
   passkeyRequest,
 } from '../../factors/service.ts';
+import type { SessionOrigin } from '../../sessions/service.ts';
 import { preferring, type RequirementDeps } from './requirement.ts';
 
 type Proved = {
@@ -30,12 +31,16 @@ type Proved = {
   deviceId: string | null;
   session_epoch: number;
   password_epoch: number;
+  /** Of a sign-in that began with an identity. */
+  origin?: SessionOrigin;
 };
+
+const noOrigin: SessionOrigin = { identity_id: null, provider_sid: null, provider_id_token_sealed: null };
 
 type PendingDeps = PasskeyDeps &
   Pick<RequirementDeps, 'settings'> & { settings: DeviceSettings & { lockoutAttempts: number } };
 
-/** Call it with the lock of the user's row, after the right password. */
+/** Call it with the lock of the user's row, after the right password, or what a provider said. */
 export async function openSecondStep(
   tx: Tx,
   deps: PendingDeps,
@@ -55,6 +60,7 @@ export async function openSecondStep(
     network: networkOf(proved.client.address),
     session_epoch: proved.session_epoch,
     password_epoch: proved.password_epoch,
+    ...(proved.origin ?? noOrigin),
   });
   const required = await findAccountLevel(tx, policyOf(deps.settings), proved.userId);
   return {

@@ -1,4 +1,4 @@
-// Completes a sign-in whose password was right, with the proof of a second factor.
+// Completes a sign-in whose password was right, or that a provider vouches for, with the proof of a second factor.
 // Every try is counted before anything is verified, and every decision is made under the lock of the user's row.
 import { proofs } from '@castellan/contract/authentication';
 import type { SecondFactorBody } from '@castellan/contract/factors';
@@ -13,6 +13,7 @@ import {
   completePending,
   failPending,
   hashOf,
+  holdProviderOf,
   judgeCode,
   judgePasskey,
   type PasskeyVerdict,
@@ -52,12 +53,12 @@ export async function completeSignIn(
   const tokenHash = hashOf(token);
   const pending = await takeTry(deps.db, { tokenHash, browserHash: hashOf(browserId) });
   if (!pending) throw await expired(deps, visitor, proof, null);
-  const userId = pending.user_id;
+  const { user_id: userId, identity_id: identityId } = pending;
   // Parallel tries wait here, not on a connection.
   return deps.attemptGate.run(`factor ${userId}`, client, async () => {
     const prepared = await prepare(deps, visitor, { userId, tokenHash }, proof);
     const outcome = await inRecordedTransaction(deps, client, (tx) =>
-      settle(tx, deps, visitor, { userId, tokenHash, prepared, isTrustAsked }),
+      settle(tx, deps, visitor, { userId, identityId, tokenHash, prepared, isTrustAsked }),
     );
     if ('over' in outcome) throw await expired(deps, visitor, proof, userId);
     if ('refused' in outcome) throw refusalOf(outcome.refused, outcome.attemptsLeft);
@@ -122,14 +123,22 @@ const failureEvent = (userId: string | null, details: Record<string, unknown>): 
   details,
 });
 
-type Step = { userId: string; tokenHash: Buffer; prepared: Prepared; isTrustAsked: boolean };
+type Step = {
+  userId: string;
+  /** The one that the sign-in began with; null if it began with a password. */
+  identityId: string | null;
+  tokenHash: Buffer;
+  prepared: Prepared;
+  isTrustAsked: boolean;
+};
 
 async function settle(
   tx: Tx,
   deps: SecondFactorDeps,
   visitor: Visitor,
-  { userId, tokenHash, prepared, isTrustAsked }: Step,
+  { userId, identityId, tokenHash, prepared, isTrustAsked }: Step,
 ): Promise<{ result: Outcome; events: AuditEvent[] }> {
+  if (identityId !== null) await holdProviderOf(tx, identityId);
   const locked = await lockEpoch(tx, userId);
   const pending = locked && (await readPending(tx, tokenHash));
   if (!locked?.is_active || !locked.verified || !pending) return { result: { over: true }, events: [] };
@@ -152,9 +161,14 @@ async function settle(
     };
   }
   await completePending(tx, tokenHash);
-  const proof = `password+${verdict.accepted}` as const;
+  const { provider, identity_id, provider_sid, provider_id_token_sealed } = pending;
+  const by =
+    provider === null
+      ? undefined
+      : { provider, origin: { identity_id, provider_sid, provider_id_token_sealed } };
+  const proof = `${by ? 'provider' : 'password'}+${verdict.accepted}` as const;
   const isTrusted = isTrustAsked && (await mayTrust(tx, deps, userId));
-  const proved = { userId, locked, proof, isTrusted };
+  const proved = { userId, locked, proof, isTrusted, by };
   const { started, events } = await beginSession(tx, deps, visitor, proved);
   return { result: { started }, events: [...usedEvents(account, verdict), ...events] };
 }
