@@ -5,6 +5,7 @@ import { fork } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Request } from 'autocannon';
+import { createSecretText } from '../packages/server/src/platform/security/secret-text.ts';
 import type { Attack, AttackRate } from './flood-attacker.ts';
 import { accountPassword, createAccounts, loginRequests, type Session, signIn } from './load/accounts.ts';
 import { format, markdown, percentile } from './report/table.ts';
@@ -30,7 +31,11 @@ type Flood = {
   requests: (world: World) => Request[];
   /** The queue of password checks is full: then sign-ins of other users are refused too, and only the served ones count. */
   refusesSignIns?: true;
+  /** There is an application, `APPLICATION`. */
+  hasApplication?: true;
 };
+
+const APPLICATION = 'flooded';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const post = (
@@ -138,6 +143,22 @@ const floods: Flood[] = [
       ),
     refusesSignIns: true,
   },
+  {
+    name: '(f) an application with a wrong secret',
+    connections: CONNECTIONS,
+    // Well-formed, so that its checksum does not refuse it.
+    requests: () =>
+      Array.from({ length: 1_000 }, () => ({
+        method: 'POST',
+        path: '/api/v1/oauth/token',
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          authorization: `Basic ${Buffer.from(`${APPLICATION}:${createSecretText('cas_cs_')}`).toString('base64')}`,
+        },
+        body: 'grant_type=refresh_token&refresh_token=x',
+      })),
+    hasApplication: true,
+  },
 ];
 
 type Felt = { me: number[]; logins: number[]; live: number[] };
@@ -230,6 +251,18 @@ async function fill(place: Place): Promise<{ resetToken: string; roleId: string 
   return { resetToken, roleId: String(role?.id) };
 }
 
+async function addApplication({ service, attacker }: World): Promise<void> {
+  const { headers, body } = post(attacker, '/applications', { client_id: APPLICATION, name: APPLICATION });
+  const answer = await fetch(`${service.url}/api/v1/applications`, {
+    method: 'POST',
+    headers: headers as Record<string, string>,
+    body: String(body),
+  });
+  if (answer.status !== 201) throw new Error(`no application was created: ${answer.status}`);
+  // Every process knows within two seconds that there is one.
+  await pause(3_000);
+}
+
 const row = (name: string, felt: Felt, rate?: AttackRate): string[] => [
   name,
   ...[percentile(felt.me, 0.5), percentile(felt.me, 0.99)].map(format),
@@ -249,6 +282,7 @@ async function measure(place: Place, flood: Flood | null): Promise<string[]> {
     for (let number = 1; number <= OTHERS; number += 1) others.push(await signIn(service.url, number));
     const world = { service, ...filled, others, attacker: await signIn(service.url, 0) };
     if (!flood) return row('none', await feel(world, SECONDS * 1_000));
+    if (flood.hasApplication) await addApplication(world);
     const { connections, requests } = flood;
     const seconds = SECONDS + 2;
     const attacking = attack({ url: service.url, connections, seconds, requests: requests(world) });
