@@ -27,7 +27,7 @@ const sharing = [
   'packages/openapi/src/*.test.ts',
   'packages/sdk/test/{calls,failures,operations,pages,service,service-fetch,session,stand-in,tabs,types}.test.ts',
   'packages/sdk/test/{factors,guard,testing}/*.test.ts',
-  'packages/testing/src/{ports,secret-watch}.test.ts',
+  'packages/testing/src/{openid/issuer,ports,secret-watch}.test.ts',
   'scripts/{checks/folders,checks/lock-file,checks/migrations,checks/package-faces,checks/recipes,checks/words,gen/*,hardening,test/files,test/memory}.test.ts',
 ];
 /** Files of those folders that may not share a process. */
