@@ -130,8 +130,10 @@ export const modules: Modules = {
       'users/lists/list-store.ts',
     ],
   },
+  'required-providers': { uses: [] },
   auth: {
     uses: [
+      'required-providers',
       'audit',
       'sessions',
       'sessions/browser/cookie.ts',

@@ -995,6 +995,11 @@ export type Error = {
   attempts_left?: number;
   step_up?: StepUpRequest;
   required_acr?: 'aal1' | 'aal2' | 'phr';
+  /** With `provider_required`: the identity provider to sign in with. */
+  provider?: {
+    slug: string;
+    name: string;
+  };
   /** With 412: the current record. */
   current?: Record<string, unknown>;
 };
@@ -1945,6 +1950,11 @@ export type Problem = {
   attempts_left?: number;
   step_up?: StepUpRequest;
   required_acr?: 'aal1' | 'aal2' | 'phr';
+  /** With `provider_required`: the identity provider to sign in with. */
+  provider?: {
+    slug: string;
+    name: string;
+  };
   /** With 412: the current record. */
   current?: Record<string, unknown>;
   /** Explains the code. */
@@ -2881,6 +2891,7 @@ export type ErrorCode =
   | 'permission_not_found'
   | 'precondition_failed'
   | 'privilege_escalation'
+  | 'provider_required'
   | 'rate_limited'
   | 'refresh_token_invalid'
   | 'registration_not_pending'

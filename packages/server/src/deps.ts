@@ -31,6 +31,7 @@ import { createNoticeWorker } from './modules/openid/notices/worker.ts';
 import { type ApplicationTokens, createApplicationTokens } from './modules/openid/tokens/service.ts';
 import { createStrengthMeter, type StrengthMeter } from './modules/passwords/strength.ts';
 import { createAssertions, createKeySources } from './modules/proofs/service.ts';
+import { createRequiredProviders, type RequiredProviders } from './modules/required-providers/service.ts';
 import { createKeyRing, type KeyRing } from './modules/sessions/key-ring.ts';
 import { createTokenLookup, type TokenLookup } from './modules/sessions/token-lookup.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
@@ -85,6 +86,8 @@ export type Deps = {
 
   /** The signing keys, as last read. */
   keyRing: KeyRing;
+  /** Which provider people must sign in by, as last read. */
+  requiredProviders: RequiredProviders;
   tokenLookup: TokenLookup;
   /** Finds service accounts by API key or by access token. */
   apiKeys: ApiKeys;
@@ -233,6 +236,7 @@ export function createDeps(parts: Parts): Deps {
     log,
     clock,
     keyRing: createKeyRing({ db: reservedDb, secretKey }),
+    requiredProviders: createRequiredProviders({ db: reservedDb, settings }),
     tokenLookup: createTokenLookup(reservedPool),
     limiter,
     auditLog,

@@ -15,9 +15,10 @@ import { startMetrics } from './metrics/start.ts';
 import { isAssignableRole } from './modules/assignments/unattended.ts';
 import { otherPasskeyDomains } from './modules/factors/passkeys/domains.ts';
 import { countFactorUsers } from './modules/factors/user-count-store.ts';
-import { reloadKeys } from './modules/sessions/key-reload.ts';
+import { KEY_RELOAD_SECONDS } from './modules/sessions/key-ring.ts';
 import { countLiveSessions } from './modules/sessions/live-count-store.ts';
 import { isDatabaseUnavailable } from './platform/db/failures.ts';
+import { repeatRead } from './platform/jobs/repeated-read.ts';
 import { createScheduler, type Scheduler } from './platform/jobs/scheduler.ts';
 import { errorCode } from './platform/unknown-values.ts';
 import type { Prepared } from './start/database/prepare-database.ts';
@@ -120,11 +121,11 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     throw error;
   });
   const stopping = new AbortController();
-  let keyReload: ReturnType<typeof reloadKeys> | undefined;
+  let reads: ReturnType<typeof repeatRead>[] = [];
   let endMetrics: (() => Promise<void>) | null = null;
 
   const release = async (): Promise<void> => {
-    keyReload?.stop();
+    for (const one of reads) one.stop();
     await endMetrics?.();
     await scheduler.stop();
     await foundation.close();
@@ -153,7 +154,7 @@ async function startOn(options: ServiceOptions): Promise<Service> {
     );
     deps.readiness.ready = true;
     if (options.listensWhenReady && !stopping.signal.aborted) await listen();
-    if (!stopping.signal.aborted) keyReload = reloadKeys(deps);
+    if (!stopping.signal.aborted) reads = startReads(deps);
     deps.outbox.start();
     deps.noticeWorker.start();
     deps.sinkWorker?.start();
@@ -192,6 +193,20 @@ async function startOn(options: ServiceOptions): Promise<Service> {
   };
 }
 
+/** Keeps what this instance knows of the database at most two seconds old. */
+const startReads = ({ log, keyRing, requiredProviders }: Deps) => [
+  repeatRead(log, {
+    seconds: KEY_RELOAD_SECONDS,
+    failure: 'signing keys could not be reloaded',
+    read: keyRing.load,
+  }),
+  repeatRead(log, {
+    seconds: KEY_RELOAD_SECONDS,
+    failure: 'required identity providers could not be reloaded',
+    read: requiredProviders.load,
+  }),
+];
+
 async function warnOfDefaultRole({ db, settings, log }: Deps): Promise<void> {
   const { defaultRole } = settings;
   if (defaultRole === '' || (await isAssignableRole(db, defaultRole))) return;
@@ -228,6 +243,7 @@ async function prepareWithRetries(
       // Only once, because its result contains the generated password of the first superuser.
       done ??= await prepare(foundation, tell, { signal });
       await deps.keyRing.load();
+      await deps.requiredProviders.load();
       return done;
     } catch (error) {
       if (signal.aborted || !isWorthRetrying(error)) throw error;

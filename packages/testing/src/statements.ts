@@ -8,8 +8,7 @@ const background =
   /\bjob_schedule\b|from "?signing_keys\b|\bfrom session_ends\b|^(?!\s*insert into outbox).*\boutbox\b/s;
 
 // The files that run periodic jobs, reload keys, and send mails and notices; they are in the stack of each statement of such work.
-const jobs =
-  /\/src\/(cleanup|modules\/sessions\/key-reload|platform\/jobs\/scheduler|platform\/delivery\/worker)\.ts/;
+const jobs = /\/src\/(cleanup|platform\/jobs\/(scheduler|repeated-read)|platform\/delivery\/worker)\.ts/;
 
 /** Returns whether a periodic job sends the current statement. */
 function isOfJob(): boolean {

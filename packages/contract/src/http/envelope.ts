@@ -42,6 +42,12 @@ export const ErrorBody = Type.Object(
     ),
     step_up: Type.Optional(StepUpRequest),
     required_acr: Type.Optional(AcrValue),
+    provider: Type.Optional(
+      Type.Object(
+        { slug: Type.String(), name: Type.String() },
+        { description: 'With `provider_required`: the identity provider to sign in with.' },
+      ),
+    ),
     current: Type.Optional(
       Type.Object({}, { additionalProperties: true, description: 'With 412: the current record.' }),
     ),

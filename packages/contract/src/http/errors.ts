@@ -143,6 +143,7 @@ export const errorCatalogue = {
     422,
     'The email address is not verified yet. Follow the link in the mail, or request a new one.',
   ],
+  provider_required: [422, 'People with this email address sign in with their identity provider.'],
   second_factor_required: [422, 'The password is right. Confirm with your second factor.'],
   second_factor_invalid: [
     422,

@@ -1,5 +1,5 @@
 // Settings: how long sessions and tokens last.
-import { flagOr, integer, number, setting } from '../platform/config/config.ts';
+import { flag, flagOr, integer, number, setting } from '../platform/config/config.ts';
 
 export const sessionsSettings = {
   accessTokenMinutes: setting(
@@ -43,6 +43,12 @@ export const sessionsSettings = {
     integer(1, 168),
     'How long Castellan tries to tell an application that a session has ended, in hours.',
     { default: '24' },
+  ),
+  providerRequired: setting(
+    'PROVIDER_REQUIRED',
+    flag,
+    'Whether `required_for_domains` of identity providers counts. `off` lets people with these email addresses sign in with their password while their provider cannot.',
+    { default: 'on' },
   ),
   validateTokenIp: setting(
     'VALIDATE_TOKEN_IP',

@@ -55,7 +55,14 @@ export function accountRoutes(app: App, deps: AccountDeps): void {
       access: 'public',
       limit: { name: 'register', rule: settings.rateLimitRegister },
       invalidInput: 'invalid_input',
-      errors: ['invalid_email', 'password_rejected', 'registration_refused', 'email_taken', 'overloaded'],
+      errors: [
+        'invalid_email',
+        'password_rejected',
+        'registration_refused',
+        'email_taken',
+        'provider_required',
+        'overloaded',
+      ],
     },
     schema: { summary: 'Register an account', body: RegisterBody, response: { 201: UserEnvelope } },
     handler: async (request, reply) => {
@@ -154,7 +161,7 @@ export function accountRoutes(app: App, deps: AccountDeps): void {
     config: {
       access: 'public',
       limit: { name: 'password-reset', rule: settings.rateLimitPasswordReset },
-      errors: ['invalid_email'],
+      errors: ['invalid_email', 'provider_required'],
     },
     schema: {
       summary: 'Request a password reset mail',

@@ -22,6 +22,7 @@ import {
   type LockoutDeps,
 } from '../lockout/service.ts';
 import { type LockedHolder, lockEpoch, type PasswordDeps, rehashWhenOld } from '../passwords/service.ts';
+import { type RequiredProviders, refuseWhereRequired } from '../required-providers/service.ts';
 import { present, type UserDeps } from '../users/service.ts';
 import { type BeginDeps, beginSession, type IssuedTokens, type Started } from './devices/begin-session.ts';
 import type { Visitor } from './devices/cookie.ts';
@@ -44,7 +45,12 @@ export function signedInOr(outcome: SignIn): SignedIn {
   throw new AppError('second_factor_required', { members: { second_factor: outcome.request } });
 }
 
-export type LoginDeps = PasswordDeps & UserDeps & LockoutDeps & BeginDeps & PasskeyDeps & RequirementDeps;
+export type LoginDeps = PasswordDeps &
+  UserDeps &
+  LockoutDeps &
+  BeginDeps &
+  PasskeyDeps &
+  RequirementDeps & { requiredProviders: RequiredProviders };
 
 /** A failed sign-in, as the audit log records it. */
 type Failure = {
@@ -58,7 +64,7 @@ type Failure = {
 /** Far above the limit of the password policy, in UTF-16 units. */
 const MAX_PASSWORD_LENGTH = 1_000;
 
-/** Returns what the right password came to. Throws 400, 401 and 422 for all else. */
+/** Returns what the right password came to. Throws 400, 401 and 422 for all else; `provider_required` by the email alone. */
 export async function login(deps: LoginDeps, visitor: Visitor, body: LoginBody): Promise<SignIn> {
   const { client, deviceTokens } = visitor;
   if (hasMarkupOrControl(body.email) || body.password.length > MAX_PASSWORD_LENGTH) {
@@ -72,6 +78,7 @@ export async function login(deps: LoginDeps, visitor: Visitor, body: LoginBody):
     await recordFailure(deps, client, { reason: 'unknown_user', email: body.email, userId: null });
     throw new AppError('invalid_credentials');
   }
+  refuseWhereRequired(deps, email);
   let place: HashPlace | undefined;
   try {
     // A full queue refuses before the first statement: a flood of sign-ins must not fill the connections of the others.

@@ -26,6 +26,7 @@ import {
   replacePassword,
   unlockEvent,
 } from '../passwords/service.ts';
+import { refuseWhereRequired } from '../required-providers/service.ts';
 import { lockLiveSession, renewed, type SessionTokens, startSession } from '../sessions/service.ts';
 import { present, readRecord, type VersionedUser } from '../users/service.ts';
 import { type AbuseDeps, mayMail } from './abuse.ts';
@@ -132,13 +133,17 @@ const refusalEvent = (holder: PasswordHolder, reason: string): AuditEvent => ({
   details: { email: holder.email, attempted: 'password_changed', reason },
 });
 
-/** Queues a reset mail. Returns nothing, so that the response is the same whether or not an account exists. */
+/**
+ * Queues a reset mail. Returns nothing, so that the response is the same whether or not an account exists. Throws
+ * `provider_required` (422) by the email alone.
+ */
 export async function requestPasswordReset(
   deps: LoginDeps & AbuseDeps,
   client: Client,
   input: string,
 ): Promise<void> {
   const email = requireEmail(input);
+  refuseWhereRequired(deps, email);
   const allowed = await mayMail(deps, 'reset', email);
   const holder = await findPasswordHolderByEmail(deps.db, email);
   if (allowed) {

@@ -13,6 +13,7 @@ import { requireEmail } from '../../platform/security/email.ts';
 import { assignByName } from '../assignments/unattended.ts';
 import { recordBounded, recordEvent } from '../audit/service.ts';
 import { findPasswordHolderByEmail, hashFirstPassword, type PasswordDeps } from '../passwords/service.ts';
+import { type RequiredProviders, refuseWhereRequired } from '../required-providers/service.ts';
 import {
   cleanNames,
   insertRegistration,
@@ -33,6 +34,7 @@ export type RegistrationDeps = PasswordDeps &
     accountMail: AccountMail;
     /** Limits parallel attempts on one account and parallel uses of one mailed link. */
     attemptGate: Gate;
+    requiredProviders: RequiredProviders;
     settings: { defaultRole: string };
   };
 
@@ -40,6 +42,7 @@ export async function register(deps: RegistrationDeps, client: Client, body: Reg
   const { email: address, password, first_name, last_name, ...rest } = body;
   allHandled(rest);
   const email = requireEmail(address);
+  refuseWhereRequired(deps, email);
   const names = cleanNames({ first_name, last_name });
   if (!(await mayRegisterFrom(deps, client))) throw await refusal(deps, client, email, 'abuse_limit');
   const passwordHash = await hashFirstPassword(deps, password, { email, ...names }).catch(

@@ -95,6 +95,7 @@ export function authRoutes(app: App, deps: AuthDeps): void {
         'account_locked',
         'email_not_verified',
         'second_factor_required',
+        'provider_required',
         'overloaded',
       ],
     },

@@ -31,6 +31,7 @@ export const visitorErrorTexts: Readonly<Record<string, string>> = {
   validation_failed: 'Eine Angabe fehlt oder ist nicht erlaubt.',
   invalid_credentials: 'E-Mail-Adresse oder Passwort ist falsch.',
   wrong_current_password: 'Das aktuelle Passwort ist falsch.',
+  provider_required: 'Menschen mit dieser E-Mail-Adresse melden sich über ihren Anmeldedienst an.',
   no_password: 'Dieses Konto hat kein Passwort. Setzen Sie eines über den Link zum Zurücksetzen.',
   account_locked: 'Dieses Konto ist nach zu vielen Fehlversuchen gesperrt. Versuchen Sie es später erneut.',
   email_not_verified:
