@@ -167,9 +167,21 @@ test('the pane of a user says what is missing to see their applications, and to 
   assert.equal(await end.getAttribute('aria-disabled'), 'true');
 });
 
-test('a deletion says how many people lose access', async (t) => {
+test('a deletion, a switch-off and a rule say how many people lose access', async (t) => {
   const { id } = await usedApplication('Leaving');
   const { page } = await openAs(t, site, `/applications/${id}`);
+  const told = '2 people lose access to it.';
+  await page.getByLabel('Active').uncheck();
+  await page.getByRole('tabpanel').getByText(told).waitFor();
+  await page.getByLabel('Active').check();
+  await page.getByText(told).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('dialog').getByText('2 people lose access to it.').waitFor();
+  await page.getByRole('dialog').getByText(told).waitFor();
+  const { page: other } = await openAs(t, site, `/applications/${id}?tab=access`);
+  await other.getByRole('button', { name: 'Change the rule' }).click();
+  const dialog = other.getByRole('dialog');
+  await dialog.getByText('Holders of a permission').click();
+  await dialog.getByLabel('Permission', { exact: true }).fill('role.delete');
+  await other.getByRole('option', { name: 'role.delete' }).click();
+  await dialog.getByText(told).waitFor();
 });

@@ -1,12 +1,12 @@
 // Deletes an application, the version that the person saw, and says before who loses access.
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { type ReactElement, useState } from 'react';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
 import { notifyDone } from '../../../components/page/notify.tsx';
-import { ReadErrors } from '../../../components/page/states.tsx';
-import { call, callPreview, readAgain } from '../../../data/api.ts';
+import { call, readAgain } from '../../../data/api.ts';
 import type { ReadApplication } from '../../../data/applications.ts';
 import { later, t } from '../../../text.ts';
+import { AccessEnds } from './AccessEnds.tsx';
 
 type Props = { read: ReadApplication; onClose: () => void; onDeleted: () => Promise<void> };
 
@@ -37,34 +37,7 @@ export function DeleteDialog({ read, onClose, onDeleted }: Props): ReactElement 
       onClose={onClose}
     >
       <p>{texts.deleteText}</p>
-      <Ends id={application.id} />
+      <AccessEnds id={application.id} change="delete" />
     </ConfirmDialog>
-  );
-}
-
-/** How many people lose access. */
-function Ends({ id }: { id: string }): ReactElement {
-  const texts = later.applications.page;
-  const query = useQuery({
-    queryKey: ['preview', 'DELETE /api/v1/applications/{application_id}', id],
-    queryFn: ({ signal }) =>
-      callPreview('DELETE /api/v1/applications/{application_id}', {
-        path: { application_id: id },
-        query: { dry_run: true },
-        signal,
-      }),
-    staleTime: 0,
-    gcTime: 0,
-  });
-  const preview = query.data?.data;
-  return (
-    <>
-      <ReadErrors of={[query]} />
-      <p aria-live="polite">
-        {query.isLoading && t.common.list.loading}
-        {preview?.would_be_refused?.detail}
-        {preview?.impact && texts.deleteEnds(preview.impact.users)}
-      </p>
-    </>
   );
 }

@@ -1,5 +1,5 @@
 // All settings of an application in one form. If somebody else has changed it, the person chooses for each field what to keep.
-import { type ReactElement, useState } from 'react';
+import { Fragment, type ReactElement, useState } from 'react';
 import { FieldConflict } from '../../../components/forms/FieldConflict.tsx';
 import { Form, LeaveGuard } from '../../../components/forms/forms.tsx';
 import { notifyDone } from '../../../components/page/notify.tsx';
@@ -9,6 +9,7 @@ import { failureOf, isCode } from '../../../data/errors.ts';
 import type { ApplicationField } from '../../../data/form-fields.ts';
 import { useCan } from '../../../data/me.tsx';
 import { later, t } from '../../../text.ts';
+import { AccessEnds } from '../record/AccessEnds.tsx';
 import { FieldInput } from './FieldInput.tsx';
 import { fieldNames, groups, kinds } from './fields.ts';
 import { bodyOf, changedNames, type FormValues, faultOf, valuesOf } from './values.ts';
@@ -81,14 +82,18 @@ export function SettingsTab({ read }: { read: ReadApplication }): ReactElement {
           <fieldset key={key} className="panel settings-group">
             <legend className="section-title">{texts.groups[key]}</legend>
             {fields.map((name) => (
-              <FieldInput
-                key={name}
-                name={name}
-                value={values[name]}
-                error={errorAt(name)}
-                isReadOnly={!mayUpdate}
-                onChange={(value) => setValues((now) => ({ ...now, [name]: value }))}
-              />
+              <Fragment key={name}>
+                <FieldInput
+                  name={name}
+                  value={values[name]}
+                  error={errorAt(name)}
+                  isReadOnly={!mayUpdate}
+                  onChange={(value) => setValues((now) => ({ ...now, [name]: value }))}
+                />
+                {name === 'is_active' && begun.values.is_active === true && values.is_active === false && (
+                  <AccessEnds id={read.application.id} change={{ is_active: false }} />
+                )}
+              </Fragment>
             ))}
           </fieldset>
         ))}

@@ -14,6 +14,7 @@ import { type ReadApplication, updateApplication } from '../../../data/applicati
 import { useCan } from '../../../data/me.tsx';
 import { usePermissionNames } from '../../../data/permissions/permission-names.ts';
 import { later, t } from '../../../text.ts';
+import { AccessEnds } from '../record/AccessEnds.tsx';
 
 export function SignInTab({ read }: { read: ReadApplication }): ReactElement {
   const texts = later.applications.page.rule;
@@ -114,6 +115,9 @@ function RuleDialog({ read, name, permissions, mayRead, onClose }: DialogProps):
               <p className="muted">{t.access.reasons.unknown_permission}</p>
             )}
             {found && <HolderCount id={found.id} />}
+            {found && found.id !== before && (
+              <AccessEnds id={read.application.id} change={{ required_permission_id: found.id }} />
+            )}
           </>
         )}
         {kind === 'everybody' && before !== null && <p>{texts.opens}</p>}
