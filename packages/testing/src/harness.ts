@@ -183,6 +183,8 @@ const warnings: readonly (readonly [kind: string, subject: RegExp])[] = [
   ['second_factor_attack', /know your|kennt möglicherweise/],
   ['app_suspended', /authenticator app|Authenticator-App/],
   ['new_sign_in', /New sign-in|Neue Anmeldung/],
+  ['identity_connected', /was connected to|verknüpft/],
+  ['identity_disconnected', /was disconnected from|getrennt/],
 ];
 
 function readMail(printed: string): TestMail[] {

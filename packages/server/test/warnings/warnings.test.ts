@@ -54,7 +54,7 @@ async function addWriter(language: 'en' | 'de', state: { isPending?: boolean } =
 
 const cases: readonly (readonly [
   kind: Exclude<MailKind, 'verification' | 'password_reset' | 'account_locked' | 'second_factor_reset'>,
-  values: { factor?: string; left?: number },
+  values: { factor?: string; left?: number; provider?: string },
   en: RegExp,
   de: RegExp,
 ])[] = [
@@ -64,6 +64,8 @@ const cases: readonly (readonly [
   ['second_factor_attack', {}, /several wrong codes/, /mehrere falsche Codes/],
   ['app_suspended', {}, /is suspended/, /gesperrt/],
   ['new_sign_in', {}, /signed in to/, /angemeldet/],
+  ['identity_connected', { provider: 'Acme' }, /Provider: Acme/, /Anmeldedienst: Acme/],
+  ['identity_disconnected', { provider: 'Acme' }, /was disconnected/, /getrennt/],
 ];
 
 for (const [kind, values, en, de] of cases)

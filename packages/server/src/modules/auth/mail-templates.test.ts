@@ -30,6 +30,7 @@ const values = {
   network: '2001:db8:1:2::/64',
   device: 'Firefox on Windows',
   factor: 'Ada\'s "key" <3',
+  provider: 'Acme "Co" <3',
   codes_left: '7',
 };
 const warnings: MailName[] = [
@@ -40,6 +41,8 @@ const warnings: MailName[] = [
   'second-factor-attack',
   'app-suspended',
   'new-sign-in',
+  'identity-connected',
+  'identity-disconnected',
 ];
 const names: MailName[] = ['verification', 'password-reset', 'account-locked', ...warnings];
 
@@ -71,13 +74,16 @@ for (const language of languages)
       const [text, html] = [mail.text(values), mail.html(values)];
       for (const value of [values.time, values.network, values.device])
         assert.ok(text.includes(value) && html.includes(value), `${value} is not in\n${text}`);
-      const unknown = { ...values, network: '', device: '', factor: '', codes_left: '' };
+      const unknown = { ...values, network: '', device: '', factor: '', provider: '', codes_left: '' };
       const details = mail.text(unknown).match(/^[\p{L} ]+: .*$/gmu);
       assert.deepEqual(
         details?.filter((line) => !line.includes(values.app_url)),
         [language === 'en' ? `Time: ${values.time}` : `Zeit: ${values.time}`],
       );
-      assert.doesNotMatch(mail.html(unknown), /(Network|Device|factor|left|Netzwerk|Gerät|Faktor|codes): /);
+      assert.doesNotMatch(
+        mail.html(unknown),
+        /(Network|Device|factor|Provider|left|Netzwerk|Gerät|Faktor|Anmeldedienst|codes): /,
+      );
     });
 
 test('the mail about a reset says who has the link if it has none', () => {

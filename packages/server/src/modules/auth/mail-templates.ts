@@ -12,8 +12,8 @@ const person = ['service_name', 'app_url', 'email', 'first_name', 'last_name'] a
 const warning = [...person, 'link', 'time', 'network', 'device'] as const;
 
 /**
- * Mail → the placeholders of its templates. Only `app_url`, `first_name`, `last_name`, `network`, `device`, `factor` and
- * `codes_left` may be empty, and the `link` of a reset of second factors.
+ * Mail → the placeholders of its templates. Only `app_url`, `first_name`, `last_name`, `network`, `device`, `factor`, `provider`
+ * and `codes_left` may be empty, and the `link` of a reset of second factors.
  */
 const placeholders = {
   verification: ['service_name', 'app_url', 'email', 'link', 'link_lifetime'],
@@ -26,6 +26,8 @@ const placeholders = {
   'second-factor-attack': warning,
   'app-suspended': warning,
   'new-sign-in': warning,
+  'identity-connected': [...warning, 'provider'],
+  'identity-disconnected': [...warning, 'provider'],
 } as const;
 export type MailName = keyof typeof placeholders;
 export type MailValues<N extends MailName> = Readonly<Record<(typeof placeholders)[N][number], string>>;
@@ -80,6 +82,8 @@ export function loadMailTemplates(dir: string | undefined, defaultLanguage: Lang
     'second-factor-attack': loadMail(language, 'second-factor-attack'),
     'app-suspended': loadMail(language, 'app-suspended'),
     'new-sign-in': loadMail(language, 'new-sign-in'),
+    'identity-connected': loadMail(language, 'identity-connected'),
+    'identity-disconnected': loadMail(language, 'identity-disconnected'),
   });
   const templates = { en: loadLanguage('en'), de: loadLanguage('de') };
   if (problems.length > 0) throw new SettingsError(problems);

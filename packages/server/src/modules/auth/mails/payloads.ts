@@ -15,6 +15,9 @@ export type SecurityEvent = Addressed & {
 /** `factor`: the name of a passkey or security key, or `app`. */
 type FactorEvent = SecurityEvent & { factor?: string };
 
+/** `provider`: the name of an identity provider. */
+type IdentityEvent = SecurityEvent & { provider?: string };
+
 /** Kind of a mail → what its row holds. */
 export type MailPayloads = {
   verification: Addressed;
@@ -32,6 +35,8 @@ export type MailPayloads = {
   second_factor_attack: SecurityEvent;
   app_suspended: SecurityEvent;
   new_sign_in: SecurityEvent;
+  identity_connected: IdentityEvent;
+  identity_disconnected: IdentityEvent;
 };
 export type MailKind = keyof MailPayloads;
 
@@ -43,6 +48,7 @@ export type Warning = {
   network: string;
   userAgent: string | null;
   factor: string;
+  provider: string;
   left: number | null;
   isLinkShown: boolean;
 };
@@ -71,6 +77,7 @@ export function readWarning(payload: unknown): Warning {
     network: text('network') ?? '',
     userAgent: text('user_agent'),
     factor: text('factor') ?? '',
+    provider: text('provider') ?? '',
     left: typeof left === 'number' ? left : null,
     isLinkShown: text('deliver') === 'show',
   };

@@ -15,6 +15,8 @@ export const warningNames = {
   second_factor_attack: 'second-factor-attack',
   app_suspended: 'app-suspended',
   new_sign_in: 'new-sign-in',
+  identity_connected: 'identity-connected',
+  identity_disconnected: 'identity-disconnected',
 } as const satisfies Record<WarningKind, string>;
 
 export const isWarning = (kind: string): kind is WarningKind => Object.hasOwn(warningNames, kind);
@@ -32,6 +34,7 @@ export const warningValues = (warning: Warning, language: Language) => ({
   network: warning.network,
   device: deviceName(warning.userAgent, language),
   factor: warning.factor === 'app' ? words[language].app : greetableName(warning.factor),
+  provider: greetableName(warning.provider),
   codes_left: warning.left === null ? '' : String(warning.left),
 });
 
