@@ -1,5 +1,6 @@
-// Runs everything that must pass before a change is merged, in the order of what fails soonest. CI runs the same list.
-// Checks that write nothing into the repository run side by side; only one of them uses a server. The rest run one after the other.
+// Runs everything that must pass before a change is merged. CI runs the same list.
+// Checks that write nothing into the repository run side by side, and so do the programs that are tried as a whole. The test runs,
+// which keep every core busy by themselves, and what measures them run one after the other.
 // Prints the sum over all test runs at the end: `N passed, N failed`.
 // Up to MOST_REPEATED failed tests of a suite get a second attempt, alone with their files. The end of the output names them,
 // so that a test that depends on luck is seen and mended, and does not hide whether the change itself is sound.
@@ -39,19 +40,23 @@ const hardeningReport = mkdtempSync(join(tmpdir(), 'castellan-hardening-'));
 /** The folder for the processor time of the test files. */
 const cpuReport = mkdtempSync(join(tmpdir(), 'castellan-test-cpu-'));
 
+/** Side by side, one thread for each core cost a third less than several threads for each compiler. */
+const tsc: Command = ['node_modules/.bin/tsc', '--noEmit', '--singleThreaded'];
+
+/** The one that takes longest comes first, so that none is left running alone at the end. */
 const checks: Step[] = [
+  ['recipes of CONTRIBUTING.md', [node, 'scripts/checks/recipes.ts']],
   ['format, lint, import rules', ['node_modules/.bin/biome', 'check', '.']],
-  ['types', ['node_modules/.bin/tsc', '--noEmit']],
-  ['types of the SDK', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/sdk']],
-  ['types of the console', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/console']],
-  ['types of the interoperability tests', ['node_modules/.bin/tsc', '--noEmit', '-p', 'packages/interop']],
-  ['types of the examples', ['node_modules/.bin/tsc', '--noEmit', '-p', 'examples']],
+  ['types', tsc],
+  ['types of the SDK', [...tsc, '-p', 'packages/sdk']],
+  ['types of the console', [...tsc, '-p', 'packages/console']],
+  ['types of the interoperability tests', [...tsc, '-p', 'packages/interop']],
+  ['types of the examples', [...tsc, '-p', 'examples']],
   ['unused files, exports and packages', ['node_modules/.bin/knip', '--no-progress']],
   ['lock file', [node, 'scripts/checks/lock-file.ts']],
   ['migrations', [node, 'scripts/checks/migrations.ts']],
   ['words', [node, 'scripts/checks/words.ts']],
   ['loose files of folders', [node, 'scripts/checks/folders.ts']],
-  ['recipes of CONTRIBUTING.md', [node, 'scripts/checks/recipes.ts']],
   ['generated: tables', [node, 'scripts/gen/tables.ts', '--check']],
   ['generated: import rules', [node, 'scripts/gen/import-rules.ts', '--check']],
   ['generated: configuration', [node, 'scripts/gen/configuration.ts', '--check']],
@@ -67,38 +72,42 @@ const steps: Step[] = [
     `what may depend on the version, on PostgreSQL ${OLDEST_SERVER}`,
     [node, 'scripts/test.ts', '--server', '--twin', '--database'],
   ],
-  ['locks of the migrations', [node, 'scripts/checks/migration-locks.ts', '--server', `--users=${USERS}`]],
+  ['processor time of the tests', [node, 'scripts/test/budgets.ts', `--check=${cpuReport}`]],
+  ['generated: hardening', [node, 'scripts/hardening.ts', `--check=${hardeningReport}`]],
+  ['CPU time against the last release', [node, 'scripts/checks/cpu.ts']],
+];
+/** Each works on one core at a time, or waits. None judges elapsed time. */
+const programs: Step[] = [
   [
     'rolling upgrade from the last release, and back',
     [node, 'scripts/release/rolling-upgrade.ts', '--server'],
   ],
-  ['processor time of the tests', [node, 'scripts/test/budgets.ts', `--check=${cpuReport}`]],
-  ['generated: hardening', [node, 'scripts/hardening.ts', `--check=${hardeningReport}`]],
-  ['CPU time against the last release', [node, 'scripts/checks/cpu.ts']],
   ['clone, install, start, stop, start again', [node, 'scripts/smoke/clone.ts']],
   ['pack, install, start, stop, start again', [node, 'scripts/smoke/pack.ts']],
+  ['locks of the migrations', [node, 'scripts/checks/migration-locks.ts', '--server', `--users=${USERS}`]],
 ];
 
 /** The totals are read from uncolored text. */
 const uncolored = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: '1' };
 
-/** Runs as many checks at once as there are cores. Returns the names of those that failed. */
-async function runChecks(): Promise<string[]> {
-  const left = [...checks];
+/** Runs as many of them at once as there are cores. Returns the names of those that failed. */
+async function runSideBySide(all: readonly Step[]): Promise<string[]> {
+  const left = [...all];
   const failed: string[] = [];
   const work = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift())
-      if (!(await runCheck(next))) failed.push(next[0]);
+      if (!(await runAlongside(next))) failed.push(next[0]);
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
   return failed;
 }
 
-/** Runs a check, and shows its output when it has ended. Returns whether it passed. */
-function runCheck([name, [program, ...args]]: Step): Promise<boolean> {
+/** Runs a step beside others, and shows its output when it has ended. Returns whether it passed. */
+function runAlongside([name, command]: Step): Promise<boolean> {
+  const [program, ...args] = command;
   const started = performance.now();
   return new Promise((resolve) => {
-    const env = { ...uncolored, TEST_DATABASE_URL: undefined };
+    const env = { ...uncolored, TEST_DATABASE_URL: urlFor(command) };
     const options = { cwd: root, env, maxBuffer: MOST_OUTPUT };
     const child = execFile(program, args, options, (error, stdout, stderr) => {
       // With an exit status, the message only repeats stderr.
@@ -110,6 +119,10 @@ function runCheck([name, [program, ...args]]: Step): Promise<boolean> {
     child.stdin?.end();
   });
 }
+
+/** Steps without --server use the embedded PostgreSQL, whatever the caller's environment says. */
+const urlFor = (command: Command): string | undefined =>
+  command.includes('--server') ? serverUrl : undefined;
 
 /** Returns the line of a step that began at `started`, for the end of the output. */
 function lineOf(name: string, isOk: boolean, started: number): string {
@@ -211,12 +224,11 @@ const repeated: string[] = [];
 const failures: string[] = [];
 const broken = await missingParts();
 const isReady = broken.length === 0;
-if (isReady) broken.push(...(await runChecks()));
+if (isReady) broken.push(...(await runSideBySide(checks)));
 for (const [name, command] of isReady ? steps : []) {
   process.stdout.write(`\n== ${name}\n`);
   const started = performance.now();
-  // Steps without --server use the embedded PostgreSQL, whatever the caller's environment says.
-  const url = command.includes('--server') ? serverUrl : undefined;
+  const url = urlFor(command);
   // On the embedded PostgreSQL every test runs once.
   const reports = {
     HARDENING_REPORT: hardeningReport,
@@ -235,6 +247,7 @@ for (const [name, command] of isReady ? steps : []) {
   sum.failed += counts.failed;
   if (!isOk) broken.push(name);
 }
+if (isReady) broken.push(...(await runSideBySide(programs)));
 for (const folder of [hardeningReport, cpuReport]) rmSync(folder, { recursive: true });
 process.stdout.write(`\n${lines.join('\n')}\n`);
 for (const one of repeated) process.stdout.write(`passed at the second attempt: ${one}\n`);
