@@ -238,6 +238,23 @@ export const modules: Modules = {
   proofs: { uses: ['applications', 'applications/key-set.ts'] },
   'api-resources': { uses: ['authz'] },
   'identity-providers': { uses: ['authz'], face: ['service.ts', 'store.ts', 'vault.ts'] },
+  identities: {
+    uses: [
+      'audit',
+      'sessions',
+      'sessions/browser/cookie.ts',
+      'passwords',
+      'factors',
+      'authz',
+      'users/changes/change-store.ts',
+      'users/protection.ts',
+      'users/store.ts',
+      'required-providers',
+      'auth/mails.ts',
+      'auth/refresh-cookie.ts',
+      'auth/warn.ts',
+    ],
+  },
   'openid/claims': { uses: ['sessions/key-ring.ts', 'applications', 'authz', 'openid'] },
   'openid/interactions': { uses: [], face: ['service.ts', 'waiting.ts'] },
   'openid/authorize': {

@@ -259,6 +259,9 @@ export const auditActionCatalogue = {
   api_resource_created: { text: 'An API resource was created.' },
   api_resource_updated: { text: 'An API resource was changed.' },
   api_resource_deleted: { text: 'An API resource was deleted.' },
+  identity_disconnected: {
+    text: 'An identity was disconnected from an account. details: provider, subject, sessions (their number).',
+  },
   application_authentication_failed: {
     text: 'An application did not authenticate itself at the token services. details.reason: unknown_application, inactive, wrong_method, wrong_secret, wrong_assertion or rate_limited. details.fault, of an assertion: form, issuer, audience, time, signature or used.',
     failure: true,

@@ -31,6 +31,12 @@ export const Session = Type.Object(
         },
       ),
     ),
+    provider: Type.Optional(
+      Type.Object(
+        { slug: Type.String(), name: Type.String() },
+        { description: 'The identity provider that the session began at; absent for others.' },
+      ),
+    ),
   },
   { title: 'Session' },
 );

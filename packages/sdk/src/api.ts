@@ -649,6 +649,21 @@ export type ConfirmTotp = {
   totp: string;
 };
 
+export type ConnectedIdentity = {
+  id: string;
+  provider: {
+    slug: string;
+    name: string;
+  };
+  /** What the provider calls the person. */
+  subject: string;
+  email: string | null;
+  display_name: string | null;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  last_used_at: string | null;
+};
+
 export type Consent = {
   decision: 'allow' | 'deny';
   /** Those of the asked ones that the person agrees to. Default: all. `openid` stays. */
@@ -1191,6 +1206,13 @@ export type HolderRole = {
   authentication?: RoleAuthentication;
 };
 
+export type IdentityDisconnected = {
+  /** How many sessions ended that had begun with it. */
+  sessions: number;
+  /** Whether the session of this request was one of them. */
+  signed_out: boolean;
+};
+
 export type Interaction = {
   step:
     | 'sign_in'
@@ -1704,6 +1726,13 @@ export type OwnConsent = {
   agreed_at: string;
 };
 
+export type OwnIdentities = {
+  identities: ConnectedIdentity[];
+  has_password: boolean;
+  /** Those that can still be connected. */
+  providers: PublicIdentityProvider[];
+};
+
 export type Pagination = {
   page: number;
   limit: number;
@@ -1963,6 +1992,12 @@ export type Problem = {
   status: number;
   /** Every broken rule. */
   password_errors?: string[];
+};
+
+export type PublicIdentityProvider = {
+  slug: string;
+  name: string;
+  kind: 'oidc' | 'google' | 'microsoft' | 'github' | 'apple';
 };
 
 /** RFC 7517: an RSA key of 2,048 to 8,192 bits, an EC key, or Ed25519. */
@@ -2257,6 +2292,11 @@ export type Session = {
   current: boolean;
   /** What the session began with; absent if that was a password alone. `device`: a trusted one, in the place of a factor. */
   methods?: ('password' | 'device' | 'recovery_link' | 'totp' | 'recovery_code' | 'passkey' | 'provider')[];
+  /** The identity provider that the session began at; absent for others. */
+  provider?: {
+    slug: string;
+    name: string;
+  };
 };
 
 export type SessionPage = {
@@ -2769,6 +2809,11 @@ export type UserSession = {
   current: boolean;
   /** What the session began with; absent if that was a password alone. `device`: a trusted one, in the place of a factor. */
   methods?: ('password' | 'device' | 'recovery_link' | 'totp' | 'recovery_code' | 'passkey' | 'provider')[];
+  /** The identity provider that the session began at; absent for others. */
+  provider?: {
+    slug: string;
+    name: string;
+  };
   user: SessionUser;
 };
 
@@ -2853,6 +2898,7 @@ export type ErrorCode =
   | 'hierarchy_too_deep'
   | 'idempotency_in_progress'
   | 'idempotency_key_reused'
+  | 'identity_not_found'
   | 'insufficient_scope'
   | 'interaction_not_found'
   | 'internal_error'
@@ -2870,6 +2916,7 @@ export type ErrorCode =
   | 'invalid_token'
   | 'key_ended'
   | 'last_factor'
+  | 'last_sign_in_method'
   | 'last_superuser'
   | 'malformed_json'
   | 'malformed_request'
@@ -3563,6 +3610,48 @@ export type Operations = {
       user_id: string;
     };
     result: Message;
+  };
+  /** List the identities that you sign in with */
+  'GET /api/v1/users/me/identities': {
+    result: {
+      data: OwnIdentities;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Disconnect one of your identities */
+  'DELETE /api/v1/users/me/identities/{identity_id}': {
+    path: {
+      identity_id: string;
+    };
+    result: {
+      data: IdentityDisconnected;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** List the identities of a user */
+  'GET /api/v1/users/{user_id}/identities': {
+    path: {
+      user_id: string;
+    };
+    result: {
+      data: ConnectedIdentity[];
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Disconnect an identity of a user */
+  'DELETE /api/v1/users/{user_id}/identities/{identity_id}': {
+    path: {
+      user_id: string;
+      identity_id: string;
+    };
+    result: {
+      data: IdentityDisconnected;
+      /** A sentence for people. */
+      message: string;
+    };
   };
   /** List service accounts */
   'GET /api/v1/service-accounts': {
@@ -4792,6 +4881,7 @@ export type Operations = {
         | 'api_resource_created'
         | 'api_resource_updated'
         | 'api_resource_deleted'
+        | 'identity_disconnected'
         | 'application_authentication_failed'
         | 'application_sign_in'
         | 'application_sign_in_refused'
@@ -4927,6 +5017,7 @@ export type Operations = {
         | 'api_resource_created'
         | 'api_resource_updated'
         | 'api_resource_deleted'
+        | 'identity_disconnected'
         | 'application_authentication_failed'
         | 'application_sign_in'
         | 'application_sign_in_refused'

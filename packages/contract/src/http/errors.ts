@@ -81,6 +81,7 @@ export const errorCatalogue = {
   permission_group_not_found: [404, 'There is no permission group with this id.'],
   application_not_found: [404, 'There is no application with this id.'],
   api_resource_not_found: [404, 'There is no API resource with this id.'],
+  identity_not_found: [404, 'There is no such identity of this account.'],
   interaction_not_found: [
     404,
     'This request of an application is finished or has expired. Begin again there.',
@@ -114,6 +115,10 @@ export const errorCatalogue = {
   role_in_use: [409, 'The role still has permissions, users or service accounts. Remove them first.'],
   too_many_secrets: [409, 'An application has at most 5 live secrets. Revoke one that is not used.'],
   api_resource_in_use: [409, 'An application has this API resource. Remove it there first.'],
+  last_sign_in_method: [
+    409,
+    'There is no other way to sign in to this account. Set a password, add a passkey, or connect another provider first.',
+  ],
   permission_in_use: [
     409,
     'The permission belongs to a role, or an application requires it. Remove it there first.',

@@ -82,6 +82,16 @@ export type OwnIdentities = Type.Static<typeof OwnIdentities>;
 export const OwnIdentitiesEnvelope = DataEnvelope(OwnIdentities);
 export const UserIdentitiesEnvelope = DataEnvelope(Type.Array(Identity));
 
+export const IdentityDisconnected = Type.Object(
+  {
+    sessions: Type.Integer({ description: 'How many sessions ended that had begun with it.' }),
+    signed_out: Type.Boolean({ description: 'Whether the session of this request was one of them.' }),
+  },
+  { title: 'IdentityDisconnected' },
+);
+export type IdentityDisconnected = Type.Static<typeof IdentityDisconnected>;
+export const IdentityDisconnectedEnvelope = DataEnvelope(IdentityDisconnected);
+
 export const ConnectProviderBody = Type.Object({ provider: Slug }, { title: 'ConnectProvider' });
 export const IdentityParams = Type.Object({ identity_id: Uuid });
 export const UserIdentityParams = Type.Object({ user_id: Uuid, identity_id: Uuid });

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { linkTo } from '@castellan/testing/accounts/self-service';
 import type { Answer, TestClient } from '@castellan/testing/client';
 import { ADMIN, eventually, PASSWORD, type TestService } from '@castellan/testing/harness';
+import { addIdentity, addProvider } from '@castellan/testing/openid/providers';
 import { portOf } from '@castellan/testing/ports';
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
 import { postForm } from '@castellan/testing/service-accounts/token-services';
@@ -152,6 +153,8 @@ async function administration({ service, caller, note }: Context): Promise<void>
   note('login', await service.client().login({ email: 'hiker@example.com', password: NEW_PASSWORD }));
   await send('DELETE', `/users/${user}/sessions`);
   await send('POST', `/users/${user}/unlock`);
+  const identity = await addIdentity(service, await addProvider(service), user);
+  await send('DELETE', `/users/${user}/identities/${identity.id}`);
   const unverified = await addPerson(service, { verified: false });
   await send('POST', `/users/${unverified.id}/resend-verification`);
   await send('DELETE', `/users/${user}`);

@@ -3,6 +3,7 @@
 import type { OpenApiDocument } from '@castellan/openapi';
 import type { TestClient } from '../client.ts';
 import { type Hooks, signIn, startTestService, type TestService } from '../harness.ts';
+import { addIdentity, addProvider } from '../openid/providers.ts';
 import { addPerson, addRole, type Person } from '../users/people.ts';
 import type { Kind } from './requests.ts';
 
@@ -63,6 +64,9 @@ export async function existingRecords(
      select gen_random_uuid(), id, sha256(gen_random_uuid()::text::bytea) from unnest($1::uuid[]) id`,
     [mine],
   );
+  // People disconnect only their own identities.
+  const provider = await addProvider(service);
+  for (const id of [...mine, person.id]) await addIdentity(service, provider, id);
   const column = async (text: string, but = mine) =>
     (await service.sql<{ value: string }>(text, text.includes('$1') ? [but] : [])).map(({ value }) => value);
   const newest = 'order by created_at desc limit 12';
@@ -79,6 +83,7 @@ export async function existingRecords(
     service_account: await column(`select id as value from service_accounts ${newest}`),
     application: await column(`select id as value from applications ${newest}`),
     api_resource: await column(`select id as value from api_resources ${newest}`),
+    identity: await column(`select id as value from identities ${newest}`),
     access_grant: await column(`select id as value from access_grants ${newest}`),
     secret: await column(`select id as value from application_secrets ${newest}`),
     api_key: await column(`select id as value from api_keys ${newest}`),

@@ -29,6 +29,7 @@ export type Kind =
   | 'secret'
   | 'api_resource'
   | 'access_grant'
+  | 'identity'
   | 'email';
 
 /** Browsers are sent to these: they answer by redirects and pages. */
@@ -65,6 +66,7 @@ function kindOf(field: string, path: string): Kind {
     [/^application_id$/, 'application'],
     [/^(grant_id|cursor)$/, 'access_grant'],
     [/^secret_id$/, 'secret'],
+    [/^identity_id$/, 'identity'],
     [/^required_permission_id$/, 'permission'],
     // No caller has one: the address of these services has no passkeys.
     [/^passkey_id$/, 'api_key'],

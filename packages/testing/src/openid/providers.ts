@@ -57,3 +57,36 @@ export async function addProvider(
   );
   return provider;
 }
+
+export type AddedIdentity = { id: string; userId: string; subject: string };
+
+/** Connects the account of a user to a subject of the provider, a new one by default. */
+export async function addIdentity(
+  service: Pick<TestService, 'sql'>,
+  provider: Pick<AddedProvider, 'id' | 'issuer'>,
+  userId: string,
+  subject: string = randomUUID(),
+): Promise<AddedIdentity> {
+  const id = randomUUID();
+  await service.sql(
+    `insert into identities (id, user_id, provider_id, issuer, subject, email, display_name)
+     values ($1, $2, $3, $4, $5, $6, 'Ada')`,
+    [id, userId, provider.id, provider.issuer, subject, `${subject}@there.example`],
+  );
+  return { id, userId, subject };
+}
+
+/** Makes the newest session of the identity's user one that began with it. Returns the session's id. */
+export async function beginWith(
+  service: Pick<TestService, 'sql'>,
+  { id, userId }: Pick<AddedIdentity, 'id' | 'userId'>,
+  sid: string | null = null,
+): Promise<string> {
+  const [session] = await service.sql<{ id: string }>(
+    `update sessions set identity_id = $2, provider_sid = $3, proof = 'provider'
+     where id = (select id from sessions where user_id = $1 order by created_at desc, id desc limit 1) returning id`,
+    [userId, id, sid],
+  );
+  if (!session) throw new Error('the user has no session');
+  return session.id;
+}

@@ -272,6 +272,7 @@ export const toSession = (row: LiveSession, currentId: string | null): Session =
   expires_at: row.expires_at.toISOString(),
   current: row.id === currentId,
   ...methodsOf(row),
+  ...(row.provider ? { provider: row.provider } : {}),
 });
 
 /** Returns what the session began with, if that is more than a password. */

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import { offsetOf } from '../../platform/pages.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import { providerColumn, type ShownProvider } from '../../schema/session-provider.ts';
 import type { ContextColumns } from '../../schema/token-context.ts';
 import { type UserRow, userColumns } from '../../schema/user-record.ts';
 import { isOfTrustedKey } from './revoked-keys.ts';
@@ -340,7 +341,8 @@ export type LiveSession = Pick<
   | 'last_used_at'
   | 'expires_at'
   | 'proof'
->;
+> &
+  ShownProvider;
 
 /** The live sessions of a user. The first condition repeats a part of the last one, because it is the index's. */
 const liveSessionsOf = (userId: string) => sql`
@@ -358,7 +360,7 @@ export async function countLiveSessions(db: Db, userId: string): Promise<number>
 export async function listLiveSessions(db: Db, userId: string, page: PageQuery): Promise<LiveSession[]> {
   const { rows } = await sql<LiveSession>`
     select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent, s.created_at, s.last_used_at, s.expires_at,
-      s.proof
+      s.proof, ${sql.raw(providerColumn)}
     from ${liveSessionsOf(userId)}
     order by s.created_at desc, s.id desc limit ${page.size} offset ${offsetOf(page)}`.execute(db);
   return rows;

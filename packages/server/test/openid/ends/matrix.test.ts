@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
 import { newEmail, signIn, TEST_SECRET_KEY } from '@castellan/testing/harness';
+import { addIdentity, addProvider, beginWith } from '@castellan/testing/openid/providers';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
 import { endLostAccessOfAll, removeSessionRows } from '../../../src/cleanup.ts';
 import { settleRestored } from '../../../src/modules/backup/after-restore.ts';
@@ -24,6 +25,7 @@ for (const { service: one } of [strict, limited]) {
   await one.deps.noticeWorker.stop();
 }
 const { deps } = service.service;
+const provider = await addProvider(service);
 
 const signedOut: Partial<Left> = {
   codes: ['invalid_grant', 'invalid_grant'],
@@ -103,6 +105,14 @@ const causes: Readonly<Record<string, Cause>> = {
       await noticeExpiredSessions(deps.db, 60_000);
     },
     left: { ...sessionEnded, notices: ['session_expired'] },
+  },
+  'an identity that an administrator disconnects': {
+    end: async (world) => {
+      const identity = await addIdentity(service, provider, world.who.person.id);
+      await beginWith(service, identity);
+      await ended(admin.delete(`/api/v1/${user(world)}/identities/${identity.id}`));
+    },
+    left: { ...sessionEnded, notices: ['identity_disconnected'] },
   },
   'sign-out everywhere': {
     end: ({ who }) => ended(who.client.post('/api/v1/auth/logout/all')),

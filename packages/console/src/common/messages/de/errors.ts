@@ -40,6 +40,7 @@ export const errorTexts: Readonly<Record<string, string>> = {
   api_resource_not_found: 'Diese API gibt es nicht.',
   access_grant_not_found: 'Diesen Zugriff gibt es bei dieser Anwendung nicht mehr.',
   api_resource_in_use: 'Eine Anwendung verwendet diese API noch. Entfernen Sie sie dort zuerst.',
+  identity_not_found: 'Diese Verknüpfung gibt es an diesem Konto nicht.',
   interaction_not_found:
     'Diese Anfrage einer Anwendung ist abgeschlossen oder abgelaufen. Beginnen Sie dort noch einmal.',
   user_code_unknown:
@@ -56,6 +57,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
     'Das Dienstkonto hat bereits so viele API-Schlüssel, wie es haben kann. Widerrufen Sie einen, der nicht verwendet wird.',
   too_many_secrets:
     'Eine Anwendung hat höchstens 5 gültige Geheimnisse. Widerrufen Sie eines, das nicht verwendet wird.',
+  last_sign_in_method:
+    'Es gibt keinen anderen Weg, sich an diesem Konto anzumelden. Setzen Sie zuerst ein Passwort, legen Sie einen Passkey an oder verknüpfen Sie einen weiteren Anmeldedienst.',
   user_has_roles: 'Der Benutzer hat Rollen. Entfernen Sie sie zuerst.',
   last_superuser:
     'Das ist der letzte aktive Superuser. Das Konto lässt sich weder löschen noch deaktivieren noch herabstufen.',

@@ -5,6 +5,7 @@ import { keyTime, onlyRow } from '../../../platform/db/sql.ts';
 import { plannedForValues } from '../../../platform/db/statement-names.ts';
 import type { Db, Row, Tx } from '../../../schema/database.ts';
 import { keptLiveSessionCount, liveSessionCount } from '../../../schema/live/sessions.ts';
+import { providerColumn, type ShownProvider } from '../../../schema/session-provider.ts';
 import { searchCondition } from '../search.ts';
 
 /** A missing condition is not applied. */
@@ -126,6 +127,7 @@ type SessionOfUser = Pick<
   | 'expires_at'
   | 'proof'
 > &
+  ShownProvider &
   Pick<Row<'users'>, 'email' | 'first_name' | 'last_name'>;
 export type FoundSession = SessionOfUser & { key: PageKey };
 
@@ -178,7 +180,7 @@ export async function findSessionPage(
     from counted c left join next n on true left join page p on true left join lateral (
       select s.id, s.origin_address, s.origin_network, s.is_new_network, s.last_address, s.user_agent,
         s.created_at, s.last_used_at, s.expires_at, s.proof,
-        ${keyTime('s.created_at')} as key_time, s.user_id, u.email, u.first_name, u.last_name
+        ${sql.raw(providerColumn)}, ${keyTime('s.created_at')} as key_time, s.user_id, u.email, u.first_name, u.last_name
       from sessions s join users u on u.id = s.user_id where s.id = p.id offset 0) f on true
     order by f.created_at desc, f.id desc`.execute(db);
   const found = Number(rows[0]?.found ?? 0);

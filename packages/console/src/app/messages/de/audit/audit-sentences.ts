@@ -97,6 +97,7 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   api_resource_created: '{actor} hat die API {target} angelegt',
   api_resource_updated: '{actor} hat die API {target} geändert',
   api_resource_deleted: '{actor} hat die API {target} gelöscht',
+  identity_disconnected: 'Eine Identität wurde vom Konto von {target} getrennt',
   application_authentication_failed: 'Eine Anwendung hat sich nicht ausgewiesen',
   application_sign_in: '{actor} hat sich bei {target} angemeldet',
   application_sign_in_refused: 'Eine Anmeldung von {actor} bei {target} wurde abgelehnt',

@@ -96,6 +96,7 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   api_resource_created: '{actor} created the API resource {target}',
   api_resource_updated: '{actor} changed the API resource {target}',
   api_resource_deleted: '{actor} deleted the API resource {target}',
+  identity_disconnected: 'An identity was disconnected from the account of {target}',
   application_authentication_failed: 'An application was not authenticated',
   application_sign_in: '{actor} signed in to {target}',
   application_sign_in_refused: 'A sign-in of {actor} to {target} was refused',
