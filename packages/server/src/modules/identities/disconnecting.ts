@@ -70,7 +70,7 @@ export async function disconnect(
   };
 }
 
-/** A password is no way in where the domain of the address requires a provider. */
+/** A password is no way to sign in where the domain of the address requires a provider. */
 async function hasAnotherWay(
   tx: Tx,
   { passkeySite, requiredProviders, settings }: DisconnectDeps,

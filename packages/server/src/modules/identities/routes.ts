@@ -1,4 +1,4 @@
-// HTTP of identities: the own ones, and those of a user, under /api/v1/users.
+// HTTP of identities: your own, and those of a user, under /api/v1/users.
 import {
   IdentityDisconnectedEnvelope,
   IdentityParams,
