@@ -2,7 +2,7 @@
 // what its caller reads.
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { AddressRanges } from '../security/address-ranges.ts';
@@ -30,6 +30,12 @@ export type OutboundRequest = {
   resolve?: Resolve;
 };
 
+export type OutboundAnswer = {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+};
+
 /** Why there is no answer: `address_refused`, `not_https`, `timeout`, `too_large`, or the code of Node's error. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
@@ -44,13 +50,13 @@ export class OutboundError extends Error {
 const OUTBOUND_TIMEOUT_MS = 5_000;
 
 /**
- * Returns the status and the body. The address that the name resolves to is judged when it is connected to, so a name that
+ * Returns the status, the headers and the body. The address that the name resolves to is judged when it is connected to, so a name that
  * changes leads nowhere else. Rejects with OutboundError.
  */
 export async function askOutside(
   { outboundDeny }: OutboundSettings,
   request: OutboundRequest,
-): Promise<{ status: number; body: string }> {
+): Promise<OutboundAnswer> {
   const url = new URL(request.url);
   const isPlain = url.protocol === 'http:';
   const judging = { isPlain, plain: request.plain, deny: outboundDeny };
@@ -97,7 +103,7 @@ function exchange(
   url: URL,
   { method, headers = {}, body, maxBytes, ca }: OutboundRequest,
   lookupAllowed: LookupFunction,
-): Promise<{ status: number; body: string }> {
+): Promise<OutboundAnswer> {
   const options = {
     method,
     agent: false,
@@ -118,11 +124,15 @@ function exchange(
     // An answer that changes the protocol (101) ends the request without a response or an error.
     sent.once('close', () => reject(new OutboundError('no_answer')));
     sent.once('response', (response) => {
-      const status = response.statusCode ?? 0;
+      const { statusCode: status = 0, headers: received } = response;
       if (maxBytes === 0) {
-        resolve({ status, body: '' });
+        resolve({ status, headers: received, body: '' });
         response.on('error', () => {}).destroy();
-      } else readBody(response, maxBytes).then((text) => resolve({ status, body: text }), reject);
+      } else
+        readBody(response, maxBytes).then(
+          (text) => resolve({ status, headers: received, body: text }),
+          reject,
+        );
     });
     sent.end(body);
   });
