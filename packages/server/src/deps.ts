@@ -23,6 +23,8 @@ import {
   type FactorChecks,
   type TotpVault,
 } from './modules/factors/service.ts';
+import type { ProviderAddresses } from './modules/identity-providers/upstream/asking.ts';
+import { createUpstreams, type Upstreams } from './modules/identity-providers/upstream/upstreams.ts';
 import { createProviderVault, type ProviderVault } from './modules/identity-providers/vault.ts';
 import { createAttemptGate } from './modules/lockout/service.ts';
 import { clientTokenRule } from './modules/oauth/token.ts';
@@ -134,6 +136,8 @@ export type Deps = {
   /** Seals and opens the secrets of authenticator apps. */
   totpVault: TotpVault;
   providerVault: ProviderVault;
+  /** What this process knows of the identity providers. */
+  upstreams: Upstreams;
   /** Where passkeys work. */
   passkeySite: PasskeySite;
   passkeyChallenges: PasskeyChallenges;
@@ -187,6 +191,7 @@ export type Parts = {
   hasher: PasswordHasher;
   /** Default: a new one. */
   strengthMeter?: StrengthMeter;
+  providerAddresses?: ProviderAddresses;
   mailTemplates: MailTemplates;
   logo: Logo | undefined;
   tallies: Tallies | null;
@@ -243,6 +248,7 @@ export function createDeps(parts: Parts): Deps {
   };
   // Leaves at least one connection to other users, if there is more than one.
   const share = Math.max(1, pool.options.max - 1);
+  const providerVault = createProviderVault(secretKey);
   return {
     ...sessionDeps,
     pool,
@@ -303,7 +309,14 @@ export function createDeps(parts: Parts): Deps {
     idempotencyKey: deriveKey(secretKey, 'idempotency'),
     searchTokenKey: deriveKey(secretKey, 'search-token'),
     totpVault: createTotpVault(secretKey),
-    providerVault: createProviderVault(secretKey),
+    providerVault,
+    upstreams: createUpstreams({
+      settings,
+      clock,
+      log,
+      openSecret: providerVault.openSecret,
+      ...(parts.providerAddresses === undefined ? {} : { addresses: parts.providerAddresses }),
+    }),
     passkeySite: passkeySiteOf(settings),
     passkeyChallenges: createPasskeyChallenges({ key: deriveKey(secretKey, 'passkey challenge'), clock }),
     factorChecks: createFactorChecks(),

@@ -65,6 +65,11 @@ export type TestService = {
   databaseUrl: string;
   /** Every line that the service logged, as JSON. */
   logLines: string[];
+  /**
+   * Which origin of an identity provider is at which address, for providers whose addresses are fixed: see `addresses` of
+   * openid/issuer.ts. Shared by the instances on this database.
+   */
+  providerAddresses: Map<string, string>;
   /** A new browser: no cookies, no token. */
   client(): TestClient;
   /** Returns the rows of a query on the service's database. */
@@ -93,7 +98,12 @@ export async function startTestService(
   hashing: Hashing = 'cheap',
 ): Promise<TestService> {
   const { url, drop } = await createScratchDatabase({ migrated: true });
-  const database: TestDatabase = { url, pool: new pg.Pool({ connectionString: url, max: 8 }), instances: [] };
+  const database: TestDatabase = {
+    url,
+    pool: new pg.Pool({ connectionString: url, max: 8 }),
+    instances: [],
+    providerAddresses: new Map(),
+  };
   // One hook for all, because hooks run in the order of registration and the database must be dropped last.
   t.after(async () => {
     await Promise.all(database.instances.map((instance) => instance.stop())).finally(() =>
@@ -105,7 +115,12 @@ export async function startTestService(
 }
 
 /** `pool` is for the statements of tests. */
-type TestDatabase = { url: string; pool: pg.Pool; instances: TestService[] };
+type TestDatabase = {
+  url: string;
+  pool: pg.Pool;
+  instances: TestService[];
+  providerAddresses: Map<string, string>;
+};
 
 async function startInstance(
   database: TestDatabase,
@@ -128,6 +143,7 @@ async function startInstance(
     print: (text) => void printed.push(text),
     ...(hashing === 'cheap' ? { hasher: createCheapHasher() } : {}),
     strengthMeter,
+    providerAddresses: database.providerAddresses,
     isTerminal: true,
   });
   let stopped: Promise<void> | undefined;
@@ -141,6 +157,7 @@ async function startInstance(
     url: service.url,
     databaseUrl: database.url,
     logLines,
+    providerAddresses: database.providerAddresses,
     client: () => createClient(service.url),
     sql: async (text, values) => (await database.pool.query(text, values)).rows,
     mails: () => printed.flatMap(readMail),

@@ -8,6 +8,7 @@ import { createTallies } from '../metrics/tallies.ts';
 import { closeAuditLog } from '../modules/audit/service.ts';
 import { loadMailTemplates } from '../modules/auth/mail-templates.ts';
 import { loadLogo } from '../modules/console/logo.ts';
+import type { ProviderAddresses } from '../modules/identity-providers/upstream/asking.ts';
 import type { StrengthMeter } from '../modules/passwords/strength.ts';
 import { type Connection, createPool, reservedConnections } from '../platform/db/pool.ts';
 import type { StatementWatch } from '../platform/db/watched-statements.ts';
@@ -45,6 +46,8 @@ export type FoundationOptions = {
   hasher?: PasswordHasher;
   /** Shared by several instances of one process, for tests. The caller closes it. */
   strengthMeter?: StrengthMeter;
+  /** Where identity providers with fixed addresses are, for tests. */
+  providerAddresses?: ProviderAddresses;
   /** Number of processes that share the connections and the cores of this instance. Default: 1. */
   workers?: number;
 };
@@ -137,6 +140,7 @@ async function buildOn(
     tallies,
     tracing,
     ...(options.strengthMeter === undefined ? {} : { strengthMeter: options.strengthMeter }),
+    ...(options.providerAddresses === undefined ? {} : { providerAddresses: options.providerAddresses }),
   });
   return {
     deps,

@@ -225,7 +225,7 @@ export async function startIssuer(t: Hooks, options: IssuerOptions = {}): Promis
 }
 
 function makeTrouble(trouble: Trouble, request: IncomingMessage, response: ServerResponse): void {
-  if (trouble === 'dead') request.destroy();
+  if (trouble === 'dead') request.socket.destroy();
   if (trouble === 'redirect') response.writeHead(302, { location: 'http://127.0.0.1/elsewhere' }).end();
   if (trouble === 'error') response.writeHead(503, { 'content-type': 'text/plain' }).end('no');
   if (trouble === 'large')
