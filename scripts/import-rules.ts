@@ -237,7 +237,7 @@ export const modules: Modules = {
   },
   proofs: { uses: ['applications', 'applications/key-set.ts'] },
   'api-resources': { uses: ['authz'] },
-  'identity-providers': { uses: ['authz'], face: ['service.ts', 'store.ts', 'vault.ts'] },
+  'identity-providers': { uses: ['audit', 'sessions', 'authz'], face: ['store.ts', 'vault.ts'] },
   'identity-providers/upstream': {
     uses: [],
     face: ['assertion.ts', 'check.ts', 'exchange.ts', 'logout-token.ts', 'sending.ts', 'upstreams.ts'],

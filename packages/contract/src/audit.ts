@@ -262,6 +262,13 @@ export const auditActionCatalogue = {
   identity_disconnected: {
     text: 'An identity was disconnected from an account. details: provider, subject, sessions (their number).',
   },
+  identity_provider_created: { text: 'An identity provider was created. Secrets are not shown.' },
+  identity_provider_updated: {
+    text: 'An identity provider was changed. Secrets are not shown. details: secret_changed; identities, sessions: how many ended, because the issuer changed or because it was asked for.',
+  },
+  identity_provider_deleted: {
+    text: 'An identity provider was deleted. details: identities, sessions: how many ended with it.',
+  },
   application_authentication_failed: {
     text: 'An application did not authenticate itself at the token services. details.reason: unknown_application, inactive, wrong_method, wrong_secret, wrong_assertion or rate_limited. details.fault, of an assertion: form, issuer, audience, time, signature or used.',
     failure: true,

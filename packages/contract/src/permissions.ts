@@ -15,6 +15,7 @@ export const permissionCatalogue = {
   service_account: ['read', 'create', 'update', 'delete'],
   application: ['read', 'create', 'update', 'delete'],
   api_resource: ['read', 'create', 'update', 'delete'],
+  identity_provider: ['read', 'update'],
   settings: ['read'],
   session: ['read', 'revoke'],
   second_factor: ['read', 'reset'],

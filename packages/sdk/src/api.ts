@@ -776,6 +776,64 @@ export type CreateApplicationSecret = {
   expires_at?: string | null;
 };
 
+export type CreateIdentityProvider = {
+  /** What the provider calls Castellan. */
+  client_id: string;
+  /** How Castellan authenticates itself there. Default: `client_secret_basic`; `private_key` for Apple, and `client_secret_post` for GitHub. */
+  client_auth?: 'client_secret_basic' | 'client_secret_post' | 'private_key' | 'none';
+  team_id?: string | null;
+  key_id?: string | null;
+  /** Default: openid, profile, email; for GitHub read:user, user:email; for Apple openid, name, email. */
+  scopes?: string[];
+  /** Nobody signs in by a provider that is not active. */
+  is_active?: boolean;
+  /** Whether the sign-in page has a button for it. Default: true. */
+  is_shown?: boolean;
+  /** The order of the buttons. Default: after the others. */
+  position?: number;
+  /** Whose account is made when they come for the first time: nobody’s, that of an address in `domains`, or everybody’s. Default: `none`. */
+  sign_up?: 'none' | 'domains' | 'everyone';
+  /** Domains of email addresses, compared exactly: a subdomain is another one. */
+  domains?: string[];
+  /** Whether people with an address in `domains` sign in here only: passwords are refused for these addresses. Default: false. */
+  required_for_domains?: boolean;
+  /** Microsoft: ids of the tenants whose people may sign in. The only one, if the issuer names it. */
+  tenants?: string[];
+  /** Whether an address in `domains` that the provider calls verified is taken as verified. Default: `none`. */
+  email_trust?: 'none' | 'domains';
+  /** How somebody with a trusted address gets into the account that has it: after they signed in to it once more, or at once, if it holds no administrative permission. Default: `confirm`. */
+  connect?: 'confirm' | 'trusted';
+  /** Whether superusers may sign in by it. Default: false. */
+  allow_superusers?: boolean;
+  /** Roles of every account that this provider makes, besides `DEFAULT_ROLE`. */
+  role_ids?: string[];
+  /** Roles by claims. */
+  role_mapping?: IdentityRoleMapping[];
+  /** When `role_mapping` counts. At every sign-in it gives and takes the roles that it names; a claim that is missing changes nothing, an empty list takes. Default: `creation`. */
+  mapping?: 'creation' | 'every_sign_in';
+  /** Whether first and last name follow the provider at every sign-in. Default: false. */
+  sync_names?: boolean;
+  /** Values of `acr` or `amr` of the provider that count as a second factor here. Default: none. */
+  acr_mapping?: Record<string, unknown>;
+  /** Whether people who sign out are sent to the provider to sign out there, too. Default: `here`. */
+  logout?: 'here' | 'upstream';
+  /** Further parameters of the request to the provider, such as `hd` or `domain_hint`. */
+  extra_parameters?: Record<string, unknown>;
+  /** Names the provider in addresses: 1 to 40 lower-case letters, digits and hyphens. It never changes. */
+  slug: string;
+  /** 1 to 100 characters: what the button says. */
+  name: string;
+  kind: 'oidc' | 'google' | 'microsoft' | 'github' | 'apple';
+  /** Exactly as the provider writes it. For `oidc`; for `microsoft`, `https://login.microsoftonline.com/{tenant id, organizations or common}/v2.0`. The other kinds have one. */
+  issuer?: string;
+  client_secret?: string | null;
+  private_key?: string | null;
+  /** Another name of `role_ids`. Send one of them. */
+  role_id?: string[];
+  /** Another name of `role_ids`. Send one of them. */
+  roles?: string[];
+};
+
 export type CreatePermission = {
   /** The action alone; the name of the group is added in front. */
   name: string;
@@ -1211,6 +1269,86 @@ export type IdentityDisconnected = {
   sessions: number;
   /** Whether the session of this request was one of them. */
   signed_out: boolean;
+};
+
+export type IdentityProvider = {
+  id: string;
+  slug: string;
+  name: string;
+  kind: 'oidc' | 'google' | 'microsoft' | 'github' | 'apple';
+  issuer: string;
+  /** Whether a client secret or a private key is kept. */
+  has_secret: boolean;
+  /** What the provider calls Castellan. */
+  client_id: string;
+  /** How Castellan authenticates itself there. Default: `client_secret_basic`; `private_key` for Apple, and `client_secret_post` for GitHub. */
+  client_auth: 'client_secret_basic' | 'client_secret_post' | 'private_key' | 'none';
+  team_id: string | null;
+  key_id: string | null;
+  /** Default: openid, profile, email; for GitHub read:user, user:email; for Apple openid, name, email. */
+  scopes: string[];
+  /** Nobody signs in by a provider that is not active. */
+  is_active: boolean;
+  /** Whether the sign-in page has a button for it. Default: true. */
+  is_shown: boolean;
+  /** The order of the buttons. Default: after the others. */
+  position: number;
+  /** Whose account is made when they come for the first time: nobody’s, that of an address in `domains`, or everybody’s. Default: `none`. */
+  sign_up: 'none' | 'domains' | 'everyone';
+  /** Domains of email addresses, compared exactly: a subdomain is another one. */
+  domains: string[];
+  /** Whether people with an address in `domains` sign in here only: passwords are refused for these addresses. Default: false. */
+  required_for_domains: boolean;
+  /** Microsoft: ids of the tenants whose people may sign in. The only one, if the issuer names it. */
+  tenants: string[];
+  /** Whether an address in `domains` that the provider calls verified is taken as verified. Default: `none`. */
+  email_trust: 'none' | 'domains';
+  /** How somebody with a trusted address gets into the account that has it: after they signed in to it once more, or at once, if it holds no administrative permission. Default: `confirm`. */
+  connect: 'confirm' | 'trusted';
+  /** Whether superusers may sign in by it. Default: false. */
+  allow_superusers: boolean;
+  /** Roles of every account that this provider makes, besides `DEFAULT_ROLE`. */
+  role_ids: string[];
+  /** Roles by claims. */
+  role_mapping: IdentityRoleMapping[];
+  /** When `role_mapping` counts. At every sign-in it gives and takes the roles that it names; a claim that is missing changes nothing, an empty list takes. Default: `creation`. */
+  mapping: 'creation' | 'every_sign_in';
+  /** Whether first and last name follow the provider at every sign-in. Default: false. */
+  sync_names: boolean;
+  /** Values of `acr` or `amr` of the provider that count as a second factor here. Default: none. */
+  acr_mapping: Record<string, unknown>;
+  /** Whether people who sign out are sent to the provider to sign out there, too. Default: `here`. */
+  logout: 'here' | 'upstream';
+  /** Further parameters of the request to the provider, such as `hd` or `domain_hint`. */
+  extra_parameters: Record<string, unknown>;
+  /** To be registered at the provider. */
+  redirect_uri: string;
+  /** May be registered at the provider. */
+  backchannel_logout_uri: string;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  /** ISO 8601, UTC. */
+  updated_at: string;
+  created_by_id: string | null;
+};
+
+export type IdentityProviderPreview = {
+  dry_run: true;
+  would_be_refused: {
+    status: number;
+    code: string;
+    detail: string;
+  } | null;
+  /** Null if the change would be refused. Zeros if the provider stays active and keeps its issuer. */
+  impact: ProviderImpact | null;
+};
+
+export type IdentityRoleMapping = {
+  /** A member of the ID token or of userinfo; dots lead into objects. A text, or a list of texts. */
+  claim: string;
+  /** Compared without case. */
+  equals: string;
+  role_id: string;
 };
 
 export type Interaction = {
@@ -1994,6 +2132,15 @@ export type Problem = {
   password_errors?: string[];
 };
 
+export type ProviderImpact = {
+  /** Connections of accounts that the change is about. */
+  identities: number;
+  /** Live sessions that began by them. */
+  sessions: number;
+  /** Active accounts that would have no other way to sign in: no password, no passkey, no other active provider. */
+  left_without: number;
+};
+
 export type PublicIdentityProvider = {
   slug: string;
   name: string;
@@ -2643,6 +2790,66 @@ export type UpdateApplication = {
   type?: string;
 };
 
+/** A list or a map replaces the whole one. */
+export type UpdateIdentityProvider = {
+  /** What the provider calls Castellan. */
+  client_id?: string;
+  /** How Castellan authenticates itself there. Default: `client_secret_basic`; `private_key` for Apple, and `client_secret_post` for GitHub. */
+  client_auth?: 'client_secret_basic' | 'client_secret_post' | 'private_key' | 'none';
+  team_id?: string | null;
+  key_id?: string | null;
+  /** Default: openid, profile, email; for GitHub read:user, user:email; for Apple openid, name, email. */
+  scopes?: string[];
+  /** Nobody signs in by a provider that is not active. */
+  is_active?: boolean;
+  /** Whether the sign-in page has a button for it. Default: true. */
+  is_shown?: boolean;
+  /** The order of the buttons. Default: after the others. */
+  position?: number;
+  /** Whose account is made when they come for the first time: nobody’s, that of an address in `domains`, or everybody’s. Default: `none`. */
+  sign_up?: 'none' | 'domains' | 'everyone';
+  /** Domains of email addresses, compared exactly: a subdomain is another one. */
+  domains?: string[];
+  /** Whether people with an address in `domains` sign in here only: passwords are refused for these addresses. Default: false. */
+  required_for_domains?: boolean;
+  /** Microsoft: ids of the tenants whose people may sign in. The only one, if the issuer names it. */
+  tenants?: string[];
+  /** Whether an address in `domains` that the provider calls verified is taken as verified. Default: `none`. */
+  email_trust?: 'none' | 'domains';
+  /** How somebody with a trusted address gets into the account that has it: after they signed in to it once more, or at once, if it holds no administrative permission. Default: `confirm`. */
+  connect?: 'confirm' | 'trusted';
+  /** Whether superusers may sign in by it. Default: false. */
+  allow_superusers?: boolean;
+  /** Roles of every account that this provider makes, besides `DEFAULT_ROLE`. */
+  role_ids?: string[];
+  /** Roles by claims. */
+  role_mapping?: IdentityRoleMapping[];
+  /** When `role_mapping` counts. At every sign-in it gives and takes the roles that it names; a claim that is missing changes nothing, an empty list takes. Default: `creation`. */
+  mapping?: 'creation' | 'every_sign_in';
+  /** Whether first and last name follow the provider at every sign-in. Default: false. */
+  sync_names?: boolean;
+  /** Values of `acr` or `amr` of the provider that count as a second factor here. Default: none. */
+  acr_mapping?: Record<string, unknown>;
+  /** Whether people who sign out are sent to the provider to sign out there, too. Default: `here`. */
+  logout?: 'here' | 'upstream';
+  /** Further parameters of the request to the provider, such as `hd` or `domain_hint`. */
+  extra_parameters?: Record<string, unknown>;
+  /** 1 to 100 characters: what the button says. */
+  name?: string;
+  /** Exactly as the provider writes it. For `oidc`; for `microsoft`, `https://login.microsoftonline.com/{tenant id, organizations or common}/v2.0`. The other kinds have one. */
+  issuer?: string;
+  client_secret?: string | null;
+  private_key?: string | null;
+  /** Refused, unless it is what the provider has. */
+  slug?: string;
+  /** Refused, unless it is what the provider has. */
+  kind?: string;
+  /** Another name of `role_ids`. Send one of them. */
+  role_id?: string[];
+  /** Another name of `role_ids`. Send one of them. */
+  roles?: string[];
+};
+
 /** Only names can be changed here. */
 export type UpdateMe = {
   /** 1 to 100 characters of any script, no markup. */
@@ -2899,6 +3106,7 @@ export type ErrorCode =
   | 'idempotency_in_progress'
   | 'idempotency_key_reused'
   | 'identity_not_found'
+  | 'identity_provider_not_found'
   | 'insufficient_scope'
   | 'interaction_not_found'
   | 'internal_error'
@@ -2938,6 +3146,7 @@ export type ErrorCode =
   | 'permission_not_found'
   | 'precondition_failed'
   | 'privilege_escalation'
+  | 'provider_in_use'
   | 'provider_required'
   | 'rate_limited'
   | 'refresh_token_invalid'
@@ -4047,6 +4256,89 @@ export type Operations = {
       message: string;
     };
   };
+  /** List identity providers */
+  'GET /api/v1/identity-providers': {
+    query?: {
+      page?: number;
+      size?: number;
+    };
+    result: {
+      data: IdentityProvider[];
+      pagination: Pagination;
+      message: string;
+    };
+  };
+  /** Create an identity provider */
+  'POST /api/v1/identity-providers': {
+    body: CreateIdentityProvider;
+    /** Repeat an earlier call with its key, and it creates no second record. Default: a new key for each call. */
+    idempotencyKey?: string | undefined;
+    result: {
+      data: IdentityProvider;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Read an identity provider */
+  'GET /api/v1/identity-providers/{provider_id}': {
+    path: {
+      provider_id: string;
+    };
+    result: {
+      data: IdentityProvider;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Change an identity provider */
+  'PUT /api/v1/identity-providers/{provider_id}': {
+    path: {
+      provider_id: string;
+    };
+    query?: {
+      /** True changes nothing: the response is a preview of how many people the change would concern, or of the refusal. */
+      dry_run?: boolean;
+      /** True ends the sessions that began by the provider. Without it, they go on. Default: false. */
+      end_sessions?: boolean;
+    };
+    body: UpdateIdentityProvider;
+    result:
+      | {
+          data: IdentityProvider;
+          /** A sentence for people. */
+          message: string;
+        }
+      | {
+          data: IdentityProviderPreview;
+          /** A sentence for people. */
+          message: string;
+        };
+  };
+  /** Delete an identity provider */
+  'DELETE /api/v1/identity-providers/{provider_id}': {
+    path: {
+      provider_id: string;
+    };
+    query?: {
+      /** True changes nothing: the response is a preview of how many people the change would concern, or of the refusal. */
+      dry_run?: boolean;
+      /** True ends the sessions that began by the provider. Without it, they go on. Default: false. */
+      end_sessions?: boolean;
+      /** True deletes the provider although accounts are connected to it, disconnects them, and ends the sessions that began by it. Default: false. */
+      force?: boolean;
+    };
+    result:
+      | {
+          data: IdentityProvider;
+          /** A sentence for people. */
+          message: string;
+        }
+      | {
+          data: IdentityProviderPreview;
+          /** A sentence for people. */
+          message: string;
+        };
+  };
   /** Preview what tokens would tell an application about a user */
   'POST /api/v1/applications/{application_id}/claims-preview': {
     path: {
@@ -4882,6 +5174,9 @@ export type Operations = {
         | 'api_resource_updated'
         | 'api_resource_deleted'
         | 'identity_disconnected'
+        | 'identity_provider_created'
+        | 'identity_provider_updated'
+        | 'identity_provider_deleted'
         | 'application_authentication_failed'
         | 'application_sign_in'
         | 'application_sign_in_refused'
@@ -5018,6 +5313,9 @@ export type Operations = {
         | 'api_resource_updated'
         | 'api_resource_deleted'
         | 'identity_disconnected'
+        | 'identity_provider_created'
+        | 'identity_provider_updated'
+        | 'identity_provider_deleted'
         | 'application_authentication_failed'
         | 'application_sign_in'
         | 'application_sign_in_refused'

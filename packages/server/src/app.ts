@@ -29,6 +29,7 @@ import { dashboardRoutes } from './modules/dashboard/routes.ts';
 import { forwardRoutes } from './modules/forward/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
 import { identityRoutes } from './modules/identities/routes.ts';
+import { identityProviderRoutes } from './modules/identity-providers/routes.ts';
 import { oauthMetadataRoutes } from './modules/oauth/metadata-routes.ts';
 import { oauthRoutes } from './modules/oauth/routes.ts';
 import type { ProveAgain } from './modules/openid/authorize/interactions.ts';
@@ -164,6 +165,9 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => applicationRoutes(scope, deps), { prefix: '/api/v1/applications' });
   await app.register(async (scope) => grantRoutes(scope, deps), { prefix: '/api/v1' });
   await app.register(async (scope) => apiResourceRoutes(scope, deps), { prefix: '/api/v1/api-resources' });
+  await app.register(async (scope) => identityProviderRoutes(scope, deps), {
+    prefix: '/api/v1/identity-providers',
+  });
   await app.register(async (scope) => claimsPreviewRoutes(scope, deps), { prefix: '/api/v1/applications' });
   await app.register(async (scope) => logoutNoticeRoutes(scope, deps), { prefix: '/api/v1/applications' });
   await app.register(async (scope) => userSessionRoutes(scope, deps), { prefix: '/api/v1/sessions' });

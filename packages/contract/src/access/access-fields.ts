@@ -65,6 +65,7 @@ export type RecordKind =
   | 'application'
   | 'application_secret'
   | 'api_resource'
+  | 'identity_provider'
   | 'access_change';
 
 const USER = 'PUT /api/v1/users/{user_id}';
@@ -73,6 +74,7 @@ const ACCOUNT = 'PUT /api/v1/service-accounts/{service_account_id}';
 const CHANGES = 'POST /api/v1/access/changes';
 const APPLICATION = 'PUT /api/v1/applications/{application_id}';
 const SECRETS = '/api/v1/applications/{application_id}/secrets';
+const PROVIDER = 'PUT /api/v1/identity-providers/{provider_id}';
 const KEYS = '/api/v1/service-accounts/{service_account_id}/keys';
 
 const all = (names: readonly AccessField[], operation: string): Partial<Record<AccessField, string>> =>
@@ -124,6 +126,10 @@ export const operationsThatSet: Readonly<Record<RecordKind, Partial<Record<Acces
     permissionNames,
     'PUT /api/v1/api-resources/{api_resource_id} with `permission_group_ids`',
   ),
+  identity_provider: {
+    password: `${PROVIDER} with \`client_secret\``,
+    ...all(permissionNames, ROLE_PERMISSIONS),
+  },
   access_change: {
     is_active: `${USER} or ${ACCOUNT}`,
     ...all(['is_superuser', 'verified', 'must_change_password', 'password'], USER),

@@ -82,6 +82,7 @@ export const errorCatalogue = {
   application_not_found: [404, 'There is no application with this id.'],
   api_resource_not_found: [404, 'There is no API resource with this id.'],
   identity_not_found: [404, 'There is no such identity of this account.'],
+  identity_provider_not_found: [404, 'There is no such identity provider, or it is not active.'],
   interaction_not_found: [
     404,
     'This request of an application is finished or has expired. Begin again there.',
@@ -118,6 +119,10 @@ export const errorCatalogue = {
   last_sign_in_method: [
     409,
     'There is no other way to sign in to this account. Set a password, add a passkey, or connect another provider first.',
+  ],
+  provider_in_use: [
+    409,
+    'Accounts are connected to this identity provider. Delete it with `?force=true` to disconnect them.',
   ],
   permission_in_use: [
     409,

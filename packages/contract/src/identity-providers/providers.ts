@@ -1,5 +1,6 @@
 // Schemas of identity providers: issuers that people come from. Secrets are never in a response.
 import Type from 'typebox';
+import { withOtherNames } from '../access/access-fields.ts';
 import { authorship, ListEnvelope, Nullable, PageQuery, Uuid } from '../http/common.ts';
 import { DataEnvelope } from '../http/envelope.ts';
 
@@ -68,7 +69,11 @@ const fields = {
   }),
   is_active: Type.Boolean({ description: 'Nobody signs in by a provider that is not active.' }),
   is_shown: Type.Boolean({ description: 'Whether the sign-in page has a button for it. Default: true.' }),
-  position: Type.Integer({ minimum: 0, maximum: 10_000, description: 'The order of the buttons.' }),
+  position: Type.Integer({
+    minimum: 0,
+    maximum: 10_000,
+    description: 'The order of the buttons. Default: after the others.',
+  }),
   sign_up: Type.Enum(['none', 'domains', 'everyone'], {
     description:
       'Whose account is made when they come for the first time: nobody’s, that of an address in `domains`, or everybody’s. Default: `none`.',
@@ -166,7 +171,7 @@ const secrets = {
 const inputs = Type.Partial(Type.Object(fields)).properties;
 
 export const CreateIdentityProviderBody = Type.Object(
-  {
+  withOtherNames({
     ...inputs,
     slug: Slug,
     name: ProviderName,
@@ -174,36 +179,82 @@ export const CreateIdentityProviderBody = Type.Object(
     issuer: Type.Optional(Issuer),
     client_id: fields.client_id,
     ...secrets,
-  },
+  }),
   { title: 'CreateIdentityProvider' },
 );
 export type CreateIdentityProviderBody = Type.Static<typeof CreateIdentityProviderBody>;
 
 export const UpdateIdentityProviderBody = Type.Object(
-  {
+  withOtherNames({
     ...inputs,
     name: Type.Optional(ProviderName),
     issuer: Type.Optional(Issuer),
     ...secrets,
     slug: Type.Optional(Type.String({ description: 'Refused, unless it is what the provider has.' })),
     kind: Type.Optional(Type.String({ description: 'Refused, unless it is what the provider has.' })),
-  },
+  }),
   { title: 'UpdateIdentityProvider', description: 'A list or a map replaces the whole one.' },
 );
 export type UpdateIdentityProviderBody = Type.Static<typeof UpdateIdentityProviderBody>;
 
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+
 /** What ending a provider, or the sign-ins by it, does to people. */
 export const ProviderImpact = Type.Object(
   {
-    identities: Type.Integer({ description: 'Accounts that are connected.' }),
-    sessions: Type.Integer({ description: 'Live sessions that began there.' }),
-    left_without: Type.Integer({
-      description: 'Accounts that have no other way to sign in: no password, no passkey, no other provider.',
-    }),
+    identities: Count('Connections of accounts that the change is about.'),
+    sessions: Count('Live sessions that began by them.'),
+    left_without: Count(
+      'Active accounts that would have no other way to sign in: no password, no passkey, no other active provider.',
+    ),
   },
   { title: 'ProviderImpact' },
 );
 export type ProviderImpact = Type.Static<typeof ProviderImpact>;
+
+export const ProviderPreviewEnvelope = DataEnvelope(
+  Type.Object(
+    {
+      dry_run: Type.Literal(true),
+      would_be_refused: Nullable(
+        Type.Object({ status: Type.Integer(), code: Type.String(), detail: Type.String() }),
+      ),
+      impact: Type.Union([ProviderImpact, Type.Null()], {
+        description:
+          'Null if the change would be refused. Zeros if the provider stays active and keeps its issuer.',
+      }),
+    },
+    { title: 'IdentityProviderPreview' },
+  ),
+);
+export type ProviderPreviewEnvelope = Type.Static<typeof ProviderPreviewEnvelope>;
+
+const changing = {
+  dry_run: Type.Optional(
+    Type.Boolean({
+      description:
+        'True changes nothing: the response is a preview of how many people the change would concern, or of the refusal.',
+    }),
+  ),
+  end_sessions: Type.Optional(
+    Type.Boolean({
+      description:
+        'True ends the sessions that began by the provider. Without it, they go on. Default: false.',
+    }),
+  ),
+};
+export const UpdateIdentityProviderQuery = Type.Object(changing);
+export type UpdateIdentityProviderQuery = Type.Static<typeof UpdateIdentityProviderQuery>;
+export const DeleteIdentityProviderQuery = Type.Object({
+  ...changing,
+  force: Type.Optional(
+    Type.Boolean({
+      description:
+        'True deletes the provider although accounts are connected to it, disconnects them, and ends the sessions that began by it. Default: false.',
+    }),
+  ),
+});
+export type DeleteIdentityProviderQuery = Type.Static<typeof DeleteIdentityProviderQuery>;
 
 export const ProviderTest = Type.Object(
   {
@@ -217,7 +268,6 @@ export type ProviderTest = Type.Static<typeof ProviderTest>;
 
 export const IdentityProviderEnvelope = DataEnvelope(IdentityProvider);
 export const IdentityProviderListEnvelope = ListEnvelope(IdentityProvider);
-export const ProviderImpactEnvelope = DataEnvelope(ProviderImpact);
 export const ProviderTestEnvelope = DataEnvelope(ProviderTest);
 export const IdentityProviderParams = Type.Object({ provider_id: Uuid });
 export const IdentityProviderListQuery = PageQuery;

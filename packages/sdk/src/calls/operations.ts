@@ -7,7 +7,7 @@ export type Operation = keyof Operations;
 
 /** The POST operations that create records. A pattern, because pages load it, and a list is longer. */
 const creating =
-  /^POST \/api\/v1\/(users|(role|permission)(s|-groups)|role-groups\/(bulk|.+\/clone)|service-accounts(\/.+\/(keys|rotate))?|applications(\/.+\/secrets)?|api-resources)$/;
+  /^POST \/api\/v1\/(users|roles|permissions|\w+-\w+(\/bulk|\/.+\/(clone|keys|rotate))?|applications(\/.+\/secrets)?)$/;
 /** Whether the operation accepts an Idempotency-Key. */
 export const acceptsIdempotencyKey = (operation: string): boolean => creating.test(operation);
 /** Only the first response has the API key or the secret. The response to a repetition has none. */

@@ -38,6 +38,7 @@ const tags: Readonly<Record<string, string>> = {
   Users: 'Accounts and their roles.',
   'Service accounts': 'Programs that call the service, and their API keys.',
   'Api resources': 'APIs that access tokens of applications are made for.',
+  'Identity providers': 'Issuers that people come from.',
   Applications: 'Services that people sign in to, and their secrets.',
   Sessions: 'Sign-ins of all users, for administrators.',
   Roles: 'Named sets of permissions.',

@@ -201,6 +201,14 @@ async function applications({ service, caller, note, secrets }: Context): Promis
   const { id: resourceId } = (await send('POST', '/api-resources', resource)).body.data;
   await send('PUT', `/api-resources/${resourceId}`, { description: 'The walks themselves' });
   await send('DELETE', `/api-resources/${resourceId}`);
+  const clientSecret = 'wJalrXUtnFEMI-K7MDENG-bPxRfiCY';
+  secrets.add(clientSecret);
+  const provider = { slug: 'walks', name: 'Walks', kind: 'google', client_id: 'walks' };
+  const { id: providerId } = (
+    await send('POST', '/identity-providers', { ...provider, client_secret: clientSecret })
+  ).body.data;
+  await send('PUT', `/identity-providers/${providerId}`, { name: 'Walkers' });
+  await send('DELETE', `/identity-providers/${providerId}`);
   const { id: secretId, secret } = (await send('POST', `${path}/secrets`, {})).body.data;
   for (const one of [client_secret, secret]) secrets.add(one);
   await send('DELETE', `${path}/secrets/${secretId}`);

@@ -34,6 +34,15 @@ const account = await make('service-accounts', { name: newName(), role_ids: [rol
 const key = await make(`service-accounts/${account}/keys`, { name: 'one' });
 const resource = await make('api-resources', { identifier: 'https://fields.example.com', name: newName() });
 const application = await make('applications', { client_id: 'fields', name: newName() });
+const newProvider = (): object => ({
+  slug: newName('provider').toLowerCase(),
+  name: newName(),
+  kind: 'oidc',
+  issuer: 'https://id.example.com',
+  client_id: 'castellan',
+  client_auth: 'none',
+});
+const provider = await make('identity-providers', newProvider());
 const keys = `service-accounts/${account}/keys`;
 
 type Write = { method: 'POST' | 'PUT' | 'DELETE'; path: string; route?: string; body: () => object };
@@ -146,6 +155,16 @@ const writes: Record<string, Write> = {
     path: `api-resources/${resource}`,
     body: () => ({}),
   },
+  'POST /api/v1/identity-providers': {
+    method: 'POST',
+    path: 'identity-providers',
+    body: () => newProvider(),
+  },
+  'PUT /api/v1/identity-providers/{provider_id}': {
+    method: 'PUT',
+    path: `identity-providers/${provider}`,
+    body: () => ({}),
+  },
   'POST /api/v1/applications/{application_id}/secrets': {
     method: 'POST',
     path: `applications/${application}/secrets`,
@@ -238,7 +257,7 @@ const documented = Object.entries<
 test('every write of an administered record is in this test', () => {
   const administered = documented.filter(
     ({ name, operation }) =>
-      /^(POST|PUT|PATCH|DELETE) \/api\/v1\/(users|roles|role-groups|permission-groups|permissions|service-accounts|applications|api-resources|access\/changes)\b/.test(
+      /^(POST|PUT|PATCH|DELETE) \/api\/v1\/(users|roles|role-groups|permission-groups|permissions|service-accounts|applications|api-resources|identity-providers|access\/changes)\b/.test(
         name,
       ) &&
       (!name.startsWith('DELETE') || operation.requestBody !== undefined) &&

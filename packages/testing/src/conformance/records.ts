@@ -45,6 +45,14 @@ export async function existingRecords(
   const account = await client.post('/api/v1/service-accounts', { name: `Service of ${role}` });
   await client.post(`/api/v1/service-accounts/${account.body.data?.id}/keys`, { name: 'Key' });
   await client.post('/api/v1/applications', { client_id: `app-${role}`, name: `Application of ${role}` });
+  await client.post('/api/v1/identity-providers', {
+    slug: `provider-${account.body.data?.id.slice(-12)}`,
+    name: `Provider of ${role}`,
+    kind: 'oidc',
+    issuer: 'https://id.example.com',
+    client_id: 'castellan',
+    client_auth: 'none',
+  });
   for (const path of ['role-groups', 'permission-groups']) {
     const parent = await client.post(`/api/v1/${path}`, { name: `Parent ${role}` });
     await client.post(`/api/v1/${path}`, { name: `Child ${role}`, parent_id: parent.body.data?.id });
@@ -84,6 +92,7 @@ export async function existingRecords(
     application: await column(`select id as value from applications ${newest}`),
     api_resource: await column(`select id as value from api_resources ${newest}`),
     identity: await column(`select id as value from identities ${newest}`),
+    identity_provider: await column(`select id as value from identity_providers ${newest}`),
     access_grant: await column(`select id as value from access_grants ${newest}`),
     secret: await column(`select id as value from application_secrets ${newest}`),
     api_key: await column(`select id as value from api_keys ${newest}`),

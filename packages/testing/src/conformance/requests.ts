@@ -28,6 +28,7 @@ export type Kind =
   | 'application'
   | 'secret'
   | 'api_resource'
+  | 'identity_provider'
   | 'access_grant'
   | 'identity'
   | 'email';
@@ -62,6 +63,7 @@ function kindOf(field: string, path: string): Kind {
     [/^service_account_id$/, 'service_account'],
     [/^key_id$/, 'api_key'],
     [/^api_resource_id$/, 'api_resource'],
+    [/^provider_id$/, 'identity_provider'],
     [/^permission_group_ids$/, 'permission_group'],
     [/^application_id$/, 'application'],
     [/^(grant_id|cursor)$/, 'access_grant'],
@@ -115,6 +117,9 @@ function meantFor(field: string): Arbitrary<string> | undefined {
   if (/name$/.test(field)) return made.map((number) => `Name-${number}`);
   if (field === 'identifier') return made.map((number) => `https://api-${number}.example.com`);
   if (field === 'client_id') return made.map((number) => `app-${number}`);
+  if (field === 'slug') return made.map((number) => `provider-${number}`);
+  if (field === 'issuer') return made.map((number) => `https://id-${number}.example.com`);
+  if (field === 'domains') return made.map((number) => `d${number}.example.com`);
   if (field === 'sector') return fc.constantFrom('example.com', 'app.example.com');
   if (field === 'allowed_origins') return made.map((number) => `https://app-${number}.example.com`);
   if (/_(uris|url)$/.test(field)) return made.map((number) => `https://app.example.com/${number}`);

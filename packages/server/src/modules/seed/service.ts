@@ -34,6 +34,7 @@ const groupDescriptions: Readonly<Record<string, string>> = {
   service_account: 'Managing service accounts and their API keys',
   application: 'Managing the applications that people sign in to',
   api_resource: 'Managing the APIs that tokens of applications are made for',
+  identity_provider: 'Managing the identity providers that people sign in with',
   settings: 'The settings of the service',
   session: 'The sessions of all users',
   second_factor: 'The second factors of users',

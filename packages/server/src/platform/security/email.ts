@@ -53,6 +53,10 @@ export function canonicalEmail(input: string): string | null {
   return address.toLowerCase(); // only ASCII at this point, so it changes only A-Z
 }
 
+/** Returns the form that a domain of an email has in its canonical form; null when the text is none. */
+export const canonicalDomain = (input: string): string | null =>
+  canonicalEmail(`a@${input.trim()}`)?.slice(2) ?? null;
+
 /** Returns a canonical email as people read it: see `shownDomain`. */
 export function shownEmail(email: string): string {
   if (!email.includes('xn--') || canonicalEmail(email) !== email) return email;
