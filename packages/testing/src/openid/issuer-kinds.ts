@@ -1,7 +1,7 @@
 // Where the kinds of identity providers have what, and what they say of a person, after their public documents:
 // developers.google.com/identity/openid-connect, learn.microsoft.com/entra/identity-platform/v2-protocols-oidc,
 // docs.github.com/apps/oauth-apps/building-oauth-apps, developer.apple.com/documentation/signinwithapple.
-export type Endpoint = 'discovery' | 'jwks' | 'token' | 'userinfo' | 'emails';
+export type Endpoint = 'discovery' | 'jwks' | 'token' | 'userinfo' | 'emails' | 'api';
 export type Person = Record<string, unknown> & { sub: string };
 
 export type IssuerKind = 'oidc' | 'google' | 'microsoft' | 'github' | 'apple';
@@ -167,7 +167,10 @@ function github(): Layout {
       token: 'https://github.com/login/oauth/access_token',
       userinfo: 'https://api.github.com/user',
     },
-    [['https://api.github.com/user/emails', 'emails']],
+    [
+      ['https://api.github.com/user/emails', 'emails'],
+      ['https://api.github.com/', 'api'],
+    ],
   );
   const issuer = 'https://github.com/login/oauth';
   return {

@@ -191,6 +191,7 @@ export async function startIssuer(t: Hooks, options: IssuerOptions = {}): Promis
     if (endpoint === 'discovery') return [200, given({ ...layout.metadata, ...metadata })];
     if (endpoint === 'jwks') return [200, { keys: [{ ...publicKeyOf(key), use: 'sig', alg: 'ES256' }] }];
     if (endpoint === 'token') return tokenAnswer(asked.form);
+    if (endpoint === 'api') return [200, {}];
     const person = accessTokens.get(/^Bearer (.+)$/.exec(asked.headers.authorization ?? '')?.[1] ?? '');
     if (!person) return [401, { error: 'invalid_token' }];
     if (endpoint === 'emails') return [200, userinfo.emails ?? person.emails];

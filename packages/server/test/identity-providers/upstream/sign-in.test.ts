@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '@castellan/testing/harness';
 import type { Issuer, IssuerOptions } from '@castellan/testing/openid/issuer';
+import { parseRanges } from '../../../src/platform/security/address-ranges.ts';
 import { begin, depsOf, failureOf, REDIRECT_URI, STATE, setUp, signInAt } from './fixture.ts';
 
 const secondsAgo = (seconds: number): number => Math.floor(Date.now() / 1_000) - seconds;
@@ -273,7 +274,6 @@ test('http is for this machine, and only where people come over http, too', asyn
   const setting = await setUp(t);
   const strict = { ...setting, deps: depsOf(setting.issuer, { publicUrl: 'https://castellan.test' }) };
   assert.equal(await failureOf(begin(strict)), 'unavailable OAUTH_HTTP_REQUEST_FORBIDDEN');
-  const { parseRanges } = await import('../../../src/platform/security/address-ranges.ts');
   const denied = { ...setting, deps: depsOf(setting.issuer, { outboundDeny: parseRanges('127.0.0.0/8') }) };
   assert.equal(await failureOf(begin(denied)), 'unavailable address_refused');
   const outside = { ...setting, provider: { ...setting.provider, issuer: 'http://192.0.2.1' } };

@@ -147,6 +147,7 @@ test('the test of a provider names what is wrong', async (t) => {
     ['pkce', { metadata: { code_challenge_methods_supported: ['plain'] } }],
     ['algorithms', { metadata: { id_token_signing_alg_values_supported: ['HS256', 'none'] } }],
     ['client_auth', { metadata: { token_endpoint_auth_methods_supported: ['tls_client_auth'] } }],
+    ['client_auth', {}, { client_auth: 'private_key' }],
     ['requests', { metadata: { require_pushed_authorization_requests: true } }],
     ['keys', { trouble: { jwks: 'error' } }],
     ['clock', { clock: 400 }],
@@ -160,4 +161,22 @@ test('the test of a provider names what is wrong', async (t) => {
     ok: false,
     text: 'It cannot be read. The reason is ECONNRESET.',
   });
+});
+
+test('the test of Google, Microsoft, GitHub and Apple reads what they publish', async (t) => {
+  for (const [kind, changed] of [
+    ['google', {}],
+    ['microsoft', { issuer: 'https://login.microsoftonline.com/organizations/v2.0' }],
+    ['github', { issuer: 'https://github.com' }],
+    ['apple', {}],
+  ] as const) {
+    const { issuer, provider, deps } = await setUp(t, changed, { kind });
+    const read = async () => {
+      const { checks } = await checkProvider(deps, provider);
+      return checks.filter(({ ok }) => !ok).map(({ name }) => name);
+    };
+    assert.deepEqual(await read(), [], kind);
+    issuer.misbehaviour = { metadata: { issuer: 'https://evil.example' }, trouble: { api: 'error' } };
+    assert.deepEqual(await read(), [kind === 'github' ? 'metadata' : 'issuer'], kind);
+  }
 });

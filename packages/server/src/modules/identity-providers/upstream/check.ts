@@ -160,12 +160,14 @@ function algorithmsCheck(document: Document): Check {
       );
 }
 
-function authenticationCheck({ client_auth: method }: UpstreamProvider, document: Document): Check {
+function authenticationCheck({ client_auth: method, kind }: UpstreamProvider, document: Document): Check {
   const offered = listIn(document, 'token_endpoint_auth_methods_supported') ?? ['client_secret_basic'];
-  const needed = method === 'private_key' ? ['private_key_jwt', 'client_secret_post'] : [method];
-  return needed.some((one) => offered.includes(one))
+  // Apple takes what its key signs as a client secret.
+  const ofKey = kind === 'apple' ? 'client_secret_post' : 'private_key_jwt';
+  const needed = method === 'private_key' ? ofKey : method;
+  return offered.includes(needed)
     ? check('client_auth', true, 'The provider accepts how Castellan authenticates itself.')
-    : check('client_auth', false, `The provider does not announce ${needed[0]} as a way to authenticate.`);
+    : check('client_auth', false, `The provider does not announce ${needed} as a way to authenticate.`);
 }
 
 function requestsCheck(document: Document): Check {
