@@ -2141,6 +2141,16 @@ export type ProviderImpact = {
   left_without: number;
 };
 
+export type ProviderTest = {
+  ok: boolean;
+  issuer: string | null;
+  checks: {
+    name: string;
+    ok: boolean;
+    text: string;
+  }[];
+};
+
 export type PublicIdentityProvider = {
   slug: string;
   name: string;
@@ -4338,6 +4348,17 @@ export type Operations = {
           /** A sentence for people. */
           message: string;
         };
+  };
+  /** Test an identity provider */
+  'POST /api/v1/identity-providers/{provider_id}/test': {
+    path: {
+      provider_id: string;
+    };
+    result: {
+      data: ProviderTest;
+      /** A sentence for people. */
+      message: string;
+    };
   };
   /** Preview what tokens would tell an application about a user */
   'POST /api/v1/applications/{application_id}/claims-preview': {

@@ -1,9 +1,12 @@
 // Identity providers as records: what they take, who may write them, and what ends with a change. Nothing shows a secret.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 import type { Body } from '@castellan/testing/client';
 import { assertRefused } from '@castellan/testing/http/fixture';
+import { portOf } from '@castellan/testing/ports';
 import { addRole, isSignedIn, signedInWith, tally } from '@castellan/testing/users/people';
 import { findProviderById } from '../../src/modules/identity-providers/store.ts';
 import { newId } from '../../src/platform/ids.ts';
@@ -414,4 +417,31 @@ test('no response, audit entry or export shows a secret', async () => {
     [`%${secret}%`],
   );
   assert.equal(kept[0]?.found, false);
+});
+
+test('a provider is tested by superusers: what it publishes now, in sentences', async () => {
+  const upstream = createServer((request, response) => {
+    const issuer = `http://127.0.0.1:${portOf(upstream)}`;
+    const document = {
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      jwks_uri: `${issuer}/jwks`,
+    };
+    const body = request.url === '/jwks' ? { keys: [{ kty: 'RSA', n: 'x', e: 'AQAB' }] } : document;
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
+  });
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  const { id } = await makeProvider(admin, { issuer: `http://127.0.0.1:${portOf(upstream)}` });
+  const address = `${path}/${id}/test`;
+  const good = await admin.post(address, {});
+  assert.deepEqual([good.status, good.body.data.ok], [200, true], good.text);
+  upstream.close();
+  upstream.closeAllConnections();
+  const gone = await admin.post(address, {});
+  assert.deepEqual([gone.status, gone.body.data.ok, gone.body.data.issuer], [200, false, null], gone.text);
+  const { client } = await signedInWith(service, 'identity_provider.update');
+  assertRefused(await client.post(address, {}), 403, 'superuser_required');
+  assertRefused(await admin.post(`${path}/${newId()}/test`, {}), 404, 'identity_provider_not_found');
 });

@@ -73,7 +73,8 @@ async function endSignIns(tx: Tx): Promise<Pick<Ended, 'sessions' | 'links' | 'm
     where revoked_at is null and expires_at > now()`.execute(tx);
   await sql`delete from live_session_counts`.execute(tx);
   await sql`delete from factor_user_counts`.execute(tx);
-  await sql`truncate session_tokens, client_tokens, application_tokens, application_requests, device_requests`.execute(
+  await sql`
+    truncate session_tokens, client_tokens, application_tokens, application_requests, device_requests, provider_sign_ins`.execute(
     tx,
   );
   await sql`

@@ -1,6 +1,7 @@
 // Shared by the operations on identity providers: presents one, locks one for a change, and says who may write one.
 // It must not change a provider, and nothing here opens a secret.
 import type { IdentityProvider } from '@castellan/contract/identity-providers';
+import type { Clock } from '../../platform/clock.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Versioned } from '../../platform/http/record-version.ts';
 import { type Entitled, type Entry, type Locking, lockSubjects } from '../authz/change.ts';
@@ -9,9 +10,15 @@ import type { PreviewDeps } from '../authz/impact/preview.ts';
 import type { ProviderFields } from './fields.ts';
 import { refusal } from './refusal.ts';
 import { findSystemRoles, lockProvider, type ProviderRow, readProvider } from './store.ts';
+import type { Upstreams } from './upstream/upstreams.ts';
 import type { ProviderVault } from './vault.ts';
 
-export type ProviderDeps = PreviewDeps & { providerVault: ProviderVault; settings: { publicUrl: string } };
+export type ProviderDeps = PreviewDeps & {
+  providerVault: ProviderVault;
+  upstreams: Upstreams;
+  clock: Clock;
+  settings: { publicUrl: string };
+};
 
 const addressesOf = ({ slug }: Pick<ProviderRow, 'slug'>, { publicUrl }: ProviderDeps['settings']) => {
   const base = `${publicUrl}/api/v1/auth/providers/${slug}`;

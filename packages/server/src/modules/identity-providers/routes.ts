@@ -8,6 +8,7 @@ import {
   IdentityProviderListQuery,
   IdentityProviderParams,
   ProviderPreviewEnvelope,
+  ProviderTestEnvelope,
   UpdateIdentityProviderBody,
   UpdateIdentityProviderQuery,
 } from '@castellan/contract/identity-providers';
@@ -25,6 +26,7 @@ import {
   listProviders,
   previewProviderDeletion,
   previewProviderUpdate,
+  testProvider,
   updateProvider,
 } from './service.ts';
 
@@ -132,6 +134,26 @@ function changeRoutes(app: App, deps: ProviderDeps): void {
       sendEtag(reply, version);
       return { data: record, message: 'Identity provider changed.' };
     },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/:provider_id/test',
+    config: {
+      access: 'identity_provider.update',
+      errors: ['identity_provider_not_found', 'superuser_required'],
+    },
+    schema: {
+      summary: 'Test an identity provider',
+      description:
+        'Needs a superuser. Reads the metadata and the key set of the provider now, and says what is wrong. It signs nobody in.',
+      params: IdentityProviderParams,
+      response: { 200: ProviderTestEnvelope },
+    },
+    handler: async (request) => ({
+      data: await testProvider(deps, callerOf(request), request.params.provider_id),
+      message: 'The checks of the identity provider.',
+    }),
   });
 
   app.route({

@@ -8,6 +8,7 @@ import type {
   IdentityProvider,
   IdentityProviderListQuery,
   ProviderPreviewEnvelope,
+  ProviderTest,
   UpdateIdentityProviderBody,
   UpdateIdentityProviderQuery,
 } from '@castellan/contract/identity-providers';
@@ -49,6 +50,7 @@ import {
   readProvider,
   updateProvider as updateRow,
 } from './store.ts';
+import { checkProvider } from './upstream/check.ts';
 
 /** Returns one page of providers, in the order of their buttons. */
 export async function listProviders(
@@ -66,6 +68,21 @@ export async function getProvider(
   const provider = await findProviderById(db, id);
   if (!provider) throw new AppError('identity_provider_not_found');
   return versionedProvider(provider, settings);
+}
+
+/**
+ * Reads what the provider publishes, now, and says what is wrong. Changes nothing, and holds no connection while it waits. Throws
+ * 404, 403 unless the caller is a superuser.
+ */
+export async function testProvider(deps: ProviderDeps, caller: Caller, id: string): Promise<ProviderTest> {
+  const provider = await change(deps, caller, async (locking) => {
+    const found = await findProviderById(locking.tx, id);
+    if (!found) throw new AppError('identity_provider_not_found');
+    const entitled = await locking.entitle();
+    await requireMayWrite(entitled);
+    return entitled.unchanged(found);
+  });
+  return checkProvider(deps, provider);
 }
 
 /** Creates a provider. Throws 422, 403 unless the caller is a superuser, 404 (role), 409 (slug). */
