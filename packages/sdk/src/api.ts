@@ -493,6 +493,10 @@ export type AvailableFactors = {
   security_key: boolean;
 };
 
+export type BackchannelLogoutRequest = {
+  logout_token: string;
+};
+
 export type BulkCreateRoleGroups =
   | {
       groups: (CreateRoleGroup & {
@@ -3871,6 +3875,14 @@ export type Operations = {
       /** A sentence for people. */
       message: string;
     };
+  };
+  /** End sessions that have ended at their provider */
+  'POST /api/v1/auth/providers/{slug}/backchannel-logout': {
+    path: {
+      slug: string;
+    };
+    body: BackchannelLogoutRequest;
+    result: undefined;
   };
   /** List service accounts */
   'GET /api/v1/service-accounts': {

@@ -28,6 +28,7 @@ import { consoleRoutes } from './modules/console/routes.ts';
 import { dashboardRoutes } from './modules/dashboard/routes.ts';
 import { forwardRoutes } from './modules/forward/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
+import { providerRoutes } from './modules/identities/provider-routes.ts';
 import { identityRoutes } from './modules/identities/routes.ts';
 import { identityProviderRoutes } from './modules/identity-providers/routes.ts';
 import { oauthMetadataRoutes } from './modules/oauth/metadata-routes.ts';
@@ -159,6 +160,7 @@ export async function buildApp(deps: Deps): Promise<App> {
   await app.register(async (scope) => sessionRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => userRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => identityRoutes(scope, deps), { prefix: '/api/v1/users' });
+  await app.register(async (scope) => providerRoutes(scope, deps), { prefix: '/api/v1/auth/providers' });
   await app.register(async (scope) => serviceAccountRoutes(scope, deps), {
     prefix: '/api/v1/service-accounts',
   });

@@ -8,6 +8,7 @@ import { deleteOldEntries } from './modules/audit/store.ts';
 import { deleteExpiredOneTimeTokens } from './modules/auth/one-time-tokens.ts';
 import { deleteIdleDevices } from './modules/devices/service.ts';
 import { deleteExpiredPending, deleteExpiredProofs } from './modules/factors/service.ts';
+import { forgetUsedLogoutTokens } from './modules/identities/backchannel-store.ts';
 import { deleteIdleAttempts } from './modules/lockout/service.ts';
 import { deleteExpiredClientTokens } from './modules/oauth/store.ts';
 import { removeEndedDeviceRequests } from './modules/openid/device/store.ts';
@@ -114,7 +115,7 @@ export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number })
 
 /**
  * Tells applications of sessions that have expired, and deletes rows of sessions, of client tokens, of what applications asked
- * for and were granted, and of proofs that count once. It is a separate job, so that the rows of one account never delay the rest of the clean-up.
+ * for and were granted, and of proofs and logout tokens that count once. It is a separate job, so that the rows of one account never delay the rest of the clean-up.
  */
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
@@ -123,6 +124,7 @@ export async function removeSessionRows({ db }: Deps): Promise<void> {
   await removeEndedRequests(db, REQUESTS_BUDGET_MS);
   await removeEndedDeviceRequests(db, REQUESTS_BUDGET_MS);
   await forgetUsedProofs(db, PROOFS_BUDGET_MS);
+  await forgetUsedLogoutTokens(db, PROOFS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);
 }
 

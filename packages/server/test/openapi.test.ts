@@ -193,7 +193,9 @@ test('security schemes, headers and parameters are those that the hooks require'
 test('the example bodies of the public operations pass the validation of the service', async (t) => {
   const service = await startTestService(t);
   const publicOnes = entries().filter(
-    ({ operation: one }) => one['x-access'] === 'public' && one.requestBody,
+    // Its standard has one answer to a body that is wrong and to a token that does not count.
+    ({ operation: one, path }) =>
+      one['x-access'] === 'public' && one.requestBody && !path.endsWith('/backchannel-logout'),
   );
   assert.ok(publicOnes.length >= 7);
   for (const { name, path, operation: one } of publicOnes) {

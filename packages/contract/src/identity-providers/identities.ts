@@ -95,3 +95,11 @@ export const IdentityDisconnectedEnvelope = DataEnvelope(IdentityDisconnected);
 export const ConnectProviderBody = Type.Object({ provider: Slug }, { title: 'ConnectProvider' });
 export const IdentityParams = Type.Object({ identity_id: Uuid });
 export const UserIdentityParams = Type.Object({ user_id: Uuid, identity_id: Uuid });
+
+const LOGOUT_TOKEN = 'eyJhbGciOiJSUzI1NiIsInR5cCI6ImxvZ291dCtqd3QifQ…';
+
+/** As in OpenID Connect Back-Channel Logout 1.0, 2.5. */
+export const BackchannelLogoutRequest = Type.Object(
+  { logout_token: Type.String({ minLength: 1, maxLength: 16_384, examples: [LOGOUT_TOKEN] }) },
+  { title: 'BackchannelLogoutRequest' },
+);

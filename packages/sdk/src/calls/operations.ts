@@ -17,14 +17,15 @@ export const returnsKeyOnce = (path: string): boolean =>
  * The token services take forms and no CSRF token, and may have credentials of their own in the body. Beside them are the
  * operations of the pages of people, which do not.
  */
-export const isTokenService = (path: string): boolean => /\/v1\/oauth\/(?!interactions|device$)/.test(path);
+export const isTokenService = (path: string): boolean =>
+  /\/v1\/oauth\/(?!interactions|device$)|\/(callback|backchannel-logout)$/.test(path);
 /** Signs in or out. */
 export const changesSession = (path: string): boolean =>
   /\/auth\/(login(\/second-factor|\/passkey)?|logout(\/all)?|change_password)$/.test(path);
 /** The result is the response, whose body is a stream of NDJSON or CSV. */
 export const isExport = (path: string): boolean => path.endsWith('/export');
 /** A success may have an empty body with a status other than 204. */
-export const mayBeEmpty = (path: string): boolean => path === '/api/v1/oauth/revoke';
+export const mayBeEmpty = (path: string): boolean => /\/(revoke|backchannel-logout)$/.test(path);
 
 /** The paths of the operations with this method. */
 export type PathOf<M extends Method> = Operation extends infer O

@@ -33,6 +33,7 @@ const publicOperations = [
   'POST /api/v1/auth/new_access_token',
   'POST /api/v1/auth/password-reset/confirm',
   'POST /api/v1/auth/password-reset/request',
+  'POST /api/v1/auth/providers/:slug/backchannel-logout',
   'POST /api/v1/auth/refresh',
   'POST /api/v1/auth/register',
   'POST /api/v1/auth/registration/decline',

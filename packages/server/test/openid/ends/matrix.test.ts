@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
 import { newEmail, signIn, TEST_SECRET_KEY } from '@castellan/testing/harness';
-import { addIdentity, addProvider, beginWith } from '@castellan/testing/openid/providers';
+import { startIssuer } from '@castellan/testing/openid/issuer';
+import { type AddedIdentity, addIdentity, addProvider, beginWith } from '@castellan/testing/openid/providers';
+import { formRequest } from '@castellan/testing/service-accounts/token-services';
 import { readToken } from '@castellan/testing/sessions/own-tokens';
 import { endLostAccessOfAll, removeSessionRows } from '../../../src/cleanup.ts';
 import { settleRestored } from '../../../src/modules/backup/after-restore.ts';
@@ -25,7 +27,26 @@ for (const { service: one } of [strict, limited]) {
   await one.deps.noticeWorker.stop();
 }
 const { deps } = service.service;
-const provider = await addProvider(service);
+const issuer = await startIssuer({ after });
+const provider = await addProvider(service, { issuer: issuer.issuer, client_id: issuer.client.id });
+
+/** Makes the session of the person one that began with an identity of the provider, in this session there. */
+async function beginThere(userId: string, sid: string | null): Promise<AddedIdentity> {
+  const identity = await addIdentity(service, provider, userId);
+  await beginWith(service, identity, sid);
+  return identity;
+}
+
+const tellLogout = (claims: Record<string, unknown>): Promise<void> =>
+  ended(
+    service
+      .client()
+      .request(
+        'POST',
+        `/api/v1/auth/providers/${provider.slug}/backchannel-logout`,
+        formRequest({ logout_token: issuer.logoutToken(claims) }),
+      ),
+  );
 
 const signedOut: Partial<Left> = {
   codes: ['invalid_grant', 'invalid_grant'],
@@ -113,6 +134,36 @@ const causes: Readonly<Record<string, Cause>> = {
       await ended(admin.delete(`/api/v1/${user(world)}/identities/${identity.id}`));
     },
     left: { ...sessionEnded, notices: ['identity_disconnected'] },
+  },
+  'an identity that its owner disconnects': {
+    end: async ({ who }) => {
+      const identity = await addIdentity(service, provider, who.person.id);
+      await beginWith(service, identity);
+      await ended(who.client.delete(`/api/v1/users/me/identities/${identity.id}`));
+    },
+    left: { ...sessionEnded, notices: ['identity_disconnected'] },
+  },
+  'a provider that is made inactive, with its sessions': {
+    end: async ({ who }) => {
+      const closing = await addProvider(service);
+      await beginWith(service, await addIdentity(service, closing, who.person.id));
+      await put(`identity-providers/${closing.id}?end_sessions=true`, { is_active: false });
+    },
+    left: { ...sessionEnded, notices: ['provider_ended'] },
+  },
+  'a logout token of the provider': {
+    end: async ({ who }) => {
+      const { subject } = await beginThere(who.person.id, null);
+      await tellLogout({ sub: subject });
+    },
+    left: { ...sessionEnded, notices: ['provider_logout'] },
+  },
+  'a logout token of the session at the provider': {
+    end: async ({ who }) => {
+      await beginThere(who.person.id, who.sessionId);
+      await tellLogout({ sub: undefined, sid: who.sessionId });
+    },
+    left: { ...sessionEnded, notices: ['provider_logout'] },
   },
   'sign-out everywhere': {
     end: ({ who }) => ended(who.client.post('/api/v1/auth/logout/all')),

@@ -11,6 +11,8 @@ import { textIn } from './said.ts';
 import type { Upstreams } from './upstreams.ts';
 
 export type LogoutToken = {
+  /** Of the provider's document, which the token has. */
+  issuer: string;
   /** One of the two is there. */
   sub: string | null;
   sid: string | null;
@@ -83,10 +85,10 @@ async function read(
   const { typ } = protectedHeader;
   if (!types.has(typeof typ === 'string' ? typ.toLowerCase() : typ))
     throw new UpstreamError('unacceptable', 'wrong_typ');
-  return toldBy(payload, clock);
+  return { issuer, ...toldBy(payload, clock) };
 }
 
-function toldBy(payload: JWTPayload, clock: Clock): LogoutToken {
+function toldBy(payload: JWTPayload, clock: Clock): Omit<LogoutToken, 'issuer'> {
   const { iat = 0, events } = payload;
   if (Math.abs(clock.now() / 1_000 - iat) > CLOCK_SECONDS)
     throw new UpstreamError('unacceptable', 'wrong_iat');

@@ -1,0 +1,41 @@
+// HTTP of what providers send, under /api/v1/auth/providers. Bare: a standard fixes its shape. No cookie is read, so no CSRF token counts.
+import { BackchannelLogoutRequest, ProviderSlugParams } from '@castellan/contract/identities';
+import { NoContent } from '@castellan/contract/oauth';
+import { publicBody } from '../../platform/http/bodies/body-limits.ts';
+import { acceptFormsOnly } from '../../platform/http/plugins/form-parsing.ts';
+import type { App } from '../../platform/http/server/server.ts';
+import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
+import { oauthErrors } from '../oauth/error-shape.ts';
+import { type BackchannelDeps, logoutByProvider } from './backchannel.ts';
+
+/** Of one address: a provider that signs many people out at once sends a token for each. */
+const logoutRule: RateLimitRule = { limit: 600, windowSeconds: 60 };
+
+export function providerRoutes(app: App, deps: BackchannelDeps): void {
+  acceptFormsOnly(app);
+  app.route({
+    method: 'POST',
+    url: '/:slug/backchannel-logout',
+    config: {
+      access: 'public',
+      csrf: false,
+      form: true,
+      errorShape: oauthErrors,
+      body: publicBody,
+      limit: { name: 'backchannel-logout', rule: logoutRule },
+      errors: ['invalid_request', 'overloaded'],
+    },
+    schema: {
+      summary: 'End sessions that have ended at their provider',
+      description:
+        'OpenID Connect Back-Channel Logout 1.0, for identity providers. A token with `sid` ends the sessions that began in that session there, one without it all sessions that began with that `sub`. Each token counts once.',
+      params: ProviderSlugParams,
+      body: BackchannelLogoutRequest,
+      response: { 200: NoContent },
+    },
+    handler: async ({ client, params: { slug }, body }, reply) => {
+      await logoutByProvider(deps, client, { slug, ...body });
+      return reply.send(undefined);
+    },
+  });
+}
