@@ -130,6 +130,11 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'List, create, change and delete APIs that applications get tokens for.',
     load: () => import('./commands/api/api-resource.ts'),
   },
+  'identity-provider': {
+    heading: API,
+    summary: 'List identity providers and switch them off.',
+    load: () => import('./commands/api/identity-provider.ts'),
+  },
   session: {
     heading: API,
     summary: 'List and end live sessions.',

@@ -15,6 +15,7 @@ import {
   type TestService,
 } from '@castellan/testing/harness';
 import { alterations, startAlteringProxy } from '@castellan/testing/http/altering-proxy';
+import { addProvider } from '@castellan/testing/openid/providers';
 import { addApplication, applicationTokens } from '@castellan/testing/openid/tokens';
 import {
   addApiKey,
@@ -523,6 +524,20 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     await ok('api-resource', 'delete', identifier, '--yes');
     assert.equal((await cli(['api-resource', 'get', 'Orders'])).code, 3);
     await ok('permission-group', 'delete', 'Orders', '--yes');
+  });
+
+  test('identity providers are listed, shown and switched off', async () => {
+    const { id, slug, issuer } = await addProvider(service);
+    assert.match(await ok('identity-provider', 'list'), new RegExp(`^${slug} .* oidc +${issuer} +yes `, 'm'));
+    assert.match(await ok('identity-provider', 'get', slug), /^redirect address: +http.*\/callback$/m);
+    assert.equal((await cli(['identity-provider', 'get', 'unknown'])).code, 3);
+    const dry = await ok('identity-provider', 'disable', slug, '--dry-run');
+    assert.match(dry, /It concerns 0 connected accounts with 0 live sessions\./);
+    assert.equal(
+      await ok('identity-provider', 'disable', slug, '--end-sessions', '--yes'),
+      `Identity provider ${slug} is not active.`,
+    );
+    assert.equal((await json('identity-provider', 'get', id)).data.is_active, false);
   });
 
   test('sessions are listed and ended', async () => {

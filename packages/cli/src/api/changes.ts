@@ -1,6 +1,14 @@
 // Sends changes, or with --dry-run shows them: the request that would be sent, and what the service says it would do.
 import { versionIn } from '@castellan/contract/etags';
-import type { AccessPreview, Answer, ApplicationImpact, InputOf, Operation, ResultOf } from '@castellan/sdk';
+import type {
+  AccessPreview,
+  Answer,
+  ApplicationImpact,
+  InputOf,
+  Operation,
+  ProviderImpact,
+  ResultOf,
+} from '@castellan/sdk';
 import { type Call, Failure, type Option, UsageError, yes } from '../command.ts';
 import { confirm } from '../input/confirmation.ts';
 import type { Api } from './connection.ts';
@@ -101,7 +109,7 @@ type AuthenticationImpact = {
   more: number;
 };
 type Preview = Omit<AccessPreview, 'impact'> & {
-  impact: AccessPreview['impact'] | AuthenticationImpact | ApplicationImpact;
+  impact: AccessPreview['impact'] | AuthenticationImpact | ApplicationImpact | ProviderImpact;
 };
 
 async function previewOf(api: Api, operation: string, input: Input): Promise<Preview> {
@@ -111,7 +119,7 @@ async function previewOf(api: Api, operation: string, input: Input): Promise<Pre
 
 type Shown = { method: string; path: string; query?: object; body?: unknown };
 
-/** Leaves out passwords. */
+/** Leaves out passwords and secrets. */
 function requestOf(operation: string, { path = {}, query, body }: Input): Shown {
   const [method = '', template = ''] = operation.split(' ');
   const filled = Object.entries(path).reduce(
@@ -126,8 +134,9 @@ function requestOf(operation: string, { path = {}, query, body }: Input): Shown 
   };
 }
 
+const secretNames = ['password', 'client_secret', 'private_key'];
 const withoutSecrets = (body: unknown): unknown =>
-  JSON.parse(JSON.stringify(body, (name, value) => (name === 'password' ? '(not shown)' : value)));
+  JSON.parse(JSON.stringify(body, (name, value) => (secretNames.includes(name) ? '(not shown)' : value)));
 
 function requestLines({ method, path, query, body }: Shown): string[] {
   return [
@@ -141,6 +150,7 @@ function previewLines(preview: Preview | null): string[] {
   if (!preview?.impact) return [];
   if ('holders' in preview.impact) return requirementLines(preview.impact);
   if ('grants' in preview.impact) return applicationLines(preview.impact);
+  if ('identities' in preview.impact) return providerLines(preview.impact);
   const { gaining, losing, gained, lost, subjects, more } = preview.impact;
   const counts = (label: string, all: typeof gained) =>
     all.map(({ permission, subjects }) => `  ${label} ${printable(permission)}: ${subjects}`);
@@ -164,6 +174,10 @@ const requirementLines = ({ holders, without_factor, subjects, more }: Authentic
 
 const applicationLines = ({ grants, users, sessions }: ApplicationImpact): string[] => [
   `It would end the access of ${users} people: ${grants} authorizations, of ${sessions} sessions.`,
+];
+
+const providerLines = ({ identities, sessions, left_without }: ProviderImpact): string[] => [
+  `It concerns ${identities} connected accounts with ${sessions} live sessions. ${left_without} people would have no other way to sign in.`,
 ];
 
 /** Prints what was done, or the answer of the API. Prints nothing for a dry run, which has been shown. */

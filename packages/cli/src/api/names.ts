@@ -60,6 +60,17 @@ export const apiResourceId = async ({ client }: Api, text: string): Promise<stri
   return find('API resource', text, namedAs(found, text));
 };
 
+/** Returns the id of an identity provider, by slug or id. */
+export const identityProviderId = async ({ client }: Api, text: string): Promise<string> => {
+  if (isId(text)) return text.toLowerCase();
+  const found = client.items('/api/v1/identity-providers', { query: { size: 100 } });
+  return find('identity provider', text, bySlug(found));
+};
+
+async function* bySlug(records: AsyncIterable<{ id: string; slug: string }>) {
+  for await (const { id, slug } of records) yield { id, name: slug };
+}
+
 /** Yields the records; one whose identifier is the text has it as its name. */
 async function* namedAs(records: AsyncIterable<Named & { identifier: string }>, text: string) {
   for await (const { id, name, identifier } of records)

@@ -17,6 +17,7 @@ import { lookAtAddress, lookAtConsole, lookAtDisk } from './machine.ts';
 import { lookAtMail } from './mail.ts';
 import { lookAtNotices } from './notices.ts';
 import { lookAtPasskeys } from './passkeys.ts';
+import { lookAtProviders } from './providers.ts';
 
 /** Prints what it finds. Rejects with a Failure if something is bad. */
 export async function doctor(call: Call): Promise<void> {
@@ -107,6 +108,7 @@ async function examineDatabase(
   add(await probe('keys', 'See docs/operate/secrets.md.', () => lookAtKeys(foundation)));
   add(await probe('applications', 'See docs/operate/openid.md.', () => lookAtNotices(deps.pool)));
   add(await probe('applications', 'See docs/operate/openid.md.', () => lookAtPlainAddresses(deps.pool)));
+  add(await probe('providers', 'See docs/administer/sign-in-providers.md.', () => lookAtProviders(deps)));
   add(await probe('passkeys', 'See docs/operate/upgrade.md.', () => lookAtPasskeys(foundation)));
   return listSigningKeys(deps.db).then(
     (keys) => keys.map(({ id }) => id),
