@@ -111,7 +111,7 @@ test('a token counts for the provider that it was sent to alone', async () => {
   assert.equal(await isLive(who.client), false);
 });
 
-test('whoever is not known gets the same answer', async () => {
+test('the answer is the same whether or not the person is known', async () => {
   const { headers, text } = await send(issuer.logoutToken({ sub: 'nobody' }));
   const who = await begun();
   const known = await send(issuer.logoutToken({ sub: who.identity.subject }));

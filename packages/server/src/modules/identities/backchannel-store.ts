@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../schema/database.ts';
 
-/** Notes that a token is used, until it cannot count any more. Returns false if it was used before. */
+/** Notes that a token is used, until it can no longer count. Returns false if it was used before. */
 export async function useLogoutToken(
   tx: Tx,
   { providerId, jti, expiresAt }: { providerId: string; jti: string; expiresAt: Date },
@@ -34,7 +34,7 @@ export async function findNamedUsers(tx: Tx, named: Named): Promise<string[]> {
   return rows.map(({ user_id }) => user_id);
 }
 
-/** Locks these users in the order of their ids, so that no sign-in of theirs is half done. */
+/** Locks these users in the order of their ids, so that none of their sign-ins is half done. */
 export async function lockUsers(tx: Tx, ids: readonly string[]): Promise<void> {
   await sql`select from users where id = any(${ids}::uuid[]) order by id for no key update`.execute(tx);
 }
@@ -55,7 +55,7 @@ export async function takeNamed(tx: Tx, named: Named, userIds: readonly string[]
 /** Maximum rows that one statement deletes. */
 const BATCH = 2_000;
 
-/** Deletes what is noted of tokens that cannot count any more, for at most `budgetMs`. Returns the number. */
+/** Deletes what is noted of tokens that can no longer count, for at most `budgetMs`. Returns the number. */
 export async function forgetUsedLogoutTokens(db: Db, budgetMs: number): Promise<number> {
   const deadline = performance.now() + budgetMs;
   let total = 0;
