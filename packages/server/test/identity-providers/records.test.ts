@@ -445,3 +445,32 @@ test('a provider is tested by superusers: what it publishes now, in sentences', 
   assertRefused(await client.post(address, {}), 403, 'superuser_required');
   assertRefused(await admin.post(`${path}/${newId()}/test`, {}), 404, 'identity_provider_not_found');
 });
+
+test('more accounts than one statement ends are all disconnected, and their sessions end', async () => {
+  const provider = await makeProvider(admin);
+  const first = await addConnected(service, provider);
+  await service.sql(
+    `with made as (
+       insert into users (id, email, first_name, last_name, password_hash, verified, is_active)
+       select gen_random_uuid(), 'many-' || n || '@example.com', 'Ada', 'Lovelace', null, true, true
+       from generate_series(1, 5000) n returning id)
+     insert into identities (id, user_id, provider_id, issuer, subject)
+     select gen_random_uuid(), id, $1, 'https://id.example.com', id::text from made`,
+    [provider.id],
+  );
+  const last = await addConnected(service, provider);
+  await service.sql(`update identities set id = 'ffffffff-ffff-4fff-bfff-ffffffffffff' where id = $1`, [
+    last.identityId,
+  ]);
+  await service.sql(
+    `update sessions set identity_id = 'ffffffff-ffff-4fff-bfff-ffffffffffff' where identity_id = $1`,
+    [last.identityId],
+  );
+  const one = `${path}/${provider.id}`;
+  const preview = await admin.delete(`${one}?force=true&dry_run=true`);
+  assert.deepEqual(preview.body.data.impact, { identities: 5_002, sessions: 2, left_without: 5_000 });
+  assert.equal((await admin.delete(`${one}?force=true`)).status, 200);
+  for (const { client } of [first, last]) assert.ok(!(await isSignedIn(client)));
+  const entry = (await entriesOf(service, provider.id)).at(-1);
+  assert.deepEqual(endsIn(entry), { identities: 5_002, sessions: 2 });
+});
