@@ -24,7 +24,7 @@ type AuditActionEntry = {
 
 export const auditActionCatalogue = {
   login_succeeded: {
-    text: 'A user signed in. details: email, session_id, user_agent; methods, if it took more than a password.',
+    text: 'A user signed in. details: email, session_id, user_agent; methods, if it took more than a password; method: provider and provider, if one vouched for them, with email_differs if it knows another address, and claim_missing.',
     bounded: true,
   },
   login_failed: {
@@ -41,7 +41,7 @@ export const auditActionCatalogue = {
     afterCommit: true,
   },
   second_factor_requested: {
-    text: 'A password was right, and the account has a second factor: the sign-in waits for it. details: email, methods.',
+    text: 'A password was right, and the account has a second factor: the sign-in waits for it. details: email, methods; method: provider and provider, if one vouched instead of the password.',
     bounded: true,
   },
   second_factor_failed: {
@@ -113,7 +113,9 @@ export const auditActionCatalogue = {
   permission_authentication_changed: {
     text: 'It was set what a call that uses a permission must have proved. before and after: required_acr, max_auth_age.',
   },
-  user_registered: { text: 'A user registered an account.' },
+  user_registered: {
+    text: 'A user registered an account, or, with details.method: provider, an identity provider vouched for one.',
+  },
   registration_refused: {
     text: 'A registration was refused. details.reason: abuse_limit, email_taken or password_rejected.',
     failure: true,
@@ -205,9 +207,13 @@ export const auditActionCatalogue = {
     text: 'Users were exported at the command line. details: count; password_hashes: whether their hashes were; interrupted: whether the export ended early.',
   },
   user_created: { text: 'An administrator created a user.' },
-  user_updated: { text: 'An administrator changed a user.' },
+  user_updated: {
+    text: 'An administrator changed a user, or, with details.via: provider, a sign-in by an identity provider changed the names.',
+  },
   user_deleted: { text: 'An administrator deleted a user.' },
-  user_roles_changed: { text: 'An administrator changed the roles of a user.' },
+  user_roles_changed: {
+    text: 'An administrator changed the roles of a user, or, with details.via: provider, a sign-in by an identity provider did. details.claim_missing: claims of its mapping that it did not send.',
+  },
   role_created: { text: 'A role was created.' },
   role_updated: { text: 'A role was changed.' },
   role_deleted: { text: 'A role was deleted.' },
@@ -268,6 +274,14 @@ export const auditActionCatalogue = {
   },
   identity_provider_deleted: {
     text: 'An identity provider was deleted. details: identities, sessions: how many ended with it.',
+  },
+  identity_connected: {
+    text: 'An identity was connected to an account. details: provider, subject, email (as the provider said), automatic: without a sign-in to the account; taken_over: the account was not verified and lost its password, sessions and factors.',
+  },
+  provider_sign_in_failed: {
+    text: 'A sign-in with an identity provider failed. details: provider, reason, code.',
+    failure: true,
+    bounded: true,
   },
   application_authentication_failed: {
     text: 'An application did not authenticate itself at the token services. details.reason: unknown_application, inactive, wrong_method, wrong_secret, wrong_assertion or rate_limited. details.fault, of an assertion: form, issuer, audience, time, signature or used.',

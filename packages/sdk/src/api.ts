@@ -2036,6 +2036,27 @@ export type PasswordRule = {
   };
 };
 
+export type PendingIdentity = {
+  provider: {
+    slug: string;
+    name: string;
+  };
+  email: string | null;
+  /** `connect`: sign in to the account with this address, then connect. `email`: confirm an address with a code. `sign_up`: there is no account, and none is made. `second_factor`: go on with `second_factor`, as after a password. */
+  step: 'connect' | 'email' | 'sign_up' | 'second_factor';
+  second_factor?: SecondFactorRequest;
+};
+
+export type PendingIdentityCode = {
+  /** 8 digits, from the mail. */
+  code: string;
+};
+
+export type PendingIdentityEmail = {
+  /** Compared in lower case, without surrounding spaces. Both spellings of an internationalized domain (`ada@münchen.example`, `ada@xn--mnchen-3ya.example`) are the same email. */
+  email: string;
+};
+
 export type Permission = {
   id: string;
   /** `<group name>.<action>` */
@@ -2541,6 +2562,13 @@ export type SourceRole = {
   id: string;
   name: string;
   is_system: boolean;
+};
+
+export type StartProvider = {
+  /** The path of this service to go on to. */
+  next?: string;
+  /** Of the application that waits for the sign-in. */
+  interaction_id?: string;
 };
 
 /** Exactly one proof. */
@@ -3104,6 +3132,7 @@ export type ErrorCode =
   | 'circular_dependency'
   | 'client_gone'
   | 'code_already_used'
+  | 'code_invalid'
   | 'conflict'
   | 'csrf_invalid'
   | 'database_unavailable'
@@ -3154,6 +3183,7 @@ export type ErrorCode =
   | 'password_change_required'
   | 'password_in_bulk'
   | 'password_rejected'
+  | 'pending_identity_not_found'
   | 'permission_denied'
   | 'permission_group_not_found'
   | 'permission_in_use'
@@ -3162,6 +3192,7 @@ export type ErrorCode =
   | 'privilege_escalation'
   | 'provider_in_use'
   | 'provider_required'
+  | 'provider_unavailable'
   | 'rate_limited'
   | 'refresh_token_invalid'
   | 'registration_not_pending'
@@ -3499,6 +3530,72 @@ export type Operations = {
       session_id: string;
     };
     result: Message;
+  };
+  /** List the identity providers that people sign in by */
+  'GET /api/v1/auth/providers': {
+    result: {
+      data: PublicIdentityProvider[];
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Begin a sign-in by an identity provider */
+  'POST /api/v1/auth/providers/{slug}/start': {
+    path: {
+      slug: string;
+    };
+    body: StartProvider;
+    result: {
+      data: {
+        /** Where to send the browser. */
+        redirect_to: string;
+      };
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Come back from an identity provider */
+  'GET /api/v1/auth/providers/{slug}/callback': {
+    path: {
+      slug: string;
+    };
+    result: undefined;
+  };
+  /** Come back from an identity provider */
+  'POST /api/v1/auth/providers/{slug}/callback': {
+    path: {
+      slug: string;
+    };
+    result: undefined;
+  };
+  /** Read what a sign-in by a provider waits for in this browser */
+  'GET /api/v1/auth/pending-identity': {
+    result: {
+      data: PendingIdentity;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Withdraw a sign-in by a provider that waits in this browser */
+  'DELETE /api/v1/auth/pending-identity': {
+    result: Message;
+  };
+  /** Have a code mailed to an address */
+  'POST /api/v1/auth/pending-identity/email': {
+    body: PendingIdentityEmail;
+    result: Message;
+  };
+  /** Confirm an address with the code that was mailed to it */
+  'POST /api/v1/auth/pending-identity/confirm': {
+    body: PendingIdentityCode;
+    result: {
+      data: {
+        /** Where to send the browser. */
+        redirect_to: string;
+      };
+      /** A sentence for people. */
+      message: string;
+    };
   };
   /** List or find users */
   'GET /api/v1/users': {
@@ -5210,6 +5307,8 @@ export type Operations = {
         | 'identity_provider_created'
         | 'identity_provider_updated'
         | 'identity_provider_deleted'
+        | 'identity_connected'
+        | 'provider_sign_in_failed'
         | 'application_authentication_failed'
         | 'application_sign_in'
         | 'application_sign_in_refused'
@@ -5349,6 +5448,8 @@ export type Operations = {
         | 'identity_provider_created'
         | 'identity_provider_updated'
         | 'identity_provider_deleted'
+        | 'identity_connected'
+        | 'provider_sign_in_failed'
         | 'application_authentication_failed'
         | 'application_sign_in'
         | 'application_sign_in_refused'

@@ -44,6 +44,7 @@ import { readSignOut } from './modules/openid/sign-out/service.ts';
 import { permissionGroupRoutes } from './modules/permission-groups/routes.ts';
 import { permissionAuthenticationRoutes } from './modules/permissions/authentication-routes.ts';
 import { permissionRoutes } from './modules/permissions/routes.ts';
+import { providerSignInRoutes } from './modules/provider-sign-in/routes.ts';
 import { requirementRoutes } from './modules/requirements/routes.ts';
 import { roleGroupMemberRoutes } from './modules/role-groups/member-routes.ts';
 import { roleGroupRoutes } from './modules/role-groups/routes.ts';
@@ -158,6 +159,7 @@ export async function buildApp(deps: Deps): Promise<App> {
 
   await app.register(async (scope) => authRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => sessionRoutes(scope, deps), { prefix: '/api/v1/auth' });
+  await app.register(async (scope) => providerSignInRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => userRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => identityRoutes(scope, deps), { prefix: '/api/v1/users' });
   await app.register(async (scope) => providerRoutes(scope, deps), { prefix: '/api/v1/auth/providers' });

@@ -21,6 +21,7 @@ import {
 } from './modules/openid/notices/rows.ts';
 import { removeEndedGrants } from './modules/openid/tokens/ended-rows.ts';
 import { forgetUsedProofs } from './modules/proofs/service.ts';
+import { removeEndedSignIns } from './modules/provider-sign-in/store.ts';
 import { deleteEndedKeys } from './modules/service-accounts/keys-store.ts';
 import { deleteOldSessions, removeEndedRows } from './modules/sessions/ended-rows.ts';
 import { endSessionsOfRevokedKeys } from './modules/sessions/key-revocation.ts';
@@ -115,7 +116,8 @@ export const sessionRowsMinutes = (settings: { cleanupIntervalMinutes: number })
 
 /**
  * Tells applications of sessions that have expired, and deletes rows of sessions, of client tokens, of what applications asked
- * for and were granted, and of proofs and logout tokens that count once. It is a separate job, so that the rows of one account never delay the rest of the clean-up.
+ * for and were granted, of sign-ins that were begun at providers, and of proofs and logout tokens that count once. It is a separate job, so
+ * that the rows of one account never delay the rest of the clean-up.
  */
 export async function removeSessionRows({ db }: Deps): Promise<void> {
   await deleteExpiredClientTokens(db, CLIENT_TOKENS_BUDGET_MS);
@@ -123,6 +125,7 @@ export async function removeSessionRows({ db }: Deps): Promise<void> {
   await removeEndedGrants(db, GRANTS_BUDGET_MS);
   await removeEndedRequests(db, REQUESTS_BUDGET_MS);
   await removeEndedDeviceRequests(db, REQUESTS_BUDGET_MS);
+  await removeEndedSignIns(db, REQUESTS_BUDGET_MS);
   await forgetUsedProofs(db, PROOFS_BUDGET_MS);
   await forgetUsedLogoutTokens(db, PROOFS_BUDGET_MS);
   await removeEndedRows(db, SESSION_ROWS_BUDGET_MS);

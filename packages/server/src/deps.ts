@@ -33,6 +33,8 @@ import { createNoticeWorker } from './modules/openid/notices/worker.ts';
 import { type ApplicationTokens, createApplicationTokens } from './modules/openid/tokens/service.ts';
 import { createStrengthMeter, type StrengthMeter } from './modules/passwords/strength.ts';
 import { createAssertions, createKeySources } from './modules/proofs/service.ts';
+import { createProviderCodes } from './modules/provider-sign-in/codes.ts';
+import { createProviderSignIns, type ProviderSignIns } from './modules/provider-sign-in/deps.ts';
 import { createRequiredProviders, type RequiredProviders } from './modules/required-providers/service.ts';
 import { createKeyRing, type KeyRing } from './modules/sessions/key-ring.ts';
 import { createTokenLookup, type TokenLookup } from './modules/sessions/token-lookup.ts';
@@ -136,6 +138,8 @@ export type Deps = {
   /** Seals and opens the secrets of authenticator apps. */
   totpVault: TotpVault;
   providerVault: ProviderVault;
+  /** Sealed state and counts of sign-ins by identity providers. */
+  providerSignIns: ProviderSignIns;
   /** What this process knows of the identity providers. */
   upstreams: Upstreams;
   /** Where passkeys work. */
@@ -228,11 +232,18 @@ export function createDeps(parts: Parts): Deps {
   const limiter = createRateLimiter({ pool });
   const graphSource = createGraphSource(reservedDb);
   const auditLog = createAuditLog(db, log, limiter);
+  const providerSignIns = createProviderSignIns(secretKey);
   const outbox = createOutboxWorker({
     pool,
     transport: tracing ? traceMails(transport, tracing) : transport,
     log,
-    compose: createMailComposer({ db, limiter, settings, mailTemplates }),
+    compose: createMailComposer({
+      db,
+      limiter,
+      settings,
+      mailTemplates,
+      providerCodes: createProviderCodes(db, providerSignIns),
+    }),
   });
   const sink = settings.auditSink && createSink(settings.auditSink, settings.auditSinkSecret, log);
   const sessionDeps = {
@@ -310,6 +321,7 @@ export function createDeps(parts: Parts): Deps {
     searchTokenKey: deriveKey(secretKey, 'search-token'),
     totpVault: createTotpVault(secretKey),
     providerVault,
+    providerSignIns,
     upstreams: createUpstreams({
       settings,
       clock,

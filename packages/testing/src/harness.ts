@@ -50,6 +50,7 @@ const testEnvironment = {
   RATE_LIMIT_RESEND_VERIFICATION: 'off',
   RATE_LIMIT_USER: 'off',
   RATE_LIMIT_LINK_CHECK: 'off',
+  RATE_LIMIT_PROVIDER_START: 'off',
   RATE_LIMIT_REVOKE: 'off',
   REGISTRATION_ABUSE_LIMIT: 'off',
   ACCOUNT_EMAIL_LIMIT: 'off',
@@ -201,6 +202,10 @@ const warnings: readonly (readonly [kind: string, subject: RegExp])[] = [
   ['app_suspended', /authenticator app|Authenticator-App/],
   ['new_sign_in', /New sign-in|Neue Anmeldung/],
   ['identity_connected', /was connected to|verknüpft/],
+  ['account_taken_over', /is confirmed$|ist bestätigt$/],
+  ['account_made', /^Your account at [^ ]+$|^Ihr Konto bei [^ ]+$/],
+  ['provider_attempt', /gave your email|Ihre E-Mail-Adresse .* angegeben/],
+  ['provider_code', /^Your code|^Ihr Code/],
   ['identity_disconnected', /was disconnected from|getrennt/],
 ];
 

@@ -83,6 +83,10 @@ export const errorCatalogue = {
   api_resource_not_found: [404, 'There is no API resource with this id.'],
   identity_not_found: [404, 'There is no such identity of this account.'],
   identity_provider_not_found: [404, 'There is no such identity provider, or it is not active.'],
+  pending_identity_not_found: [
+    404,
+    'No sign-in with a provider waits in this browser, or it has expired. Begin again on the sign-in page.',
+  ],
   interaction_not_found: [
     404,
     'This request of an application is finished or has expired. Begin again there.',
@@ -153,6 +157,10 @@ export const errorCatalogue = {
     422,
     'The email address is not verified yet. Follow the link in the mail, or request a new one.',
   ],
+  code_invalid: [
+    422,
+    'This code is wrong, was used, or has expired. Check the newest mail, or ask for another code.',
+  ],
   provider_required: [422, 'People with this email address sign in with their identity provider.'],
   second_factor_required: [422, 'The password is right. Confirm with your second factor.'],
   second_factor_invalid: [
@@ -176,6 +184,7 @@ export const errorCatalogue = {
   // Never sent. Proxies use this status in their access logs.
   client_gone: [499, 'The client closed the connection before the response.'],
   internal_error: [500, 'Something went wrong in the service. If it happens again, report the request_id.'],
+  provider_unavailable: [503, 'The identity provider cannot be reached right now. Try again in a moment.'],
   overloaded: [503, 'The service is busy. Try again in a moment.'],
   database_unavailable: [503, 'The service cannot reach its database right now. Try again in a moment.'],
   // Values of `error` at /api/v1/oauth, where the body is `{error, error_description}` (RFC 6749, 5.2; RFC 6750, 3.1).

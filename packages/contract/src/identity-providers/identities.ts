@@ -1,5 +1,6 @@
 // Schemas of signing in by an identity provider, and of identities: links of accounts there to accounts here.
 import Type from 'typebox';
+import { SecondFactorRequest } from '../authentication.ts';
 import { EmailInput, Nullable, Timestamp, Uuid } from '../http/common.ts';
 import { DataEnvelope } from '../http/envelope.ts';
 import { ProviderKind } from './providers.ts';
@@ -39,10 +40,11 @@ export const PendingIdentity = Type.Object(
   {
     provider: Named,
     email: Nullable(Type.String({ description: 'What the provider said. It may not be theirs.' })),
-    step: Type.Enum(['connect', 'email', 'sign_up'], {
+    step: Type.Enum(['connect', 'email', 'sign_up', 'second_factor'], {
       description:
-        '`connect`: sign in to the account with this address, then connect. `email`: confirm an address with a code. `sign_up`: there is no account, and none is made.',
+        '`connect`: sign in to the account with this address, then connect. `email`: confirm an address with a code. `sign_up`: there is no account, and none is made. `second_factor`: go on with `second_factor`, as after a password.',
     }),
+    second_factor: Type.Optional(SecondFactorRequest),
   },
   { title: 'PendingIdentity' },
 );

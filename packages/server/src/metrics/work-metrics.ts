@@ -71,6 +71,14 @@ export const workMetrics: readonly Definition[] = [
         .map(({ result, authorizations }) => ({ labels: { result }, value: authorizations })),
   },
   {
+    name: 'castellan_provider_sign_ins_total',
+    type: 'counter',
+    help: 'Ends of sign-ins by identity providers. `result`: signed_in, second_factor, connected, pending (the person has to do something first), refused (no account may sign in with it), denied (there), expired, unavailable, unacceptable, or limited.',
+    labels: ['result'],
+    read: ({ deps }) =>
+      deps.providerSignIns.counts().map(({ result, signIns }) => ({ labels: { result }, value: signIns })),
+  },
+  {
     name: 'castellan_application_tokens_total',
     type: 'counter',
     help: 'Exchanges for the tokens of applications. `result`: issued, refused, or reused, which ended what the application had.',

@@ -50,6 +50,12 @@ export const limitsSettings = {
     'Requests for a verification mail per client address.',
     { default: '3/hour' },
   ),
+  rateLimitProviderStart: setting(
+    'RATE_LIMIT_PROVIDER_START',
+    rateLimit,
+    'Sign-ins by identity providers that are begun, and returns from them, together per client address.',
+    { default: '20/minute' },
+  ),
   rateLimitAuthorize: setting(
     'RATE_LIMIT_AUTHORIZE',
     rateLimit,

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { linkTo } from '@castellan/testing/accounts/self-service';
 import type { Answer, TestClient } from '@castellan/testing/client';
 import { ADMIN, eventually, PASSWORD, type TestService } from '@castellan/testing/harness';
+import { startIssuer } from '@castellan/testing/openid/issuer';
 import { addIdentity, addProvider } from '@castellan/testing/openid/providers';
 import { portOf } from '@castellan/testing/ports';
 import { addServiceAccount } from '@castellan/testing/service-accounts/accounts';
@@ -58,6 +59,7 @@ export async function causeActions(service: TestService): Promise<CausedActions>
   await serviceAccounts(context);
   await applications(context);
   await programs(context);
+  await providers(context);
   return { outcomes, secrets: [...secrets] };
 }
 
@@ -311,6 +313,28 @@ async function tokensOfApplications(
   await next(await next(token));
   await next(token);
   note('POST /oauth/revoke', await post(service, 'revoke', application, { token: (await begin()).token }));
+}
+
+async function providers({ service, note, secrets }: Context): Promise<void> {
+  const ends: (() => Promise<void>)[] = [];
+  const issuer = await startIssuer({ after: (end) => void ends.push(end) });
+  const provider = await addProvider(service, { issuer: issuer.issuer, domains: ['example.com'] });
+  await service.sql(
+    "update identity_providers set sign_up = 'domains', email_trust = 'domains' where id = $1",
+    [provider.id],
+  );
+  issuer.person = { sub: 'newcomer', email: 'newcomer@example.com', email_verified: true };
+  const path = `/api/v1/auth/providers/${provider.slug}`;
+  const client = service.client();
+  try {
+    const begun = note('POST /auth/providers/:slug/start', await client.post(`${path}/start`, {}));
+    const came = issuer.approve(begun.body.data.redirect_to).parameters;
+    for (const secret of [came.get('code'), came.get('state')]) if (secret) secrets.add(secret);
+    for (const _ of ['right', 'used up'])
+      note('GET /auth/providers/:slug/callback', await client.get(`${path}/callback?${came}`));
+  } finally {
+    for (const end of ends) await end();
+  }
 }
 
 async function programs({ service, note, secrets }: Context): Promise<void> {

@@ -16,8 +16,12 @@ const admin = await signIn(service, ADMIN);
 const nobody = await signIn(service, await createVerifiedUser(service));
 
 const publicOperations = [
+  'DELETE /api/v1/auth/pending-identity',
   'GET /api/v1/auth/csrf-token',
   'GET /api/v1/auth/password-policy',
+  'GET /api/v1/auth/pending-identity',
+  'GET /api/v1/auth/providers',
+  'GET /api/v1/auth/providers/:slug/callback',
   'GET /api/v1/auth/sign-in-methods',
   'GET /api/v1/oauth/authorize',
   'GET /api/v1/oauth/interactions/:interaction_id',
@@ -33,7 +37,11 @@ const publicOperations = [
   'POST /api/v1/auth/new_access_token',
   'POST /api/v1/auth/password-reset/confirm',
   'POST /api/v1/auth/password-reset/request',
+  'POST /api/v1/auth/pending-identity/confirm',
+  'POST /api/v1/auth/pending-identity/email',
   'POST /api/v1/auth/providers/:slug/backchannel-logout',
+  'POST /api/v1/auth/providers/:slug/callback',
+  'POST /api/v1/auth/providers/:slug/start',
   'POST /api/v1/auth/refresh',
   'POST /api/v1/auth/register',
   'POST /api/v1/auth/registration/decline',

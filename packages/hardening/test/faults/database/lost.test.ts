@@ -20,6 +20,7 @@ const limits = {
   RATE_LIMIT_RESEND_VERIFICATION: '1000/minute',
   RATE_LIMIT_LINK_CHECK: '1000/minute',
   RATE_LIMIT_REVOKE: '1000/minute',
+  RATE_LIMIT_PROVIDER_START: '1000/minute',
 };
 
 const needsNoDatabase = [

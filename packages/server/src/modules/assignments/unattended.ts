@@ -50,3 +50,43 @@ export async function assignImported(tx: Tx, links: readonly RoleLink[]): Promis
 export async function removeAllRoles(tx: Tx, userIds: readonly string[]): Promise<void> {
   await sql`delete from user_roles where user_id = any(${userIds}::uuid[])`.execute(tx);
 }
+
+/**
+ * Changes roles of a user whose row is locked, except system roles and roles that do not exist. Returns the names of all roles
+ * before and after; null if nothing changes.
+ */
+export async function changeUnattended(
+  tx: Tx,
+  userId: string,
+  { add, remove }: { add: readonly string[]; remove: readonly string[] },
+): Promise<{ before: string[]; after: string[] } | null> {
+  if (add.length + remove.length === 0) return null;
+  // The lock keeps the roles from being deleted, and orders this before or after a change of what they grant.
+  const { rows } = await sql<{ id: string; name: string; is_system: boolean; is_held: boolean }>`
+    select r.id, r.name, r.is_system,
+      exists (select from held_user_roles held where held.user_id = ${userId} and held.role_id = r.id) as is_held
+    from roles r
+    where r.id = any(${[...add, ...remove]}::uuid[])
+      or r.id in (select held.role_id from held_user_roles held where held.user_id = ${userId})
+    order by r.id for share`.execute(tx);
+  const isAdded = (role: (typeof rows)[number]): boolean =>
+    !role.is_held && !role.is_system && add.includes(role.id);
+  const isRemoved = (role: (typeof rows)[number]): boolean =>
+    role.is_held && !role.is_system && remove.includes(role.id);
+  const added = rows.filter(isAdded);
+  const removed = rows.filter(isRemoved);
+  if (added.length + removed.length === 0) return null;
+  await sql`
+    delete from user_roles
+    where user_id = ${userId} and role_id = any(${removed.map(({ id }) => id)}::uuid[])`.execute(tx);
+  await sql`
+    insert into user_roles (user_id, role_id)
+    select ${userId}::uuid, id from unnest(${added.map(({ id }) => id)}::uuid[]) as id`.execute(tx);
+  // The roles are a part of the user's record.
+  await sql`update users set updated_at = now() where id = ${userId}`.execute(tx);
+  const namesOf = (roles: typeof rows): string[] => roles.map(({ name }) => name).sort();
+  return {
+    before: namesOf(rows.filter(({ is_held }) => is_held)),
+    after: namesOf(rows.filter((role) => (role.is_held && !isRemoved(role)) || isAdded(role))),
+  };
+}

@@ -10,7 +10,7 @@ export type AbuseDeps = {
 };
 
 /** The purpose of an account mail. Each is counted separately, so that resends cannot use up a user's resets. */
-export type MailPurpose = 'verification' | 'reset' | 'recovery';
+export type MailPurpose = 'verification' | 'reset' | 'recovery' | 'provider';
 
 /** Counts one mail to this email and returns the result; null if ACCOUNT_EMAIL_LIMIT is off. */
 export async function countMail(

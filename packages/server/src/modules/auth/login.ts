@@ -186,7 +186,7 @@ async function startUnlessChanged(
  * Returns what the first proof alone is worth here; null if the account must prove more. Call it with the lock of the user's
  * row.
  */
-async function proofOf<F extends 'password' | 'provider'>(
+export async function proofOf<F extends 'password' | 'provider'>(
   tx: Tx,
   deps: Pick<LoginDeps, 'settings'>,
   first: F,

@@ -43,6 +43,9 @@ const warnings: MailName[] = [
   'new-sign-in',
   'identity-connected',
   'identity-disconnected',
+  'account-made',
+  'account-taken-over',
+  'provider-attempt',
 ];
 const names: MailName[] = ['verification', 'password-reset', 'account-locked', ...warnings];
 
@@ -116,6 +119,31 @@ test('a mail has the same sentences with the same values in each language, and n
       assert.doesNotMatch(words, /\b(the|you|your|account|link works|password|hello)\b/i, `${name} ${part}`);
       assert.match(words, /\b(Ihr|Sie|Ihre|für|Passwort)\b/, `${name} ${part}`);
     }
+});
+
+for (const language of languages)
+  test(`the built-in provider-code mail (${language}) has the code, the service and the email in both parts, and no link but APP_URL`, () => {
+    const mail = loadMailTemplates(undefined, 'en')[language]['provider-code'];
+    const code = '01234567';
+    const given = { ...values, code, code_lifetime: '15 minutes' };
+    const [text, html] = [mail.text(given), mail.html(given)];
+    assert.match(mail.subject(given), /Tom & Co/);
+    for (const value of [code, '15 minutes', values.service_name, values.email, values.provider])
+      assert.ok(text.includes(value), `${value} is not in\n${text}`);
+    assert.ok(html.includes(`>${code}</p>`));
+    assert.doesNotMatch(text + html, /\{\{|undefined|link\.example|confirm\?/);
+    assert.doesNotMatch(html, /<3/);
+    assert.deepEqual(
+      [...html.matchAll(/href="([^"]*)"/g)].map(([, address]) => address),
+      ['https://app.example.com/?a=1&amp;b=2'],
+    );
+    const unknown = { ...given, provider: '' };
+    assert.doesNotMatch(mail.text(unknown) + mail.html(unknown), /(Provider|Anmeldedienst): /);
+  });
+
+test('a template of the mail with a code needs the code', () => {
+  const dir = folderWith({ 'provider-code.text.txt': 'Hello {{email}}' });
+  assert.throws(() => loadMailTemplates(dir, 'en'), /\{\{code\}\} is missing/);
 });
 
 test('a sentence with an empty APP_URL or first name is left out', () => {

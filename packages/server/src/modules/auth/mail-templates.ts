@@ -28,6 +28,10 @@ const placeholders = {
   'new-sign-in': warning,
   'identity-connected': [...warning, 'provider'],
   'identity-disconnected': [...warning, 'provider'],
+  'account-made': [...warning, 'provider'],
+  'account-taken-over': [...warning, 'provider'],
+  'provider-attempt': [...warning, 'provider'],
+  'provider-code': ['service_name', 'app_url', 'email', 'provider', 'code', 'code_lifetime'],
 } as const;
 export type MailName = keyof typeof placeholders;
 export type MailValues<N extends MailName> = Readonly<Record<(typeof placeholders)[N][number], string>>;
@@ -84,6 +88,10 @@ export function loadMailTemplates(dir: string | undefined, defaultLanguage: Lang
     'new-sign-in': loadMail(language, 'new-sign-in'),
     'identity-connected': loadMail(language, 'identity-connected'),
     'identity-disconnected': loadMail(language, 'identity-disconnected'),
+    'account-made': loadMail(language, 'account-made'),
+    'account-taken-over': loadMail(language, 'account-taken-over'),
+    'provider-attempt': loadMail(language, 'provider-attempt'),
+    'provider-code': loadMail(language, 'provider-code'),
   });
   const templates = { en: loadLanguage('en'), de: loadLanguage('de') };
   if (problems.length > 0) throw new SettingsError(problems);
@@ -154,10 +162,11 @@ function compile(source: string, name: MailName, part: Part): TextTemplate {
   }
   const template = compileTemplate(source, part, placeholders[name]);
   const filled = Object.fromEntries(placeholders[name].map((one) => [one, 'x']));
-  // A section may hold the link only if it appears whatever the other values are.
-  const hasLink = [{}, filled].every((others) =>
-    template({ ...others, link: SAMPLE_LINK }).includes(SAMPLE_LINK),
+  // What the mail is for. A section may hold it only if it appears whatever the other values are.
+  const purpose = name === 'provider-code' ? 'code' : 'link';
+  const hasPurpose = [{}, filled].every((others) =>
+    template({ ...others, [purpose]: SAMPLE_LINK }).includes(SAMPLE_LINK),
   );
-  if (!hasLink) throw new TemplateError(1, 'the placeholder {{link}} is missing');
+  if (!hasPurpose) throw new TemplateError(1, `the placeholder {{${purpose}}} is missing`);
   return template;
 }

@@ -15,6 +15,7 @@ import {
   type MailKind,
   type MailPayloads,
   readPayload,
+  readSignIn,
   readWarning,
   type Warning,
   type WarningKind,
@@ -62,6 +63,14 @@ export async function enqueueAccountMail<K extends MailKind>(
 
 export type MailDeps = WarningLimitDeps & {
   db: Db;
+  /** Issues the codes for people who come from an identity provider. */
+  providerCodes: {
+    /** Returns the name of the provider of the sign-in if it still waits for a code to this address. */
+    findProvider(signIn: string, email: string): Promise<string | null>;
+    /** Returns null if the sign-in no longer waits for one to this address. */
+    issue(signIn: string, email: string): Promise<string | null>;
+    lifetimeMinutes: number;
+  };
   mailTemplates: MailTemplates;
   settings: {
     serviceName: string;
@@ -89,6 +98,7 @@ export function createMailComposer(deps: MailDeps) {
       select id, email, first_name, last_name, is_active, verified, link_epoch, language, recovery_pending,
         recovery_handed_over from users where email = ${email}`.execute(deps.db);
     const user = rows[0];
+    if (kind === 'provider_code') return composeCode(deps, user, { email, payload });
     if (!user?.is_active) return null;
     const language = languageOfMails(user.language, settings.language);
     switch (kind) {
@@ -122,6 +132,39 @@ export function createMailComposer(deps: MailDeps) {
   };
 }
 
+/**
+ * Returns the mail with a code. The owner of a verified account is told of the attempt, and gets no
+ * code: a code does not open such an account. Returns null if the sign-in is over.
+ */
+async function composeCode(
+  deps: MailDeps,
+  user: Recipient | undefined,
+  { email, payload }: { email: string; payload: unknown },
+): Promise<Mail | null> {
+  const { providerCodes, settings } = deps;
+  const signIn = readSignIn(payload);
+  const provider = await providerCodes.findProvider(signIn, email);
+  if (provider === null || user?.is_active === false) return null;
+  const language = languageOfMails(user?.language ?? null, settings.language);
+  if (user?.verified) {
+    const seen = warningValues(readWarning(payload), language);
+    return write(deps, { ...user, language }, 'provider-attempt', {
+      ...seen,
+      provider: greetableName(provider),
+      link: accountLink(deps),
+    });
+  }
+  const code = await providerCodes.issue(signIn, email);
+  if (code === null) return null;
+  const reader = { email, first_name: '', last_name: '', verified: false, language };
+  const lifetime = duration(providerCodes.lifetimeMinutes, language);
+  return write(deps, reader, 'provider-code', {
+    provider: greetableName(provider),
+    code,
+    code_lifetime: lifetime,
+  });
+}
+
 /** Returns null if the account has had its share of warnings. */
 async function composeWarning(
   deps: MailDeps,
@@ -132,14 +175,29 @@ async function composeWarning(
   // Counted once, or a mail server that is away would use up the room, and the mail would be dropped.
   if (row.attempt === 1 && !(await mayWarn(deps, user.id, kind))) return null;
   const warning = readWarning(row.payload);
-  const link =
-    kind === 'second_factor_reset' ? await recoveryLink(deps, user, row, warning) : forgotLink(deps);
+  const link = await warningLink(deps, user, kind, { row, warning });
   return write(deps, user, warningNames[kind], {
     ...warningValues(warning, user.language),
     link,
     link_lifetime: duration(lifetimeMinutes.recover, user.language),
   });
 }
+
+/** About accounts that have no password. */
+const withoutPassword: ReadonlySet<WarningKind> = new Set(['account_made', 'account_taken_over']);
+
+async function warningLink(
+  deps: MailDeps,
+  user: Recipient,
+  kind: WarningKind,
+  { row, warning }: { row: QueuedMail; warning: Warning },
+): Promise<string> {
+  if (kind === 'second_factor_reset') return recoveryLink(deps, user, row, warning);
+  return withoutPassword.has(kind) ? accountLink(deps) : forgotLink(deps);
+}
+
+/** Returns the link to the page of one's own account. It has no token, so it does nothing by itself. */
+const accountLink = ({ settings }: MailDeps): string => `${settings.publicUrl}/account`;
 
 /** Returns nothing if the administrator hands over the link, or if the account needs none or gets a newer one. */
 async function recoveryLink(
@@ -176,7 +234,7 @@ type SharedValue = 'service_name' | 'app_url' | 'email' | 'first_name' | 'last_n
 
 function write<N extends MailName>(
   { mailTemplates, settings }: MailDeps,
-  user: Reader,
+  user: Pick<Reader, 'email' | 'first_name' | 'last_name' | 'verified' | 'language'>,
   name: N,
   own: Omit<MailValues<N>, SharedValue>,
 ): Mail {

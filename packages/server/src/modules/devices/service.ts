@@ -50,6 +50,17 @@ export const isRemembered = (
 export const isAlerted = ({ signInAlerts }: DeviceSettings, hasFactor: boolean): boolean =>
   signInAlerts === 'everyone' || (signInAlerts === 'second_factor' && hasFactor);
 
+/** Returns the account's known device that a browser with these tokens is; null if it is none. */
+export async function findDeviceId(
+  tx: Tx,
+  { knownDeviceDays }: Pick<DeviceSettings, 'knownDeviceDays'>,
+  userId: string,
+  tokens: readonly string[],
+): Promise<string | null> {
+  if (tokens.length === 0 || knownDeviceDays === 0) return null;
+  return (await findKnownDevice(tx, userId, tokens.map(deviceHash), knownDeviceDays)).id;
+}
+
 /** A sign-in that leaves a device. */
 export type SignInFrom = {
   userId: string;

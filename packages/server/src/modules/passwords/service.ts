@@ -23,6 +23,7 @@ export {
   findPasswordHolderByEmail,
   type LockedHolder,
   lockEpoch,
+  removePassword,
 } from './store.ts';
 
 export type PasswordDeps = SessionDeps & {

@@ -85,6 +85,15 @@ export async function replaceHash(
     where id = ${user.id}`.execute(tx);
 }
 
+/** Removes the password and its history, and raises the password epoch. Call it with the lock of the user's row. */
+export async function removePassword(tx: Tx, userId: string): Promise<void> {
+  await sql`delete from password_history where user_id = ${userId}`.execute(tx);
+  await sql`
+    update users set password_hash = null, password_epoch = password_epoch + 1, must_change_password = false,
+      updated_at = now()
+    where id = ${userId}`.execute(tx);
+}
+
 /** Stores a new hash of the same password. Changes neither the history nor the password epoch. */
 export async function replaceHashInPlace(
   db: Db,

@@ -11,11 +11,14 @@ import { findUserById } from './store.ts';
 export { deletePendingRegistration, removeUnverifiedAccounts } from './clean-up.ts';
 export { cleanNames } from './names.ts';
 export type { VersionedUser } from './presentation.ts';
+export { endLinksOf } from './second-factors/store.ts';
 export {
   insertRegistration,
+  insertVouched,
   isPendingRegistration,
   markVerified,
   recordLanguage,
+  setNames,
 } from './store.ts';
 
 export type UserDeps = Audited & { graphSource: GraphSource };

@@ -1,6 +1,7 @@
 // SQL of users. Password columns belong to the passwords module.
 import type { changeableFields } from '@castellan/contract/users';
 import { sql } from 'kysely';
+import { onlyRow } from '../../platform/db/sql.ts';
 import { isRemovedAfter } from '../../schema/attention.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
 import { userColumns } from '../../schema/user-record.ts';
@@ -45,6 +46,18 @@ export async function insertRegistration(
     .execute();
 }
 
+/** Inserts a user whom an identity provider vouches for: verified, without a password. Returns the transaction's time. */
+export async function insertVouched(
+  tx: Tx,
+  user: Omit<NewUser, 'password_hash'> & Pick<Row<'users'>, 'language'>,
+): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`
+    insert into users (id, email, first_name, last_name, password_hash, language, verified)
+    values (${user.id}, ${user.email}, ${user.first_name}, ${user.last_name}, null, ${user.language}, true)
+    returning now() as now`.execute(tx);
+  return onlyRow({ rows }).now;
+}
+
 /** Inserts a superuser for the command line. */
 export async function insertSuperuser(tx: Tx, user: NewUser): Promise<void> {
   await tx
@@ -69,6 +82,17 @@ export async function updateNames(
   await sql`
     update users set first_name = coalesce(${names.first_name ?? null}, first_name),
                      last_name = coalesce(${names.last_name ?? null}, last_name), updated_at = now()
+    where id = ${id}`.execute(tx);
+}
+
+/** Sets the names of a user, whose row is locked, on behalf of nobody. */
+export async function setNames(
+  tx: Tx,
+  id: string,
+  names: Pick<Row<'users'>, 'first_name' | 'last_name'>,
+): Promise<void> {
+  await sql`
+    update users set first_name = ${names.first_name}, last_name = ${names.last_name}, updated_at = now()
     where id = ${id}`.execute(tx);
 }
 

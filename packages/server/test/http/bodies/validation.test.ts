@@ -107,8 +107,8 @@ test('an id in the path that is not a UUID is 400 on every operation that takes 
   const admin = await signIn(service, ADMIN);
   // Pages of the console and their files are the same for every path.
   const withId = routes.filter(
-    // The ids of waiting requests are no UUIDs, and unknown ones are all alike.
-    ({ url }) => url.startsWith('/api/') && url.includes(':') && !url.includes(':interaction_id'),
+    // The ids of waiting requests and the slugs of providers are no UUIDs, and unknown ones are all alike.
+    ({ url }) => url.startsWith('/api/') && url.includes(':') && !/:(interaction_id|slug)\b/.test(url),
   );
   assert.ok(withId.length > 0);
   for (const { method, url } of withId)

@@ -38,7 +38,6 @@ export const errorTexts: Readonly<Record<string, string>> = {
   api_key_not_found: 'Diesen API-Schlüssel gibt es bei diesem Dienstkonto nicht.',
   application_not_found: 'Diese Anwendung gibt es nicht.',
   api_resource_not_found: 'Diese API gibt es nicht.',
-  identity_provider_not_found: 'Diesen Anmeldedienst gibt es nicht, oder er ist nicht aktiv.',
   provider_in_use: 'Mit diesem Anmeldedienst sind noch Konten verknüpft.',
   access_grant_not_found: 'Diesen Zugriff gibt es bei dieser Anwendung nicht mehr.',
   api_resource_in_use: 'Eine Anwendung verwendet diese API noch. Entfernen Sie sie dort zuerst.',

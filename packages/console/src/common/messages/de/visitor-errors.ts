@@ -36,6 +36,12 @@ export const visitorErrorTexts: Readonly<Record<string, string>> = {
   account_locked: 'Dieses Konto ist nach zu vielen Fehlversuchen gesperrt. Versuchen Sie es später erneut.',
   email_not_verified:
     'Die E-Mail-Adresse ist noch nicht bestätigt. Folgen Sie dem Link in der E-Mail, oder fordern Sie einen neuen an.',
+  identity_provider_not_found: 'Diesen Anmeldedienst gibt es nicht, oder er ist nicht aktiv.',
+  pending_identity_not_found:
+    'In diesem Browser wartet keine Anmeldung über einen Anmeldedienst, oder sie ist abgelaufen. Beginnen Sie auf der Anmeldeseite noch einmal.',
+  code_invalid:
+    'Dieser Code ist falsch, wurde schon verwendet oder ist abgelaufen. Prüfen Sie die neueste E-Mail, oder fordern Sie einen anderen Code an.',
+  provider_unavailable: 'Der Anmeldedienst ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.',
   rate_limited: 'Zu viele Anfragen. Warten Sie, bevor Sie es erneut versuchen.',
   client_gone: 'Die Verbindung wurde vor der Antwort getrennt.',
   internal_error:

@@ -39,7 +39,7 @@ export const visitorOf = (
 });
 
 /** Returns the tokens of the device cookie, newest first. */
-function readDeviceTokens(request: FastifyRequest, settings: CookieSettings): string[] {
+export function readDeviceTokens(request: FastifyRequest, settings: CookieSettings): string[] {
   const values = cookieValues(request, settings, DEVICE_COOKIE).slice(0, MAX_COOKIES);
   const tokens = values.flatMap((value) => value.split('.', MAX_TOKENS)).filter((token) => TOKEN.test(token));
   return [...new Set(tokens)];

@@ -37,11 +37,18 @@ export type MailPayloads = {
   new_sign_in: SecurityEvent;
   identity_connected: IdentityEvent;
   identity_disconnected: IdentityEvent;
+  account_made: IdentityEvent;
+  account_taken_over: IdentityEvent;
+  /** `sign_in`: the key of the sign-in that waits for the code, in hexadecimal. */
+  provider_code: SecurityEvent & { sign_in: string };
 };
 export type MailKind = keyof MailPayloads;
 
 /** Kinds that warn the owner of an account about its sign-in. */
-export type WarningKind = Exclude<MailKind, 'verification' | 'password_reset' | 'account_locked'>;
+export type WarningKind = Exclude<
+  MailKind,
+  'verification' | 'password_reset' | 'account_locked' | 'provider_code'
+>;
 
 export type Warning = {
   at: Date;
@@ -81,6 +88,13 @@ export function readWarning(payload: unknown): Warning {
     left: typeof left === 'number' ? left : null,
     isLinkShown: text('deliver') === 'show',
   };
+}
+
+/** Reads the key of the sign-in that a code is for. Throws if there is none. */
+export function readSignIn(payload: unknown): string {
+  const signIn = fieldsOf(payload).get('sign_in');
+  if (typeof signIn !== 'string') throw new Error('the mail has no sign-in');
+  return signIn;
 }
 
 function fieldsOf(payload: unknown): ReadonlyMap<string, unknown> {

@@ -17,6 +17,8 @@ export const warningNames = {
   new_sign_in: 'new-sign-in',
   identity_connected: 'identity-connected',
   identity_disconnected: 'identity-disconnected',
+  account_made: 'account-made',
+  account_taken_over: 'account-taken-over',
 } as const satisfies Record<WarningKind, string>;
 
 export const isWarning = (kind: string): kind is WarningKind => Object.hasOwn(warningNames, kind);

@@ -101,6 +101,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   identity_provider_created: '{actor} hat den Anmeldedienst {target} angelegt',
   identity_provider_updated: '{actor} hat den Anmeldedienst {target} geändert',
   identity_provider_deleted: '{actor} hat den Anmeldedienst {target} gelöscht',
+  identity_connected: 'Eine Identität wurde mit dem Konto von {target} verknüpft',
+  provider_sign_in_failed: 'Eine Anmeldung über einen Anmeldedienst ist gescheitert',
   application_authentication_failed: 'Eine Anwendung hat sich nicht ausgewiesen',
   application_sign_in: '{actor} hat sich bei {target} angemeldet',
   application_sign_in_refused: 'Eine Anmeldung von {actor} bei {target} wurde abgelehnt',

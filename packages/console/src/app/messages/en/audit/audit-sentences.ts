@@ -100,6 +100,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   identity_provider_created: '{actor} created the identity provider {target}',
   identity_provider_updated: '{actor} changed the identity provider {target}',
   identity_provider_deleted: '{actor} deleted the identity provider {target}',
+  identity_connected: 'An identity was connected to the account of {target}',
+  provider_sign_in_failed: 'A sign-in with an identity provider failed',
   application_authentication_failed: 'An application was not authenticated',
   application_sign_in: '{actor} signed in to {target}',
   application_sign_in_refused: 'A sign-in of {actor} to {target} was refused',
