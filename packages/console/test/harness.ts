@@ -10,6 +10,7 @@ import {
   startTestService,
   type TestService,
 } from '@castellan/testing/harness';
+import { addProvider } from '@castellan/testing/openid/providers';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
 export type Console = { service: TestService; browser: Browser };
@@ -31,7 +32,10 @@ export async function exampleRecords({ service }: Console): Promise<(path: strin
     redirect_uris: ['https://app.example.com/callback'],
   });
   assert.equal(status, 201, JSON.stringify(body));
-  return (path) => path.replace(':id', path.startsWith('/applications/') ? body.data.id : (role?.id ?? ''));
+  const provider = await addProvider(service, { name: 'Example' });
+  const ids = { roles: role?.id ?? '', applications: body.data.id, 'identity-providers': provider.id };
+  return (path) =>
+    Object.entries(ids).reduce((now, [kind, id]) => now.replace(`/${kind}/:id`, `/${kind}/${id}`), path);
 }
 
 /** Fills the service with the company of `castellan demo`. */

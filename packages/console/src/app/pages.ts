@@ -295,6 +295,38 @@ export const pages = {
     tag: 'api-resources',
     search: (given: Given) => optional(paging(given)),
   },
+  '/identity-providers': {
+    title: () => t.common.nav.identityProviders,
+    load: () =>
+      withLaterTexts(import('./pages/identity-providers/list/IdentityProviders.tsx')).then(
+        ({ IdentityProviders }) => ({ default: IdentityProviders }),
+      ),
+    anyOf: ['identity_provider.read'],
+    menuKey: 'n',
+    tag: 'identity-providers',
+  },
+  '/identity-providers/new': {
+    title: () => t.common.nav.identityProviders,
+    load: () =>
+      withLaterTexts(import('./pages/identity-providers/NewProvider.tsx')).then(({ NewProvider }) => ({
+        default: NewProvider,
+      })),
+    anyOf: ['identity_provider.read'],
+    tag: 'identity-providers',
+    search: (given: Given) =>
+      optional({ kind: choiceIn(given, 'kind', ['oidc', 'google', 'microsoft', 'github', 'apple']) }),
+  },
+  '/identity-providers/$id': {
+    title: () => t.common.nav.identityProviders,
+    load: () =>
+      withLaterTexts(import('./pages/identity-providers/record/ProviderPage.tsx')).then(
+        ({ ProviderPage }) => ({ default: ProviderPage }),
+      ),
+    anyOf: ['identity_provider.read'],
+    tag: 'identity-providers',
+    search: (given: Given) =>
+      optional({ tab: choiceIn(given, 'tab', ['settings', 'activity']), ...activity(given) }),
+  },
   '/settings': {
     title: () => t.common.nav.settings,
     load: () => import('./pages/settings/Settings.tsx').then(({ Settings }) => ({ default: Settings })),

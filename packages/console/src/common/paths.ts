@@ -33,6 +33,9 @@ const paths = [
   '/applications/new',
   '/applications/:id',
   '/api-resources',
+  '/identity-providers',
+  '/identity-providers/new',
+  '/identity-providers/:id',
   '/settings',
   '/reference',
 ] as const;

@@ -4,6 +4,7 @@ import type {
   CreateUser,
   ServiceAccount,
   UpdateApplication,
+  UpdateIdentityProvider,
   UpdateRole,
   UpdateServiceAccount,
   UpdateUser,
@@ -12,6 +13,9 @@ import type {
 
 /** Roles have a picker, and other names in the API. */
 type Roles = 'role_id' | 'role_ids' | 'roles';
+
+/** Names that the API has besides `role_ids`. */
+type OtherRoleNames = Exclude<Roles, 'role_ids'>;
 
 /** Nobody sets them. */
 type Kept = 'id' | 'created_at' | 'updated_at';
@@ -37,4 +41,9 @@ export type ComparedServiceAccountField = Exclude<
 export type ApplicationField = Exclude<
   keyof UpdateApplication,
   'client_id' | 'type' | 'required_permission_id' | 'resources'
+>;
+/** What never changes has no field; the state has a dialog, and the position is where it is in the list. */
+export type ProviderField = Exclude<
+  keyof UpdateIdentityProvider,
+  'slug' | 'kind' | 'is_active' | 'position' | OtherRoleNames
 >;

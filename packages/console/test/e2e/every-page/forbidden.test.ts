@@ -88,6 +88,9 @@ const permissionOf: Readonly<Record<string, string | null>> = {
   '/applications/new': 'application.create',
   '/applications/:id': 'application.read',
   '/api-resources': 'api_resource.read',
+  '/identity-providers': 'identity_provider.read',
+  '/identity-providers/new': 'identity_provider.read',
+  '/identity-providers/:id': 'identity_provider.read',
   '/settings': 'settings.read',
   '/reference': null,
 };

@@ -26,6 +26,7 @@ type Props = {
   isFirst?: boolean;
   /** At most so many roles can be chosen: another one replaces the earliest. */
   max?: number;
+  isReadOnly?: boolean;
   /** The label is for screen readers only. */
   isLabelHidden?: boolean;
   placeholder?: string;
@@ -71,7 +72,7 @@ export function RolePicker(props: Props): ReactElement {
         data={options}
         value={[...value]}
         onChange={(ids) => onChange(max === undefined ? ids : ids.slice(-max))}
-        disabled={!mayRead}
+        disabled={!mayRead || props.isReadOnly === true}
         searchable
         hidePickedOptions
         // Closed after each choice: what the dialog says about it stands below.

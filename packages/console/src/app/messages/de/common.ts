@@ -22,6 +22,7 @@ export const common: Messages['common'] = {
     serviceAccounts: 'Dienstkonten',
     applications: 'Anwendungen',
     newApplication: 'Anwendung verbinden',
+    identityProviders: 'Anmeldedienste',
     apiResources: 'API-Ressourcen',
     settings: 'Einstellungen',
     reference: 'API-Referenz',

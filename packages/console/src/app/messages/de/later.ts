@@ -5,6 +5,7 @@ import { requirements } from './access/requirements.ts';
 import { apiResources } from './applications/api-resources.ts';
 import { applicationAccess } from './applications/application-access.ts';
 import { applications } from './applications/applications.ts';
+import { identityProviders } from './identity-providers/identity-providers.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
@@ -16,6 +17,7 @@ export const later: LaterMessages = {
   apiResources,
   applicationAccess,
   applications,
+  identityProviders,
   requirements,
   secondFactors,
   userBulk,
@@ -57,6 +59,7 @@ export const later: LaterMessages = {
       rowEnds: 'Zum Anfang oder Ende der Zeile',
       corners: 'Zum Anfang oder Ende der Matrix',
       flip: 'Zelle ändern',
+      moveProvider: 'Den Anmeldedienst verschieben',
     },
     goTo: (page) => `Zu ${page}`,
     single: 'Einzelne Tasten verwenden',

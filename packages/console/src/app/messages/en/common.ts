@@ -29,6 +29,7 @@ export const common = {
     applications: 'Applications',
     newApplication: 'Connect an application',
     apiResources: 'API resources',
+    identityProviders: 'Sign-in providers',
     settings: 'Settings',
     reference: 'API reference',
     account: 'My account',

@@ -5,6 +5,7 @@ import { requirements } from './access/requirements.ts';
 import { apiResources } from './applications/api-resources.ts';
 import { applicationAccess } from './applications/application-access.ts';
 import { applications } from './applications/applications.ts';
+import { identityProviders } from './identity-providers/identity-providers.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
@@ -16,6 +17,7 @@ export const later = {
   apiResources,
   applicationAccess,
   applications,
+  identityProviders,
   requirements,
   secondFactors,
   userBulk,
@@ -58,6 +60,7 @@ export const later = {
       rowEnds: 'Go to the start or end of the row',
       corners: 'Go to the start or end of the matrix',
       flip: 'Change the cell',
+      moveProvider: 'Move the provider',
     },
     goTo: (page: string) => `Go to ${page}`,
     single: 'Use single keys',

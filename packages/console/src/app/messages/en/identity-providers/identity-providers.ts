@@ -1,0 +1,263 @@
+// Texts of the pages about sign-in providers. They load with these pages.
+import { createPlural } from '../../../../common/language.ts';
+
+const plural = createPlural('en');
+
+export const identityProviders = {
+  count: (count: number) => plural(count, { one: '# provider', other: '# providers' }),
+  text: 'In this order, the sign-in page shows their buttons.',
+  empty: 'Let people sign in with an account they have elsewhere',
+  emptyText: 'Google, Microsoft, GitHub, Apple, or any service that speaks OpenID Connect.',
+  create: 'New sign-in provider',
+  onlySuperusers:
+    'Only superusers can do this: anyone who changes a provider can sign in as everybody who uses it.',
+  readOnly: 'You can see everything here. Only superusers can change it.',
+  kinds: {
+    oidc: 'OpenID Connect',
+    google: 'Google',
+    microsoft: 'Microsoft',
+    github: 'GitHub',
+    apple: 'Apple',
+  },
+  kindTexts: {
+    oidc: 'Any issuer: Keycloak, Okta, Authentik, another Castellan.',
+    google: 'Google accounts and Google Workspace.',
+    microsoft: 'Microsoft Entra ID. You name the tenants.',
+    github: 'GitHub accounts, with their verified primary address.',
+    apple: 'Sign in with Apple.',
+  },
+  list: {
+    handle: (name: string) => `Move ${name}`,
+    up: (name: string) => `Move ${name} up`,
+    down: (name: string) => `Move ${name} down`,
+    moved: (name: string, place: number, of: number) => `${name} is number ${place} of ${of} now.`,
+    hidden: 'no button',
+    required: 'required',
+    noSecret: 'no secret',
+  },
+  pick: 'Which provider?',
+  other: 'Choose another',
+  missing: 'No such sign-in provider',
+  missingText: 'It was deleted, or the address is wrong.',
+  saved: (name: string) => `${name} is saved.`,
+  created: (name: string) => `${name} is created. Register the addresses there, then test it.`,
+  tabs: {
+    label: 'Parts of the sign-in provider',
+    settings: 'Settings',
+    activity: 'Activity',
+  },
+  addresses: {
+    title: 'To register at the provider',
+    redirect: 'Redirect address',
+    redirectHelp: 'Others call it redirect URI, callback URL or reply URL. Copy it character by character.',
+    backchannel: 'Back-channel logout address',
+    backchannelHelp: 'Optional. The provider then ends sessions here when people sign out there.',
+    slugFirst: 'Type a short name, and the addresses are shown here.',
+  },
+  test: {
+    run: 'Test',
+    title: (name: string) => `Test of ${name}`,
+    good: 'The provider answers as it must. Sign in once with another browser to test the rest.',
+    bad: 'People cannot sign in with it like this.',
+    issuer: 'Issuer in its metadata',
+    passed: 'passed',
+    failed: 'failed',
+  },
+  groups: {
+    about: 'About the provider',
+    connection: 'How we speak with it',
+    people: 'Whom it brings',
+    roles: 'Roles',
+    sessions: 'Second factors and signing out',
+  },
+  fields: {
+    slug: {
+      label: 'Short name',
+      help: 'Part of the redirect address: lower-case letters, digits, hyphens. It never changes.',
+    },
+    name: { label: 'Name', help: 'The button says “Continue with …”.' },
+    is_shown: {
+      label: 'Show on the sign-in page',
+      help: 'Without a button, it still works for domains that require it, and in accounts.',
+    },
+    issuer: {
+      label: 'Issuer',
+      help: 'Exactly as the provider writes it, with or without a slash at the end.',
+    },
+    tenants: {
+      label: 'Tenants',
+      help: 'The id of each tenant whose people may sign in, one a line.',
+    },
+    client_id: { label: 'Client ID', help: 'What the provider calls Castellan. Apple calls it Services ID.' },
+    client_auth: { label: 'Client authentication', help: 'Others call it token endpoint auth method.' },
+    client_secret: { label: 'Client secret', help: 'It is stored encrypted and never shown again.' },
+    team_id: { label: 'Team ID', help: 'Ten letters and digits, at the top of your developer account.' },
+    key_id: { label: 'Key ID', help: 'Of the key for “Sign in with Apple”.' },
+    private_key: {
+      label: 'Private key',
+      help: 'The whole .p8 file. It is stored encrypted and never shown again.',
+    },
+    scopes: { label: 'Scopes', help: 'With spaces between them.' },
+    extra_parameters: {
+      label: 'Further parameters',
+      help: 'Of the request to the provider: name=value, one a line. Such as hd, domain_hint or prompt.',
+    },
+    domains: {
+      label: 'Domains',
+      help: 'Of email addresses, one a line. A subdomain is another domain.',
+    },
+    email_trust: {
+      label: 'Whether its word about addresses counts',
+      help: 'It counts only for the domains above, and only if the provider says that it verified the address.',
+    },
+    sign_up: { label: 'Who gets an account', help: 'When somebody comes who has none.' },
+    connect: {
+      label: 'Somebody whose address has an account',
+      help: 'With an address that counts as verified.',
+    },
+    required_for_domains: {
+      label: 'The only way for its domains',
+      help: 'Passwords, registration and password resets are refused for these addresses.',
+    },
+    allow_superusers: { label: 'Superusers may sign in with it', help: 'If they have connected it.' },
+    role_ids: { label: 'Roles of new accounts', help: 'Besides the default role.' },
+    role_mapping: {
+      label: 'Roles by claims',
+      help: 'Who has the value in the claim holds the role. Dots lead into objects: realm_access.roles.',
+    },
+    mapping: { label: 'When claims give roles', help: 'Roles that no rule names stay as they are.' },
+    sync_names: {
+      label: 'Names follow the provider',
+      help: 'First and last name are set at every sign-in.',
+    },
+    acr_mapping: {
+      label: 'What counts as a second factor',
+      help: 'Values of acr or amr, one a line, such as mfa. Anyone who comes with one is not asked again here.',
+    },
+    logout: { label: 'Signing out', help: 'Where people sign out who came from it.' },
+  },
+  secretKept: 'Kept. Type here to replace it.',
+  secretNone: 'None yet.',
+  inLine: (line: number, message: string) => `Line ${line}: ${message}`,
+  inRule: (rule: number, message: string) => `Rule ${rule}: ${message}`,
+  faults: {
+    pair: 'Write name=value in each line.',
+    rule: 'Each rule needs a claim, a value and a role.',
+  },
+  options: {
+    client_auth: {
+      client_secret_basic: 'Secret in the header (client_secret_basic)',
+      client_secret_post: 'Secret in the body (client_secret_post)',
+      none: 'Nothing: a public client',
+    },
+    email_trust: {
+      none: 'No: people confirm their address with a code',
+      domains: 'Yes, for the domains above',
+    },
+    sign_up: {
+      none: 'Nobody: an administrator creates accounts',
+      domains: 'People with an address in the domains above',
+      everyone: 'Everybody who has an account there',
+    },
+    connect: {
+      confirm: 'Signs in to it once more, then confirms',
+      trusted: 'Is connected at once, unless the account has administrative permissions',
+    },
+    mapping: { creation: 'Once, when the account is made', every_sign_in: 'At every sign-in' },
+    logout: { here: 'Only here', upstream: 'At the provider, too' },
+  },
+  rules: {
+    claim: 'Claim',
+    equals: 'Value',
+    role: 'Role',
+    add: 'Add a rule',
+    remove: (rule: number) => `Remove rule ${rule}`,
+    label: (rule: number) => `Rule ${rule}`,
+  },
+  happens: {
+    title: 'What happens to whom',
+    text: 'With these settings, saved or not.',
+    unnamed: 'the provider',
+    noDomains: '(no domain yet)',
+    connected: 'Somebody whose account is connected',
+    isSignedIn: 'Is signed in, whatever address the provider tells.',
+    noSuperusers: 'Superusers are refused.',
+    superusersToo: 'Superusers, too.',
+    factor: 'An account with a second factor is asked for it.',
+    factorUnless: (name: string, levels: string) =>
+      `An account with a second factor is asked for it, unless ${name} says: ${levels}.`,
+    otherTenant: 'Somebody from another tenant',
+    refused: 'Is refused.',
+    trusted: (domains: string, name: string) =>
+      `Somebody new, whose address in ${domains} ${name} calls verified`,
+    others: 'Somebody new with any other address, or none',
+    everyone: 'Somebody new',
+    noAccount: 'No account has the address:',
+    unverified: 'An account has it that is not verified:',
+    verified: 'A verified account has it:',
+    ask: 'they are told to ask you for one.',
+    made: 'they get one, without a password.',
+    madeWithRoles: 'they get one with the roles below, without a password.',
+    madeFor: (domains: string, made: string) => `in ${domains} ${made} Others are told to ask you.`,
+    takesOver: 'they get that account. Its password, sessions and second factors end, its roles stay.',
+    confirms: 'they sign in to it as usual, then confirm.',
+    connectsAtOnce:
+      'it is connected at once, and told by mail. Accounts with administrative permissions sign in first, then confirm.',
+    code: 'They type a code that is mailed to the address.',
+    mail: 'it gets a mail instead of a code: sign in, then connect in the account.',
+    inDomains: (domains: string) => `Anybody with an address in ${domains}`,
+    onlyWay: (name: string) =>
+      `Can sign in with ${name} only. Passwords, registration and resets are refused.`,
+    mapped: 'Somebody whose claims match a rule',
+    once: 'Gets the roles when the account is made. Later changes there change nothing here.',
+    everySignIn: 'Gets and loses the roles of the rules at every sign-in. Other roles stay.',
+    missingClaim: 'If the claim is missing, nothing changes. An empty list takes the roles away.',
+    names: (name: string) => `Has the first and last name that ${name} says.`,
+    leaving: 'Somebody who signs out',
+    here: (name: string) => `Is still signed in at ${name}.`,
+    upstream: (name: string) => `Is led to ${name} to sign out there, too.`,
+    visitors: 'Visitors of the sign-in page',
+    hidden: 'See no button for it.',
+  },
+  trusts: {
+    email_trust:
+      'Anyone who controls the provider, or an account there with such an address, gets what the address gives here.',
+    connect: 'Anyone who controls the provider gets into existing accounts without anybody being asked.',
+    sign_up: 'Everybody in the world who can open an account there gets one here.',
+    required:
+      'While the provider is away, nobody with such an address can sign in. PROVIDER_REQUIRED=off is the way back.',
+    allow_superusers: 'Anyone who controls the provider can do everything here, in the name of a superuser.',
+    role_mapping: 'Anyone who can change these claims at the provider can give people these roles.',
+    acr_mapping: 'The provider decides who is not asked for a second factor here.',
+    extra_parameters: 'They change how people sign in there. Sign in once to test them.',
+  },
+  activate: 'Activate',
+  activated: (name: string) => `${name} is active.`,
+  deactivate: 'Deactivate',
+  deactivated: (name: string) => `${name} is inactive.`,
+  deactivateTitle: (name: string) => `Deactivate ${name}?`,
+  deactivateText: 'Nobody can sign in with it until it is activated again. Accounts stay connected.',
+  deleted: (name: string) => `${name} is deleted.`,
+  deleteTitle: (name: string) => `Delete ${name}?`,
+  deleteText: 'Nobody can sign in with it after that. This cannot be undone.',
+  issuerTitle: (name: string) => `Change the issuer of ${name}?`,
+  issuerText: 'Accounts are connected to people at the issuer of before. They do not know the new one.',
+  impact: {
+    nobody: 'No account is connected.',
+    identities: (count: number) =>
+      plural(count, { one: '# account is connected.', other: '# accounts are connected.' }),
+    sessions: (count: number) =>
+      plural(count, { one: '# session began with it.', other: '# sessions began with it.' }),
+    leftWithout: (count: number) =>
+      plural(count, {
+        one: '# account has no other way to sign in.',
+        other: '# accounts have no other way to sign in.',
+      }),
+  },
+  endSessions: 'End the sessions that began with it',
+  force: (count: number) =>
+    plural(count, {
+      one: 'Disconnect # account, and end its sessions',
+      other: 'Disconnect # accounts, and end their sessions',
+    }),
+};

@@ -1,0 +1,71 @@
+// Beside the form: what the settings do to whom, and the addresses to register at the provider.
+import { Button, CopyButton } from '@mantine/core';
+import type { ReactElement } from 'react';
+import { later, t } from '../../text.ts';
+import { happenings, type Settings } from './happens.ts';
+
+export function Happens(settings: Settings): ReactElement {
+  const texts = later.identityProviders.happens;
+  return (
+    <section className="panel facts" aria-labelledby="happens">
+      <h2 className="section-title" id="happens">
+        {texts.title}
+      </h2>
+      <p className="muted">{texts.text}</p>
+      <dl data-raw>
+        {happenings(settings, texts).map(({ who, what }) => (
+          <div key={`${who} ${what[0]}`}>
+            <dt>{who}</dt>
+            {what.map((one) => (
+              <dd key={one}>{one}</dd>
+            ))}
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+type AddressesProps = { redirect: string | null; backchannel: string | null };
+
+export function Addresses({ redirect, backchannel }: AddressesProps): ReactElement {
+  const texts = later.identityProviders.addresses;
+  return (
+    <section className="panel facts" aria-labelledby="addresses">
+      <h2 className="section-title" id="addresses">
+        {texts.title}
+      </h2>
+      {redirect === null || backchannel === null ? (
+        <p className="muted">{texts.slugFirst}</p>
+      ) : (
+        <>
+          <Address label={texts.redirect} help={texts.redirectHelp} address={redirect} />
+          <Address label={texts.backchannel} help={texts.backchannelHelp} address={backchannel} />
+        </>
+      )}
+    </section>
+  );
+}
+
+const Address = ({
+  label,
+  help,
+  address,
+}: {
+  label: string;
+  help: string;
+  address: string;
+}): ReactElement => (
+  <div className="address">
+    <strong>{label}</strong>
+    <span className="muted">{help}</span>
+    <code className="mono">{address}</code>
+    <CopyButton value={address}>
+      {({ copied, copy }) => (
+        <Button size="compact-sm" variant="default" aria-description={label} onClick={copy}>
+          {copied ? t.common.actions.copied : t.common.actions.copy}
+        </Button>
+      )}
+    </CopyButton>
+  </div>
+);
