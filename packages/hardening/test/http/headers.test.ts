@@ -23,7 +23,8 @@ const isStatic = (path: string): boolean =>
   isPage(path) || /^\/(docs|brand\/(icon|colors)|theme\.js|form-post\.js|skeleton\.css)/.test(path);
 
 // Browsers are sent here, and get redirects and pages.
-const isForBrowsers = (path: string): boolean => /^\/api\/v1\/oauth\/(authorize|logout)\b/.test(path);
+const isForBrowsers = (path: string): boolean =>
+  /^\/api\/v1\/(oauth\/(authorize|logout)\b|auth\/providers\/[^/]+\/callback$)/.test(path);
 
 function expectedOf(path: string, { status, headers }: Answer): Expected {
   // No logo is set: the route itself answers 404.

@@ -95,7 +95,7 @@ async function fail(
   };
   await recordBounded(deps, client, event);
   const failure = { kind, request: client.requestId, provider: slug };
-  return { location: failedPage(deps.settings, failure, onward), keepSeconds: null };
+  return { location: failedPage(deps.settings, failure, onward) };
 }
 
 /** Returns the page of a browser that comes back too often. The event is that of every limit. */
@@ -114,7 +114,7 @@ export async function refuseOften(
 }
 
 export async function finishSignIn(deps: ProviderSignInDeps, callback: Callback): Promise<Ended> {
-  const { client, slug, cookie } = callback;
+  const { slug, cookie } = callback;
   const state = stateIn(callback.parameters);
   const provider = await findActiveProvider(deps.db, slug);
   if (!provider) return fail(deps, callback, { kind: 'unavailable', reason: 'provider_inactive' });
@@ -127,6 +127,18 @@ export async function finishSignIn(deps: ProviderSignInDeps, callback: Callback)
   });
   const begun = consumed && openBegun(deps, consumed);
   if (!consumed || !begun) return fail(deps, callback, { kind: 'expired', reason: 'state' });
+  const ended = await conclude(deps, provider, callback, { state, consumed, begun });
+  return { keepSeconds: null, ...ended };
+}
+
+/** Ends what a browser began. Its cookie is of no more use, unless the person has to do something. */
+async function conclude(
+  deps: ProviderSignInDeps,
+  provider: ProviderRow,
+  callback: Callback,
+  { state, consumed, begun }: Open,
+): Promise<Ended> {
+  const { client, slug } = callback;
   const onward = consumed.purpose === 'connect' ? { ...nowhere, next: accountPath(deps.settings) } : begun;
   const read = await askProvider(deps, provider, callback, { state, consumed, begun });
   if (read instanceof UpstreamError)

@@ -129,7 +129,8 @@ export function providerSignInRoutes(app: App, deps: ProviderSignInDeps): void {
       // It uses nothing up.
       if (request.method === 'HEAD') {
         const failure = { kind: 'expired', request: client.requestId, provider: params.slug } as const;
-        return reply.redirect(failedPage(settings, failure, { next: null, interaction: null }), 303);
+        const location = failedPage(settings, failure, { next: null, interaction: null });
+        return go(request, reply, { location });
       }
       if (await isOverLimit(request)) return go(request, reply, await refuseOften(deps, about));
       const mark = request.raw.url?.indexOf('?') ?? -1;

@@ -133,6 +133,8 @@ test('a state in another browser, without its cookie, of another provider or too
   const stranger = service.client();
   await begin(stranger, provider);
   assert.equal(failure(await comeBack(stranger, provider, came)), 'expired');
+  // What the stranger has begun goes on: any page can send a browser to a callback.
+  assert.equal(stranger.cookies.has('castellan_provider'), true);
   assert.equal(failure(await comeBack(service.client(), provider, came)), 'expired');
   const elsewhere = service.client();
   elsewhere.cookies.set('castellan_provider', client.cookies.get('castellan_provider') ?? '');
