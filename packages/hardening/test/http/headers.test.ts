@@ -18,7 +18,9 @@ const routes = await routesOf(service);
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 const isPage = (path: string): boolean =>
-  [...authPaths, ...appPaths].includes(path.replace(/(?<=^\/(roles|applications)\/)[0-9a-f-]{36}$/, ':id'));
+  [...authPaths, ...appPaths].includes(
+    path.replace(/(?<=^\/(roles|applications|identity-providers)\/)[0-9a-f-]{36}$/, ':id'),
+  );
 const isStatic = (path: string): boolean =>
   isPage(path) || /^\/(docs|brand\/(icon|colors)|theme\.js|form-post\.js|skeleton\.css)/.test(path);
 

@@ -4,6 +4,8 @@ import { after, test } from 'node:test';
 import { startTestService } from '@castellan/testing/harness';
 import { startIssuer } from '@castellan/testing/openid/issuer';
 import { formRequest } from '@castellan/testing/service-accounts/token-services';
+import { keepRequest } from '../../../src/modules/openid/interactions/service.ts';
+import { removeEndedSignIns } from '../../../src/modules/provider-sign-in/store.ts';
 import {
   accountOf,
   addProvider,
@@ -236,6 +238,48 @@ test('a provider that cannot be reached answers 503, and when to try again', asy
   const answer = await service.client().post(`/api/v1/auth/providers/${away.slug}/start`, {});
   assert.deepEqual([answer.status, answer.body.code], [503, 'provider_unavailable']);
   assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/);
+});
+
+test('what an application asks for is passed on, as far as the record says what it means there', async () => {
+  const { db } = service.service.deps;
+  const mapped = await addProvider(service, issuer, { acr_mapping: '{"https://acme/mfa":"aal2"}' });
+  const { id } = await keepRequest(db, {
+    kind: 'interaction',
+    applicationId: null,
+    parameters: { acr_values: 'phr aal2', prompt: 'login', max_age: '60', login_hint: 'ada@example.com' },
+  });
+  const askedOf = async (at: typeof provider) => {
+    const { searchParams } = new URL(await begin(service.client(), at, { interaction_id: id }));
+    return ['acr_values', 'prompt', 'max_age', 'login_hint'].map((name) => searchParams.get(name));
+  };
+  assert.deepEqual(await askedOf(mapped), ['https://acme/mfa', 'login', '60', 'ada@example.com']);
+  assert.deepEqual(await askedOf(provider), [null, 'login', '60', 'ada@example.com']);
+});
+
+test('sign-ins that have ended are removed, and those that wait stay', async () => {
+  const { db } = service.service.deps;
+  await begin(service.client(), provider);
+  await service.sql(
+    "update provider_sign_ins set expires_at = now() - interval '1 s' where used_at is not null",
+  );
+  assert.ok((await removeEndedSignIns(db, 1_000)) > 0);
+  const left = await service.sql('select from provider_sign_ins where expires_at < now()');
+  assert.equal(left.length, 0);
+  assert.ok((await service.sql('select from provider_sign_ins')).length > 0);
+});
+
+test('ends of sign-ins are counted', async () => {
+  const { providerSignIns } = service.service.deps;
+  const count = (result: string) =>
+    providerSignIns.counts().find((one) => one.result === result)?.signIns ?? 0;
+  const before = [count('signed_in'), count('expired')];
+  const { client, came } = await answered();
+  await comeBack(client, provider, came);
+  await comeBack(client, provider, came);
+  assert.deepEqual(
+    [count('signed_in'), count('expired')],
+    before.map((number) => number + 1),
+  );
 });
 
 test('a start needs the CSRF token', async () => {
