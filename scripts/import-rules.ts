@@ -97,6 +97,19 @@ export const modules: Modules = {
       'users/store.ts',
     ],
   },
+  'users/invitations': {
+    uses: [
+      'assignments',
+      'authz',
+      'users',
+      'users/names.ts',
+      'users/presentation.ts',
+      'users/protection.ts',
+      'users/store.ts',
+      'users/changes/administration.ts',
+      'users/changes/change-store.ts',
+    ],
+  },
   'users/second-factors': {
     uses: [
       'audit',
@@ -398,7 +411,15 @@ export const modules: Modules = {
   console: { uses: [] },
   settings: { uses: [] },
   seed: { uses: ['audit', 'sessions/key-ring.ts', 'assignments/unattended.ts'] },
-  transfer: { uses: ['audit', 'assignments/unattended.ts', 'users/lists/page-marks.ts', 'users/names.ts'] },
+  transfer: {
+    uses: [
+      'audit',
+      'assignments/unattended.ts',
+      'users/lists/page-marks.ts',
+      'users/names.ts',
+      'auth/mails.ts',
+    ],
+  },
   demo: {
     uses: ['audit', 'passwords', 'factors', 'assignments/unattended.ts', 'seed', 'users/lists/page-marks.ts'],
   },

@@ -23,6 +23,7 @@ import {
   type TestServiceAccount,
 } from '@castellan/testing/service-accounts/accounts';
 import { addUser } from '@castellan/testing/sessions/accounts';
+import { addPerson } from '@castellan/testing/users/people';
 import { Failure, UsageError } from '../src/command.ts';
 import { run } from '../src/program.ts';
 import { castellan } from './castellan.ts';
@@ -88,13 +89,22 @@ const invite = async (email = newEmail()) => {
 
 describe('users', () => {
   test('a user is invited by mail, found, changed, deactivated, activated and deleted', async () => {
-    const email = await invite();
-    const { text } = await service.mailTo(email);
-    assert.match(text, /\/reset#token=/);
-    assert.match(
-      await ok('user', 'list', '--search', email),
-      new RegExp(`^EMAIL +NAME .+\n${email} +Ada Byron +active +- `),
-    );
+    const invited = await invite();
+    assert.match((await service.mailTo(invited)).text, /\/invitation#token=/);
+    const list = (...filter: string[]) => ok('user', 'list', '--search', invited, ...filter);
+    const shown = new RegExp(`^EMAIL +NAME .+\n${invited} +Ada Byron +invited +- `);
+    for (const filter of [[], ['--invited']]) assert.match(await list(...filter), shown);
+    await ok('user', 'resend-invitation', invited);
+    assert.match((await service.mailTo(invited, 1)).text, /\/invitation#token=/);
+    assert.match((await cli(['user', 'withdraw-invitation', invited])).error, /Nothing was changed/);
+    assert.equal(await ok('user', 'withdraw-invitation', invited, '--yes'), 'Invitation withdrawn.');
+    assert.equal((await cli(['user', 'get', invited])).code, 3);
+    const nameless = newEmail();
+    await ok('user', 'invite', '--email', nameless, '--expires-in-hours', '2', '--role', 'User');
+    assert.match((await service.mailTo(nameless)).text, /for 2 hours/);
+    assert.equal((await cli(['user', 'invite', '--first-name', 'Ada'])).code, 2);
+
+    const { email } = await addPerson(service, { lastName: 'Byron' });
     assert.match(await ok('user', 'get', email), /^email: .+\n.+Ada Byron\n[\s\S]*version: +\d+$/);
     const { data } = await json('user', 'get', email);
     assert.equal(await ok('user', 'update', data.id.toUpperCase(), '--last-name', ''), 'User changed.');
@@ -107,7 +117,7 @@ describe('users', () => {
     await ok('user', 'unlock', email);
     assert.match(await ok('user', 'reset-password', email, '--dry-run'), /POST .+password-reset\/request/);
     await ok('user', 'reset-password', email);
-    assert.match((await service.mailTo(email, 1)).text, /\/reset#token=/);
+    assert.match((await service.mailTo(email)).text, /\/reset#token=/);
     assert.equal(service.mails().length, mails + 1);
     await ok('user', 'delete', email, '--yes');
     assert.deepEqual(await cli(['user', 'get', email]), {
@@ -565,8 +575,8 @@ describe('service accounts, keys, sessions, settings and audit', () => {
     assert.match(await ok('settings', 'list', '--changed'), /^SECRET_KEY +\(not shown\) +environment$/m);
     const email = await invite();
     assert.match(
-      await ok('audit', 'list', '--action', 'user_created'),
-      new RegExp(`user_created +Operator +user ${email}`),
+      await ok('audit', 'list', '--action', 'user_invited'),
+      new RegExp(`user_invited +Operator +user ${email}`),
     );
     const { code, out } = await castellan(
       ['audit', 'export', '--action', 'user_created', '--format', 'csv'],

@@ -131,11 +131,11 @@ export const auditActionCatalogue = {
     bounded: true,
   },
   verification_email_sent: {
-    text: 'A verification mail was requested. details.outcome: queued, already_verified, no_account or limited.',
+    text: 'A verification mail was requested. details.outcome: queued, already_verified, invited (the invitation is sent again), no_account or limited.',
     bounded: true,
   },
   password_reset_requested: {
-    text: 'A reset mail was requested. details.outcome: queued, no_account or limited.',
+    text: 'A reset mail was requested. details.outcome: queued, invited (the invitation is sent again), no_account or limited.',
     bounded: true,
   },
   password_changed: { text: 'A user changed their password; every session ended.', afterCommit: true },
@@ -207,6 +207,19 @@ export const auditActionCatalogue = {
     text: 'Users were exported at the command line. details: count; password_hashes: whether their hashes were; interrupted: whether the export ended early.',
   },
   user_created: { text: 'An administrator created a user.' },
+  user_invited: {
+    text: 'An administrator invited somebody by mail. after: email, first_name, last_name, roles, expires_in_hours.',
+  },
+  invitation_sent: {
+    text: 'An administrator sent an invitation again; its earlier link ended. details: email.',
+  },
+  invitation_accepted: {
+    text: 'An invited person chose a password, or an administrator set one for them. details: email.',
+    afterCommit: true,
+  },
+  invitation_withdrawn: {
+    text: 'An administrator withdrew an invitation; the account was removed. before: its record.',
+  },
   user_updated: {
     text: 'An administrator changed a user, or, with details.via: provider, a sign-in by an identity provider changed the names.',
   },

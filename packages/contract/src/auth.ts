@@ -43,7 +43,7 @@ export const DeclineRegistrationBody = Type.Object(
 );
 
 export const CheckLinkBody = Type.Object(
-  { purpose: Type.Enum(['verify_email', 'reset_password']), token: MailedTokenInput },
+  { purpose: Type.Enum(['verify_email', 'reset_password', 'invitation']), token: MailedTokenInput },
   { title: 'CheckLink' },
 );
 export type CheckLinkBody = Type.Static<typeof CheckLinkBody>;
@@ -96,13 +96,24 @@ export const LinkState = Type.Object(
   {
     valid: Type.Boolean({ description: 'True if the token would be accepted now.' }),
     already_verified: Type.Boolean({
-      description: 'True for a verification link whose email address is already verified.',
+      description:
+        'True for a verification link whose email address is already verified, and for an invitation that was accepted.',
     }),
     declinable: Type.Boolean({
       description: 'True for a verification link of a registration that can be declined.',
     }),
     email: Type.Optional(
       Type.String({ description: 'The email address of the account. Present only if `valid` is true.' }),
+    ),
+    first_name: Type.Optional(
+      Type.String({
+        description: 'Of a valid invitation. Empty if the invitation has no name.',
+      }),
+    ),
+    last_name: Type.Optional(
+      Type.String({
+        description: 'Of a valid invitation. Empty if the invitation has no name.',
+      }),
     ),
   },
   { title: 'LinkState' },

@@ -70,6 +70,7 @@ export const ActivityQuery = Type.Object({
 export const attentionFilters = {
   locked_users: { resource: 'users', query: { status: 'locked' } },
   unverified_users_near_removal: { resource: 'users', query: { removal_within_hours: '24' } },
+  invitations_ended: { resource: 'users', query: { invitation: 'ended' } },
   users_without_roles: { resource: 'users', query: { roles: 'none' } },
   users_without_required_factor: {
     resource: 'users',
@@ -87,7 +88,8 @@ const AttentionItem = Type.Object(
   {
     code: Type.Enum([...attentionCodes]),
     count: Type.Integer({
-      description: 'Exact, except for more than 1,000 locked users or users without a required factor.',
+      description:
+        'Exact, except for more than 1,000 locked users, ended invitations or users without a required factor.',
     }),
     count_is_estimate: Type.Optional(
       Type.Boolean({

@@ -37,6 +37,9 @@ export const userFields = {
     description:
       "Until the password is changed, only the user's own record, `change_password` and sign-out are open.",
   }),
+  invited_at: Type.Union([Timestamp, Type.Null()], {
+    description: 'When the user was invited, until they accept. Null for everybody else.',
+  }),
   created_at: Timestamp,
   updated_at: Timestamp,
 };
@@ -114,11 +117,27 @@ export const SecondFactorState = Type.Object(
 );
 export type SecondFactorState = Type.Static<typeof SecondFactorState>;
 
+export const InvitationState = Type.Object(
+  {
+    sent_at: Type.Union([Timestamp, Type.Null()], {
+      description: 'When the latest mail was written. Null: none has been yet.',
+    }),
+    expires_at: Type.Union([Timestamp, Type.Null()], {
+      description: 'The link of the latest mail works until then, unless an administrator ended it.',
+    }),
+  },
+  { title: 'InvitationState' },
+);
+export type InvitationState = Type.Static<typeof InvitationState>;
+
 export const ListedUser = Type.Object(
   {
     ...User.properties,
     activity: Type.Optional(UserActivity),
     second_factor: Type.Optional(SecondFactorState),
+    invitation: Type.Optional(
+      Type.Union([InvitationState, Type.Null()], { description: 'Null: the user is not invited.' }),
+    ),
   },
   { title: 'ListedUser' },
 );
@@ -163,7 +182,11 @@ export type UserSortOrder = (typeof userSortOrders)[number];
 export const secondFactorFilters = ['on', 'off', 'missing'] as const;
 export type SecondFactorFilter = (typeof secondFactorFilters)[number];
 
-const userExtras = ['activity', 'second_factor'] as const;
+const userExtras = ['activity', 'second_factor', 'invitation'] as const;
+export type UserExtra = (typeof userExtras)[number];
+
+export const invitationFilters = ['open', 'ended'] as const;
+export type InvitationFilter = (typeof invitationFilters)[number];
 
 const userListFields = {
   email: Type.Optional(
@@ -193,6 +216,15 @@ const userListFields = {
   ),
   is_active: Type.Optional(Type.Boolean()),
   verified: Type.Optional(Type.Boolean()),
+  invited: Type.Optional(
+    Type.Boolean({ description: '`true`: users who have yet to accept an invitation. `false`: all others.' }),
+  ),
+  invitation: Type.Optional(
+    Type.Enum([...invitationFilters], {
+      description:
+        '`open`: invited users whose invitation can be accepted. `ended`: those whose invitation ended unanswered.',
+    }),
+  ),
   after: Type.Optional(
     Type.String({
       format: 'uuid',
@@ -207,10 +239,13 @@ const userListFields = {
     }),
   ),
   include: Type.Optional(
-    Type.Union([Type.Enum([...userExtras]), Type.Array(Type.Enum([...userExtras]), { maxItems: 2 })], {
-      description:
-        '`activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors. Repeat it for both.',
-    }),
+    Type.Union(
+      [Type.Enum([...userExtras]), Type.Array(Type.Enum([...userExtras]), { maxItems: userExtras.length })],
+      {
+        description:
+          '`activity` adds status, live sessions and last activity to each user; `second_factor` adds their factors, `invitation` when an invitation was sent and when it expires. Repeat it for several.',
+      },
+    ),
   ),
 };
 export const UserListQuery = PageQueryWith({

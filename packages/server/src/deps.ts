@@ -9,7 +9,12 @@ import { createSinkWorker, type SinkWorker } from './modules/audit/sink-worker.t
 import { createSink } from './modules/audit/sinks/create-sink.ts';
 import { countMail } from './modules/auth/abuse.ts';
 import type { MailTemplates } from './modules/auth/mail-templates.ts';
-import { type AccountMail, createMailComposer, enqueueAccountMail } from './modules/auth/mails.ts';
+import {
+  type AccountMail,
+  createMailComposer,
+  enqueueAccountMail,
+  enqueueInvitations,
+} from './modules/auth/mails.ts';
 import { createRecoveryLinks, type RecoveryLinks } from './modules/auth/second-factors/recovery-links.ts';
 import { createGraphSource, type GraphSource } from './modules/authz/graph/graph.ts';
 import { type AccessLimit, createAccessLimit } from './modules/authz/guard/access-limit.ts';
@@ -153,8 +158,8 @@ export type Deps = {
   recoveryLinks: RecoveryLinks;
 
   accountMail: AccountMail & {
-    /** Counts one verification mail to this email. Null if the limit is off. */
-    count(email: string): Promise<RateLimitResult | null>;
+    /** Counts one mail to this email. Null if the limit is off. */
+    count(email: string, purpose: 'verification' | 'invitation'): Promise<RateLimitResult | null>;
   };
   outbox: DeliveryWorker;
   transport: MailTransport;
@@ -336,8 +341,9 @@ export function createDeps(parts: Parts): Deps {
     csrf: createCsrf({ key: deriveKey(secretKey, 'csrf'), clock }),
     accountMail: {
       enqueue: enqueueAccountMail,
+      enqueueInvitations,
       wake: () => outbox.wake(),
-      count: (email) => countMail({ limiter, settings }, 'verification', email),
+      count: (email, purpose) => countMail({ limiter, settings }, purpose, email),
     },
     readiness: { ready: false, reason: 'starting', stopping: false },
   };

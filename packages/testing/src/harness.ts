@@ -218,7 +218,9 @@ function readMail(printed: string): TestMail[] {
     ? 'verification'
     : printed.includes('/reset#')
       ? 'password_reset'
-      : (warnings.find(([, pattern]) => pattern.test(subject))?.[0] ?? 'account_locked');
+      : printed.includes('/invitation#')
+        ? 'invitation'
+        : (warnings.find(([, pattern]) => pattern.test(subject))?.[0] ?? 'account_locked');
   if (token) watch.note(token, 'token of a mail');
   return [{ kind, to, subject, text: printed, token }];
 }

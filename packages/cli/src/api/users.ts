@@ -1,5 +1,4 @@
 // What the commands of users do beyond one call: reading lists in the order of ids, and mails with a link.
-import { randomBytes } from 'node:crypto';
 import type { InputOf, ListedUser, Page } from '@castellan/sdk';
 import { Failure } from '../command.ts';
 import type { Api } from './connection.ts';
@@ -19,12 +18,6 @@ export async function* pagesById(
     if (after === undefined || data.items.length < data.size) return;
   }
 }
-
-/**
- * Returns a password that nobody learns: 128 random bits. It has a character of each class that the password policy may
- * ask for, and in groups of two no run that the policy refuses. The person replaces it with the mailed link.
- */
-export const unknownPassword = (): string => `${randomBytes(16).toString('hex').replace(/../g, '$&-')}A1`;
 
 /** Sends the mail with which a user sets a new password. The service answers the same whether the email is known. */
 export async function sendPasswordLink({ client }: Api, email: string): Promise<void> {

@@ -23,6 +23,10 @@ export const errorCatalogue = {
     'This account is not a pending registration and cannot be declined. Contact an administrator.',
   ],
   reset_token_invalid: [400, 'The reset link is invalid or has expired. Request a new one.'],
+  invitation_token_invalid: [
+    400,
+    'The invitation is invalid, has expired, was withdrawn or was accepted before. Ask for a new one.',
+  ],
   wrong_current_password: [400, 'The current password is wrong.'],
   no_password: [400, 'This account has no password. Set one with the link of a password reset.'],
   password_rejected: [400, 'The password does not meet the password policy.'],
@@ -141,6 +145,7 @@ export const errorCatalogue = {
     409,
     'The first request with this Idempotency-Key is still being processed. Try again in a moment.',
   ],
+  not_invited: [409, 'This user is not invited, or has accepted the invitation.'],
   conflict: [409, 'The change conflicts with the current state. Read the record again and retry.'],
   precondition_failed: [412, 'The record has changed since you read it. See `current`.'],
   body_too_large: [413, 'The request body is too large.'],

@@ -67,6 +67,17 @@ async function withoutHash(): Promise<string> {
   return email;
 }
 
+/** Nobody has accepted yet. */
+async function invited(): Promise<string> {
+  const email = newEmail('invited');
+  await service.sql(
+    `insert into users (id, email, first_name, last_name, verified, invited_at, invitation_hours, invitation_expires_at)
+     values (gen_random_uuid(), $1, '', '', false, now(), 168, now() + interval '168 hours')`,
+    [email],
+  );
+  return email;
+}
+
 async function locked(email: string): Promise<string> {
   await failLogins(client, email, 5);
   return email;
@@ -128,6 +139,7 @@ scenario(
         ['inactive, wrong password', inactive, WRONG],
         ['unverified, wrong password', unverified, WRONG],
         ['no password set', withoutHash, PASSWORD],
+        ['invited', invited, PASSWORD],
         ['with an app, wrong password', async () => (await addAppUser(service)).email, WRONG],
         ['factors reset, wrong password', awaitingRecovery, WRONG],
       ],
@@ -162,6 +174,7 @@ scenario('a login while locked costs one verification and the same statements, a
       ['account, wrong password', async () => locked(await active()), WRONG],
       ['account, right password', async () => locked(await active()), PASSWORD],
       ['inactive account', async () => locked(await inactive()), PASSWORD],
+      ['invited account', async () => locked(await invited()), PASSWORD],
       ['unknown email', async () => locked(newEmail()), WRONG],
     ],
     loginWithOneVerification,
@@ -191,6 +204,7 @@ for (const path of ['resend-verification-email', 'password-reset/request'])
         ['verified account', active, ''],
         ['unverified account', unverified, ''],
         ['inactive account', inactive, ''],
+        ['invited account', invited, ''],
       ],
       async ([, email]) => {
         const address = await email();

@@ -7,7 +7,7 @@ export type Operation = keyof Operations;
 
 /** The POST operations that create records. A pattern, because pages load it, and a list is longer. */
 const creating =
-  /^POST \/api\/v1\/(users|roles|permissions|\w+-\w+(\/bulk|\/.+\/(clone|keys|rotate))?|applications(\/.+\/secrets)?)$/;
+  /^POST \/api\/v1\/(users(\/invitations)?|roles|permissions|(\w+-\w+|applications)(\/bulk|\/.+\/(clone|keys|rotate|secrets))?)$/;
 /** Whether the operation accepts an Idempotency-Key. */
 export const acceptsIdempotencyKey = (operation: string): boolean => creating.test(operation);
 /** Only the first response has the API key or the secret. The response to a repetition has none. */

@@ -191,6 +191,7 @@ export const userOf = (account: Account): User => ({
   is_superuser: false,
   verified: account.isVerified,
   must_change_password: false,
+  invited_at: null,
   roles: [],
   permissions: [...account.permissions].sort(),
   created_at: account.createdAt,

@@ -7,6 +7,12 @@ export const isRemovedAfter = (hours: number): RawBuilder<unknown> => sql`
   u.pending_registration and u.is_active and not u.is_superuser
   and u.created_at < now() - make_interval(secs => ${hours * 3_600})`;
 
+/** Whether a row of `users u` has an invitation that can be accepted. */
+export const isInvitationOpen = sql`u.invited_at is not null and u.invitation_expires_at > now()`;
+
+/** Whether a row of `users u` has an invitation that ended unanswered. */
+export const isInvitationEnded = sql`u.invited_at is not null and u.invitation_expires_at <= now()`;
+
 /** Whether a row of `users u` has no role. */
 export const isWithoutRoles = sql`not exists (select from held_user_roles held where held.user_id = u.id)`;
 

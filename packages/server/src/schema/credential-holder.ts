@@ -7,9 +7,9 @@ export type PasswordHolder = Pick<
   'email' | 'first_name' | 'last_name' | 'password_hash' | 'password_epoch'
 > & { user_id: User['id'] };
 /** Has also the flags that a sign-in checks after the password. */
-export type CredentialHolder = PasswordHolder & Pick<User, 'is_active' | 'verified'>;
+export type CredentialHolder = PasswordHolder & Pick<User, 'is_active' | 'verified' | 'invited_at'>;
 
 /** Select list of a `PasswordHolder`, from `users`. */
 export const passwordColumns = 'id as user_id, email, first_name, last_name, password_hash, password_epoch';
 /** Select list of a `CredentialHolder`, from `users`. */
-export const credentialColumns = `${passwordColumns}, is_active, verified`;
+export const credentialColumns = `${passwordColumns}, is_active, verified, invited_at`;

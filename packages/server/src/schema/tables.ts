@@ -420,7 +420,7 @@ export type Tables = {
   };
   one_time_tokens: {
     token_hash: Buffer;
-    purpose: 'verify_email' | 'reset_password' | 'recover';
+    purpose: 'verify_email' | 'reset_password' | 'recover' | 'invitation';
     user_id: string;
     email: string;
     created_at: Defaulted<Timestamp>;
@@ -738,5 +738,9 @@ export type Tables = {
     recovery_pending: Defaulted<boolean>;
     has_factor: Defaulted<boolean>;
     recovery_handed_over: Defaulted<boolean>;
+    invited_at: Timestamp | null;
+    invitation_hours: number | null;
+    invitation_sent_at: Timestamp | null;
+    invitation_expires_at: Timestamp | null;
   };
 };

@@ -1,4 +1,5 @@
 // Settings: the first accounts, passwords, and how accounts end.
+import { MAX_INVITATION_HOURS } from '@castellan/contract/invitations';
 import { integer, number, optional, setting, text } from '../platform/config/config.ts';
 import { canonicalEmail } from '../platform/security/email.ts';
 
@@ -67,6 +68,12 @@ export const accountsSettings = {
     number(0, 100_000),
     'Age at which an account that registered itself and was never verified is removed, in hours.',
     { default: '72' },
+  ),
+  invitationHours: setting(
+    'INVITATION_EXPIRE_HOURS',
+    integer(1, MAX_INVITATION_HOURS),
+    'How long the link of an invitation works, in hours, unless the invitation says otherwise.',
+    { default: '168' },
   ),
   cleanupIntervalMinutes: setting(
     'CLEANUP_INTERVAL_MINUTES',

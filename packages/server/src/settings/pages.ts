@@ -79,6 +79,12 @@ export const pagesSettings = {
     'Link in the password reset mail, in the same form.',
     { shown: '`PUBLIC_URL/reset#token={token}`' },
   ),
+  inviteUrl: setting(
+    'INVITE_URL',
+    optional(parseLinkTemplate),
+    'Link in the mail of an invitation, in the same form.',
+    { shown: '`PUBLIC_URL/invitation#token={token}`' },
+  ),
   forgotUrl: setting(
     'FORGOT_URL',
     optional(parseLink),

@@ -113,7 +113,21 @@ async function accounts({ service, caller, note, secrets }: Context): Promise<vo
   await send('POST', '/auth/password-reset/confirm', { token: reset, new_password: THIRD_PASSWORD });
 }
 
-async function administration({ service, caller, note }: Context): Promise<void> {
+async function invitations({ service, secrets }: Context, send: Send): Promise<void> {
+  const email = 'invited@example.com';
+  const body = { email, first_name: 'Mary', last_name: 'Kingsley' };
+  await send('POST', '/users/invitations/bulk', { invitations: [body, body] });
+  const link = await linkTo(service, email, 'invitation');
+  secrets.add(link);
+  await send('POST', '/auth/accept-invitation', { token: link, password: THIRD_PASSWORD });
+  const other = await send('POST', '/users/invitations', { ...body, email: 'uninvited@example.com' });
+  const { id } = other.body.data;
+  await send('POST', `/users/${id}/invitation`);
+  await send('DELETE', `/users/${id}/invitation`);
+}
+
+async function administration(context: Context): Promise<void> {
+  const { service, caller, note } = context;
   const client = service.client();
   note('login', await client.login(ADMIN));
   const send = caller(client);
@@ -159,6 +173,7 @@ async function administration({ service, caller, note }: Context): Promise<void>
   await send('DELETE', `/users/${user}/identities/${identity.id}`);
   const unverified = await addPerson(service, { verified: false });
   await send('POST', `/users/${unverified.id}/resend-verification`);
+  await invitations(context, send);
   await send('DELETE', `/users/${user}`);
   await send('POST', `/users/${user}/roles`, { role_ids: [] });
   await send('DELETE', `/users/${user}`);

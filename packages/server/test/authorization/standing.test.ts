@@ -137,6 +137,15 @@ const others = new Map<string, Operation>([
       found: { verified: false },
     },
   ],
+  // Refused because the account is not invited, which is checked later.
+  [
+    'another mail of an invitation',
+    { by: (client, target) => client.post(pathOf(target, '/invitation')), passes: 409 },
+  ],
+  [
+    'the withdrawal of an invitation',
+    { by: (client, target) => client.delete(pathOf(target, '/invitation')), passes: 409 },
+  ],
   // Refused because of the roles, which are checked later.
   ['deletion', { by: (client, target) => client.delete(pathOf(target)), passes: 409 }],
 ]);

@@ -1,9 +1,16 @@
 // Email domains whose people must sign in by a provider: who is refused, where, and that nothing is looked up or counted for it.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import { mailsTo, paths, registration, strongPasswords } from '@castellan/testing/accounts/self-service';
+import {
+  linkTo,
+  mailsTo,
+  paths,
+  registration,
+  strongPasswords,
+} from '@castellan/testing/accounts/self-service';
 import type { Answer } from '@castellan/testing/client';
-import { eventually, signIn, startTestService } from '@castellan/testing/harness';
+import { ADMIN, eventually, signIn, startTestService } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { addProvider } from '@castellan/testing/openid/providers';
 import { statementsOf } from '@castellan/testing/statements';
@@ -114,6 +121,17 @@ test('sessions from before go on', async () => {
   assert.equal((await signedIn.get('/api/v1/users/me')).status, 200);
   const { refreshToken: refresh_token } = signedIn;
   assert.equal((await service.client().post(paths.refresh, { refresh_token })).status, 200);
+});
+
+test('an invitation is not accepted with a password that would not count', async () => {
+  const email = `invited-${randomUUID()}@acme.example`;
+  const admin = await signIn(service, ADMIN);
+  assert.equal((await admin.post('/api/v1/users/invitations', { email, first_name: 'Ada' })).status, 201);
+  const token = await linkTo(service, email, 'invitation');
+  const body = { token, password: NEW, last_name: '' };
+  assertRefused(await client.post(paths.acceptInvitation, body), 422, 'provider_required');
+  const checked = await client.post(paths.check, { purpose: 'invitation', token });
+  assert.equal(checked.body.data.valid, true);
 });
 
 test('PROVIDER_REQUIRED=off lets passwords count', async () => {

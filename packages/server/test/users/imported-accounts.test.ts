@@ -206,3 +206,48 @@ test('an id that is deleted and imported again revives no token', async () => {
   assert.deepEqual(answer.body, { active: false });
   await assertSound(service);
 });
+
+test('a row without a hash invites, and an exported invitation waits until somebody sends it again', async () => {
+  const [invited = '', exported = '', accepted = '', refused = ''] = Array.from({ length: 4 }, () =>
+    newAddress().toLowerCase(),
+  );
+  const hash = '$2b$10$abcdefghijklmnopqrstuuRJ6M2HyXR5iRo4bGf0p6xSg3pXKr7lO';
+  const invited_at = '2026-01-31T12:00:00.000Z';
+  const people = [
+    { email: invited, first_name: 'Ada', invite: true },
+    { email: exported, first_name: 'Ada', verified: false, invited_at },
+    { email: accepted, first_name: 'Ada', password_hash: hash, invited_at },
+    { email: refused, first_name: 'Ada', password_hash: hash, invite: 'true' },
+  ];
+  const outcomes = ['created', 'created', 'created', 'invite has_password'];
+  const dry = await importPeople(people, { dryRun: true });
+  assert.deepEqual(
+    outcomesOf(dry),
+    outcomes.map((one) => one.replace('created', 'would_create')),
+  );
+  assert.deepEqual(outcomesOf(await importPeople(people)), outcomes);
+  const mail = await eventually(() => service.mails().find(({ to }) => to === invited), 'the invitation');
+  assert.equal(mail.kind, 'invitation');
+  const rows = await service.sql<{
+    email: string;
+    invited_at: Date | null;
+    verified: boolean;
+    ended: boolean;
+  }>(
+    `select email, invited_at, verified, invitation_expires_at <= now() as ended from users where email = any($1)
+     order by email`,
+    [[invited, exported, accepted]],
+  );
+  const byEmail = new Map(rows.map((row) => [row.email, row]));
+  assert.deepEqual([byEmail.get(invited)?.verified, byEmail.get(invited)?.ended], [false, false]);
+  assert.ok(byEmail.get(invited)?.invited_at);
+  assert.deepEqual(
+    [byEmail.get(exported)?.invited_at?.toISOString(), byEmail.get(exported)?.ended],
+    [invited_at, true],
+  );
+  assert.deepEqual([byEmail.get(accepted)?.invited_at, byEmail.get(accepted)?.verified], [null, true]);
+  assert.deepEqual(
+    service.mails().filter(({ to }) => to === exported),
+    [],
+  );
+});

@@ -11,6 +11,7 @@ export const paths = {
   resend: '/api/v1/auth/resend-verification-email',
   requestReset: '/api/v1/auth/password-reset/request',
   confirmReset: '/api/v1/auth/password-reset/confirm',
+  acceptInvitation: '/api/v1/auth/accept-invitation',
   changePassword: '/api/v1/auth/change_password',
   refresh: '/api/v1/auth/refresh',
   me: '/api/v1/users/me',
@@ -58,7 +59,7 @@ export const mailsTo = (service: TestService, email: string, kind: string): Test
 export async function linkTo(
   service: TestService,
   email: string,
-  kind: 'verification' | 'password_reset',
+  kind: 'verification' | 'password_reset' | 'invitation',
   after = 0,
 ): Promise<string> {
   const mail = await eventually(() => mailsTo(service, email, kind)[after], `${kind} ${after} to ${email}`);

@@ -4,17 +4,21 @@ import type { Client } from '../../platform/http/client.ts';
 import type { RateLimiter, RateLimitResult, RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import { networkOf } from '../../platform/security/client-address.ts';
 
-export type AbuseDeps = {
+export type MailLimitDeps = {
+  limiter: Pick<RateLimiter, 'hit'>;
+  settings: { accountEmailLimit: RateLimitRule | null };
+};
+export type AbuseDeps = MailLimitDeps & {
   limiter: RateLimiter;
-  settings: { registrationAbuseLimit: RateLimitRule | null; accountEmailLimit: RateLimitRule | null };
+  settings: { registrationAbuseLimit: RateLimitRule | null };
 };
 
 /** The purpose of an account mail. Each is counted separately, so that resends cannot use up a user's resets. */
-export type MailPurpose = 'verification' | 'reset' | 'recovery' | 'provider';
+export type MailPurpose = 'verification' | 'reset' | 'recovery' | 'provider' | 'invitation';
 
 /** Counts one mail to this email and returns the result; null if ACCOUNT_EMAIL_LIMIT is off. */
 export async function countMail(
-  deps: AbuseDeps,
+  deps: MailLimitDeps,
   purpose: MailPurpose,
   email: string,
 ): Promise<RateLimitResult | null> {
@@ -23,7 +27,7 @@ export async function countMail(
 }
 
 /** Counts one mail to this email. Returns false if it exceeds the limit. */
-export const mayMail = async (deps: AbuseDeps, purpose: MailPurpose, email: string): Promise<boolean> =>
+export const mayMail = async (deps: MailLimitDeps, purpose: MailPurpose, email: string): Promise<boolean> =>
   (await countMail(deps, purpose, email))?.allowed ?? true;
 
 /** Counts one registration attempt from the client's network. Returns false if it exceeds the limit. */

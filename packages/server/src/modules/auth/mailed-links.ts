@@ -25,7 +25,8 @@ export async function checkLink(
   { purpose, token }: CheckLinkBody,
 ): Promise<LinkState> {
   const isVerification = purpose === 'verify_email';
-  if (isVerification && (await isOfVerifiedUser(deps.db, token)))
+  const isOfAccount = isVerification || purpose === 'invitation';
+  if (isOfAccount && (await isOfVerifiedUser(deps.db, token, purpose)))
     return { valid: false, already_verified: true, declinable: false };
   const owner = await findTokenOwner(deps.db, purpose, token);
   if (!owner) return { valid: false, already_verified: false, declinable: false };
@@ -34,7 +35,17 @@ export async function checkLink(
     already_verified: false,
     declinable: isVerification && (await isPendingRegistration(deps.db, owner.user_id)),
     email: shownEmail(owner.email),
+    ...(purpose === 'invitation' ? await namesOf(deps, owner.user_id) : {}),
   };
+}
+
+/** Returns the names that the accept page shows; those of the invitation. */
+async function namesOf(
+  deps: RegistrationDeps,
+  id: string,
+): Promise<{ first_name: string; last_name: string }> {
+  const { first_name, last_name } = await readRecord(deps.db, id);
+  return { first_name, last_name };
 }
 
 /**

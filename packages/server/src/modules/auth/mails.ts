@@ -4,14 +4,17 @@ import { sql } from 'kysely';
 import { duration } from '../../platform/counted.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Language } from '../../platform/languages.ts';
+import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
 import { fillLink, type LinkTemplate, TOKEN_PLACEHOLDER } from '../../platform/mail/link-template.ts';
 import type { Mail } from '../../platform/mail/message.ts';
 import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Row, Tx } from '../../schema/database.ts';
+import { mayMail } from './abuse.ts';
 import { languageOfMails } from './mail-language.ts';
 import type { MailName, MailTemplates, MailValues } from './mail-templates.ts';
 import { greetableName } from './mails/greetable-name.ts';
 import {
+  isCounted,
   type MailKind,
   type MailPayloads,
   readPayload,
@@ -27,6 +30,8 @@ import { issueOneTimeToken, lifetimeMinutes, type Purpose } from './one-time-tok
 export type AccountMail = {
   /** Queues a mail, which is sent only if the transaction commits. Call `wake` after the commit. */
   enqueue<K extends MailKind>(tx: Tx, kind: K, payload: MailPayloads[K]): Promise<void>;
+  /** Queues one mail to each of these invited users. */
+  enqueueInvitations(tx: Tx, emails: readonly string[]): Promise<void>;
   wake(): void;
 };
 
@@ -42,6 +47,8 @@ type Recipient = Pick<
   | 'language'
   | 'recovery_pending'
   | 'recovery_handed_over'
+  | 'invited_at'
+  | 'invitation_hours'
 >;
 /** A recipient, with the language of the mail. */
 type Reader = Recipient & { language: Language };
@@ -59,6 +66,15 @@ export async function enqueueAccountMail<K extends MailKind>(
     insert into outbox (kind, payload)
     select ${kind}, ${JSON.stringify(payload)}::jsonb || jsonb_build_object('link_epoch',
       coalesce((select link_epoch from users where email = ${payload.email}), 0))`.execute(tx);
+}
+
+/** Queues one mail to each of these invited users, as `enqueueAccountMail` does. */
+export async function enqueueInvitations(tx: Tx, emails: readonly string[]): Promise<void> {
+  if (emails.length === 0) return;
+  await sql`
+    insert into outbox (kind, payload)
+    select 'invitation', jsonb_build_object('email', u.email, 'link_epoch', u.link_epoch)
+    from users u where u.email = any(${emails}::text[])`.execute(tx);
 }
 
 export type MailDeps = WarningLimitDeps & {
@@ -79,8 +95,10 @@ export type MailDeps = WarningLimitDeps & {
     appUrl: string | undefined;
     verifyUrl: LinkTemplate | undefined;
     resetUrl: LinkTemplate | undefined;
+    inviteUrl: LinkTemplate | undefined;
     forgotUrl: string | undefined;
     lockoutMinutes: number;
+    accountEmailLimit: RateLimitRule | null;
   };
 };
 
@@ -96,11 +114,15 @@ export function createMailComposer(deps: MailDeps) {
     const { email, linkEpoch } = readPayload(payload);
     const { rows } = await sql<Recipient>`
       select id, email, first_name, last_name, is_active, verified, link_epoch, language, recovery_pending,
-        recovery_handed_over from users where email = ${email}`.execute(deps.db);
+        recovery_handed_over, invited_at, invitation_hours from users where email = ${email}`.execute(
+      deps.db,
+    );
     const user = rows[0];
     if (kind === 'provider_code') return composeCode(deps, user, { email, payload });
     if (!user?.is_active) return null;
     const language = languageOfMails(user.language, settings.language);
+    if (user.invited_at !== null)
+      return composeInvitation(deps, { ...user, language }, kind, { payload, linkEpoch, attempt });
     switch (kind) {
       case 'verification': {
         if (user.verified || user.link_epoch !== linkEpoch) return null;
@@ -125,6 +147,8 @@ export function createMailComposer(deps: MailDeps) {
           link: forgotLink(deps),
           lock_duration: duration(settings.lockoutMinutes, language),
         });
+      case 'invitation':
+        return null;
       default:
         if (!isWarning(kind)) throw new Error(`no mail of kind ${kind}`);
         return composeWarning(deps, { ...user, language }, kind, { payload, linkEpoch, attempt });
@@ -162,6 +186,33 @@ async function composeCode(
     provider: greetableName(provider),
     code,
     code_lifetime: lifetime,
+  });
+}
+
+// What anybody asks for an address that has yet to accept: its owner gets the invitation again.
+const answeredByInvitation: ReadonlySet<string> = new Set<MailKind>([
+  'invitation',
+  'verification',
+  'password_reset',
+]);
+
+/** Returns null for a mail that invited people do not get, and if the email has had its share of invitations. */
+async function composeInvitation(
+  deps: MailDeps,
+  user: Reader,
+  kind: string,
+  { payload, linkEpoch, attempt }: QueuedMail,
+): Promise<Mail | null> {
+  if (!answeredByInvitation.has(kind) || user.link_epoch !== linkEpoch) return null;
+  // The other kinds were counted, each by itself, when they were requested. An administrator who invites and withdraws
+  // again and again must not fill a mailbox.
+  const isNew = kind === 'invitation' && attempt === 1 && !isCounted(payload);
+  if (isNew && !(await mayMail(deps, 'invitation', user.email))) return null;
+  const link = await issueLink(deps, 'invitation', user);
+  if (link === null) return null;
+  return write(deps, user, 'invitation', {
+    link,
+    link_lifetime: duration((user.invitation_hours ?? 0) * 60, user.language),
   });
 }
 
@@ -225,6 +276,7 @@ async function issueLink(
     verify_email: settings.verifyUrl ?? ownPage('/verify-email#token'),
     reset_password: settings.resetUrl ?? ownPage('/reset#token'),
     recover: ownPage('/login#recovery'),
+    invitation: settings.inviteUrl ?? ownPage('/invitation#token'),
   };
   const token = await inTransaction(db, (tx) => issueOneTimeToken(tx, purpose, user));
   return token === null ? null : fillLink(templates[purpose], token);
@@ -238,13 +290,15 @@ function write<N extends MailName>(
   name: N,
   own: Omit<MailValues<N>, SharedValue>,
 ): Mail {
+  // The names of an invitation are those that an administrator gave.
+  const isKnown = user.verified || name === 'invitation';
   const values = {
     service_name: settings.serviceName,
     app_url: settings.appUrl ?? '',
     email: shownEmail(user.email),
     // Anyone can register another person's email with any text as the name. The service must not deliver that text.
-    first_name: user.verified ? greetableName(user.first_name) : '',
-    last_name: user.verified ? greetableName(user.last_name) : '',
+    first_name: isKnown ? greetableName(user.first_name) : '',
+    last_name: isKnown ? greetableName(user.last_name) : '',
     ...own,
   };
   const { subject, text, html } = mailTemplates[user.language][name];

@@ -8,7 +8,8 @@ import type { Db, Row, Tx } from '../../schema/database.ts';
 export type Purpose = Row<'one_time_tokens'>['purpose'];
 
 // A day is enough to find the mail. A reset link is shorter, because a stolen one gives access to the account.
-export const lifetimeMinutes: Record<Purpose, number> = {
+// An invitation says itself how long its links work.
+export const lifetimeMinutes: Record<Exclude<Purpose, 'invitation'>, number> = {
   verify_email: 24 * 60,
   reset_password: 30,
   recover: 24 * 60,
@@ -18,7 +19,8 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
 
 /**
  * Issues a token and ends earlier ones of the same user and purpose. Returns its text; null if the account was deleted
- * or deactivated, got another email, or had its links ended since `user` was read.
+ * or deactivated, got another email, had its links ended or accepted its invitation since `user` was read. Invited accounts have
+ * links of invitations alone, and others have none.
  */
 export async function issueOneTimeToken(
   tx: Tx,
@@ -27,21 +29,31 @@ export async function issueOneTimeToken(
 ): Promise<string | null> {
   const token = randomToken();
   // The row lock serializes parallel calls, so that only the newest token stays valid.
-  const { rows } = await sql`
-    select from users
+  const { rows } = await sql<Pick<Row<'users'>, 'invitation_hours'>>`
+    select invitation_hours from users
     where id = ${user.id} and email = ${user.email} and link_epoch = ${user.link_epoch} and is_active
+      and (invited_at is not null) = ${purpose === 'invitation'}::boolean
     for update`.execute(tx);
-  if (rows.length === 0) return null;
+  const [found] = rows;
+  if (!found) return null;
   await endOneTimeTokens(tx, purpose, user.id);
+  const minutes = purpose === 'invitation' ? (found.invitation_hours ?? 0) * 60 : lifetimeMinutes[purpose];
+  if (purpose === 'invitation')
+    await sql`
+      update users set invitation_sent_at = now(), invitation_expires_at = now() + make_interval(mins => ${minutes})
+      where id = ${user.id}`.execute(tx);
   await sql`
     insert into one_time_tokens (token_hash, purpose, user_id, email, expires_at)
     values (${hashOf(token)}, ${purpose}, ${user.id}, ${user.email},
-            now() + make_interval(mins => ${lifetimeMinutes[purpose]}))`.execute(tx);
+            now() + make_interval(mins => ${minutes}))`.execute(tx);
   return token;
 }
 
 /** Returns the key by which uses of one link take turns in the gate. It does not reveal the token. */
 export const turnKeyOf = (token: string): string => `link ${hashOf(token).toString('base64')}`;
+
+// After an invitation was accepted, its links do nothing; before, the account has no other links.
+const isForInvited = sql`(t.purpose = 'invitation') = (u.invited_at is not null)`;
 
 /** Returns the token's user; undefined if the token is invalid. The token stays usable. */
 export async function findTokenOwner(
@@ -52,7 +64,7 @@ export async function findTokenOwner(
   const { rows } = await sql<{ user_id: string; email: string }>`
     select t.user_id, t.email from one_time_tokens t join users u on u.id = t.user_id
     where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
-      and u.is_active and u.email = t.email`.execute(db);
+      and u.is_active and u.email = t.email and ${isForInvited}`.execute(db);
   return rows[0];
 }
 
@@ -71,7 +83,7 @@ export async function consumeOneTimeToken(
     with owner as materialized (
       select u.id from users u join one_time_tokens t on t.user_id = u.id
       where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
-        and u.email = t.email and u.is_active
+        and u.email = t.email and u.is_active and ${isForInvited}
       for update of u)
     update one_time_tokens set used_at = now()
     where token_hash = ${hashOf(token)} and purpose = ${purpose} and used_at is null and expires_at > now()
@@ -106,10 +118,14 @@ export async function endOneTimeTokens(tx: Tx, purpose: Purpose, userId: string)
 }
 
 /** Returns whether the token, even if used or expired, belongs to a verified account. */
-export async function isOfVerifiedUser(db: Db, token: string): Promise<boolean> {
+export async function isOfVerifiedUser(
+  db: Db,
+  token: string,
+  purpose: Purpose = 'verify_email',
+): Promise<boolean> {
   const { rows } = await sql`
     select from one_time_tokens t join users u on u.id = t.user_id
-    where t.token_hash = ${hashOf(token)} and t.purpose = 'verify_email' and u.verified`.execute(db);
+    where t.token_hash = ${hashOf(token)} and t.purpose = ${purpose} and u.verified`.execute(db);
   return rows.length > 0;
 }
 

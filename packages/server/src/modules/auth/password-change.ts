@@ -14,6 +14,7 @@ import { type AuditEvent, recordBounded, recordEvent } from '../audit/service.ts
 import type { UserCaller } from '../authz/caller.ts';
 import { beginAttempt, clearAttempts } from '../lockout/service.ts';
 import {
+  type CredentialHolder,
   countingRefusals,
   findPasswordHolder,
   findPasswordHolderByEmail,
@@ -154,8 +155,13 @@ export async function requestPasswordReset(
     action: 'password_reset_requested',
     actorId: null,
     resourceId: holder?.user_id ?? '',
-    details: { email, outcome: !allowed ? 'limited' : holder?.is_active ? 'queued' : 'no_account' },
+    details: { email, outcome: allowed ? outcomeFor(holder) : 'limited' },
   });
+}
+
+function outcomeFor(holder: CredentialHolder | undefined): string {
+  if (!holder?.is_active) return 'no_account';
+  return holder.invited_at === null ? 'queued' : 'invited';
 }
 
 /** Counts rejected passwords of all links of one user together, so that a new link does not reset the count. */
@@ -217,14 +223,22 @@ export const setPasswordByLink = (
   deps: PasswordDeps,
   client: Client,
   holder: PasswordHolder,
-  { newPassword, consume }: { newPassword: string; consume: (tx: Tx) => Promise<void> },
+  {
+    newPassword,
+    consume,
+    action = 'password_reset',
+  }: {
+    newPassword: string;
+    consume: (tx: Tx) => Promise<void>;
+    action?: 'password_reset' | 'invitation_accepted';
+  },
 ): Promise<VersionedUser> =>
   countingRefusals(deps, client, linkRefusals(holder), async () => {
     const id = holder.user_id;
     const replacement = await prepareReplacement(deps, client, {
       holder,
       newPassword,
-      action: 'password_reset',
+      action,
       actor: { actorId: id },
     });
     const { record, sessionsEnded, wasLocked } = await inTransaction(deps.db, async (tx) => {

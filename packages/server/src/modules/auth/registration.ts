@@ -181,5 +181,6 @@ async function queue(
   await inTransaction(deps.db, (tx) => deps.accountMail.enqueue(tx, 'verification', { email }));
   deps.accountMail.wake();
   if (!holder?.is_active) return { name: 'no_account', userId: null };
-  return { name: holder.verified ? 'already_verified' : 'queued', userId: holder.user_id };
+  const outcome = holder.verified ? 'already_verified' : holder.invited_at === null ? 'queued' : 'invited';
+  return { name: outcome, userId: holder.user_id };
 }

@@ -34,6 +34,29 @@ export async function requireMayGrantRoles(entitled: Entitled, roleIds: readonly
   refuseUnusable(entitled, rows);
 }
 
+/**
+ * Returns those of the roles that grant a permission that the caller lacks. Locks the roles, as `requireMayGrantRoles`. Throws
+ * `step_up_required` where only a proof is missing for one of the others.
+ */
+export async function findRolesBeyond(
+  entitled: Entitled,
+  roleIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (roleIds.length === 0) return new Set();
+  const { tx, caller } = entitled;
+  await sql`select from roles where id = any(${roleIds}::uuid[]) order by id for share`.execute(tx);
+  const { rows } = await sql<Unusable & { role_id: string }>`
+    select rp.role_id, p.id, ${unusableColumns(caller)}
+    from role_permissions rp join permissions p on p.id = rp.permission_id
+    where rp.role_id = any(${roleIds}::uuid[]) and ${isUnusable(entitled)}`.execute(tx);
+  const beyond = new Set(rows.filter(({ is_held }) => !is_held).map(({ role_id }) => role_id));
+  refuseUnusable(
+    entitled,
+    rows.filter(({ role_id }) => !beyond.has(role_id)),
+  );
+  return beyond;
+}
+
 /** Returns the ids of the permissions of the roles that the caller holds and has proved enough to use. */
 export async function findGrantable(entitled: Entitled, roleIds: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`

@@ -93,7 +93,11 @@ function itemOf(code: AttentionCode, count: number): AttentionItem {
   };
 }
 
-const countedUpTo: ReadonlySet<AttentionCode> = new Set(['locked_users', 'users_without_required_factor']);
+const countedUpTo: ReadonlySet<AttentionCode> = new Set([
+  'locked_users',
+  'invitations_ended',
+  'users_without_required_factor',
+]);
 
 function requireAdministrator(caller: Caller): void {
   if (!isAdministrator(caller.graph, caller.principal.subject)) throw new AppError('admin_required');

@@ -4,7 +4,12 @@ import { sql } from 'kysely';
 import { onlyRow } from '../../platform/db/sql.ts';
 import { plannedForValues } from '../../platform/db/statement-names.ts';
 import { shownEmail } from '../../platform/security/email.ts';
-import { isInNoRole, isRemovedAfter, isWithoutPermissions } from '../../schema/attention.ts';
+import {
+  isInNoRole,
+  isInvitationEnded,
+  isRemovedAfter,
+  isWithoutPermissions,
+} from '../../schema/attention.ts';
 import type { Db } from '../../schema/database.ts';
 import { liveSessionCount } from '../../schema/live/sessions.ts';
 import { lockedUsers } from '../../schema/locked-users.ts';
@@ -61,15 +66,15 @@ const accessStamp = sql`(
   select a.stamp::text || ' ' || c.stamp::text from authz_version a, catalogue_version c)`;
 
 /**
- * The most locked users and users without a required factor that are counted. Each lock costs a look-up of its user: 1,000 cost
+ * The most locked users, ended invitations and users without a required factor that are counted. Each lock costs a look-up of its user: 1,000 cost
  * 5 ms of processor time, 22,913 cost 129 (bench/README.md).
  */
 export const MOST_COUNTED_USERS = 1_000;
 const firstUsers = sql.lit(MOST_COUNTED_USERS + 1);
 
 /**
- * Returns the number of records that the list with the same filters shows; of locked users, at most one more than
- * MOST_COUNTED_USERS. `removedAfterHours`: see the list of users.
+ * Returns the number of records that the list with the same filters shows; of locked users and ended invitations, at most one more
+ * than MOST_COUNTED_USERS. `removedAfterHours`: see the list of users.
  */
 export async function countAttention(
   db: Db,
@@ -79,6 +84,7 @@ export async function countAttention(
   const result = await sql<Record<Exclude<AlwaysCounted, UnusedCount>, number> & { stamp: string }>`
     select (select count(*)::integer from (select from ${lockedUsers} limit ${firstUsers}) first) as locked_users,
       (select count(*)::integer from users u where ${isRemovedAfter(removedAfterHours)}) as unverified_users_near_removal,
+      (select count(*)::integer from (select from users u where ${isInvitationEnded} limit ${firstUsers}) first) as invitations_ended,
       (${userCount} - ${roleHolderCount})::integer as users_without_roles,
       ${unheldRoleCount}::integer as roles_without_holders,
       ${accessStamp} as stamp`.execute(db);

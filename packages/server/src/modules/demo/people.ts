@@ -14,9 +14,12 @@ type Age = { age_s: number };
 /** A row of the table. Nobody is a superuser: the demo has one password for all. */
 export type Person = Pick<
   Row<'users'>,
-  Exclude<UserColumn, 'is_superuser' | KeptColumn> | 'id' | 'language' | 'pending_registration'
+  Exclude<UserColumn, 'is_superuser' | 'invited_at' | KeptColumn> | 'id' | 'language' | 'pending_registration'
 > &
-  Age;
+  Age & {
+    /** Whether the person has yet to accept an invitation, which was sent when the account was created. */
+    is_invited: boolean;
+  };
 /** The id of a person and the name of a role. */
 type HeldRole = { id: string; role: string };
 export type LiveSession = Device &
@@ -44,6 +47,7 @@ export type Event = Age & {
     | 'verification_email_sent'
     | 'email_verified'
     | 'user_created'
+    | 'user_invited'
     | 'permission_denied';
   actor_id: string | null;
   resource_type: string;
@@ -95,6 +99,10 @@ const WEEKEND_SHARE = 0.06;
 const MAX_AGE_DAYS = 1_100;
 /** The day of an attack, in days before today. */
 const ATTACK_DAY = 9;
+/** The default of INVITATION_EXPIRE_HOURS. */
+export const INVITATION_HOURS = 168;
+/** Older invitations than the default lifetime of a link have ended. */
+const INVITED_DAYS = 14;
 // Ids sort in the order of creation. Their time is no real one, so that a seed gives the same ids at any time.
 const firstId = Date.UTC(2024, 0, 1);
 
@@ -129,22 +137,24 @@ function makePerson(context: Context, named: Named, index: number): Made {
   const { random, nextId, plan } = context;
   // By position, so that a small company has each kind too.
   const is_active = index % 29 !== 7;
-  const isUnverified = index % 37 === 11 && is_active;
-  const isLocked = index % 41 === 13 && is_active && !isUnverified;
+  const is_invited = index % 53 === 31 && is_active;
+  const isUnverified = index % 37 === 11 && is_active && !is_invited;
+  const isLocked = index % 41 === 13 && is_active && !isUnverified && !is_invited;
   const pending_registration = isUnverified && random.chance(0.5);
-  const hasRegistered = pending_registration || random.chance(0.3);
+  const hasRegistered = pending_registration || (random.chance(0.3) && !is_invited);
   const oldest = Math.min(plan.limits.unverifiedHours, 72) * HOUR * 0.9;
   const age_s = pending_registration
     ? Math.floor(oldest * random.next())
-    : Math.floor((random.next() ** 1.6 * MAX_AGE_DAYS + 0.2) * DAY);
+    : Math.floor((random.next() ** 1.6 * (is_invited ? INVITED_DAYS : MAX_AGE_DAYS) + 0.2) * DAY);
   const person: Person = {
     ...named,
     id: nextId(),
     language: hasRegistered ? named.language : null,
     is_active,
-    verified: !isUnverified,
+    verified: !isUnverified && !is_invited,
+    is_invited,
     pending_registration,
-    must_change_password: !hasRegistered && random.chance(0.03),
+    must_change_password: !hasRegistered && random.chance(0.03) && !is_invited,
     age_s,
   };
   const { desktop, phone } = createBelongings(random);
@@ -157,7 +167,7 @@ function makePerson(context: Context, named: Named, index: number): Made {
   const events = [...creationEvents(context, person, { hasRegistered, device: desktop }), ...activity.events];
   const lockAge = Math.floor(plan.limits.lockoutMinutes * 30 * random.next());
   if (isLocked) events.push(...lockEvents(context, person, { device: desktop, age_s: lockAge }));
-  if (!person.is_active || !person.verified)
+  if (!person.is_active || isUnverified)
     events.push(...refusedEvents(context, person, person.is_active ? 'unverified' : 'inactive', desktop));
   if (random.chance(0.04 * context.share) && maySignIn) events.push(deniedEvent(context, person, desktop));
   return {
@@ -358,7 +368,7 @@ function creationEvents(
     return [
       {
         id: nextId(),
-        action: 'user_created',
+        action: person.is_invited ? 'user_invited' : 'user_created',
         actor_id: plan.creatorId,
         resource_type: 'user',
         resource_id: person.id,
@@ -367,8 +377,9 @@ function creationEvents(
             email: person.email,
             first_name: person.first_name,
             last_name: person.last_name,
-            verified: true,
-            must_change_password: person.must_change_password,
+            ...(person.is_invited
+              ? { expires_in_hours: INVITATION_HOURS }
+              : { verified: true, must_change_password: person.must_change_password }),
           },
           address: '192.0.2.10',
           request_id: nextId(),

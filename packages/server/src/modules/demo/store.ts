@@ -4,7 +4,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../schema/database.ts';
 import type { Role, RoleGroup, ServiceAccount } from './company.ts';
-import type { LastLogin, LiveSession, Lock, Person } from './people.ts';
+import { INVITATION_HOURS, type LastLogin, type LiveSession, type Lock, type Person } from './people.ts';
 
 /** Names of the records that the start creates. */
 export type Seeded = {
@@ -150,7 +150,7 @@ const person = {
   must_change_password: true,
   pending_registration: true,
   language: true,
-} satisfies Record<keyof Omit<Person, 'age_s'>, true>;
+} satisfies Record<keyof Omit<Person, 'age_s' | 'is_invited'>, true>;
 const columns = Object.keys(person).join(', ');
 
 /** Inserts users. Those who may sign in get the hash; without one, nobody can sign in. */
@@ -160,11 +160,14 @@ export async function insertPeople(
   passwordHash: string | null,
 ): Promise<void> {
   await sql`
-    insert into users (${sql.raw(columns)}, password_hash, created_at, updated_at)
-    select ${sql.raw(columns)}, case when is_active and verified then ${passwordHash}::text end, made.at, made.at
+    insert into users (${sql.raw(columns)}, password_hash, created_at, updated_at,
+      invited_at, invitation_sent_at, invitation_hours, invitation_expires_at)
+    select ${sql.raw(columns)}, case when is_active and verified then ${passwordHash}::text end, made.at, made.at,
+      invited.at, invited.at, invited.hours, invited.at + make_interval(hours => invited.hours)
     from json_array_elements(${JSON.stringify(people)}::json) as item
     cross join json_populate_record(null::users, item)
-    cross join lateral (select now() - (item ->> 'age_s')::integer * interval '1 second' as at) as made`.execute(
+    cross join lateral (select now() - (item ->> 'age_s')::integer * interval '1 second' as at) as made
+    left join lateral (select made.at, ${INVITATION_HOURS}::integer as hours) as invited on (item ->> 'is_invited')::boolean`.execute(
     tx,
   );
 }

@@ -16,7 +16,7 @@ import { brokenRules, passwordRules, REUSED_MESSAGE } from './policy.ts';
 import { findFormerHashes, lockEpoch, replaceHash, replaceHashInPlace } from './store.ts';
 import { type StrengthMeter, StrengthUnavailableError } from './strength.ts';
 
-export type { PasswordHolder } from '../../schema/credential-holder.ts';
+export type { CredentialHolder, PasswordHolder } from '../../schema/credential-holder.ts';
 export { countingRefusals, type Refusals } from './refusal-limit.ts';
 export {
   findPasswordHolder,
@@ -75,7 +75,7 @@ export async function hashFirstPassword(
 type ReplacementRequest = {
   holder: PasswordHolder;
   newPassword: string;
-  action: 'password_changed' | 'password_reset' | 'password_set_by_admin';
+  action: 'password_changed' | 'password_reset' | 'password_set_by_admin' | 'invitation_accepted';
   actor: Actor;
 };
 

@@ -6,6 +6,7 @@ import { shownEmail } from '../../platform/security/email.ts';
 import type { Db, Tx } from '../../schema/database.ts';
 import { assignImported } from '../assignments/unattended.ts';
 import { type ChangeLog, recordChange } from '../audit/service.ts';
+import { enqueueInvitations } from '../auth/mails.ts';
 import { renewUserMarks } from '../users/lists/page-marks.ts';
 import { type NewUser, readUser, type UserRules } from './user-rows.ts';
 import {
@@ -20,7 +21,11 @@ import {
 import { type Fault, refused, type SourceRow, type Verdict } from './verdict.ts';
 
 /** `db` must not have a statement timeout: the statistics of a million users may wait for the disk. */
-export type UserImportDeps = { db: Db; auditLog: ChangeLog; settings: { defaultRole: string } };
+export type UserImportDeps = {
+  db: Db;
+  auditLog: ChangeLog;
+  settings: { defaultRole: string; invitationHours: number };
+};
 
 export type UserImportOptions = UserRules & {
   /** Where the rows come from, for the audit log. */
@@ -142,7 +147,7 @@ async function judge(
         ({ row, user }): Verdict => ({ row, verdict: 'would_create', name: shownEmail(user.email) }),
       ),
     ];
-  return [...verdicts, ...(await insert(tx, auditLog, people, source))];
+  return [...verdicts, ...(await insert(tx, { auditLog, settings }, people, source))];
 }
 
 type Fresh = {
@@ -216,7 +221,7 @@ const needsPrivileged = ({ name, is_system, administers_by }: NamedRole): Fault 
 
 async function insert(
   tx: Tx,
-  auditLog: ChangeLog,
+  { auditLog, settings }: Pick<UserImportDeps, 'auditLog' | 'settings'>,
   people: readonly Fresh[],
   source: string,
 ): Promise<Verdict[]> {
@@ -224,6 +229,11 @@ async function insert(
   const inserted = await insertUsers(
     tx,
     people.map(({ user }) => user),
+    settings.invitationHours,
+  );
+  await enqueueInvitations(
+    tx,
+    people.flatMap(({ user }) => (user.invite && inserted.has(user.id) ? [user.email] : [])),
   );
   await assignImported(
     tx,

@@ -30,6 +30,8 @@ describe('accepted', () => {
       is_superuser: false,
       verified: true,
       must_change_password: false,
+      invite: false,
+      invited_at: null,
       language: null,
       created_at: null,
       updated_at: null,

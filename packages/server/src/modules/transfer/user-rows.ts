@@ -9,7 +9,7 @@ import { unverifiableKind } from './hash-kinds.ts';
 import { isNoPassword, storedSpelling } from './hash-spellings.ts';
 import type { Fault } from './verdict.ts';
 
-/** All that an export writes, and `name`, a full name. */
+/** All that an export writes, `name`, a full name, and `invite`, which mails an invitation to somebody without a hash. */
 const fields = {
   id: true,
   email: true,
@@ -23,12 +23,14 @@ const fields = {
   must_change_password: true,
   language: true,
   roles: true,
+  invited_at: true,
   created_at: true,
   updated_at: true,
-} satisfies Record<keyof ExportedUser | 'name', true>;
+  invite: true,
+} satisfies Record<keyof ExportedUser | 'name' | 'invite', true>;
 export const userRowFields: readonly string[] = Object.keys(fields);
 
-export type NewUser = Omit<ExportedUser, 'id' | 'roles' | 'created_at' | 'updated_at'> & {
+export type NewUser = Omit<ExportedUser, 'id' | 'roles' | 'invited_at' | 'created_at' | 'updated_at'> & {
   /** Null: any new id. */
   id: string | null;
   /** Names. Undefined: the default role. */
@@ -36,6 +38,10 @@ export type NewUser = Omit<ExportedUser, 'id' | 'roles' | 'created_at' | 'update
   /** Null: now. */
   created_at: string | null;
   updated_at: string | null;
+  /** Null: not invited. */
+  invited_at: string | null;
+  /** Whether the import mails the invitation. */
+  invite: boolean;
 };
 
 export type UserRules = {
@@ -58,12 +64,16 @@ export function readUser(
   const row = new RowReader(value, userRowFields);
   const email = readEmail(row);
   const names = readNames(row, email);
+  const password_hash = readPassword(row, rules);
+  const invitation = readInvitation(row, password_hash);
   const user = {
     id: row.id('id') ?? null,
-    password_hash: readPassword(row, rules),
+    ...invitation,
+    password_hash,
     is_active: row.boolean('is_active', true),
     is_superuser: row.boolean('is_superuser', false),
-    verified: row.boolean('verified', true),
+    // The acceptance of the invitation verifies the address.
+    verified: row.boolean('verified', true) && !invitation.invite,
     must_change_password: row.boolean('must_change_password', false),
     language: readLanguage(row),
     created_at: row.time('created_at') ?? null,
@@ -105,6 +115,18 @@ const lastOf = ({ first, last }: Parts): string => (first === undefined ? '' : (
 function splitName(full: string): Parts {
   const at = full.lastIndexOf(' ');
   return at < 0 ? { first: full, last: undefined } : { first: full.slice(0, at), last: full.slice(at + 1) };
+}
+
+/**
+ * Reads whether the row invites, or was invited before. Somebody with a hash has accepted, whenever they were invited. Without mails, the
+ * invitation of an export has ended: its link does not come along.
+ */
+function readInvitation(row: RowReader, hash: string | null): Pick<NewUser, 'invite' | 'invited_at'> {
+  const invite = row.boolean('invite', false);
+  const invitedAt = row.time('invited_at') ?? null;
+  if (invite && hash !== null)
+    row.refuse('invite', 'has_password', 'is true: only people without a password hash are invited');
+  return { invite, invited_at: invite ? (invitedAt ?? new Date().toISOString()) : invitedAt };
 }
 
 function readPassword(row: RowReader, { withoutPasswords }: UserRules): string | null {

@@ -76,14 +76,23 @@ const written = {
   verified: true,
   must_change_password: true,
   language: true,
-} satisfies Record<Exclude<keyof InsertedUser, 'created_at' | 'updated_at'>, true>;
+} satisfies Record<Exclude<keyof InsertedUser, 'created_at' | 'updated_at' | 'invited_at' | 'invite'>, true>;
 const columns = Object.keys(written).join(', ');
 
-/** Inserts users, leaves out those whose email is already taken, and returns the ids of the others. */
-export async function insertUsers(tx: Tx, users: readonly InsertedUser[]): Promise<Set<string>> {
+/**
+ * Inserts users, of whom the invited ones may use a link for `invitationHours` once it is mailed. Leaves out those whose email is
+ * already taken, and returns the ids of the others.
+ */
+export async function insertUsers(
+  tx: Tx,
+  users: readonly InsertedUser[],
+  invitationHours: number,
+): Promise<Set<string>> {
   const { rows } = await sql<{ id: string }>`
-    insert into users (${sql.raw(columns)}, created_at, updated_at)
-    select ${sql.raw(columns)}, coalesce(created_at, now()), coalesce(updated_at, created_at, now())
+    insert into users (${sql.raw(columns)}, created_at, updated_at, invited_at, invitation_hours, invitation_expires_at)
+    select ${sql.raw(columns)}, coalesce(created_at, now()), coalesce(updated_at, created_at, now()), invited_at,
+      case when invited_at is not null then ${invitationHours}::smallint end,
+      case when invited_at is not null then now() end
     from json_populate_recordset(null::users, ${JSON.stringify(users)}::json)
     on conflict (email) do nothing
     returning id`.execute(tx);

@@ -53,7 +53,7 @@ const deleting =
     if (isAuthor) await lockGrantsCreatedBy(tx, id);
     await deleteUserRow(entitled, id);
     await requireSuperuserWithout(tx, user);
-    const { user_id, role_ids, authz_stamp, version, created_at, updated_at, ...before } = user;
+    const { user_id, role_ids, authz_stamp, version, has_password, created_at, updated_at, ...before } = user;
     const entry = {
       action: 'user_deleted',
       resourceType: 'user',

@@ -14,7 +14,7 @@ export type UserRecord = Readonly<Omit<UserRow, 'version' | 'authz_stamp'>>;
 export type VersionedUser = UserRow;
 
 /** Times are ISO 8601 strings. */
-type Shown<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] };
+type Shown<T> = { [K in keyof T]: Date extends T[K] ? string | Exclude<T[K], Date> : T[K] };
 
 type Fields = Shown<Pick<UserRow, (typeof userFieldNames)[number]>>;
 

@@ -31,6 +31,8 @@ import {
   updateUsers,
 } from './changes/administration.ts';
 import { deleteUser, previewUserDeletion } from './deletion.ts';
+import type { InviteDeps } from './invitations/inviting.ts';
+import { invitationRoutes } from './invitations/routes.ts';
 import { listUsers } from './lists/list.ts';
 import { presentUsers } from './present-users.ts';
 import { userText } from './presentation.ts';
@@ -40,12 +42,13 @@ import { factorRoutes } from './second-factors/routes.ts';
 import { getVersionedUser } from './service.ts';
 import { accessRoutes } from './sessions/account-security-routes.ts';
 
-export function userRoutes(app: App, deps: UserAdminDeps & ResetDeps): void {
+export function userRoutes(app: App, deps: UserAdminDeps & InviteDeps & ResetDeps): void {
   listRoutes(app, deps);
   ownRoutes(app, deps);
   recordRoutes(app, deps);
   accessRoutes(app, deps);
   factorRoutes(app, deps);
+  invitationRoutes(app, deps);
 }
 
 function listRoutes(app: App, deps: UserAdminDeps): void {

@@ -16,6 +16,7 @@ export {
   insertRegistration,
   insertVouched,
   isPendingRegistration,
+  markAccepted,
   markVerified,
   recordLanguage,
   setNames,

@@ -107,6 +107,22 @@ export async function markVerified(tx: Tx, id: string, email: string): Promise<b
   return result.numAffectedRows === 1n;
 }
 
+/**
+ * Ends the invitation of a user whose row is locked: verified, with these names. Returns false if the user is no longer invited, or has
+ * another email.
+ */
+export async function markAccepted(
+  tx: Tx,
+  id: string,
+  { email, first_name, last_name }: Pick<Row<'users'>, 'email' | 'first_name' | 'last_name'>,
+): Promise<boolean> {
+  // The database ends the invitation with the verification: see migration 0070.
+  const result = await sql`
+    update users set verified = true, first_name = ${first_name}, last_name = ${last_name}, updated_at = now()
+    where id = ${id} and email = ${email} and invited_at is not null`.execute(tx);
+  return result.numAffectedRows === 1n;
+}
+
 type Registration = Pick<Row<'users'>, 'id' | 'email' | 'created_at'>;
 
 /** Locks up to `limit` registered accounts that were not verified within `hours`. Returns their ids. */

@@ -13,10 +13,12 @@ import {
   waitForEmptyOutbox,
 } from '@castellan/testing/accounts/self-service';
 import {
+  ADMIN,
   createVerifiedUser,
   eventually,
   newEmail,
   PASSWORD,
+  signIn,
   startTestService,
   type TestService,
 } from '@castellan/testing/harness';
@@ -145,6 +147,8 @@ test('configured links, names and texts replace the defaults', async (t) => {
     APP_URL: 'https://app.example.com',
     VERIFY_URL: 'https://app.example.com/confirm/{token}?lang=de',
     RESET_URL: 'com.example.app:/reset#token={token}',
+    INVITE_URL: 'https://app.example.com/welcome?token={token}',
+    INVITATION_EXPIRE_HOURS: '5',
     FORGOT_URL: 'https://app.example.com/forgot-password',
     MAIL_TEMPLATES_DIR: folder,
     ACCOUNT_LOCKOUT_ATTEMPTS: '1',
@@ -162,6 +166,14 @@ test('configured links, names and texts replace the defaults', async (t) => {
   const reset = await own.mailTo(email, 1);
   assert.equal(reset.subject, `Neues Kennwort für ${email}`);
   assert.match(reset.text, /^com\.example\.app:\/reset#token=[\w-]{43}$/m);
+
+  const admin = await signIn(own, ADMIN);
+  const invited = newEmail('invited');
+  assertAnswered(await admin.post('/api/v1/users/invitations', { email: invited }), 201);
+  const invitation = await own.mailTo(invited);
+  assert.equal(invitation.subject, 'Your invitation to Acme Accounts');
+  assert.match(invitation.text, /^https:\/\/app\.example\.com\/welcome\?token=[\w-]{43}$/m);
+  assert.match(invitation.text, /works once, for 5 hours/);
 
   await own.client().login({ email, password: 'Wrong#Quartz82Lime' });
   const locked = await own.mailTo(email, 2);

@@ -2,7 +2,15 @@
 // an account.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { newEmail, startTestService, type TestService } from '@castellan/testing/harness';
+import { linkTo } from '@castellan/testing/accounts/self-service';
+import {
+  ADMIN,
+  newEmail,
+  PASSWORD,
+  signIn,
+  startTestService,
+  type TestService,
+} from '@castellan/testing/harness';
 import { startIssuer } from '@castellan/testing/openid/issuer';
 import { addPerson, addRole, roleNamed } from '@castellan/testing/users/people';
 import { newId } from '../../../src/platform/ids.ts';
@@ -333,6 +341,25 @@ test('an account that nobody has verified goes to the person with the trusted ad
   const [entry] = (await entriesOf(service, answer)).filter(({ action }) => action === 'identity_connected');
   assert.deepEqual([entry?.details.automatic, entry?.details.taken_over], [true, true]);
   assert.equal((await service.mailTo(person.email, 1)).kind, 'account_taken_over');
+});
+
+test('an invited person who signs in with the trusted address has accepted, and the mailed link ends', async () => {
+  const admin = await signIn(service, ADMIN);
+  const email = newEmail('invited');
+  const { data } = (await admin.post('/api/v1/users/invitations', { email })).body;
+  const token = await linkTo(service, email, 'invitation');
+  const client = service.client();
+  assert.equal(await outcome(await signInThere(client, provider, somebody({ email }))), 'signed_in');
+  assert.equal((await accountOf(client))?.id, data.id);
+  const [row] = await service.sql(
+    "select verified, invited_at, first_name <> '' as has_name from users where id = $1",
+    [data.id],
+  );
+  assert.deepEqual(row, { verified: true, invited_at: null, has_name: true });
+  const late = await service
+    .client()
+    .post('/api/v1/auth/accept-invitation', { token, password: PASSWORD, first_name: 'Eve', last_name: '' });
+  assert.equal(late.body.code, 'invitation_token_invalid');
 });
 
 test('neither an unverified account that is not active, nor that of a superuser, is taken over', async () => {

@@ -1,12 +1,11 @@
 // `castellan user create` and `invite`: one user, or one for each row of NDJSON.
-import type { CreateUser } from '@castellan/sdk';
+import type { CreateUser, Invite } from '@castellan/sdk';
 import { change, changeOptions, idempotency, isDryRun, report, retryOption } from '../../../api/changes.ts';
 import { type Api, apiOptions, overApi } from '../../../api/connection.ts';
 import { optionName, valuesOf } from '../../../api/fields.ts';
 import { roleIds } from '../../../api/names.ts';
 import { eachRow, fromOption, openRows, type Row, textIn, textsIn } from '../../../api/rows.ts';
-import { sendPasswordLink, unknownPassword } from '../../../api/users.ts';
-import { type Command, Failure, given, listOf, type Option, optionOf, UsageError } from '../../../command.ts';
+import { type Command, given, listOf, type Option, optionOf, UsageError } from '../../../command.ts';
 import { readPassword } from '../../../input/password-input.ts';
 import { nameFields, nameOptions } from './arguments.ts';
 
@@ -63,31 +62,47 @@ async function createUser(api: Api): Promise<void> {
   });
 }
 
-async function invite(api: Api, row: Row): Promise<{ message: string; id?: string; answer: unknown }> {
-  const answer = await create(api, row, unknownPassword());
-  if (!answer) return { message: `${row.email} would be created and mailed`, answer };
-  const { id, email } = answer.result.data;
-  try {
-    await sendPasswordLink(api, email);
-  } catch (error) {
-    // The account is there, and only the mail is missing.
-    throw new Failure(
-      1,
-      `${email} was created, but not mailed: ${Object(error).message} Mail the link with \`castellan user reset-password ${email}\`.`,
-    );
-  }
-  return { message: `${email} created; a link to set the password is on its way`, id, answer };
+/** Invites somebody. Returns null for a dry run. */
+async function invite(api: Api, row: Row) {
+  const body = given({
+    email: textIn(row, 'email'),
+    first_name: optionalTextIn(row, 'first_name'),
+    last_name: optionalTextIn(row, 'last_name'),
+    role_id: await roleIds(api, textsIn(row, 'roles')),
+    expires_in_hours: hoursOf(api),
+  } satisfies Record<Exclude<keyof Invite, 'role_ids' | 'roles'>, unknown>);
+  return change(api, 'POST /api/v1/users/invitations', { body, ...idempotency(api.call) });
 }
+
+/** The service says which numbers it takes. */
+function hoursOf({ call }: Api): number | undefined {
+  const text = optionOf(call, 'expires-in-hours');
+  if (text === undefined) return undefined;
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  throw new UsageError(`--expires-in-hours is "${text}"; write a number of hours such as 72.`);
+}
+
+/** An empty name of a row is none. */
+const optionalTextIn = (row: Row, field: string): string | undefined =>
+  row[field] === undefined || row[field] === '' ? undefined : textIn(row, field);
 
 async function inviteUser(api: Api): Promise<void> {
   const from = optionOf(api.call, 'from');
   if (from !== undefined)
     return fromRows(api, from, async (row) => {
-      const { answer: _, ...verdict } = await invite(api, row);
-      return verdict;
+      const answer = await invite(api, row);
+      return {
+        message: `${row.email} ${answer ? 'invited' : 'would be invited'}`,
+        ...(answer && { id: answer.result.data.id }),
+      };
     });
-  const { answer, message } = await invite(api, await rowOfOptions(api));
-  if (answer) report(api, answer as never, `${message}.`);
+  const names = await valuesOf(api, nameFields);
+  if (names.email === undefined) throw new UsageError('--email is missing.');
+  report(
+    api,
+    await invite(api, { ...names, roles: listOf(api.call, 'role') }),
+    `User ${names.email} invited. The mail is on its way.`,
+  );
 }
 
 export const creation: Readonly<Record<string, Command>> = {
@@ -109,9 +124,23 @@ export const creation: Readonly<Record<string, Command>> = {
     run: overApi(createUser),
   },
   invite: {
-    summary: 'Create a user and mail a link to set the password.',
-    options: [...nameOptions, roleOption, fromOption, retryOption, ...changeOptions, ...apiOptions],
-    details: ['A row of --from has email, first_name, last_name and, if you like, roles (names or ids).'],
+    summary: 'Invite a user by mail, who chooses the password.',
+    options: [
+      ...nameOptions,
+      roleOption,
+      {
+        flags: '--expires-in-hours <hours>',
+        help: 'How long the link works, 1 to 720. Default: INVITATION_EXPIRE_HOURS of the service.',
+      },
+      fromOption,
+      retryOption,
+      ...changeOptions,
+      ...apiOptions,
+    ],
+    details: [
+      'Nobody can sign in to the account before. Without names, the person enters them.',
+      'A row of --from has email and, if you like, first_name, last_name and roles (names or ids).',
+    ],
     run: overApi(inviteUser),
   },
 };

@@ -23,16 +23,17 @@ const users = commandsOf({
 /** `first_name` has both names. `user permissions` lists the permissions. */
 type NotShown = 'last_name' | 'permissions' | 'updated_at';
 /** In a list, `is_active` and `roles` have the first two. */
-type State = 'verified' | 'is_superuser' | 'must_change_password';
+type State = 'verified' | 'is_superuser' | 'must_change_password' | 'invited_at';
 /** The list does not ask for the activity and the factors. */
-type NotListed = NotShown | State | 'created_at' | 'activity' | 'second_factor';
+type NotListed = NotShown | State | 'created_at' | 'activity' | 'second_factor' | 'invitation';
 
 const columns = Object.values({
   email: ['EMAIL', ({ email }) => email],
   first_name: ['NAME', ({ first_name, last_name }) => `${first_name} ${last_name}`.trim()],
   is_active: [
     'STATE',
-    ({ is_active, verified }) => (is_active ? (verified ? 'active' : 'unverified') : 'inactive'),
+    ({ is_active, verified, invited_at }) =>
+      is_active ? (invited_at ? 'invited' : verified ? 'active' : 'unverified') : 'inactive',
   ],
   roles: [
     'ROLES',
@@ -65,6 +66,7 @@ export const records: Readonly<Record<string, Command>> = {
         help: 'Only users in this state.',
         choices: ['active', 'inactive', 'locked', 'unverified'],
       },
+      { flags: '--invited', help: 'Only users who have yet to accept an invitation.' },
       { flags: '--role <role>', help: 'Only users with this role, by name or id.' },
       ...listOptions,
       ...apiOptions,
@@ -75,6 +77,7 @@ export const records: Readonly<Record<string, Command>> = {
       const filter = given({
         search: optionOf(call, 'search'),
         status: optionOf(call, 'status') as UserQuery['status'],
+        invited: call.values.invited === true ? true : undefined,
         role_id: role === undefined ? undefined : await roleId(api, role),
       });
       const source = {
@@ -96,6 +99,7 @@ export const records: Readonly<Record<string, Command>> = {
       is_superuser: ['superuser', data.is_superuser],
       must_change_password: ['must change password', data.must_change_password],
       roles: ['roles', data.roles.map(({ name }) => name)],
+      invited_at: ['invited', data.invited_at],
       created_at: ['created', data.created_at],
     }),
   }),
@@ -163,6 +167,33 @@ export const records: Readonly<Record<string, Command>> = {
         await change(api, 'POST /api/v1/users/{user_id}/resend-verification', input),
         'The mail is on its way.',
       );
+    }),
+  },
+  'resend-invitation': {
+    summary: 'Send an invitation again. The earlier link ends.',
+    arguments: [user],
+    options: [...changeOptions, ...apiOptions],
+    run: overApi(async (api) => {
+      const input = { path: { user_id: await userOf(api) } };
+      report(
+        api,
+        await change(api, 'POST /api/v1/users/{user_id}/invitation', input),
+        'The mail is on its way.',
+      );
+    }),
+  },
+  'withdraw-invitation': {
+    summary: 'Withdraw an invitation that was not accepted. Removes the account with its roles.',
+    arguments: [user],
+    options: [...destructiveOptions, ...apiOptions],
+    run: overApi(async (api) => {
+      const answer = await change(
+        api,
+        'DELETE /api/v1/users/{user_id}/invitation',
+        { path: { user_id: await userOf(api) } },
+        { consequences: ['The link ends, and the account is deleted with its roles.'] },
+      );
+      report(api, answer, 'Invitation withdrawn.');
     }),
   },
   delete: users.delete({

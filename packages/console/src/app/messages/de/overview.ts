@@ -28,6 +28,10 @@ export const overview: Messages['overview'] = {
         'unbestätigtes Konto, wird binnen eines Tages entfernt',
         'unbestätigte Konten, werden binnen eines Tages entfernt',
       ),
+      invitations_ended: choose(
+        'Einladung, die unbeantwortet abgelaufen ist',
+        'Einladungen, die unbeantwortet abgelaufen sind',
+      ),
       users_without_roles: choose('Benutzer ohne Rolle', 'Benutzer ohne Rolle'),
       users_without_required_factor: choose(
         'Benutzer ohne verlangten zweiten Faktor',

@@ -27,6 +27,7 @@ export const overview = {
         'unverified account, removed within a day',
         'unverified accounts, removed within a day',
       ),
+      invitations_ended: choose('invitation that ended unanswered', 'invitations that ended unanswered'),
       users_without_roles: choose('user without a role', 'users without a role'),
       users_without_required_factor: choose(
         'user without a required second factor',

@@ -6,6 +6,7 @@ import {
   IconFingerprintOff,
   IconKeyOff,
   IconLock,
+  IconMailQuestion,
   IconShieldOff,
   IconUserOff,
   IconUserQuestion,
@@ -22,6 +23,7 @@ import { targetOf } from './targets.ts';
 const icons: Readonly<Record<AttentionItem['code'], typeof IconLock>> = {
   locked_users: IconLock,
   unverified_users_near_removal: IconClockExclamation,
+  invitations_ended: IconMailQuestion,
   users_without_roles: IconUserQuestion,
   users_without_required_factor: IconFingerprintOff,
   permissions_without_roles: IconKeyOff,

@@ -4,6 +4,9 @@ import { visitorErrorTexts } from './visitor-errors.ts';
 export const errorTexts: Readonly<Record<string, string>> = {
   ...visitorErrorTexts,
   // 400
+  invitation_token_invalid:
+    'Die Einladung ist ungültig, abgelaufen, zurückgezogen oder schon angenommen. Bitten Sie um eine neue.',
+  not_invited: 'Dieser Benutzer ist nicht eingeladen oder hat die Einladung schon angenommen.',
   invalid_id: 'Eine Kennung in der Anfrage ist keine UUID.',
   field_not_allowed: 'Eine der Angaben lässt sich hier nicht ändern.',
   hierarchy_too_deep: 'Gruppen lassen sich höchstens 32 Ebenen tief verschachteln.',

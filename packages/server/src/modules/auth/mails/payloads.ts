@@ -23,6 +23,8 @@ export type MailPayloads = {
   verification: Addressed;
   password_reset: Addressed;
   account_locked: Addressed;
+  /** `counted`: the request that queued it has counted it for the limit of the email. */
+  invitation: Addressed & { counted?: true };
   second_factor_added: FactorEvent;
   second_factor_removed: FactorEvent;
   /**
@@ -47,7 +49,7 @@ export type MailKind = keyof MailPayloads;
 /** Kinds that warn the owner of an account about its sign-in. */
 export type WarningKind = Exclude<
   MailKind,
-  'verification' | 'password_reset' | 'account_locked' | 'provider_code'
+  'verification' | 'password_reset' | 'account_locked' | 'invitation' | 'provider_code'
 >;
 
 export type Warning = {
@@ -68,6 +70,9 @@ export function readPayload(payload: unknown): { email: string; linkEpoch: numbe
   // Rows of an earlier version have no epoch. 0 is the epoch of an account that no administrator has changed.
   return { email, linkEpoch: typeof linkEpoch === 'number' ? linkEpoch : 0 };
 }
+
+/** Returns whether the mail of an invitation was counted when it was queued. */
+export const isCounted = (payload: unknown): boolean => fieldsOf(payload).get('counted') === true;
 
 /** Reads what a warning says. Throws if it has no time. */
 export function readWarning(payload: unknown): Warning {

@@ -13,7 +13,7 @@ import { requireEmail } from '../../../platform/security/email.ts';
 import type { Tx } from '../../../schema/database.ts';
 import { lockWantedRoles, planRoles, rolesDelta, writeRoles } from '../../assignments/service.ts';
 import { actorOf, type Caller } from '../../authz/caller.ts';
-import { change, type Locking, type Run, rehearseChange } from '../../authz/change.ts';
+import { change, type Entry, type Locking, type Run, rehearseChange } from '../../authz/change.ts';
 import { requireMayGrantRoles, requireProvedAll } from '../../authz/delegation.ts';
 import { type PreviewDeps, preview } from '../../authz/impact/preview.ts';
 import type { PolicySettings } from '../../authz/requirements/account.ts';
@@ -43,10 +43,16 @@ export type UserAdminDeps = UserDeps &
   FreshnessDeps & {
     settings: PolicySettings & { unverifiedAccountHours: number };
     accountMail: {
-      enqueue(tx: Tx, kind: 'verification', payload: { email: string }): Promise<void>;
+      enqueue(
+        tx: Tx,
+        kind: 'verification' | 'invitation',
+        payload: { email: string; counted?: true },
+      ): Promise<void>;
+      /** Queues one mail to each of these invited users. */
+      enqueueInvitations(tx: Tx, emails: readonly string[]): Promise<void>;
       wake(): void;
-      /** Counts one verification mail to this email and returns the result; null if there is no limit. */
-      count(email: string): Promise<RateLimitResult | null>;
+      /** Counts one mail to this email and returns the result; null if there is no limit. */
+      count(email: string, purpose: 'verification' | 'invitation'): Promise<RateLimitResult | null>;
     };
   };
 
@@ -232,10 +238,20 @@ async function updateWithPassword(
       const wasLocked = await clearAttempts(locking.tx, email);
       const unlocked = wasLocked ? [unlockEvent(replacement)] : [];
       const replaced = replacementEvent(replacement, sessionsEnded);
-      return plan.entitled.done(users, deltaOf(plan), replaced, ...unlocked, ...entries);
+      return plan.entitled.done(users, deltaOf(plan), replaced, ...unlocked, ...acceptedBy(plan), ...entries);
     });
   });
 }
+
+/** Returns the entries of invitations that end because their accounts get a password. */
+const acceptedBy = ({ changes }: Plan): Entry[] =>
+  changes
+    .filter(({ before }) => before.invited_at !== null)
+    .map(({ before }) => ({
+      action: 'invitation_accepted',
+      resourceId: before.user_id,
+      details: { email: before.email, by: 'administrator' },
+    }));
 
 /**
  * Changes all of the users or none. Returns them in the order of the request. Errors name the users that caused them.

@@ -46,7 +46,10 @@ export async function updateUsers(
  */
 export async function endPendingLinks({ tx }: Entitled, userIds: readonly string[]): Promise<void> {
   if (userIds.length === 0) return;
-  await sql`update users set link_epoch = link_epoch + 1 where id = any(${userIds}::uuid[])`.execute(tx);
+  await sql`
+    update users set link_epoch = link_epoch + 1,
+      invitation_expires_at = case when invited_at is null then null else least(invitation_expires_at, now()) end
+    where id = any(${userIds}::uuid[])`.execute(tx);
   await sql`delete from one_time_tokens where user_id = any(${userIds}::uuid[]) and used_at is null`.execute(
     tx,
   );

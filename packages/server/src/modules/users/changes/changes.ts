@@ -132,7 +132,9 @@ function entriesOf(
       resourceType: 'user',
       resourceId: before.user_id,
       before: { ...before },
-      after: fields,
+      // The database ends the invitation of an account that is verified.
+      after:
+        before.invited_at !== null && fields.verified === true ? { ...fields, invited_at: null } : fields,
       ...(sessions > 0 ? { details: { sessions_ended: sessions } } : {}),
     });
   }

@@ -1,7 +1,13 @@
 // What the filters of the list of users mean, as conditions. It must not contain a whole statement.
-import type { UserStatus } from '@castellan/contract/users';
+import type { InvitationFilter, UserStatus } from '@castellan/contract/users';
 import { type RawBuilder, sql } from 'kysely';
-import { isMarkedWithoutRoles, isRemovedAfter, isWithoutRoles } from '../../../schema/attention.ts';
+import {
+  isInvitationEnded,
+  isInvitationOpen,
+  isMarkedWithoutRoles,
+  isRemovedAfter,
+  isWithoutRoles,
+} from '../../../schema/attention.ts';
 import { hasStatus } from '../../../schema/user-status.ts';
 import { searchCondition } from '../search.ts';
 import { hasSecondFactor, type SecondFactorCondition } from './second-factor.ts';
@@ -20,6 +26,8 @@ export type UserFilter = {
   isActive?: boolean;
   verified?: boolean;
   secondFactor?: SecondFactorCondition;
+  isInvited?: boolean;
+  invitation?: InvitationFilter;
 };
 
 /** What a condition depends on besides the filter. */
@@ -62,5 +70,9 @@ export function conditionOf(
   if (filter.isActive !== undefined) conditions.push(sql`u.is_active = ${filter.isActive}`);
   if (filter.verified !== undefined) conditions.push(sql`u.verified = ${filter.verified}`);
   if (filter.secondFactor !== undefined) conditions.push(hasSecondFactor(filter.secondFactor));
+  if (filter.isInvited !== undefined)
+    conditions.push(filter.isInvited ? sql`u.invited_at is not null` : sql`u.invited_at is null`);
+  if (filter.invitation !== undefined)
+    conditions.push(filter.invitation === 'open' ? isInvitationOpen : isInvitationEnded);
   return sql.join(conditions, sql` and `);
 }

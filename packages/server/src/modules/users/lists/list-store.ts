@@ -148,3 +148,15 @@ export async function findActivity(db: Db, ids: readonly string[]): Promise<Acti
     where u.id = any(${ids}::uuid[])`.execute(db);
   return rows;
 }
+
+export type InvitationRow = Pick<Row<'users'>, 'invitation_sent_at' | 'invitation_expires_at'> & {
+  user_id: string;
+};
+
+/** Returns the invitations of those of these users who have yet to accept one. */
+export async function findInvitations(db: Db, ids: readonly string[]): Promise<InvitationRow[]> {
+  const { rows } = await sql<InvitationRow>`
+    select id as user_id, invitation_sent_at, invitation_expires_at from users
+    where id = any(${ids}::uuid[]) and invited_at is not null`.execute(db);
+  return rows;
+}

@@ -1,5 +1,11 @@
 // Lists users with filters, orders and pages.
-import type { ListedUser, UserActivity, UserListQuery } from '@castellan/contract/users';
+import type {
+  InvitationState,
+  ListedUser,
+  UserActivity,
+  UserExtra,
+  UserListQuery,
+} from '@castellan/contract/users';
 import { pagesOf } from '../../../platform/pages.ts';
 import { canonicalEmail } from '../../../platform/security/email.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
@@ -8,7 +14,7 @@ import { toUser, type VersionedUser } from '../presentation.ts';
 import { searchText } from '../search.ts';
 import type { UserDeps } from '../service.ts';
 import type { UserFilter } from './filters.ts';
-import { findActivity } from './list-store.ts';
+import { findActivity, findInvitations } from './list-store.ts';
 import { findUserPage } from './pages.ts';
 import { findSecondFactors, noSecondFactor } from './second-factor.ts';
 
@@ -47,14 +53,16 @@ export async function listUsers(deps: ListDeps, query: UserListQuery, known: Gra
 async function findExtras(
   deps: ListDeps,
   { users, graph }: { users: readonly VersionedUser[]; graph: Graph | undefined },
-  included: readonly ('activity' | 'second_factor')[],
-): Promise<(user: VersionedUser) => Pick<ListedUser, 'activity' | 'second_factor'>> {
+  included: readonly UserExtra[],
+): Promise<(user: VersionedUser) => Pick<ListedUser, UserExtra>> {
   const activities = included.includes('activity') ? await findActivities(deps, users) : null;
   const factors =
     graph && included.includes('second_factor')
       ? await findSecondFactors(deps.db, users, { graph, policy: policyOf(deps.settings) })
       : null;
+  const invitations = included.includes('invitation') ? await findInvitationsOf(deps, users) : null;
   return ({ user_id }) => ({
+    ...(invitations && { invitation: invitations.get(user_id) ?? null }),
     ...(activities && { activity: activities.get(user_id) ?? noActivity }),
     ...(factors && { second_factor: factors.get(user_id) ?? noSecondFactor }),
   });
@@ -76,6 +84,27 @@ async function findActivities(
   );
 }
 
+async function findInvitationsOf(
+  { db }: UserDeps,
+  users: readonly VersionedUser[],
+): Promise<ReadonlyMap<string, InvitationState>> {
+  const invited = users.filter(({ invited_at }) => invited_at !== null);
+  if (invited.length === 0) return new Map();
+  const rows = await findInvitations(
+    db,
+    invited.map((user) => user.user_id),
+  );
+  return new Map(
+    rows.map(({ user_id, invitation_sent_at, invitation_expires_at }) => [
+      user_id,
+      {
+        sent_at: invitation_sent_at?.toISOString() ?? null,
+        expires_at: invitation_expires_at?.toISOString() ?? null,
+      },
+    ]),
+  );
+}
+
 // For a user who was deleted between the two statements.
 const noActivity: UserActivity = { status: 'inactive', live_sessions: 0, last_active_at: null };
 
@@ -92,6 +121,8 @@ function filterOf({ settings }: ListDeps, query: UserListQuery, graph: Graph): U
     roles,
     removal_within_hours,
     second_factor,
+    invited,
+    invitation,
   } = query;
   const part = searchText(search);
   return {
@@ -114,5 +145,7 @@ function filterOf({ settings }: ListDeps, query: UserListQuery, graph: Graph): U
               ? { missing: demandsOf({ graph, policy: policyOf(settings) }) }
               : { state: second_factor },
         }),
+    ...(invited === undefined ? {} : { isInvited: invited }),
+    ...(invitation === undefined ? {} : { invitation }),
   };
 }

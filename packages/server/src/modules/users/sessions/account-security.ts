@@ -109,7 +109,7 @@ export async function resendVerification(deps: UserAdminDeps, caller: Caller, id
     const { entitled, user } = await requireRecipient(locking, id);
     return entitled.unchanged(user.email);
   });
-  const counted = await deps.accountMail.count(email);
+  const counted = await deps.accountMail.count(email, 'verification');
   if (counted?.allowed === false) throw overLimit(counted);
   await change(deps, caller, async (locking) => {
     const { entitled, user } = await requireRecipient(locking, id);

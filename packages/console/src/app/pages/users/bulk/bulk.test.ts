@@ -17,6 +17,7 @@ const userOf = (number: number, change: Partial<ListedUser> = {}): ListedUser =>
   is_superuser: false,
   verified: true,
   must_change_password: false,
+  invited_at: null,
   roles: [],
   permissions: [],
   created_at: '',

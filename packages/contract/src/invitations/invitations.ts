@@ -1,0 +1,75 @@
+// Schemas of invitations: accounts whose owners have yet to choose a password by a mailed link.
+import Type from 'typebox';
+import { withOtherNames } from '../access/access-fields.ts';
+import { FirstNameInput, LastNameInput, PasswordInput, UuidList } from '../http/common.ts';
+import { DataEnvelope } from '../http/envelope.ts';
+import { User } from '../users.ts';
+
+/** The longest that the link of an invitation works: 30 days. */
+export const MAX_INVITATION_HOURS = 720;
+/** The most people whom one request invites. */
+export const MAX_INVITED = 500;
+
+/** Refused for one row of many with 400, so the schema accepts any text. */
+const EmailOfRow = Type.String({ maxLength: 1_000, examples: ['ada@example.com'] });
+
+const invitation = withOtherNames({
+  email: EmailOfRow,
+  first_name: Type.Optional(FirstNameInput),
+  last_name: Type.Optional(LastNameInput),
+  role_id: Type.Optional(UuidList),
+  expires_in_hours: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_INVITATION_HOURS,
+      description: 'How long a link of this invitation works. `INVITATION_EXPIRE_HOURS` by default.',
+      examples: [72],
+    }),
+  ),
+});
+
+export const InviteBody = Type.Object(invitation, {
+  title: 'Invite',
+  description: 'The person who accepts the invitation enters the names that it lacks.',
+});
+export type InviteBody = Type.Static<typeof InviteBody>;
+
+export const BulkInviteBody = Type.Object(
+  { invitations: Type.Array(Type.Object(invitation), { minItems: 1, maxItems: MAX_INVITED }) },
+  { title: 'BulkInvite' },
+);
+export type BulkInviteBody = Type.Static<typeof BulkInviteBody>;
+
+export const RefusedInvitation = Type.Object(
+  {
+    index: Type.Integer({ description: 'The row in `invitations`, from 0.' }),
+    email: Type.String({ description: 'As it was sent.' }),
+    status: Type.Integer({ description: 'What the row alone would have been answered with.' }),
+    code: Type.String(),
+    detail: Type.String(),
+  },
+  { title: 'RefusedInvitation' },
+);
+export type RefusedInvitation = Type.Static<typeof RefusedInvitation>;
+
+export const BulkInviteEnvelope = DataEnvelope(
+  Type.Object(
+    { invited: Type.Array(User), refused: Type.Array(RefusedInvitation) },
+    { title: 'BulkInvited' },
+  ),
+);
+
+export const AcceptInvitationBody = Type.Object(
+  {
+    token: Type.String(),
+    password: PasswordInput,
+    first_name: Type.Optional(FirstNameInput),
+    last_name: Type.Optional(LastNameInput),
+  },
+  {
+    title: 'AcceptInvitation',
+    description:
+      'A name is required if the invitation has none. One that is sent replaces that of the invitation.',
+  },
+);
+export type AcceptInvitationBody = Type.Static<typeof AcceptInvitationBody>;
