@@ -94,3 +94,8 @@ test('every text of the pages between an application and its answer is shown som
   const { asked } = await import('../src/auth/messages/en/interaction.ts');
   assert.deepEqual(unused(pathsOf(asked), await usesOf(['auth'], 'asked')), []);
 });
+
+test('every text of the page of an invitation is shown somewhere', async () => {
+  const { invitation } = await import('../src/auth/messages/en/invitation.ts');
+  assert.deepEqual(unused(pathsOf(invitation), await usesOf(['auth'], 'invitation')), []);
+});

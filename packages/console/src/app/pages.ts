@@ -78,6 +78,8 @@ export const pages = {
         is_active: flagIn(given, 'is_active'),
         removal_within_hours: numberIn(given, 'removal_within_hours', 1, 8_760),
         second_factor: choiceIn(given, 'second_factor', ['on', 'off', 'missing']),
+        invited: flagIn(given, 'invited'),
+        invitation: choiceIn(given, 'invitation', ['open', 'ended']),
         sort: choiceIn(given, 'sort', userSorts),
         user: uuidIn(given, 'user'),
         tab: choiceIn(given, 'tab', [

@@ -21,6 +21,7 @@ const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
   '/verify-email': async () => (await import('./pages/VerifyEmail.tsx')).VerifyEmail,
   '/forgot': async () => (await import('./pages/Forgot.tsx')).Forgot,
   '/reset': async () => (await import('./pages/Reset.tsx')).Reset,
+  '/invitation': async () => (await import('./pages/Invitation.tsx')).invitationPage(),
 };
 /** Pages between an application's request and its answer; the first two also stand alone. */
 const betweenPaths: ReadonlySet<string> = new Set([

@@ -10,6 +10,7 @@ export const authPaths: readonly string[] = [
   '/verify-email',
   '/forgot',
   '/reset',
+  '/invitation',
   '/consent',
   '/device',
   '/sign-out',

@@ -45,6 +45,9 @@ function fieldsOf(error: CastellanError): Map<string, string> {
   );
 }
 
+/** Returns the sentence for a code in the language of the page; undefined if there is none. */
+export const messageOfCode = (code: string): string | undefined => t.common.errors.byCode[code];
+
 /** Returns what to show for anything that was thrown. */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof CastellanError))

@@ -9,6 +9,7 @@ import {
   RegisterBody,
   ResetConfirmBody,
 } from '@castellan/contract/auth';
+import { AcceptInvitationBody } from '@castellan/contract/invitations';
 import {
   CreatePermissionBody,
   CreatePermissionGroupBody,
@@ -26,7 +27,8 @@ import {
   UpdateServiceAccountBody,
 } from '@castellan/contract/service-accounts';
 import { CreateUserBody, UpdateMeBody, UpdateUserBody } from '@castellan/contract/users';
-import { ADMIN, createVerifiedUser, signIn } from '@castellan/testing/harness';
+import { linkTo } from '@castellan/testing/accounts/self-service';
+import { ADMIN, createVerifiedUser, newEmail, signIn } from '@castellan/testing/harness';
 import { addPerson, addRole } from '@castellan/testing/users/people';
 import type { Locator } from 'playwright-core';
 import { openAs, startConsole } from '../../harness.ts';
@@ -110,6 +112,18 @@ const forms: readonly FormCase[] = [
     body: ResetConfirmBody,
     fields: { 'New password': 'new_password' },
     exceptions: { token: FROM_THE_LINK },
+    isLight: true,
+  },
+  {
+    what: 'accept an invitation',
+    path: async () => {
+      const email = newEmail('invited');
+      await client.post('/api/v1/users/invitations', { email });
+      return `/invitation#token=${await linkTo(service, email, 'invitation')}`;
+    },
+    body: AcceptInvitationBody,
+    fields: { 'First name': 'first_name', 'Last name': 'last_name', Password: 'password' },
+    exceptions: { token: FROM_THE_LINK, first_name: 'Only an invitation without a name demands it.' },
     isLight: true,
   },
   {

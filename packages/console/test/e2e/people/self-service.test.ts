@@ -493,7 +493,15 @@ test('without JavaScript, the page says what it needs', async (t) => {
   assert.match((await told.textContent()) ?? '', /needs JavaScript. Allow it/);
 });
 
-const paths = ['/login', '/register', '/check-email', '/verify-email#token=x', '/reset#token=x', '/forgot'];
+const paths = [
+  '/login',
+  '/register',
+  '/check-email',
+  '/verify-email#token=x',
+  '/reset#token=x',
+  '/invitation#token=x',
+  '/forgot',
+];
 
 const looks = [
   { width: 320, colorScheme: 'dark' },

@@ -9,6 +9,7 @@ import { identityProviders } from './identity-providers/identity-providers.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
 import { userImport } from './users/user-import.ts';
+import { userInvite } from './users/user-invite.ts';
 import { userSecurity } from './users/user-security.ts';
 
 const plural = createPlural('en');
@@ -22,6 +23,7 @@ export const later = {
   secondFactors,
   userBulk,
   userImport,
+  userInvite,
   userSecurity,
   /** Ends the sessions of one person on one device. */
   sessionGroup: {

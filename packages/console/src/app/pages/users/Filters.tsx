@@ -16,6 +16,8 @@ const RolePicker = lazy(() =>
 );
 
 const statuses = ['active', 'inactive', 'locked', 'unverified'] as const;
+/** No status of the service: who is invited is unverified. */
+const INVITED = 'invited';
 const factorStates = ['on', 'off', 'missing'] as const;
 
 type Props = {
@@ -42,16 +44,23 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
           if (event.key === 'Enter') flush();
         }}
       />
-      <FilterFold count={[search.status, search.second_factor, search.role].filter(Boolean).length}>
+      <FilterFold
+        count={[search.status, search.invited, search.second_factor, search.role].filter(Boolean).length}
+      >
         <NativeSelect
           aria-label={t.users.columns.status}
           data={[
             { value: '', label: t.users.filters.anyStatus },
             ...statuses.map((value) => ({ value, label: t.common.status[value] })),
+            { value: INVITED, label: t.users.invitation.status },
           ]}
-          value={search.status ?? ''}
-          onChange={(event) =>
-            onChange({ status: statuses.find((one) => one === event.currentTarget.value) })
+          value={search.invited ? INVITED : (search.status ?? '')}
+          onChange={({ currentTarget: { value } }) =>
+            onChange({
+              status: statuses.find((one) => one === value),
+              invited: value === INVITED || undefined,
+              invitation: undefined,
+            })
           }
         />
         <NativeSelect
@@ -109,9 +118,21 @@ export function Filters({ search, onChange, shown, onToggle }: Props): ReactElem
 
 /** Filters that links of other pages set. Each can be removed. */
 export function FilterChips({ search, onChange }: Pick<Props, 'search' | 'onChange'>): ReactElement | null {
-  const { verified, is_active, removal_within_hours: hours, roles } = search;
+  const { verified, is_active, removal_within_hours: hours, roles, invited, invitation } = search;
   const chips: { key: string; label: string; remove: Partial<UserSearch> }[] = [
     ...(roles ? [{ key: 'roles', label: t.users.filters.noRoles, remove: { roles: undefined } }] : []),
+    ...(invited === false
+      ? [{ key: 'invited', label: t.users.filters.notInvited, remove: { invited: undefined } }]
+      : []),
+    ...(invitation
+      ? [
+          {
+            key: 'invitation',
+            label: t.users.filters.invitation[invitation === 'open' ? 'open' : 'ended'],
+            remove: { invitation: undefined },
+          },
+        ]
+      : []),
     ...(verified === undefined
       ? []
       : [

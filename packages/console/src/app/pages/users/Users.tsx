@@ -1,7 +1,7 @@
 // The page Users: list, filters, selection, and the pane of one user beside it.
 import type { ListedUser } from '@castellan/sdk';
 import { Button, Menu } from '@mantine/core';
-import { IconChevronDown, IconPlus, IconUsers } from '@tabler/icons-react';
+import { IconChevronDown, IconMail, IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactElement, Suspense, useDeferredValue, useMemo, useState } from 'react';
 import { ReasonItem } from '../../components/forms/ReasonItem.tsx';
@@ -35,7 +35,11 @@ const ImportDialog = lazy(() =>
 
 const UserPane = lazy(() => import('./pane/UserPane.tsx').then((file) => ({ default: file.UserPane })));
 
-type OpenDialog = BulkAction | 'exportAll' | 'import' | null;
+const InviteDialog = lazy(() =>
+  withLaterTexts(import('./invite/InviteDialog.tsx')).then((file) => ({ default: file.InviteDialog })),
+);
+
+type OpenDialog = BulkAction | 'exportAll' | 'import' | 'invite' | null;
 
 export function Users(): ReactElement {
   const { user: self, can } = useMe();
@@ -60,7 +64,10 @@ export function Users(): ReactElement {
       .filter(({ disabledReason }) => !disabledReason)
       .map(({ label, run }) => ({ label: `${label} · ${opened ? nameOf(opened) : ''}`, run })),
     ...(can('users.create')
-      ? [{ label: t.users.create, run: () => void navigate({ to: '/users/new' }) }]
+      ? [
+          { label: t.users.create, run: () => void navigate({ to: '/users/new' }) },
+          { label: t.users.invite, run: () => setDialog('invite') },
+        ]
       : []),
     { label: t.common.actions.exportCsv, run: () => setDialog('exportAll') },
   ]);
@@ -92,7 +99,11 @@ export function Users(): ReactElement {
         title={t.users.title}
         note={kept && !kept.data.total_is_estimate ? t.users.count(total, hasFilters(search)) : null}
         actions={
-          <HeaderActions onExport={() => setDialog('exportAll')} onImport={() => setDialog('import')} />
+          <HeaderActions
+            onExport={() => setDialog('exportAll')}
+            onImport={() => setDialog('import')}
+            onInvite={() => setDialog('invite')}
+          />
         }
       />
       {filters}
@@ -155,7 +166,8 @@ export function Users(): ReactElement {
           />
         )}
         {dialog === 'import' && <ImportDialog onClose={() => setDialog(null)} />}
-        {dialog !== null && dialog !== 'exportAll' && dialog !== 'import' && (
+        {dialog === 'invite' && <InviteDialog onClose={() => setDialog(null)} />}
+        {dialog !== null && dialog !== 'exportAll' && dialog !== 'import' && dialog !== 'invite' && (
           <BulkDialog
             action={dialog}
             selection={selection}
@@ -183,9 +195,9 @@ function CreateButton(): ReactElement | null {
   );
 }
 
-type HeaderProps = { onExport: () => void; onImport: () => void };
+type HeaderProps = { onExport: () => void; onImport: () => void; onInvite: () => void };
 
-function HeaderActions({ onExport, onImport }: HeaderProps): ReactElement {
+function HeaderActions({ onExport, onImport, onInvite }: HeaderProps): ReactElement {
   const { can } = useMe();
   return (
     <>
@@ -205,6 +217,11 @@ function HeaderActions({ onExport, onImport }: HeaderProps): ReactElement {
           </ReasonItem>
         </Menu.Dropdown>
       </Menu>
+      {can('users.create') && (
+        <Button variant="default" leftSection={<IconMail size={16} aria-hidden />} onClick={onInvite}>
+          {t.users.invite}
+        </Button>
+      )}
       <CreateButton />
     </>
   );

@@ -4,12 +4,13 @@ import { useMemo, useState } from 'react';
 import { formatNumber } from '../../../common/format.ts';
 import { readPreference, writePreference } from '../../../common/preferences.ts';
 import type { Column } from '../../components/table/DataTable.tsx';
-import { Initials, RoleChips, StatusBadge, Tag } from '../../components/text/badges.tsx';
+import { Initials, RoleChips, Tag } from '../../components/text/badges.tsx';
 import { PlainAgo, PlainDay } from '../../components/text/time.tsx';
 import { nameOf } from '../../data/me.tsx';
 import { t } from '../../text.ts';
 import { statusOf } from './data.ts';
 import { SecondFactor } from './SecondFactor.tsx';
+import { UserStatus } from './UserStatus.tsx';
 
 export const columnKeys = ['status', 'roles', 'secondFactor', 'sessions', 'lastActive', 'created'] as const;
 export type ColumnKey = (typeof columnKeys)[number];
@@ -52,7 +53,7 @@ const makeColumns = (): Readonly<Record<ColumnKey, Column<ListedUser>>> => ({
     header: t.users.columns.status,
     cell: (user) => (
       <span className="chips">
-        <StatusBadge status={statusOf(user, user.activity)} />
+        <UserStatus of={user} status={statusOf(user, user.activity)} />
         {user.is_superuser && <Tag tone="accent">{t.common.status.superuser}</Tag>}
       </span>
     ),

@@ -27,6 +27,8 @@ export type UserFilter = {
   is_active?: boolean;
   removal_within_hours?: number;
   second_factor?: 'on' | 'off' | 'missing';
+  invited?: boolean;
+  invitation?: 'open' | 'ended';
 };
 
 type UserSort = 'id' | 'created_at' | '-created_at' | 'email' | '-email' | 'last_name' | '-last_name';
@@ -50,11 +52,17 @@ export async function deleteUser(id: string, etag: string | null): Promise<void>
   deleted.add(id);
 }
 
-/** The record of a user, with its ETag where the person may read single users, and the activity. */
+/** Deletes an invited user with their roles. */
+export async function withdrawInvitation(id: string): Promise<void> {
+  await call('DELETE /api/v1/users/{user_id}/invitation', { path: { user_id: id } });
+  deleted.add(id);
+}
+
+/** The record of a user, with its ETag where the person may read single users, the activity, and the invitation. */
 export function useUser(id: string) {
   const { can } = useMe();
   const listed = useQuery(
-    reading(`GET ${useListPath()}`, { query: { search: id, size: 5, include: 'activity' } }),
+    reading(`GET ${useListPath()}`, { query: { search: id, size: 5, include: ['activity', 'invitation'] } }),
   );
   const single = useQuery({
     ...readingVersioned('GET /api/v1/users/{user_id}', { path: { user_id: id } }),
@@ -66,6 +74,7 @@ export function useUser(id: string) {
     user: single.data?.result.data ?? found ?? null,
     etag: single.data?.etag ?? null,
     activity: found?.activity ?? null,
+    invitation: found?.invitation ?? null,
     /** Read, and there is no such user. */
     isMissing: Boolean(listed.data) && !found,
     error,

@@ -3,6 +3,7 @@ import type { ListedUser } from '@castellan/sdk';
 import {
   IconDeviceLaptop,
   IconLockOpen,
+  IconMail,
   IconShield,
   IconTrash,
   IconUserCheck,
@@ -45,6 +46,16 @@ export function useRowActions(open: (id: string, tab: UserTab) => void): {
             },
           ]
         : []),
+      ...(user.invited_at === null
+        ? []
+        : [
+            {
+              label: t.users.acts.inviteAgain,
+              icon: <IconMail {...icon} />,
+              disabledReason: rules.edit ?? (user.is_active ? null : t.users.rules.inactive),
+              run: act('inviteAgain'),
+            },
+          ]),
       {
         label: t.users.acts.endSessions,
         icon: <IconDeviceLaptop {...icon} />,
@@ -65,11 +76,11 @@ export function useRowActions(open: (id: string, tab: UserTab) => void): {
             run: act('activate'),
           },
       {
-        label: t.common.actions.delete,
+        label: user.invited_at === null ? t.common.actions.delete : t.users.acts.withdraw,
         icon: <IconTrash {...icon} />,
         isDangerous: true,
         disabledReason: rules.remove,
-        run: act('remove'),
+        run: act(user.invited_at === null ? 'remove' : 'withdraw'),
       },
     ];
   };

@@ -17,6 +17,8 @@ const filterKeys = [
   'is_active',
   'removal_within_hours',
   'second_factor',
+  'invited',
+  'invitation',
 ] as const;
 
 export const hasFilters = (search: UserSearch): boolean =>
@@ -34,6 +36,8 @@ export const filterOf = ({ q, status, role, ...rest }: UserSearch): UserFilter =
   ...(rest.is_active === undefined ? {} : { is_active: rest.is_active }),
   ...(rest.removal_within_hours === undefined ? {} : { removal_within_hours: rest.removal_within_hours }),
   ...(rest.second_factor ? { second_factor: rest.second_factor } : {}),
+  ...(rest.invited === undefined ? {} : { invited: rest.invited }),
+  ...(rest.invitation ? { invitation: rest.invitation } : {}),
 });
 
 export const queryOf = (search: UserSearch): ListQuery => ({

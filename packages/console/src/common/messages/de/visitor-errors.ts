@@ -15,8 +15,6 @@ export const visitorErrorTexts: Readonly<Record<string, string>> = {
   already_verified: 'Diese E-Mail-Adresse ist bereits bestätigt. Melden Sie sich an.',
   registration_not_pending:
     'Dieses Konto ist keine offene Registrierung und kann nicht abgelehnt werden. Wenden Sie sich an Ihre Administration.',
-  invitation_token_invalid:
-    'Die Einladung ist ungültig, abgelaufen, zurückgezogen oder schon angenommen. Bitten Sie um eine neue.',
   reset_token_invalid:
     'Der Link zum Zurücksetzen des Passworts ist ungültig oder abgelaufen. Fordern Sie einen neuen an.',
   password_rejected: 'Das Passwort erfüllt die Passwortregeln nicht.',

@@ -11,7 +11,7 @@ import { call, readAgain, useWrite } from '../../../data/api.ts';
 import { isCode } from '../../../data/errors.ts';
 import { nameOf } from '../../../data/me.tsx';
 import { t } from '../../../text.ts';
-import { changeUser, endSessionsOf, previewUser, useStoredUser } from '../data.ts';
+import { changeUser, endSessionsOf, previewUser, useStoredUser, withdrawInvitation } from '../data.ts';
 import { changedFields } from '../pane/changed-fields.ts';
 import { DeleteDialog } from './DeleteDialog.tsx';
 
@@ -23,6 +23,8 @@ export type Act =
   | 'unlock'
   | 'resend'
   | 'endSessions'
+  | 'inviteAgain'
+  | 'withdraw'
   | 'remove';
 
 type Props = { act: Act; user: User; onClose: () => void; onRemoved?: () => void };
@@ -30,9 +32,8 @@ type Props = { act: Act; user: User; onClose: () => void; onRemoved?: () => void
 export function ActDialog({ act, user, onClose, onRemoved }: Props): ReactElement {
   if (act === 'remove')
     return <DeleteDialog user={user} onClose={onClose} {...(onRemoved ? { onRemoved } : {})} />;
-  if (act === 'unlock' || act === 'resend' || act === 'endSessions')
-    return <PlainAct act={act} user={user} onClose={onClose} />;
-  return <AccessAct act={act} user={user} onClose={onClose} />;
+  if (isAccessAct(act)) return <AccessAct act={act} user={user} onClose={onClose} />;
+  return <PlainAct act={act} user={user} onClose={onClose} {...(onRemoved ? { onRemoved } : {})} />;
 }
 
 const changes = {
@@ -43,6 +44,9 @@ const changes = {
 } as const satisfies Record<string, UpdateUser>;
 
 type AccessAct = keyof typeof changes;
+type PlainAct = Exclude<Act, AccessAct | 'remove'>;
+
+const isAccessAct = (act: Act): act is AccessAct => act in changes;
 
 const reverse = {
   activate: changes.deactivate,
@@ -91,23 +95,31 @@ function AccessAct({ act, user, onClose }: PartProps<AccessAct>): ReactElement {
   );
 }
 
-function PlainAct({ act, user, onClose }: PartProps<'unlock' | 'resend' | 'endSessions'>): ReactElement {
+function PlainAct({
+  act,
+  user,
+  onClose,
+  onRemoved,
+}: PartProps<PlainAct> & { onRemoved?: () => void }): ReactElement {
   const name = nameOf(user);
   const path = { user_id: user.id };
   const run: Record<typeof act, () => Promise<unknown>> = {
     unlock: () => call('POST /api/v1/users/{user_id}/unlock', { path }),
     resend: () => call('POST /api/v1/users/{user_id}/resend-verification', { path }),
     endSessions: () => endSessionsOf(user.id),
+    inviteAgain: () => call('POST /api/v1/users/{user_id}/invitation', { path }),
+    withdraw: () => withdrawInvitation(user.id),
   };
   const write = useWrite(run[act], () => {
     onClose();
+    if (act === 'withdraw') onRemoved?.();
     notifyDone(t.users.done[act](name));
   });
   return (
     <ConfirmDialog
       title={t.users.ask[act](name)}
       confirmLabel={t.users.acts[act]}
-      isDangerous={act === 'endSessions'}
+      isDangerous={act === 'endSessions' || act === 'withdraw'}
       isPending={write.isPending}
       error={write.error}
       onConfirm={() => write.run(undefined)}

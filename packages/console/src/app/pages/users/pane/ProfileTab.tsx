@@ -183,7 +183,7 @@ function AccountActs({ user, status, rules, onAct }: Omit<Props, 'etag'>): React
           {t.users.acts.unlock}
         </ActionButton>
       )}
-      {!user.verified && (
+      {!user.verified && user.invited_at === null && (
         <ActionButton
           reason={rules.edit ?? (user.is_active ? null : t.users.rules.inactive)}
           icon={<IconMail {...icon} />}
@@ -214,14 +214,16 @@ function AccountActs({ user, status, rules, onAct }: Omit<Props, 'etag'>): React
       >
         {user.is_active ? t.users.acts.deactivate : t.users.acts.activate}
       </ActionButton>
-      <ActionButton
-        reason={rules.remove}
-        icon={<IconTrash {...icon} />}
-        isDangerous
-        onClick={() => onAct('remove')}
-      >
-        {t.common.actions.delete}
-      </ActionButton>
+      {user.invited_at === null && (
+        <ActionButton
+          reason={rules.remove}
+          icon={<IconTrash {...icon} />}
+          isDangerous
+          onClick={() => onAct('remove')}
+        >
+          {t.common.actions.delete}
+        </ActionButton>
+      )}
       {isPasswordOpen && <PasswordDialog user={user} onClose={() => setPasswordOpen(false)} />}
     </div>
   );

@@ -7,14 +7,16 @@ import { useAuditAction } from '../../../components/audit/use-audit-action.ts';
 import { SidePane } from '../../../components/dialogs/SidePane.tsx';
 import { ForbiddenPart } from '../../../components/page/Forbidden.tsx';
 import { Empty, ErrorAlert } from '../../../components/page/states.tsx';
-import { Initials, StatusBadge, Tag } from '../../../components/text/badges.tsx';
+import { Initials, Tag } from '../../../components/text/badges.tsx';
 import { nameOf, useCan } from '../../../data/me.tsx';
 import { t, withLaterTexts } from '../../../text.ts';
 import { statusOf, useUser } from '../data.ts';
 import { type Act, ActDialog } from '../dialogs/ActDialog.tsx';
 import { useRules } from '../rules.ts';
 import type { UserTab } from '../search.ts';
+import { UserStatus } from '../UserStatus.tsx';
 import { AccessTab } from './AccessTab.tsx';
+import { InvitationPart } from './InvitationPart.tsx';
 import { ProfileTab } from './ProfileTab.tsx';
 import { SessionsTab } from './SessionsTab.tsx';
 
@@ -70,7 +72,7 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
             <h2>{nameOf(user)}</h2>
             <p className="muted">{user.email}</p>
             <p className="chips">
-              <StatusBadge status={status} />
+              <UserStatus of={user} status={status} />
               {user.is_superuser && <Tag tone="accent">{t.common.status.superuser}</Tag>}
               {rules.isSelf && <Tag tone="accent">{t.common.status.you}</Tag>}
               {rules.edit && rules.roles && <Tag>{t.common.forbidden.readOnly}</Tag>}
@@ -93,6 +95,9 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
           ))}
         </Tabs.List>
         <Tabs.Panel value="profile" className="user-panel">
+          {user.invited_at !== null && (
+            <InvitationPart user={user} invitation={read.invitation} rules={rules} onAct={setAct} />
+          )}
           <ProfileTab user={user} etag={read.etag} status={status} rules={rules} onAct={setAct} />
         </Tabs.Panel>
         <Tabs.Panel value="access" className="user-panel">

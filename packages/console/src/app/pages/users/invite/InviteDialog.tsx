@@ -1,0 +1,130 @@
+// Invites people: addresses, pasted one a line, and roles for all of them; then what became of each row.
+import { Button, Group, Modal, Stack, Textarea } from '@mantine/core';
+import { type ReactElement, useEffect, useRef, useState } from 'react';
+import { Form, fieldError, LeaveGuard } from '../../../components/forms/forms.tsx';
+import { RolePicker } from '../../../components/roles/RolePicker.tsx';
+import { call, useWrite } from '../../../data/api.ts';
+import { messageOfCode } from '../../../data/errors.ts';
+import { later, t } from '../../../text.ts';
+import { type InvitedRow, MAX_INVITED, readAddresses } from './addresses.ts';
+
+/** `refusal`: null for a row that was invited. */
+type Judged = { row: InvitedRow; refusal: string | null };
+
+export function InviteDialog({ onClose }: { onClose: () => void }): ReactElement {
+  const [text, setText] = useState('');
+  const [roles, setRoles] = useState<string[]>([]);
+  const [judged, setJudged] = useState<readonly Judged[] | null>(null);
+  const rows = readAddresses(text);
+  const write = useWrite(
+    (sent: readonly InvitedRow[]) =>
+      call('POST /api/v1/users/invitations/bulk', {
+        body: {
+          invitations: sent.map(({ line: _line, text: _text, ...row }) => ({
+            ...row,
+            ...(roles.length > 0 ? { role_id: roles } : {}),
+          })),
+        },
+      }),
+    ({ data }, sent) => {
+      const refusals = new Map(data.refused.map((one) => [one.index, messageOfCode(one.code) ?? one.detail]));
+      setJudged(sent.map((row, index) => ({ row, refusal: refusals.get(index) ?? null })));
+    },
+  );
+  const tooMany = rows.length > MAX_INVITED ? later.userInvite.tooMany(rows.length) : null;
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={later.userInvite.title}
+      size="lg"
+      // What was pasted must not be lost by a slip.
+      closeOnClickOutside={rows.length === 0 || judged !== null}
+      closeOnEscape={rows.length === 0 || judged !== null}
+      closeButtonProps={{ 'aria-label': t.common.actions.close }}
+    >
+      {judged ? (
+        <Verdicts
+          judged={judged}
+          onRetry={(left) => {
+            setText(left.map((row) => row.text).join('\n'));
+            setJudged(null);
+          }}
+          onClose={onClose}
+        />
+      ) : (
+        <Form
+          onSubmit={() => write.run(rows)}
+          isPending={write.isPending}
+          error={write.error}
+          fields={[]}
+          submitLabel={later.userInvite.submit(rows.length)}
+          isDisabled={rows.length === 0 || tooMany !== null}
+          onCancel={onClose}
+        >
+          <LeaveGuard when={rows.length > 0 && !write.isPending} />
+          <p className="muted">{later.userInvite.text}</p>
+          <Textarea
+            label={later.userInvite.addresses}
+            description={later.userInvite.addressesHelp}
+            placeholder={'ada@example.com\nGrace Hopper <grace@example.com>'}
+            autosize
+            minRows={5}
+            maxRows={14}
+            data-autofocus
+            spellCheck={false}
+            value={text}
+            error={tooMany}
+            onChange={(event) => setText(event.currentTarget.value)}
+          />
+          <RolePicker
+            label={t.users.columns.roles}
+            description={t.users.new.rolesHelp}
+            value={roles}
+            onChange={setRoles}
+            error={fieldError(write.error, 'role_id')}
+          />
+        </Form>
+      )}
+    </Modal>
+  );
+}
+
+type VerdictsProps = {
+  judged: readonly Judged[];
+  onRetry: (refused: readonly InvitedRow[]) => void;
+  onClose: () => void;
+};
+
+/** Takes the focus, as the form that had it is gone. */
+function Verdicts({ judged, onRetry, onClose }: VerdictsProps): ReactElement {
+  const summary = useRef<HTMLParagraphElement>(null);
+  useEffect(() => summary.current?.focus(), []);
+  const refused = judged.filter(({ refusal }) => refusal !== null);
+  return (
+    <Stack gap="sm">
+      <p role="status" tabIndex={-1} ref={summary}>
+        {later.userInvite.result(judged.length - refused.length, refused.length)}
+      </p>
+      <ul className="invite-verdicts" aria-label={later.userInvite.verdicts}>
+        {judged.map(({ row, refusal }) => (
+          <li key={row.line}>
+            <span className={`badge badge-${refusal === null ? 'active' : 'locked'}`}>
+              {refusal === null ? later.userInvite.invited : later.userInvite.refused}
+            </span>{' '}
+            <span>{row.email}</span>
+            {refusal !== null && <span className="row-note">{refusal}</span>}
+          </li>
+        ))}
+      </ul>
+      <Group justify="flex-end" gap="xs">
+        {refused.length > 0 && (
+          <Button variant="default" onClick={() => onRetry(refused.map(({ row }) => row))}>
+            {later.userInvite.retry}
+          </Button>
+        )}
+        <Button onClick={onClose}>{t.common.actions.close}</Button>
+      </Group>
+    </Stack>
+  );
+}
