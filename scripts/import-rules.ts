@@ -393,6 +393,8 @@ export const modules: Modules = {
       'identity-providers',
       'identity-providers/upstream',
       'oauth/error-shape.ts',
+      'provider-sign-in',
+      'provider-sign-in/deps.ts',
     ],
   },
   'access-changes': {

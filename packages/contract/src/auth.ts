@@ -76,6 +76,18 @@ export const TokenPair = Type.Object(
 );
 export type TokenPair = Type.Static<typeof TokenPair>;
 
+export const SignedOutEnvelope = Type.Object(
+  {
+    data: Type.Optional(
+      Type.Object({
+        redirect_to: Type.String({ description: 'Where to send the browser to sign out at the provider.' }),
+      }),
+    ),
+    message: Type.String(),
+  },
+  { title: 'SignedOut' },
+);
+
 export const LoginEnvelope = DataEnvelope(
   Type.Object(
     {

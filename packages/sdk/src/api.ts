@@ -687,6 +687,10 @@ export type ConfirmTotp = {
   totp: string;
 };
 
+export type ConnectProvider = {
+  provider: string;
+};
+
 export type ConnectedIdentity = {
   id: string;
   provider: {
@@ -1361,6 +1365,8 @@ export type IdentityProvider = {
   extra_parameters: Record<string, unknown>;
   /** To be registered at the provider. */
   redirect_uri: string;
+  /** To be registered at the provider for `logout: upstream`. */
+  post_logout_redirect_uri: string;
   /** May be registered at the provider. */
   backchannel_logout_uri: string;
   /** ISO 8601, UTC. */
@@ -2634,6 +2640,14 @@ export type SignOutChoice = {
   decision: 'sign_out' | 'stay';
 };
 
+export type SignedOut = {
+  data?: {
+    /** Where to send the browser to sign out at the provider. */
+    redirect_to: string;
+  };
+  message: string;
+};
+
 export type SourceRole = {
   id: string;
   name: string;
@@ -3228,6 +3242,7 @@ export type ErrorCode =
   | 'idempotency_key_reused'
   | 'identity_not_found'
   | 'identity_provider_not_found'
+  | 'identity_taken'
   | 'insufficient_scope'
   | 'interaction_not_found'
   | 'internal_error'
@@ -3345,7 +3360,7 @@ export type Operations = {
   };
   /** End this session */
   'POST /api/v1/auth/logout': {
-    result: Message;
+    result: SignedOut;
   };
   /** End every session of this user */
   'POST /api/v1/auth/logout/all': {
@@ -4082,6 +4097,18 @@ export type Operations = {
       message: string;
     };
   };
+  /** Begin to connect an identity */
+  'POST /api/v1/users/me/identities': {
+    body: ConnectProvider;
+    result: {
+      data: {
+        /** Where to send the browser. */
+        redirect_to: string;
+      };
+      /** A sentence for people. */
+      message: string;
+    };
+  };
   /** Disconnect one of your identities */
   'DELETE /api/v1/users/me/identities/{identity_id}': {
     path: {
@@ -4089,6 +4116,14 @@ export type Operations = {
     };
     result: {
       data: IdentityDisconnected;
+      /** A sentence for people. */
+      message: string;
+    };
+  };
+  /** Connect the identity that waits in this browser */
+  'POST /api/v1/users/me/identities/pending': {
+    result: {
+      data: ConnectedIdentity;
       /** A sentence for people. */
       message: string;
     };
@@ -4115,6 +4150,17 @@ export type Operations = {
       /** A sentence for people. */
       message: string;
     };
+  };
+  /** Come back from signing out at a provider */
+  'GET /api/v1/auth/providers/{slug}/signed-out': {
+    path: {
+      slug: string;
+    };
+    query?: {
+      /** What the provider was given. */
+      state?: string;
+    };
+    result: undefined;
   };
   /** End sessions that have ended at their provider */
   'POST /api/v1/auth/providers/{slug}/backchannel-logout': {

@@ -30,6 +30,7 @@ import { forwardRoutes } from './modules/forward/routes.ts';
 import { healthRoutes } from './modules/health/routes.ts';
 import { providerRoutes } from './modules/identities/provider-routes.ts';
 import { identityRoutes } from './modules/identities/routes.ts';
+import { createUpstreamSignOut } from './modules/identities/upstream-sign-out.ts';
 import { identityProviderRoutes } from './modules/identity-providers/routes.ts';
 import { oauthMetadataRoutes } from './modules/oauth/metadata-routes.ts';
 import { oauthRoutes } from './modules/oauth/routes.ts';
@@ -87,6 +88,7 @@ const routeOf = ({ method, routeOptions }: FastifyRequest) => ({ method, route: 
 export async function buildApp(deps: Deps): Promise<App> {
   const { settings, log } = deps;
   const proveAgain: ProveAgain = (client, about, body) => proveInBrowser(deps, client, about, body);
+  const signOutUpstream = createUpstreamSignOut(deps);
   const pageDeps = { ...deps, resetLinkMinutes: lifetimeMinutes.reset_password };
   const app = createServer({
     log,
@@ -157,7 +159,9 @@ export async function buildApp(deps: Deps): Promise<App> {
     ...referenceProse,
   });
 
-  await app.register(async (scope) => authRoutes(scope, deps), { prefix: '/api/v1/auth' });
+  await app.register(async (scope) => authRoutes(scope, { ...deps, signOutUpstream }), {
+    prefix: '/api/v1/auth',
+  });
   await app.register(async (scope) => sessionRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => providerSignInRoutes(scope, deps), { prefix: '/api/v1/auth' });
   await app.register(async (scope) => userRoutes(scope, deps), { prefix: '/api/v1/users' });
@@ -215,7 +219,9 @@ export async function buildApp(deps: Deps): Promise<App> {
   );
   await app.register(async (scope) => deviceRoutes(scope, deps), { prefix: '/api/v1/oauth' });
   await app.register(async (scope) => formPostRoute(scope));
-  await app.register(async (scope) => signOutRoutes(scope, deps), { prefix: '/api/v1/oauth' });
+  await app.register(async (scope) => signOutRoutes(scope, { ...deps, signOutUpstream }), {
+    prefix: '/api/v1/oauth',
+  });
   await app.register(async (scope) => oauthMetadataRoutes(scope, deps));
   await app.register(async (scope) => relatedOriginRoutes(scope, deps));
   await app.register(async (scope) => healthRoutes(scope, { ...deps, pool: deps.reservedPool }));

@@ -133,18 +133,25 @@ export function watchAnswer(answer: { status: number; headers: Headers; text: st
   if (status < 400) watch.noteReceived(body);
   const fields = [...headers]
     .filter(([name]) => name !== 'set-cookie')
-    .map(([name, value]) => (name === 'location' && status === 303 ? withoutCode(value) : value));
+    .map(([name, value]) => (name === 'location' && status === 303 ? withoutSecrets(value) : value));
   const place = `an answer with status ${status}`;
   watch.assertClean(place, text, status < 400 ? 'passwords' : 'everything');
   watch.assertClean(`the headers of ${place}`, fields.join('\n'));
 }
 
-/** An application gets its code in an address. Anywhere else it is a secret. */
-function withoutCode(address: string): string {
-  const code = URL.parse(address)?.searchParams.get('code');
-  if (!code) return address;
-  watch.note(code, 'code');
-  return address.replace(code, '');
+/**
+ * An application gets its code in an address, and a provider the ID token of the session that is to end there. Anywhere else they
+ * are secrets.
+ */
+function withoutSecrets(address: string): string {
+  let rest = address;
+  for (const name of ['code', 'id_token_hint']) {
+    const secret = URL.parse(address)?.searchParams.get(name);
+    if (!secret) continue;
+    watch.note(secret, name);
+    rest = rest.replace(secret, '');
+  }
+  return rest;
 }
 
 /** Notes the settings of a service that are secrets or contain one. */

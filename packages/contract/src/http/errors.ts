@@ -124,6 +124,7 @@ export const errorCatalogue = {
   role_in_use: [409, 'The role still has permissions, users or service accounts. Remove them first.'],
   too_many_secrets: [409, 'An application has at most 5 live secrets. Revoke one that is not used.'],
   api_resource_in_use: [409, 'An application has this API resource. Remove it there first.'],
+  identity_taken: [409, 'This identity is connected to another account.'],
   last_sign_in_method: [
     409,
     'There is no other way to sign in to this account. Set a password, add a passkey, or connect another provider first.',

@@ -105,3 +105,7 @@ export const BackchannelLogoutRequest = Type.Object(
   { logout_token: Type.String({ minLength: 1, maxLength: 16_384, examples: [LOGOUT_TOKEN] }) },
   { title: 'BackchannelLogoutRequest' },
 );
+
+export const SignedOutQuery = Type.Object({
+  state: Type.Optional(Type.String({ maxLength: 2_000, description: 'What the provider was given.' })),
+});

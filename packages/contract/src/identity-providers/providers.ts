@@ -151,6 +151,9 @@ export const IdentityProvider = Type.Object(
     has_secret: Type.Boolean({ description: 'Whether a client secret or a private key is kept.' }),
     ...fields,
     redirect_uri: Type.String({ description: 'To be registered at the provider.' }),
+    post_logout_redirect_uri: Type.String({
+      description: 'To be registered at the provider for `logout: upstream`.',
+    }),
     backchannel_logout_uri: Type.String({ description: 'May be registered at the provider.' }),
     ...authorship,
   },

@@ -26,7 +26,7 @@ const isStatic = (path: string): boolean =>
 
 // Browsers are sent here, and get redirects and pages.
 const isForBrowsers = (path: string): boolean =>
-  /^\/api\/v1\/(oauth\/(authorize|logout)\b|auth\/providers\/[^/]+\/callback$)/.test(path);
+  /^\/api\/v1\/(oauth\/(authorize|logout)\b|auth\/providers\/[^/]+\/(callback|signed-out)$)/.test(path);
 
 function expectedOf(path: string, { status, headers }: Answer): Expected {
   // No logo is set: the route itself answers 404.

@@ -43,9 +43,12 @@ test('exactly the specified routes have a limit per address', async () => {
   const found = (await routesOf(service)).filter(({ config }) => config.limit?.rule);
   assert.deepEqual(
     found.map(({ url }) => url).sort(),
-    [...limited.map(([, path]) => path), 'providers/:slug/backchannel-logout']
-      .map((path) => `/api/v1/auth/${path}`)
-      .sort(),
+    [
+      ...[...limited.map(([, path]) => path), 'providers/:slug/backchannel-logout'].map(
+        (path) => `/api/v1/auth/${path}`,
+      ),
+      '/api/v1/users/me/identities',
+    ].sort(),
   );
 });
 

@@ -22,6 +22,7 @@ const publicOperations = [
   'GET /api/v1/auth/pending-identity',
   'GET /api/v1/auth/providers',
   'GET /api/v1/auth/providers/:slug/callback',
+  'GET /api/v1/auth/providers/:slug/signed-out',
   'GET /api/v1/auth/sign-in-methods',
   'GET /api/v1/oauth/authorize',
   'GET /api/v1/oauth/interactions/:interaction_id',

@@ -58,6 +58,7 @@ test('a provider is created with defaults, read, listed, changed and deleted, ea
     logout: 'here',
     extra_parameters: {},
     redirect_uri: 'http://castellan.test/api/v1/auth/providers/acme/callback',
+    post_logout_redirect_uri: 'http://castellan.test/api/v1/auth/providers/acme/signed-out',
     backchannel_logout_uri: 'http://castellan.test/api/v1/auth/providers/acme/backchannel-logout',
   });
   assert.equal(await secretOf(id), SECRET);

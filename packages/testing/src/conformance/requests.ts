@@ -34,7 +34,7 @@ export type Kind =
   | 'email';
 
 /** Browsers are sent to these: they answer by redirects and pages. */
-const ofBrowsers = /\/(oauth\/(authorize|logout)|providers\/\{slug\}\/callback)$/;
+const ofBrowsers = /\/(oauth\/(authorize|logout)|providers\/\{slug\}\/(callback|signed-out))$/;
 
 /** Returns the operations that programs call. */
 export function operationsOf(document: OpenApiDocument): Entry[] {

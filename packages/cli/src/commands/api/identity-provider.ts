@@ -44,6 +44,7 @@ type NotListed =
   | 'domains'
   | 'has_secret'
   | 'redirect_uri'
+  | 'post_logout_redirect_uri'
   | 'backchannel_logout_uri';
 
 const columns = Object.values({
@@ -87,6 +88,7 @@ export const declaration: CommandGroup = {
         client_id: ['client id', data.client_id],
         has_secret: ['has a secret', data.has_secret],
         redirect_uri: ['redirect address', data.redirect_uri],
+        post_logout_redirect_uri: ['after a sign-out', data.post_logout_redirect_uri],
         backchannel_logout_uri: ['back-channel sign-out', data.backchannel_logout_uri],
         scopes: ['scopes', data.scopes],
         is_active: ['active', data.is_active],

@@ -7,6 +7,7 @@ import {
   LoginEnvelope,
   NewAccessTokenBody,
   RefreshBody,
+  SignedOutEnvelope,
   TokenPairEnvelope,
 } from '@castellan/contract/auth';
 import { MessageEnvelope } from '@castellan/contract/envelope';
@@ -20,7 +21,7 @@ import type { Csrf } from '../../platform/security/csrf.ts';
 import { userCallerOf } from '../authz/caller.ts';
 import { BROWSER_COOKIE, clearBrowserCookie, setBrowserCookie } from '../sessions/browser/cookie.ts';
 import { type RefreshDeps, refreshSession } from '../sessions/refresh.ts';
-import { logout, logoutEverywhere } from '../sessions/service.ts';
+import { logout, logoutEverywhere, type SignOutUpstream } from '../sessions/service.ts';
 import { refreshLifetimeSeconds } from '../sessions/tokens.ts';
 import { type AccountDeps, accountRoutes } from './account-routes.ts';
 import type { IssuedTokens } from './devices/begin-session.ts';
@@ -37,6 +38,7 @@ export type AuthDeps = AccountDeps &
   SecondFactorRouteDeps &
   RefreshDeps & {
     csrf: Csrf;
+    signOutUpstream: SignOutUpstream;
     settings: CookieSettings & {
       cookieSecure: boolean;
       knownDeviceDays: number;
@@ -117,11 +119,20 @@ export function authRoutes(app: App, deps: AuthDeps): void {
       openTo: ['password_change', 'second_factor'],
       cookies: { reads: [REFRESH_COOKIE], sets: [REFRESH_COOKIE, BROWSER_COOKIE] },
     },
-    schema: { summary: 'End this session', response: { 200: MessageEnvelope } },
+    schema: {
+      summary: 'End this session',
+      description:
+        'After a sign-in by an identity provider whose record says so, `data.redirect_to` is where to send the browser to sign out there, too.',
+      response: { 200: SignedOutEnvelope },
+    },
     handler: async (request, reply) => {
-      await logout(deps, userCallerOf(request), readRefreshCookie(request, deps).token);
+      const origin = await logout(deps, userCallerOf(request), readRefreshCookie(request, deps).token);
       clearCookies(request, reply);
-      return { message: 'Signed out.' };
+      const redirectTo = origin ? await deps.signOutUpstream(origin) : null;
+      return {
+        ...(redirectTo === null ? {} : { data: { redirect_to: redirectTo } }),
+        message: 'Signed out.',
+      };
     },
   });
 

@@ -1,18 +1,28 @@
 // HTTP of identities: your own, and those of a user, under /api/v1/users.
 import {
+  ConnectProviderBody,
   IdentityDisconnectedEnvelope,
+  IdentityEnvelope,
   IdentityParams,
   OwnIdentitiesEnvelope,
+  RedirectEnvelope,
   UserIdentitiesEnvelope,
   UserIdentityParams,
 } from '@castellan/contract/identities';
 import { UserParams } from '@castellan/contract/users';
 import { counted } from '../../platform/counted.ts';
-import type { CookieSettings } from '../../platform/http/plugins/cookies.ts';
+import { browserIdOf } from '../../platform/http/plugins/csrf-protection.ts';
 import type { App } from '../../platform/http/server/server.ts';
 import { clearRefreshCookie, REFRESH_COOKIE } from '../auth/refresh-cookie.ts';
 import { callerOf, userCallerOf } from '../authz/caller.ts';
+import {
+  clearProviderCookie,
+  PROVIDER_COOKIE,
+  readProviderCookie,
+  setProviderCookie,
+} from '../provider-sign-in/cookie.ts';
 import { BROWSER_COOKIE, clearBrowserCookie } from '../sessions/browser/cookie.ts';
+import { beginConnecting, type ConnectDeps, connectPending } from './connecting.ts';
 import { disconnectOf, listIdentitiesOf } from './of-user.ts';
 import { disconnectOwn, type IdentityDeps, listOwnIdentities } from './own.ts';
 
@@ -20,10 +30,8 @@ const disconnectedMessage = (sessions: number): string =>
   `Disconnected. Ended ${counted(sessions, 'session')}.`;
 
 /** Under /api/v1/users. */
-export function identityRoutes(
-  app: App,
-  deps: IdentityDeps & { settings: CookieSettings & { cookieSecure: boolean } },
-): void {
+export function identityRoutes(app: App, deps: IdentityDeps & ConnectDeps): void {
+  const { settings } = deps;
   app.route({
     method: 'GET',
     url: '/me/identities',
@@ -60,10 +68,62 @@ export function identityRoutes(
     handler: async (request, reply) => {
       const data = await disconnectOwn(deps, userCallerOf(request), request.params.identity_id);
       if (data.signed_out) {
-        clearRefreshCookie(reply, deps.settings);
-        clearBrowserCookie(reply, request.client, deps.settings);
+        clearRefreshCookie(reply, settings);
+        clearBrowserCookie(reply, request.client, settings);
       }
       return { data, message: disconnectedMessage(data.sessions) };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/me/identities',
+    config: {
+      access: 'user',
+      fresh: true,
+      cookies: { sets: [PROVIDER_COOKIE] },
+      limit: { name: 'provider-start', rule: settings.rateLimitProviderStart },
+      invalidInput: 'invalid_input',
+      errors: ['identity_provider_not_found', 'provider_unavailable'],
+    },
+    schema: {
+      summary: 'Begin to connect an identity',
+      description:
+        'Send the browser to `redirect_to`. The person who signs in there is connected to this account, whatever their address is, if this session is still live when the browser comes back.',
+      body: ConnectProviderBody,
+      response: { 200: RedirectEnvelope },
+    },
+    handler: async (request, reply) => {
+      const { redirectTo, cookie, keepSeconds } = await beginConnecting(deps, userCallerOf(request), {
+        slug: request.body.provider,
+        browserId: browserIdOf(deps.csrf, request, settings),
+      });
+      setProviderCookie(reply, settings, cookie, keepSeconds);
+      return { data: { redirect_to: redirectTo }, message: 'Go on to redirect_to.' };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/me/identities/pending',
+    config: {
+      access: 'user',
+      fresh: true,
+      cookies: { reads: [PROVIDER_COOKIE], sets: [PROVIDER_COOKIE] },
+      errors: ['pending_identity_not_found', 'identity_taken'],
+    },
+    schema: {
+      summary: 'Connect the identity that waits in this browser',
+      description:
+        'Of a sign-in by a provider that found no account, or one that it may not enter by itself.',
+      response: { 201: IdentityEnvelope },
+    },
+    handler: async (request, reply) => {
+      const cookie = readProviderCookie(request, settings);
+      const data = await connectPending(deps, userCallerOf(request), cookie);
+      clearProviderCookie(reply, settings);
+      reply.code(201);
+      return { data, message: 'Connected.' };
     },
   });
 

@@ -22,6 +22,7 @@ export type ProviderFields = Omit<
   | 'kind'
   | 'has_secret'
   | 'redirect_uri'
+  | 'post_logout_redirect_uri'
   | 'backchannel_logout_uri'
   | 'created_at'
   | 'updated_at'

@@ -22,7 +22,11 @@ export type ProviderDeps = PreviewDeps & {
 
 const addressesOf = ({ slug }: Pick<ProviderRow, 'slug'>, { publicUrl }: ProviderDeps['settings']) => {
   const base = `${publicUrl}/api/v1/auth/providers/${slug}`;
-  return { redirect_uri: `${base}/callback`, backchannel_logout_uri: `${base}/backchannel-logout` };
+  return {
+    redirect_uri: `${base}/callback`,
+    post_logout_redirect_uri: `${base}/signed-out`,
+    backchannel_logout_uri: `${base}/backchannel-logout`,
+  };
 };
 
 export function toProvider(

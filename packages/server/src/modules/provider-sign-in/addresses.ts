@@ -59,7 +59,7 @@ export const pendingPage = (settings: Settings, { next, interaction }: Onward): 
   page(settings, { result: 'pending', next, interaction });
 
 export const connectedPage = (settings: Settings): string =>
-  page(settings, { result: 'signed_in', next: accountPath(settings) });
+  page(settings, { result: 'connected', next: accountPath(settings) });
 
 export const accountPath = ({ basePath }: Settings): string => `${basePath}/account`;
 

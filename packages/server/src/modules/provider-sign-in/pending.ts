@@ -28,6 +28,22 @@ async function requirePending(deps: PendingDeps, cookie: string | undefined): Pr
   return { row, kept, provider };
 }
 
+/** An identity that can be connected to the account of a person who proves to own one. */
+export type PendingConnection = { stateHash: Buffer; provider: ProviderRow; proven: Proven };
+
+/**
+ * Returns the identity that waits in the browser with this cookie, whatever its person has to do. Call `finishPending` in the
+ * transaction that connects it. Throws `pending_identity_not_found` (404).
+ */
+export async function requirePendingIdentity(
+  deps: PendingDeps,
+  cookie: string | undefined,
+): Promise<PendingConnection> {
+  const { row, kept, provider } = await requirePending(deps, cookie);
+  if (kept.step === 'second_factor') throw new AppError('pending_identity_not_found');
+  return { stateHash: row.state_hash, provider, proven: kept.proven };
+}
+
 export async function readPendingIdentity(
   deps: PendingDeps,
   cookie: string | undefined,

@@ -35,6 +35,7 @@ import {
   type LiveSession,
   listLiveSessions,
   lockOwner,
+  revokeSessionOfOrigin,
   revokeSessions,
   type SessionOrigin,
 } from './store.ts';
@@ -313,20 +314,23 @@ export async function revokeOwnSession(
   await recordEvent(deps, client, { ...event, actorId: principal.id });
 }
 
-/** Ends the session of the refresh cookie if it belongs to the user, otherwise the session of the access token. */
+/**
+ * Ends the session of the refresh cookie if it belongs to the user, otherwise the session of the access token. Returns with what
+ * the session began; undefined if it was over.
+ */
 export async function logout(
   deps: SessionDeps,
   { client, principal }: SessionOwner,
   refreshCookie: string | undefined,
-): Promise<void> {
+): Promise<SessionOrigin | undefined> {
   const fromCookie =
     refreshCookie === undefined
       ? undefined
       : await findSessionIdByRefreshToken(deps.db, principal.id, tokenHash(refreshCookie));
   const sessionId = fromCookie ?? principal.session.id;
-  await inTransaction(deps.db, async (tx) => {
+  const origin = await inTransaction(deps.db, async (tx) => {
     await lockOwner(tx, principal.id);
-    await revokeSessions(tx, principal.id, [sessionId], 'logout');
+    return revokeSessionOfOrigin(tx, principal.id, sessionId, 'logout');
   });
   await recordEvent(deps, client, {
     action: 'logout',
@@ -334,31 +338,43 @@ export async function logout(
     resourceId: principal.id,
     details: { email: principal.email, session_id: sessionId },
   });
+  return origin;
 }
 
 /**
- * Ends the session of a browser for its user, who presents no access token. `details`: more of them for the audit entry. Does
- * nothing if the session has ended.
+ * Ends the session of a browser for its user, who presents no access token. `details`: more of them for the audit entry. Returns
+ * with what the session began. Does nothing, and returns undefined, if it has ended.
  */
 export async function signOut(
   deps: Audited,
   client: Client,
   { userId, sessionId }: { userId: string; sessionId: string },
   details: Record<string, unknown>,
-): Promise<void> {
+): Promise<SessionOrigin | undefined> {
   const ended = await inTransaction(deps.db, async (tx) => {
     const email = await lockOwner(tx, userId);
-    const revoked = await revokeSessions(tx, userId, [sessionId], 'logout');
-    return revoked.length > 0 ? { email } : undefined;
+    const origin = await revokeSessionOfOrigin(tx, userId, sessionId, 'logout');
+    return origin && { email, origin };
   });
-  if (!ended) return;
+  if (!ended) return undefined;
   await recordEvent(deps, client, {
     action: 'logout',
     actorId: userId,
     resourceId: userId,
     details: { email: ended.email, session_id: sessionId, ...details },
   });
+  return ended.origin;
 }
+
+/**
+ * Returns where the browser goes on to after a sign-out, so that the person is signed out at the provider of the session, too; null
+ * where there is nothing to do. `keepNext`: keeps where it goes from there, and returns the id of that; without it, a page says that
+ * the person is signed out.
+ */
+export type SignOutUpstream = (
+  origin: SessionOrigin,
+  keepNext?: () => Promise<string>,
+) => Promise<string | null>;
 
 export async function logoutEverywhere(
   deps: SessionDeps,

@@ -169,24 +169,39 @@ export async function lockOwner(tx: Tx, userId: string): Promise<string | undefi
 }
 
 /** Ends these sessions of the user and returns the ids of those that were live. Their tokens are removed later. */
-export async function revokeSessions(
+export const revokeSessions = async (
   tx: Tx,
   userId: string,
   ids: readonly string[],
   reason: string,
-): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
+): Promise<string[]> => (await endSessions(tx, userId, ids, reason)).map(({ id }) => id);
+
+/** As `revokeSessions`, for one session. Returns with what it began; undefined if it was not live. */
+export const revokeSessionOfOrigin = async (
+  tx: Tx,
+  userId: string,
+  id: string,
+  reason: string,
+): Promise<SessionOrigin | undefined> => (await endSessions(tx, userId, [id], reason))[0];
+
+async function endSessions(
+  tx: Tx,
+  userId: string,
+  ids: readonly string[],
+  reason: string,
+): Promise<({ id: string } & SessionOrigin)[]> {
+  const { rows } = await sql<{ id: string } & SessionOrigin>`
     with ended as (
       update sessions s set revoked_at = clock_timestamp(), revoked_reason = ${reason}
       from users u
       where s.id = any(${ids}::uuid[]) and s.user_id = ${userId} and u.id = s.user_id
         and s.revoked_at is null and s.epoch = u.session_epoch
-      returning s.id, s.expires_at > now() as live
+      returning s.id, s.identity_id, s.provider_sid, s.provider_id_token_sealed, s.expires_at > now() as live
     ), noted as (
       insert into session_ends (user_id, session_id, reason) select ${userId}, id, ${reason} from ended
     )
-    select id from ended where live`.execute(tx);
-  return rows.map((row) => row.id);
+    select id, identity_id, provider_sid, provider_id_token_sealed from ended where live`.execute(tx);
+  return rows;
 }
 
 /**

@@ -47,7 +47,7 @@ test('an identity is connected to the account of the session, whatever address t
   const victim = await addPerson(service, { verified: false });
   const there = somebody({ email: victim.email });
   const { person, client, answer } = await connectAs(there);
-  assert.deepEqual(pageOf(answer), { result: 'signed_in', next: '/account' });
+  assert.deepEqual(pageOf(answer), { result: 'connected', next: '/account' });
   assert.deepEqual(await identitiesOf(person.id), [{ subject: there.sub }]);
   assert.deepEqual(await identitiesOf(victim.id), []);
   const [entry] = await entriesOf(service, answer);
@@ -110,6 +110,6 @@ test('connecting what is connected already changes nothing', async () => {
     [person.id],
   );
   issuer.person = there;
-  assert.equal(pageOf(await comeBack(client, provider, issuer.approve(url))).result, 'signed_in');
+  assert.equal(pageOf(await comeBack(client, provider, issuer.approve(url))).result, 'connected');
   assert.equal((await identitiesOf(person.id)).length, 1);
 });

@@ -61,6 +61,7 @@ export const errorTexts: Readonly<Record<string, string>> = {
     'Das Dienstkonto hat bereits so viele API-Schlüssel, wie es haben kann. Widerrufen Sie einen, der nicht verwendet wird.',
   too_many_secrets:
     'Eine Anwendung hat höchstens 5 gültige Geheimnisse. Widerrufen Sie eines, das nicht verwendet wird.',
+  identity_taken: 'Diese Identität ist mit einem anderen Konto verknüpft.',
   last_sign_in_method:
     'Es gibt keinen anderen Weg, sich an diesem Konto anzumelden. Setzen Sie zuerst ein Passwort, legen Sie einen Passkey an oder verknüpfen Sie einen weiteren Anmeldedienst.',
   user_has_roles: 'Der Benutzer hat Rollen. Entfernen Sie sie zuerst.',

@@ -10,7 +10,12 @@ import type { OriginSettings } from '../../../platform/security/session-origin.t
 import { isObject } from '../../../platform/unknown-values.ts';
 import type { BrowserSession } from '../../sessions/browser/presentation.ts';
 import { findBrowserSession } from '../../sessions/browser/session.ts';
-import { type SessionDeps, signOut } from '../../sessions/service.ts';
+import {
+  type SessionDeps,
+  type SessionOrigin,
+  type SignOutUpstream,
+  signOut,
+} from '../../sessions/service.ts';
 import { findRequest, keepRequest, useRequest } from '../interactions/service.ts';
 import { sidOf } from '../session-sid.ts';
 import { isRegistered, judgeSignOut, type SignOutRefusal, type SignOutRequest } from './request.ts';
@@ -19,8 +24,11 @@ import { type AskingApplication, findById } from './store.ts';
 export type SignOutDeps = SessionDeps & {
   /** `sidKey`: the purpose key of `sidOf`. */
   applicationTokens: { sidKey: Buffer };
+  signOutUpstream: SignOutUpstream;
   settings: OriginSettings & CookieSettings;
 };
+
+type ReadDeps = Omit<SignOutDeps, 'signOutUpstream'>;
 
 /** `location`: where the browser goes next. `ended`: its session has ended, so its cookies go. */
 export type SignOutAnswer = { location: string; ended: boolean };
@@ -51,8 +59,8 @@ export async function beginSignOut(
       ended: false,
     };
   if (isKept && !(await useRequest(deps.db, 'sign_out', id))) return { refused: 'finished' };
-  if (session) await endSession(deps, client, session, request);
-  return { location: nextOf(deps, request), ended: session !== null };
+  const origin = session ? await endSession(deps, client, session, request) : undefined;
+  return { location: await onwardOf(deps, request, origin), ended: session !== null };
 }
 
 /** Answers as if nobody were signed in, and ends, keeps and uses up nothing. `given`: as of `beginSignOut`. */
@@ -79,7 +87,7 @@ export async function keepSignOut(
 
 /** Returns what the page asks; undefined for an id of no sign-out that waits. */
 export async function readSignOut(
-  deps: SignOutDeps,
+  deps: ReadDeps,
   client: Client,
   id: string,
 ): Promise<Interaction | undefined> {
@@ -132,8 +140,8 @@ export async function decideSignOut(
       ended: false,
     };
   const { session } = await findBrowserSession(deps, client);
-  if (session) await endSession(deps, client, session, request);
-  return { location: nextOf(deps, request), ended: true };
+  const origin = session ? await endSession(deps, client, session, request) : undefined;
+  return { location: await onwardOf(deps, request, origin), ended: true };
 }
 
 const isSessionOf = (
@@ -147,8 +155,18 @@ const endSession = (
   client: Client,
   { user_id, session_id }: BrowserSession,
   { applicationId }: SignOutRequest,
-): Promise<void> =>
+): Promise<SessionOrigin | undefined> =>
   signOut(deps, client, { userId: user_id, sessionId: session_id }, { application_id: applicationId });
+
+/** Returns where the browser goes: first to the provider of the session that ended, if it is to be signed out there. */
+async function onwardOf(
+  deps: SignOutDeps,
+  request: SignOutRequest,
+  origin: SessionOrigin | undefined,
+): Promise<string> {
+  const keepNext = request.address === null ? undefined : () => keep(deps, request);
+  return (origin && (await deps.signOutUpstream(origin, keepNext))) ?? nextOf(deps, request);
+}
 
 function nextOf({ settings }: SignOutDeps, { address, state }: SignOutRequest): string {
   if (address === null) return page(settings);

@@ -38,6 +38,7 @@ const full: IdentityProvider = {
   logout: 'upstream',
   extra_parameters: { prompt: 'login', claims: 'a=b' },
   redirect_uri: '',
+  post_logout_redirect_uri: '',
   backchannel_logout_uri: '',
   created_at: '2026-11-28T00:00:00.000Z',
   updated_at: '2026-11-28T00:00:00.000Z',
