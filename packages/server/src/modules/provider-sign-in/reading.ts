@@ -121,11 +121,15 @@ function claimAt(claims: Readonly<Record<string, unknown>>, name: string): unkno
   return isObject(inside) && !Array.isArray(inside) ? claimAt(inside, name.slice(dot + 1)) : undefined;
 }
 
-/** Returns the texts of a claim in lower case; null if it is neither a text nor a list. */
+/**
+ * Returns the texts of a claim in lower case; null if it is neither a text nor a list, or a list of other things alone: that
+ * it has no text says nothing about roles.
+ */
 function textsOf(value: unknown): ReadonlySet<string> | null {
   if (typeof value === 'string') return new Set([value.toLowerCase()]);
   if (!Array.isArray(value)) return null;
-  return new Set(value.filter((one) => typeof one === 'string').map((one) => one.toLowerCase()));
+  const texts = value.filter((one) => typeof one === 'string');
+  return texts.length === 0 && value.length > 0 ? null : new Set(texts.map((one) => one.toLowerCase()));
 }
 
 function roleClaims({ role_mapping: mapping }: ProviderRow, claims: Assertion['claims']): RoleClaims {

@@ -89,6 +89,7 @@ test('a claim that is missing changes nothing, and an empty list takes', async (
     [{ groups: undefined, realm: undefined }, [engineer, writer]],
     [{ groups: null, realm: { roles: { writer: true } } }, [engineer, writer]],
     [{ groups: ['engineering'], realm: ['writer'] }, [engineer, writer]],
+    [{ groups: [{ name: 'engineering' }], realm: { roles: [null] } }, [engineer, writer]],
     [{ groups: [], realm: {} }, [writer]],
     [{ groups: [], realm: { roles: [] } }, []],
   ] as const) {
