@@ -59,7 +59,8 @@ const isOpen = sql`p.completed_at is null and p.expires_at > now() and p.failure
   and p.session_epoch = u.session_epoch and p.password_epoch = u.password_epoch
   and (p.identity_id is null or exists (
     select from identities i join identity_providers v on v.id = i.provider_id
-    where i.id = p.identity_id and i.user_id = p.user_id and v.is_active))`;
+    where i.id = p.identity_id and i.user_id = p.user_id and v.is_active
+      and (v.allow_superusers or not u.is_superuser)))`;
 
 /**
  * Counts a try of any kind, before anything is verified. Returns whose sign-in it is, and the identity that it began with;

@@ -156,9 +156,10 @@ test('an account with a factor is asked for it after the provider, on the sign-i
   assert.equal((await entriesOf(service, answer))[0]?.action, 'second_factor_requested');
 });
 
-test('a second step is over when its identity or its provider ends', async () => {
+test('a second step is over when its identity or its provider ends, and for an account that became a superuser', async () => {
   const at = await addProvider(service, issuer);
   for (const end of [
+    'update users set is_superuser = true where id in (select user_id from identities where provider_id = $1)',
     'delete from identities where provider_id = $1',
     'update identity_providers set is_active = false where id = $1',
   ]) {
