@@ -53,14 +53,15 @@ export async function listShownProviders(
 }
 
 /**
- * Keeps an active provider as it is until the transaction ends; false if it is not active, or gone. A transaction that begins a
- * session or connects an identity calls it directly after it has locked the user, so that a change that ends what began
- * at the provider waits for it, and then sees what it wrote.
+ * Keeps an active provider as it is until the transaction ends; false if it is not active, or gone. `version`: of the record that
+ * the caller decides by; false if it has changed since. A transaction that begins a session or connects an identity calls it directly
+ * after it has locked the user, so that a change that ends what began at the provider waits for it, and then sees what it wrote.
  */
-export async function keepActiveProvider(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from identity_providers where id = ${id} and is_active for share`.execute(tx);
-  return rows.length > 0;
+export async function keepActiveProvider(tx: Tx, id: string, version?: number): Promise<boolean> {
+  const { rows } = await sql<{ version: number }>`
+    select version from identity_providers where id = ${id} and is_active for share`.execute(tx);
+  const [kept] = rows;
+  return kept !== undefined && (version ?? kept.version) === kept.version;
 }
 
 export async function countProviders(db: Db): Promise<number> {

@@ -146,6 +146,10 @@ const keyOf = ({ provider, proven: { issuer, subject } }: Arrival) => ({
   subject,
 });
 
+/** The record may be changed while the transaction waits for the user's lock: nothing is decided by what it no longer says. */
+const keepsProvider = (tx: Tx, { provider: { id, version } }: Arrival): Promise<boolean> =>
+  keepActiveProvider(tx, id, version);
+
 const refuse = (refused: Refusal, userId?: string): Decided => ({
   result: { refused, ...(userId === undefined ? {} : { userId }) },
   events: [],
@@ -172,7 +176,7 @@ async function connectToOwn(
 ): Promise<Decided> {
   const locked = await lockEpoch(tx, userId);
   if (!locked?.is_active || !(await lockLiveSession(tx, userId, sessionId))) return refuse('session_ended');
-  if (!(await keepActiveProvider(tx, arrival.provider.id))) return refuse('provider_inactive');
+  if (!(await keepsProvider(tx, arrival))) return refuse('provider_inactive');
   const known = await findIdentity(tx, keyOf(arrival));
   if (known) return known.user_id === userId ? done(known.id) : refuse('identity_taken', userId);
   const { identityId, events } = await connect(tx, arrival, userId, {});
@@ -191,7 +195,7 @@ async function enter(
 ): Promise<Decided> {
   const { provider, proven } = arrival;
   const locked = await lockEpoch(tx, userId);
-  if (!(await keepActiveProvider(tx, provider.id))) return refuse('provider_inactive');
+  if (!(await keepsProvider(tx, arrival))) return refuse('provider_inactive');
   if (!locked || (await findIdentity(tx, keyOf(arrival)))?.id !== id) throw new ChangedError();
   if (!locked.is_active) return refuse('inactive', userId);
   if (!locked.verified) return refuse('unverified', userId);
@@ -219,13 +223,14 @@ async function decideByAddress(
     const address = { email, isRelay: code === null && proven.isRelay };
     if (!mayAddAccount(provider, address)) return keep(tx, deps, arrival, 'sign_up');
     if (!isCounted) throw new CreationError(email);
-    if (!(await keepActiveProvider(tx, provider.id))) return refuse('provider_inactive');
+    if (!(await keepsProvider(tx, arrival))) return refuse('provider_inactive');
     const made = await makeAccount(tx, deps, arrival, email);
     return beginAs(tx, deps, arrival, made);
   }
   const locked = await lockEpoch(tx, userId);
-  if (locked?.email !== email) throw new ChangedError();
-  if (!(await keepActiveProvider(tx, provider.id))) return refuse('provider_inactive');
+  // Another callback may have connected the identity since it was looked for.
+  if (locked?.email !== email || (await findIdentity(tx, keyOf(arrival)))) throw new ChangedError();
+  if (!(await keepsProvider(tx, arrival))) return refuse('provider_inactive');
   if (!locked.is_active) return refuse('inactive', userId);
   const account = await readAccount(tx, userId);
   if (!account || (account.is_superuser && !provider.allow_superusers)) return refuse('superuser', userId);

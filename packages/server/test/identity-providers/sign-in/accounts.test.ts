@@ -12,6 +12,7 @@ import {
   type TestService,
 } from '@castellan/testing/harness';
 import { startIssuer } from '@castellan/testing/openid/issuer';
+import { changeUserWhileWaiting } from '@castellan/testing/sessions/hold-user';
 import { addPerson, addRole, roleNamed } from '@castellan/testing/users/people';
 import { newId } from '../../../src/platform/ids.ts';
 import {
@@ -436,6 +437,22 @@ test('two callbacks of one new person in parallel make one account', async () =>
   for (const answer of answers) assert.equal(await outcome(answer), 'signed_in');
   assert.equal((await accountOf(one))?.id, (await accountOf(two))?.id);
   assert.equal((await service.sql('select from users where email = $1', [there.email])).length, 1);
+});
+
+test('a record that changes while a sign-in waits for the account does not connect by what it said before', async () => {
+  const at = await addProvider(service, issuer, { connect: 'trusted' });
+  const person = await addPerson(service);
+  const client = service.client();
+  const answer = await changeUserWhileWaiting(
+    service,
+    person.id,
+    `update identity_providers set connect = 'confirm' where id = '${at.id}' and $1::uuid is not null`,
+    () => signInThere(client, at, somebody({ email: person.email })),
+  );
+  assert.equal(await outcome(answer), 'unavailable');
+  assert.deepEqual([await accountOf(client), await identitiesOf(person.id)], [null, 0]);
+  await signInThere(client, at, somebody({ email: person.email }));
+  assert.equal((await client.get('/api/v1/auth/pending-identity')).body.data.step, 'connect');
 });
 
 test('sign-ups count against the limits of registrations, and sign-ins do not', async () => {
