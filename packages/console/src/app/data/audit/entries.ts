@@ -28,6 +28,7 @@ export const failureActions: readonly AuditAction[] = [
   'authorization_code_reuse',
   'application_refresh_token_reuse',
   'logout_notice_failed',
+  'provider_sign_in_failed',
   'csrf_refused',
   'rate_limited',
 ];
