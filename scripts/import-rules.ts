@@ -270,6 +270,7 @@ export const modules: Modules = {
       'applications',
       'proofs',
       'authz',
+      'identity-providers',
       'openid',
       'openid/claims',
       'openid/interactions',

@@ -1421,7 +1421,7 @@ export type Interaction = {
     email: string;
   } | null;
   login_hint: string | null;
-  /** Other ways to sign in. */
+  /** With `sign_in`: other ways to sign in. */
   providers: {
     slug: string;
     name: string;

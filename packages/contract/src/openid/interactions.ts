@@ -47,7 +47,7 @@ export const Interaction = Type.Object(
     }),
     login_hint: Nullable(Type.String({ description: 'Fills the field of the email.' })),
     providers: Type.Array(Type.Object({ slug: Type.String(), name: Type.String(), kind: Type.String() }), {
-      description: 'Other ways to sign in.',
+      description: 'With `sign_in`: other ways to sign in.',
     }),
     required_acr: Nullable(AcrValue),
     required_permission: Nullable(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
 import { ADMIN, signIn } from '@castellan/testing/harness';
+import { addProvider } from '@castellan/testing/openid/providers';
 import { requireOfRole } from '@castellan/testing/second-factors/requirements';
 import { formRequest } from '@castellan/testing/service-accounts/token-services';
 import { addRole } from '@castellan/testing/users/people';
@@ -152,14 +153,32 @@ test('nobody signed in: login_required, or the page that signs in', async () => 
   assert.equal(ledTo(answer).address, `${ISSUER}/login`);
   const shown = await read(stranger, interactionOf(answer));
   assert.equal(shown.status, 200, shown.text);
-  const { step, account, login_hint } = shown.body.data;
-  assert.deepEqual([step, account, login_hint], ['sign_in', null, 'ada@example.com']);
+  const { step, account, login_hint, providers } = shown.body.data;
+  assert.deepEqual([step, account, login_hint, providers], ['sign_in', null, 'ada@example.com', []]);
   // Anyone may go on with it, as themselves, and once.
   const [one, two] = await Promise.all([
     resume(ada.client, interactionOf(answer)),
     resume(ada.client, interactionOf(answer)),
   ]);
   assert.deepEqual([one.status, two.status].toSorted(), [303, 400]);
+});
+
+test('the page that signs in has the providers that are active and shown', async () => {
+  const stranger = service.client();
+  const id = interactionOf(await ask(stranger, web));
+  await addProvider(service, { name: 'Later', position: 2, kind: 'github' });
+  await addProvider(service, { name: 'First', position: 1 });
+  await addProvider(service, { is_shown: false });
+  await addProvider(service, { is_active: false });
+  const { providers } = (await read(stranger, id)).body.data;
+  assert.deepEqual(providers, (await stranger.get('/api/v1/auth/providers')).body.data);
+  assert.deepEqual(
+    providers.map(({ name, kind }: { name: string; kind: string }) => [name, kind]),
+    [
+      ['First', 'oidc'],
+      ['Later', 'github'],
+    ],
+  );
 });
 
 test('prompt=login and max_age: a younger proof is asked for, and given', async () => {

@@ -1,6 +1,7 @@
 // The sign-in of a device (RFC 8628): what it is told, what the person sees and answers, and what it gets, on two instances.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { addProvider } from '@castellan/testing/openid/providers';
 import { createSecretText } from '../../../src/platform/security/secret-text.ts';
 import { startWithAdmin } from '../../applications/fixture.ts';
 import { act, read } from '../authorize/fixture.ts';
@@ -186,8 +187,10 @@ test('nobody answers for the person who typed the code, and a code that is typed
   assert.equal((await read(bob.client, id)).status, 404);
   assert.equal((await allow(bob.client, id)).status, 404);
   assert.equal((await act(bob.client, id, 'cancel')).status, 404);
+  const { slug, name } = await addProvider(service);
   const shown = (await read(service.client(), id)).body.data;
   assert.deepEqual([shown.step, shown.account, shown.device, shown.consent], ['sign_in', null, null, null]);
+  assert.deepEqual(shown.providers, [{ slug, name, kind: 'oidc' }]);
   for (const name of ['consent', 'cancel'])
     assert.equal(
       (await act(service.client(), id, name, { decision: 'deny' })).body.code,

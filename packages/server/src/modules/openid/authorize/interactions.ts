@@ -11,6 +11,7 @@ import { shownEmail } from '../../../platform/security/email.ts';
 import { recordEvent } from '../../audit/service.ts';
 import { type UserPrincipal, userPrincipal } from '../../authz/caller.ts';
 import type { Graph } from '../../authz/graph/graph.ts';
+import { listShownProviders } from '../../identity-providers/store.ts';
 import type { BrowserSession, PresentedBrowser } from '../../sessions/browser/presentation.ts';
 import { logout } from '../../sessions/service.ts';
 import { noteInRequest } from '../interactions/service.ts';
@@ -71,7 +72,7 @@ export async function readInteraction(deps: AuthorizeDeps, client: Client, id: s
     },
     account: session && accountOf(session),
     login_hint: request.loginHint,
-    providers: [],
+    providers: await providersAt(deps, step),
     required_acr: 'step' in verdict ? (verdict.acr ?? null) : null,
     required_permission: required ?? null,
     consent:
@@ -82,6 +83,12 @@ export async function readInteraction(deps: AuthorizeDeps, client: Client, id: s
     expires_at: (loaded.expiresAt ?? found.now).toISOString(),
   };
 }
+
+/** Returns what the page shows beside the password. Other pages are for people who are signed in. */
+export const providersAt = async (
+  { db }: Pick<AuthorizeDeps, 'db'>,
+  step: Interaction['step'],
+): Promise<Interaction['providers']> => (step === 'sign_in' ? listShownProviders(db) : []);
 
 /** Who is signed in, as pages show them. */
 export const accountOf = ({ first_name, last_name, email }: BrowserSession) => ({

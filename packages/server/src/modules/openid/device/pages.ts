@@ -17,7 +17,13 @@ import { judgeBrowser } from '../../sessions/browser/session.ts';
 import { logout } from '../../sessions/service.ts';
 import { judge, type Verdict } from '../authorize/decision.ts';
 import { type AuthorizeDeps, countAuthorization, refuseCounted } from '../authorize/deps.ts';
-import { accountOf, consentOf, type OtherPages, type ProveAgain } from '../authorize/interactions.ts';
+import {
+  accountOf,
+  consentOf,
+  type OtherPages,
+  type ProveAgain,
+  providersAt,
+} from '../authorize/interactions.ts';
 import type { CheckedRequest, RequestedApplication } from '../authorize/request.ts';
 import { type FoundRequest, findRequested, insertGrant, writeConsent } from '../authorize/store.ts';
 import { requestIdHash } from '../interactions/service.ts';
@@ -152,12 +158,13 @@ async function read(deps: DevicePageDeps, client: Client, id: string): Promise<I
   const isRefused = 'step' in verdict && verdict.step === 'refused';
   const required = isRefused && application.required_permission_id;
   const { name, home_url, policy_url, terms_url, first_party } = application;
+  const step = 'step' in verdict && !isAsking ? verdict.step : 'device';
   return {
-    step: 'step' in verdict && !isAsking ? verdict.step : 'device',
+    step,
     application: { name, home_url, policy_url, terms_url, first_party, host: null },
     account: session && accountOf(session),
     login_hint: null,
-    providers: [],
+    providers: await providersAt(deps, step),
     required_acr: 'step' in verdict ? (verdict.acr ?? null) : null,
     required_permission: (required && graph?.permissions.namesOf(new Set([required]))[0]) || null,
     consent: isAsking ? consentOf(found, application, asked, pageLanguage(null, client)) : null,
