@@ -156,9 +156,9 @@ export function createClientIn(
 function readSettings({ baseUrl, timeoutMs = 10_000, retry = {} }: Options): Settings {
   const { attempts = 3, maxWaitMs = 30_000 } = retry;
   if (!Number.isInteger(attempts) || attempts < 1)
-    throw new TypeError('retry.attempts must be an integer of at least 1.');
+    throw new TypeError('retry.attempts must be an integer of 1 or more.');
   if (typeof maxWaitMs !== 'number' || !(maxWaitMs >= 0))
-    throw new TypeError('retry.maxWaitMs must be a number of milliseconds, 0 or more.');
+    throw new TypeError('retry.maxWaitMs must be 0 or more.');
   return { baseUrl: readBaseUrl(baseUrl), timeoutMs: readTimeout(timeoutMs), attempts, maxWaitMs };
 }
 

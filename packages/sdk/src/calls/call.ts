@@ -43,7 +43,7 @@ export function readBaseUrl(text: string): string {
 /** Throws a TypeError unless it is a number above 0. */
 export function readTimeout(timeoutMs: number): number {
   if (typeof timeoutMs === 'number' && timeoutMs > 0) return timeoutMs;
-  throw new TypeError('timeoutMs must be a number of milliseconds above 0, or Infinity.');
+  throw new TypeError('timeoutMs must be above 0, or Infinity.');
 }
 
 /** Throws a TypeError if a path parameter is missing or could leave its segment, or a header or timeout is not allowed. */
@@ -80,7 +80,7 @@ function readHeaders(entries: Readonly<Record<string, string>> = {}): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(entries)) {
     if (!/^[\w-]+$/.test(name) || !/^[\x20-\x7e]*$/.test(value))
-      throw new TypeError(`The header ${JSON.stringify(name)} is not valid. Use visible ASCII characters.`);
+      throw new TypeError(`The header ${JSON.stringify(name)} must be visible ASCII.`);
     headers.set(name, value);
   }
   return headers;
@@ -110,7 +110,7 @@ function urlOf(baseUrl: string, path: string, { path: parameters, query }: AnyIn
 }
 
 function segmentOf(name: string, parameters: object = {}): string {
-  const [, value] = Object.entries(parameters).find(([one]) => one === name) ?? [];
+  const value: unknown = Object.hasOwn(parameters, name) && Reflect.get(parameters, name);
   if (typeof value !== 'string' || /^\.{0,2}$|[/\\]/.test(value))
     throw new TypeError(`The path parameter ${name} must be the id of a record.`);
   return value;

@@ -32,8 +32,6 @@ export function createMachineSender(
 /** Does not quote the token in its error. */
 function bearer(token: string): string {
   if (!/^[\x21-\x7e]+$/.test(token))
-    throw new TypeError(
-      'The API key or access token is empty or contains characters other than visible ASCII.',
-    );
+    throw new TypeError('The API key or access token must be visible ASCII.');
   return `Bearer ${token}`;
 }

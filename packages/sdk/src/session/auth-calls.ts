@@ -4,7 +4,7 @@ import type { InputOf, Operation } from '../calls/operations.ts';
 
 type AuthOperation = Extract<
   Operation,
-  `${string} /api/v1/auth/${string}` | `${string} /api/v1/users/me/applications${string}`
+  `${string} /api/v1/auth/${string}` | `${string} /api/v1/users/me/${'applications' | 'identities'}${string}`
 >;
 
 /** Operations whose result has `data`. The others return no more than a message. */

@@ -1,12 +1,17 @@
 // Signing in and out, and the account of the person at the browser. Tokens go to the session, never to the caller.
 import type {
   AccessWithdrawn,
+  IdentityDisconnected,
   Login,
   OwnApplication,
+  OwnIdentities,
   PasswordPolicy,
   PasswordResetConfirm,
+  PublicIdentityProvider,
+  Redirect,
   Register,
   SecondFactor,
+  StartProvider,
   SteppedUp,
   StepUp,
   StepUpOptions,
@@ -54,8 +59,11 @@ export type Auth = {
   stepUp(proof: StepUp, options?: CallOptions): Promise<Pick<SteppedUp, 'acr' | 'auth_time'>>;
   /** The second factors of the signed-in user. */
   readonly factors: OwnFactorCalls;
-  /** Ends this session, in this browser even if the call fails. */
-  signOut(options?: CallOptions): Promise<void>;
+  /**
+   * Ends this session, in this browser even if the call fails. If the session began at a provider that people are signed out of, too, returns
+   * its address: send the browser there.
+   */
+  signOut(options?: CallOptions): Promise<string | undefined>;
   /** Ends every session of the user, in this browser even if the call fails. */
   signOutEverywhere(options?: CallOptions): Promise<void>;
   /** Ends every session of the user and starts a new one here. */
@@ -78,6 +86,25 @@ export type Auth = {
   applications(options?: CallOptions): Promise<OwnApplication[]>;
   /** Ends all access of an application to the account, and withdraws the consent. The user can sign in to it again. */
   endApplication(id: string, options?: CallOptions): Promise<AccessWithdrawn>;
+  /** Lists the identity providers that the sign-in page shows, in its order. */
+  providers(options?: CallOptions): Promise<PublicIdentityProvider[]>;
+  /**
+   * Begins a sign-in with a provider. Returns its address: send the browser there with `location.assign`. It comes back to the pages of
+   * the service, which lead on to `next`, a path of the service's origin. Rejects with `provider_unavailable` while it does not answer.
+   */
+  startProvider(slug: string, purpose?: StartProvider, options?: CallOptions): Promise<string>;
+  /** Lists the identities that the signed-in user signs in with, and the providers that can still be connected. */
+  identities(options?: CallOptions): Promise<OwnIdentities>;
+  /**
+   * Begins to connect a provider to the account, like `startProvider`. Needs a fresh proof: see `auth.stepUp`. The service leads back to its page
+   * of the account.
+   */
+  connect(slug: string, options?: CallOptions): Promise<string>;
+  /**
+   * Takes an identity away from the account, and ends the sessions that began with it. Needs a fresh proof. Rejects with
+   * `last_sign_in_method` if there is no other way to sign in.
+   */
+  disconnect(id: string, options?: CallOptions): Promise<IdentityDisconnected>;
   /**
    * Calls one of your services with the access token. It is like the global `fetch`, and replaces a token that has expired. Only
    * the origin of the page and those of the option `services` get the token; a redirect is an error. If the service asks for a
@@ -95,12 +122,19 @@ export function createAuth(session: Session, { run, fetch, passkeys }: Parts): A
   };
 
   async function end(
+    operation: 'POST /api/v1/auth/logout',
+    options: CallOptions,
+  ): Promise<string | undefined>;
+  async function end(operation: 'POST /api/v1/auth/logout/all', options: CallOptions): Promise<void>;
+  async function end(
     operation: 'POST /api/v1/auth/logout' | 'POST /api/v1/auth/logout/all',
     options: CallOptions,
-  ): Promise<void> {
+  ): Promise<unknown> {
     const key = session.currentKey();
     try {
-      if (key !== null || session.token !== null) await run(operation, options);
+      // Only some answers have data, so the type of `run` promises none.
+      if (key ?? session.token)
+        return ((await run(operation, options)) as Partial<Redirect> | undefined)?.redirect_to;
     } catch (error) {
       // Without a session there is nothing left to end.
       if (!(error instanceof CastellanError) || error.status !== 401) throw error;
@@ -159,6 +193,15 @@ export function createAuth(session: Session, { run, fetch, passkeys }: Parts): A
     applications: (options) => run('GET /api/v1/users/me/applications', options),
     endApplication: (application_id, options) =>
       run('DELETE /api/v1/users/me/applications/{application_id}', { ...options, path: { application_id } }),
+    providers: (options) => run('GET /api/v1/auth/providers', options),
+    startProvider: async (slug, body = {}, options) =>
+      (await run('POST /api/v1/auth/providers/{slug}/start', { ...options, path: { slug }, body }))
+        .redirect_to,
+    identities: (options) => run('GET /api/v1/users/me/identities', options),
+    connect: async (provider, options) =>
+      (await run('POST /api/v1/users/me/identities', { ...options, body: { provider } })).redirect_to,
+    disconnect: (identity_id, options) =>
+      run('DELETE /api/v1/users/me/identities/{identity_id}', { ...options, path: { identity_id } }),
     fetch,
   };
 }

@@ -28,15 +28,13 @@ export function createServiceFetch(
 ): ServiceFetch {
   return async (address, init) => {
     if (address instanceof Request)
-      throw new TypeError(
-        'Pass the address as a string or URL, such as request.url, and the rest as the init.',
-      );
+      throw new TypeError('Pass an address, such as request.url, and the init.');
     const page = pageAddress();
     const url = new URL(address, page);
-    if (!/^https?:$/.test(url.protocol))
-      throw new TypeError('The access token is sent to http and https addresses only.');
-    if (url.origin !== page?.origin && !origins.includes(url.origin))
-      throw new TypeError(`The access token is not sent to ${url.origin}. Name it in the option services.`);
+    const { href, origin } = url;
+    // A blob has the origin of its page.
+    if (!href.startsWith('http') || (origin !== page?.origin && !origins.includes(origin)))
+      throw new TypeError(`The access token is not sent to ${origin}. Name it in services.`);
     const request = new Request(url, { ...init, redirect: 'error' });
     const { signal } = request;
 
