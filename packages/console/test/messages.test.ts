@@ -99,3 +99,8 @@ test('every text of the page of an invitation is shown somewhere', async () => {
   const { invitation } = await import('../src/auth/messages/en/invitation.ts');
   assert.deepEqual(unused(pathsOf(invitation), await usesOf(['auth'], 'invitation')), []);
 });
+
+test('every text of signing in with a provider is shown somewhere', async () => {
+  const { via } = await import('../src/auth/messages/en/provider.ts');
+  assert.deepEqual(unused(pathsOf(via), await usesOf(['auth'], 'via')), []);
+});

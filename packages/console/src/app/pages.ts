@@ -86,6 +86,7 @@ export const pages = {
           'profile',
           'access',
           'security',
+          'identities',
           'sessions',
           'applications',
           'activity',

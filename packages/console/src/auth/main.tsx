@@ -22,6 +22,7 @@ const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
   '/forgot': async () => (await import('./pages/Forgot.tsx')).Forgot,
   '/reset': async () => (await import('./pages/Reset.tsx')).Reset,
   '/invitation': async () => (await import('./pages/Invitation.tsx')).invitationPage(),
+  '/provider': async () => (await import('./pages/provider/load.ts')).providerPage(),
 };
 /** Pages between an application's request and its answer; the first two also stand alone. */
 const betweenPaths: ReadonlySet<string> = new Set([

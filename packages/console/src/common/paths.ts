@@ -14,6 +14,7 @@ export const authPaths: readonly string[] = [
   '/consent',
   '/device',
   '/sign-out',
+  '/provider',
 ];
 
 const paths = [

@@ -7,8 +7,8 @@ import { currentZone, subscribeZone, switchZone } from '../../common/format.ts';
 import { language, languages, switchLanguage } from '../../common/language.ts';
 import { notifyFailure } from '../components/page/notify.tsx';
 import { Initials } from '../components/text/badges.tsx';
-import { auth } from '../data/auth.ts';
 import { nameOf, useMe } from '../data/me.tsx';
+import { signOut } from '../data/sign-out.ts';
 import { t } from '../text.ts';
 
 const schemes = ['light', 'dark', 'auto'] as const;
@@ -73,7 +73,7 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }): ReactElement {
         </Menu.Item>
         <Menu.Item
           leftSection={<IconLogout size={16} aria-hidden />}
-          onClick={() => auth.signOut().catch(notifyFailure)}
+          onClick={() => signOut().catch(notifyFailure)}
         >
           {t.common.header.signOut}
         </Menu.Item>

@@ -8,6 +8,7 @@ import { EmailField, Form, Frame, noticeOf, Onward } from '../parts.tsx';
 import { t } from '../text.ts';
 import { keptEmail } from '../token.ts';
 import { useWork } from '../work.ts';
+import { RequiredProvider } from './ProviderWays.tsx';
 
 const MINUTE_SECONDS = 60;
 
@@ -27,6 +28,7 @@ export function Forgot(): ReactElement {
   return (
     <Frame title={t.forgot.title} notice={noticeOf(work.error)}>
       <p>{t.forgot.text(formatDuration(pageSettings.resetLinkMinutes * MINUTE_SECONDS))}</p>
+      <RequiredProvider error={work.error} />
       <Form work={work} submit={t.forgot.submit}>
         <EmailField value={email} onChange={setEmail} error={work.error} />
       </Form>

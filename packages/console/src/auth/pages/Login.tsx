@@ -5,6 +5,7 @@ import { type ReactElement, useEffect, useState } from 'react';
 import { addressOf } from '../../common/page-settings.ts';
 import { pathAfterSignIn } from '../next.ts';
 import { Frame, type NoticeContent } from '../parts.tsx';
+import type { Provider } from '../provider/calls.ts';
 import { forgetPending, hasPending } from '../sign-in/waiting.ts';
 import { t } from '../text.ts';
 import { forgetToken, keepEmail, keptEmail } from '../token.ts';
@@ -21,6 +22,7 @@ export type SignInRequest = {
   email: string | null;
   /** Where the browser goes after it. */
   next: string;
+  providers: readonly Provider[];
 };
 
 /** The form stays as it is until the next page is there. `otherwise`: the path for people whom no page has sent here. */
@@ -51,6 +53,7 @@ export function Login({ token, request }: { token: string | null; request?: Sign
         email={back?.email ?? (keptEmail() || (request?.email ?? ''))}
         lead={request?.lead}
         notice={back?.notice ?? null}
+        providers={request?.providers}
         isReturn={back !== null}
         hasLink={link !== null}
         onSecondStep={goOn}

@@ -1,12 +1,14 @@
-// The form of the sign-in page: password, or passkey.
+// The form of the sign-in page: password, provider, or passkey.
 import { type ReactElement, useEffect, useState } from 'react';
 import { pageSettings } from '../../common/page-settings.ts';
 import { client, isCode } from '../client.ts';
 import { onwardAddress } from '../interaction/address.ts';
 import { EmailField, Form, Frame, type NoticeContent, noticeOf, PasswordField } from '../parts.tsx';
+import type { Provider } from '../provider/calls.ts';
 import { canUsePasskeys } from '../sign-in/waiting.ts';
 import { t } from '../text.ts';
 import { useWork } from '../work.ts';
+import { ProviderWays, RequiredProvider } from './ProviderWays.tsx';
 import type { PasskeyButton, PasskeyProps } from './passkey/PasskeyButton.tsx';
 
 type Props = {
@@ -14,6 +16,8 @@ type Props = {
   /** What the sign-in is for. */
   lead: string | undefined;
   notice: NoticeContent | null;
+  /** The providers, where the page knows them already. */
+  providers: readonly Provider[] | undefined;
   /** Whether people come back from the second step. */
   isReturn: boolean;
   /** Whether they have opened the link of a recovery. */
@@ -46,6 +50,8 @@ export function PasswordStep({ onSecondStep, onDone, ...given }: Props): ReactEl
     resend.clear();
     setSaid(notice);
   };
+  const [isSettled, setSettled] = useState(false);
+  const isRequired = isCode(signIn.error, 'provider_required');
   const isUnverified = isCode(signIn.error, 'email_not_verified');
   const refusal: NoticeContent | null = isUnverified
     ? { kind: 'error', text: t.login.unverified }
@@ -58,7 +64,8 @@ export function PasswordStep({ onSecondStep, onDone, ...given }: Props): ReactEl
     >
       {given.lead !== undefined && <p className="muted">{given.lead}</p>}
       {isUnverified && !said && <Form work={resend} submit={t.login.resend} isSecondary />}
-      <Form work={signIn} submit={t.login.submit}>
+      <RequiredProvider error={signIn.error} />
+      <Form work={signIn} submit={t.login.submit} isSecondary={isRequired}>
         <EmailField
           value={email}
           onChange={setEmail}
@@ -79,7 +86,8 @@ export function PasswordStep({ onSecondStep, onDone, ...given }: Props): ReactEl
           {t.login.noAccount} <a href={onwardAddress('/register')}>{t.login.register}</a>
         </span>
       </p>
-      <Passkeys onSay={say} onDone={onDone} />
+      {!isRequired && <ProviderWays known={given.providers} onSay={say} onSettled={() => setSettled(true)} />}
+      {isSettled && <Passkeys onSay={say} onDone={onDone} />}
     </Frame>
   );
 }

@@ -17,6 +17,7 @@ import { t } from '../text.ts';
 import { keepEmail } from '../token.ts';
 import { useWork } from '../work.ts';
 import type { SignInRequest } from './Login.tsx';
+import { RequiredProvider } from './ProviderWays.tsx';
 
 export function Register({ request }: { token: string | null; request?: SignInRequest }): ReactElement {
   const [first, setFirst] = useState('');
@@ -47,6 +48,7 @@ export function Register({ request }: { token: string | null; request?: SignInRe
           </a>
         </p>
       )}
+      <RequiredProvider error={work.error} />
       <Form work={work} submit={t.register.submit}>
         <div className="pair">
           <Field

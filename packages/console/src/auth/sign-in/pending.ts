@@ -1,4 +1,4 @@
-// A sign-in whose password was right, and which waits for its second step. It is kept for this tab, so that a reload, or a
+// A sign-in whose password was right, or which began at a provider, and which waits for its second step. It is kept for this tab, so that a reload, or a
 // tab that a phone has discarded, returns to it. It must not keep the password.
 import type { PasskeyRequestOptions } from '@castellan/sdk';
 import { PENDING } from './waiting.ts';
@@ -27,7 +27,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isOptions = (value: unknown): value is PasskeyRequestOptions =>
   isRecord(value) && typeof value.challenge === 'string';
 
-/** Reads the member `second_factor` of a refused sign-in. Returns null if it has no method that these pages know. */
+/** Reads the member `second_factor` of a sign-in that is not complete. Returns null if it has no method that these pages know. */
 export function pendingIn(told: unknown, email: string, nowMs: number = Date.now()): Pending | null {
   if (!isRecord(told) || typeof told.token !== 'string' || !Array.isArray(told.methods)) return null;
   const [first, ...rest] = told.methods.filter(isMethod);

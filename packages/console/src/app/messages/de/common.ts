@@ -133,7 +133,7 @@ export const common: Messages['common'] = {
     endedText: 'Melden Sie sich erneut an, um fortzufahren. Ihre Eingaben sind noch da.',
     password: 'Passwort',
     signIn: 'Anmelden',
-    other: 'Mit einem anderen Konto anmelden',
+    other: 'Anders oder mit einem anderen Konto anmelden',
     offline: 'Sie sind offline. Änderungen können nicht gespeichert werden.',
   },
   factorNotice: {

@@ -5,6 +5,7 @@ import { requirements } from './access/requirements.ts';
 import { apiResources } from './applications/api-resources.ts';
 import { applicationAccess } from './applications/application-access.ts';
 import { applications } from './applications/applications.ts';
+import { identities } from './identity-providers/identities.ts';
 import { identityProviders } from './identity-providers/identity-providers.ts';
 import { secondFactors } from './second-factors.ts';
 import { userBulk } from './users/user-bulk.ts';
@@ -18,6 +19,7 @@ export const later: LaterMessages = {
   apiResources,
   applicationAccess,
   applications,
+  identities,
   identityProviders,
   requirements,
   secondFactors,

@@ -116,6 +116,8 @@ export const secondFactors: LaterMessages['secondFactors'] = {
         'Sie sind dabei, einen Passkey oder Sicherheitsschlüssel hinzuzufügen.',
       'DELETE /api/v1/auth/factors/passkeys/{passkey_id}':
         'Sie sind dabei, einen Passkey oder Sicherheitsschlüssel zu entfernen.',
+      'POST /api/v1/users/me/identities': 'Sie verknüpfen gleich ein Konto anderswo.',
+      'DELETE /api/v1/users/me/identities/{identity_id}': 'Sie trennen gleich ein Konto anderswo.',
       'PUT /api/v1/roles/{role_id}/authentication':
         'Sie sind dabei zu ändern, wie sich die Inhaber einer Rolle anmelden müssen.',
       'PUT /api/v1/permissions/{permission_id}/authentication':

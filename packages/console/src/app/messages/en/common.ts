@@ -140,7 +140,7 @@ export const common = {
     endedText: 'Sign in again to go on. What you typed is still here.',
     password: 'Password',
     signIn: 'Sign in',
-    other: 'Sign in as somebody else',
+    other: 'Sign in another way, or as somebody else',
     offline: 'You are offline. Changes cannot be saved.',
   },
   factorNotice: {

@@ -112,6 +112,8 @@ export const secondFactors = {
       'POST /api/v1/auth/factors/passkeys': 'You are about to add a passkey or security key.',
       'DELETE /api/v1/auth/factors/passkeys/{passkey_id}':
         'You are about to remove a passkey or security key.',
+      'POST /api/v1/users/me/identities': 'You are about to connect an account elsewhere.',
+      'DELETE /api/v1/users/me/identities/{identity_id}': 'You are about to disconnect an account elsewhere.',
       'PUT /api/v1/roles/{role_id}/authentication':
         'You are about to change how the holders of a role must sign in.',
       'PUT /api/v1/permissions/{permission_id}/authentication':

@@ -1,5 +1,6 @@
 // The signed-in person's own account: names, password, sessions, applications, access. Everybody may open it.
 import { Button, Group } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { ConfirmDialog } from '../../components/dialogs/ConfirmDialog.tsx';
 import { LoadingLines } from '../../components/page/LoadingLines.tsx';
@@ -9,7 +10,9 @@ import { EffectivePermissionList } from '../../components/permissions/EffectiveP
 import { useWrite } from '../../data/api.ts';
 import { auth } from '../../data/auth.ts';
 import { useMe } from '../../data/me.tsx';
+import { ownIdentities } from '../../data/own-identities.ts';
 import { requirementOf } from '../../data/requirement.ts';
+import { signOut } from '../../data/sign-out.ts';
 import { t, withLaterTexts } from '../../text.ts';
 import './account.css';
 import { MySessions } from './MySessions.tsx';
@@ -24,6 +27,12 @@ const SetUpRequired = lazy(() =>
 );
 const MyApplications = lazy(() =>
   withLaterTexts(import('./MyApplications.tsx')).then((file) => ({ default: file.MyApplications })),
+);
+const MyIdentities = lazy(() =>
+  withLaterTexts(import('./MyIdentities.tsx')).then((file) => ({ default: file.MyIdentities })),
+);
+const NoPassword = lazy(() =>
+  withLaterTexts(import('./NoPassword.tsx')).then((file) => ({ default: file.NoPassword })),
 );
 const CodesDialog = lazy(() =>
   withLaterTexts(import('./security/CodesDialog.tsx')).then((file) => ({ default: file.CodesDialog })),
@@ -81,13 +90,18 @@ function Parts({ onCodes }: { onCodes: (codes: readonly string[]) => void }): Re
             <h2 className="section-title" id="password">
               {texts.password.title}
             </h2>
-            <Password />
+            <OwnPassword />
           </section>
         </div>
         <div className="account-column">
           <section className="panel" id="security" aria-labelledby="security-title">
             <Suspense fallback={<LoadingLines />}>
               <Security onCodes={onCodes} />
+            </Suspense>
+          </section>
+          <section className="panel" aria-labelledby="identities">
+            <Suspense fallback={<LoadingLines />}>
+              <MyIdentities titleId="identities" />
             </Suspense>
           </section>
           <section className="panel" aria-labelledby="sessions">
@@ -111,12 +125,25 @@ function Parts({ onCodes }: { onCodes: (codes: readonly string[]) => void }): Re
   );
 }
 
+/** Accounts that a provider made have no password. */
+function OwnPassword(): ReactElement {
+  const query = useQuery(ownIdentities);
+  if (!query.data && !query.error) return <LoadingLines />;
+  if (query.data?.data.has_password === false)
+    return (
+      <Suspense>
+        <NoPassword />
+      </Suspense>
+    );
+  return <Password />;
+}
+
 function SignOut(): ReactElement {
   const [isAsking, setAsking] = useState(false);
   const everywhere = useWrite(() => auth.signOutEverywhere());
   return (
     <Group gap="xs">
-      <Button variant="default" onClick={() => auth.signOut().catch(notifyFailure)}>
+      <Button variant="default" onClick={() => signOut().catch(notifyFailure)}>
         {t.account.signOut}
       </Button>
       <Button variant="default" onClick={() => setAsking(true)}>

@@ -9,8 +9,8 @@ import { ErrorAlert } from '../../components/page/states.tsx';
 import { SessionList } from '../../components/sessions/SessionList.tsx';
 import { MoreSessions, useSessionPages } from '../../components/sessions/session-pages.tsx';
 import { call, useWrite } from '../../data/api.ts';
-import { auth } from '../../data/auth.ts';
 import { isCode } from '../../data/errors.ts';
+import { signOut } from '../../data/sign-out.ts';
 import { t } from '../../text.ts';
 
 const MOST_PER_PAGE = 100;
@@ -88,7 +88,7 @@ export function MySessions({ titleId }: { titleId: string }): ReactElement {
           isDangerous
           isPending={false}
           error={null}
-          onConfirm={() => auth.signOut().catch(notifyFailure)}
+          onConfirm={() => signOut().catch(notifyFailure)}
           onClose={() => setAsked(null)}
         >
           <p>{texts.endThisText}</p>

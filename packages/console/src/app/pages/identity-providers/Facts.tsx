@@ -26,9 +26,14 @@ export function Happens(settings: Settings): ReactElement {
   );
 }
 
-type AddressesProps = { redirect: string | null; backchannel: string | null };
+type AddressesProps = {
+  redirect: string | null;
+  backchannel: string | null;
+  /** Where people come back to from a sign-out there; null where they are not sent there. */
+  afterSignOut?: string | null;
+};
 
-export function Addresses({ redirect, backchannel }: AddressesProps): ReactElement {
+export function Addresses({ redirect, backchannel, afterSignOut = null }: AddressesProps): ReactElement {
   const texts = later.identityProviders.addresses;
   return (
     <section className="panel facts" aria-labelledby="addresses">
@@ -41,6 +46,9 @@ export function Addresses({ redirect, backchannel }: AddressesProps): ReactEleme
         <>
           <Address label={texts.redirect} help={texts.redirectHelp} address={redirect} />
           <Address label={texts.backchannel} help={texts.backchannelHelp} address={backchannel} />
+          {afterSignOut !== null && (
+            <Address label={texts.afterSignOut} help={texts.afterSignOutHelp} address={afterSignOut} />
+          )}
         </>
       )}
     </section>

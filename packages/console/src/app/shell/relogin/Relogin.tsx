@@ -78,7 +78,10 @@ export function Relogin({ email }: { email: string }): ReactElement {
             />
           </Form>
         )}
-        <Anchor href={addressOf('/login')} size="sm">
+        <Anchor
+          href={`${addressOf('/login')}?next=${encodeURIComponent(location.pathname + location.search)}`}
+          size="sm"
+        >
           {t.common.session.other}
         </Anchor>
       </Stack>

@@ -5,6 +5,7 @@ import { Button, Group, Modal, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
+import { addressOf } from '../../../common/page-settings.ts';
 import { ReadErrors } from '../../components/page/states.tsx';
 import { call, renew } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
@@ -58,6 +59,7 @@ function Ways({ ask: { acr } }: { ask: StepUpAsk }): ReactElement {
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
   });
+  if (isCode(options.error, 'no_password')) return <SignInAgain />;
   if (isCode(options.error, 'second_factor_enrolment_required'))
     return (
       <>
@@ -78,6 +80,7 @@ function Ways({ ask: { acr } }: { ask: StepUpAsk }): ReactElement {
       <div className="step-up-loading" role="status" aria-busy="true" aria-label={t.common.list.loading} />
     );
   const { methods, passkey } = options.data;
+  if (methods.length === 0) return <SignInAgain />;
   return (
     <Proofs
       methods={methods}
@@ -86,5 +89,24 @@ function Ways({ ask: { acr } }: { ask: StepUpAsk }): ReactElement {
       onAgain={options.refetch}
       byPassword={<ByPassword proving={proving} />}
     />
+  );
+}
+
+/** An account without a password and a factor proves who it is where it signs in. The page opens again after it. */
+function SignInAgain(): ReactElement {
+  const texts = later.identities.signInAgain;
+  const here = `${location.pathname}${location.search}${location.hash}`;
+  return (
+    <>
+      <p>{texts.text}</p>
+      <Group justify="flex-end" gap="xs">
+        <Button variant="default" onClick={stepUp.cancel}>
+          {t.common.actions.cancel}
+        </Button>
+        <Button component="a" href={`${addressOf('/login')}?next=${encodeURIComponent(here)}`} data-autofocus>
+          {texts.button}
+        </Button>
+      </Group>
+    </>
   );
 }

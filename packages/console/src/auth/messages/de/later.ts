@@ -27,7 +27,7 @@ export const later: LaterTexts = {
     noPasskey:
       'Dieser Browser kann hier keine Passkeys verwenden. Wählen Sie eine andere Möglichkeit oder einen anderen Browser.',
     noMethod:
-      'Das Passwort stimmt, aber keiner Ihrer zweiten Faktoren funktioniert hier. Bitten Sie Ihren Administrator, sie zurückzusetzen.',
+      'Keiner Ihrer zweiten Faktoren funktioniert hier. Bitten Sie Ihre Administration, sie zurückzusetzen.',
     submit: 'Bestätigen',
     trust: (days) =>
       days === null
@@ -37,18 +37,18 @@ export const later: LaterTexts = {
       count === 1
         ? 'Dieser Code ist falsch. Noch 1 Versuch ist möglich.'
         : `Dieser Code ist falsch. Noch ${count} Versuche sind möglich.`,
-    noneLeft: 'Zu viele falsche Codes. Beginnen Sie noch einmal mit Ihrem Passwort.',
+    noneLeft: 'Zu viele falsche Codes. Beginnen Sie die Anmeldung noch einmal.',
     locked: (wait) =>
       `Zu viele falsche Codes. Versuchen Sie es ${wait} erneut, oder wählen Sie eine andere Möglichkeit.`,
     failed: 'Es ist nichts passiert. Versuchen Sie es erneut, oder wählen Sie eine andere Möglichkeit.',
     unknownPasskey: 'Dieser Passkey funktioniert hier nicht mehr. Wählen Sie eine andere Möglichkeit.',
-    expired: 'Diese Anmeldung ist abgelaufen. Beginnen Sie noch einmal mit Ihrem Passwort.',
-    link: 'Ihr zweiter Faktor wurde zurückgesetzt. Um sich ohne ihn anzumelden, öffnen Sie den Link, den Ihre Administration Ihnen gegeben hat oder den wir an die Adresse oben gesendet haben. Geben Sie danach Ihr Passwort noch einmal ein.',
+    expired: 'Diese Anmeldung ist abgelaufen. Beginnen Sie noch einmal.',
+    link: 'Ihr zweiter Faktor wurde zurückgesetzt. Um sich ohne ihn anzumelden, öffnen Sie den Link, den Ihre Administration Ihnen gegeben hat oder den wir an die Adresse oben gesendet haben. Melden Sie sich danach noch einmal an.',
     sendLink: 'Link erneut senden',
     linkSent: 'Falls diese Anmeldung einen Link braucht, ist eine E-Mail unterwegs.',
     linkReady: 'Sie haben den Link geöffnet. Melden Sie sich mit ihm an.',
     useLink: 'Mit dem Link anmelden',
     linkDead: 'Der Link ist abgelaufen, wurde schon verwendet oder durch einen neueren ersetzt.',
-    back: 'Neu mit dem Passwort beginnen',
+    back: 'Die Anmeldung neu beginnen',
   },
 };

@@ -61,7 +61,12 @@ export function Interaction({ token }: { token: string | null }): ReactElement {
 
 function Step({ token, ...props }: StepProps & { token: string | null }): ReactElement {
   const { interaction } = props;
-  const request = { lead: asked.to(nameOf(interaction)), email: interaction.login_hint, next: afterSignIn() };
+  const request = {
+    lead: asked.to(nameOf(interaction)),
+    email: interaction.login_hint,
+    next: afterSignIn(),
+    providers: interaction.providers,
+  };
   switch (interaction.step) {
     case 'sign_in':
       return location.pathname === addressOf('/register') ? (

@@ -9,12 +9,15 @@ import { SecondStep } from './SecondStep.tsx';
  * Keeps the sign-in that the service refused with `second_factor_required`. Throws a CastellanError if it names no method that
  * works.
  */
-export async function beginSecondStep(refusal: unknown, email: string): Promise<void> {
-  const told = refusal instanceof CastellanError ? refusal.body?.second_factor : null;
+export const beginSecondStep = (refusal: unknown, email: string): Promise<void> =>
+  keepSecondStep(refusal instanceof CastellanError ? refusal.body?.second_factor : null, email);
+
+/** Does the same with what the service told about the second step. */
+export async function keepSecondStep(told: unknown, email: string): Promise<void> {
   const pending = pendingIn(told, email);
   if (!pending) {
     await loadLaterTexts();
-    throw new CastellanError('no_method', later.secondStep.noMethod, { cause: refusal });
+    throw new CastellanError('no_method', later.secondStep.noMethod);
   }
   const [known] = await Promise.all([withTrust(pending), loadLaterTexts()]);
   keepPending(known);

@@ -55,6 +55,8 @@ export const identityProviders: LaterMessages['identityProviders'] = {
     backchannel: 'Adresse für Back-Channel-Abmeldungen',
     backchannelHelp:
       'Freiwillig. Der Anmeldedienst beendet dann Sitzungen hier, wenn sich jemand dort abmeldet.',
+    afterSignOut: 'Adresse nach dem Abmelden',
+    afterSignOutHelp: 'Andere nennen sie Post Logout Redirect URI.',
     slugFirst: 'Geben Sie einen Kurznamen ein, dann stehen hier die Adressen.',
   },
   test: {

@@ -32,6 +32,7 @@ export const users: Messages['users'] = {
     profile: 'Profil',
     access: 'Zugriff',
     security: 'Sicherheit',
+    identities: 'Identitäten',
     sessions: 'Sitzungen',
     applications: 'Anwendungen',
     activity: 'Aktivität',

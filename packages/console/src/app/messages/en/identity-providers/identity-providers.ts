@@ -52,6 +52,8 @@ export const identityProviders = {
     redirectHelp: 'Others call it redirect URI, callback URL or reply URL. Copy it character by character.',
     backchannel: 'Back-channel logout address',
     backchannelHelp: 'Optional. The provider then ends sessions here when people sign out there.',
+    afterSignOut: 'Address after a sign-out',
+    afterSignOutHelp: 'Others call it post logout redirect URI.',
     slugFirst: 'Type a short name, and the addresses are shown here.',
   },
   test: {

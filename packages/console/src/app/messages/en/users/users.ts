@@ -31,6 +31,7 @@ export const users = {
     profile: 'Profile',
     access: 'Access',
     security: 'Security',
+    identities: 'Identities',
     sessions: 'Sessions',
     applications: 'Applications',
     activity: 'Activity',

@@ -105,7 +105,11 @@ export function SettingsTab({ read }: { read: ReadProvider }): ReactElement {
         />
       </Form>
       <aside className="provider-facts">
-        <Addresses redirect={provider.redirect_uri} backchannel={provider.backchannel_logout_uri} />
+        <Addresses
+          redirect={provider.redirect_uri}
+          backchannel={provider.backchannel_logout_uri}
+          afterSignOut={values.logout === 'upstream' ? provider.post_logout_redirect_uri : null}
+        />
         <Happens kind={provider.kind} values={values} />
       </aside>
       {isAsking && (

@@ -1,5 +1,5 @@
-// The pane of one user: who it is, and tabs with the profile, the access, the second factors, the sessions, the
-// applications and the activity.
+// The pane of one user: who it is, and tabs with the profile, the access, the second factors, the identities, the
+// sessions, the applications and the activity.
 import { Skeleton, Tabs } from '@mantine/core';
 import { lazy, type ReactElement, Suspense, useState } from 'react';
 import { AuditTimeline } from '../../../components/audit/AuditTimeline.tsx';
@@ -28,7 +28,11 @@ const ApplicationsTab = lazy(() =>
   withLaterTexts(import('./ApplicationsTab.tsx')).then((file) => ({ default: file.ApplicationsTab })),
 );
 
-const tabs = ['profile', 'access', 'security', 'sessions', 'applications', 'activity'] as const;
+const IdentitiesTab = lazy(() =>
+  withLaterTexts(import('./IdentitiesTab.tsx')).then((file) => ({ default: file.IdentitiesTab })),
+);
+
+const tabs = ['profile', 'access', 'security', 'identities', 'sessions', 'applications', 'activity'] as const;
 
 type Props = { id: string; tab: UserTab; onTab: (tab: UserTab) => void; onClose: () => void };
 
@@ -106,6 +110,11 @@ function LoadedPane({ read, tab, onTab, onClose }: LoadedProps): ReactElement {
         <Tabs.Panel value="security" className="user-panel">
           <Suspense>
             <SecurityTab user={user} rules={rules} onUnlock={() => setAct('unlock')} />
+          </Suspense>
+        </Tabs.Panel>
+        <Tabs.Panel value="identities" className="user-panel">
+          <Suspense>
+            <IdentitiesTab user={user} rules={rules} />
           </Suspense>
         </Tabs.Panel>
         <Tabs.Panel value="sessions" className="user-panel">
