@@ -10,7 +10,7 @@ import { notifyDone } from '../../components/page/notify.tsx';
 import { ErrorAlert, ReadErrors } from '../../components/page/states.tsx';
 import { useWrite } from '../../data/api.ts';
 import { isCode } from '../../data/errors.ts';
-import { disconnect, ownIdentities, startConnecting } from '../../data/own-identities.ts';
+import { disconnect, ownIdentities, startConnecting } from '../../data/identities/own-identities.ts';
 import { later } from '../../text.ts';
 
 export function MyIdentities({ titleId }: { titleId: string }): ReactElement {

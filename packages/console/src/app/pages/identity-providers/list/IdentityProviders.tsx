@@ -14,7 +14,7 @@ import { usePageActions } from '../../../components/page/page-actions.ts';
 import { Empty, ErrorAlert, ReadErrors } from '../../../components/page/states.tsx';
 import { StatusBadge, Tag } from '../../../components/text/badges.tsx';
 import { call, queryClient, useWrite } from '../../../data/api.ts';
-import { allProviders } from '../../../data/identity-providers.ts';
+import { allProviders } from '../../../data/identities/providers.ts';
 import { useMe } from '../../../data/me.tsx';
 import { later, t } from '../../../text.ts';
 import { movedTo, positionsFor } from './order.ts';

@@ -5,7 +5,7 @@ import { type ReactElement, useState } from 'react';
 import { ConfirmDialog } from '../../../components/dialogs/ConfirmDialog.tsx';
 import { notifyDone } from '../../../components/page/notify.tsx';
 import { readAgain, useWrite } from '../../../data/api.ts';
-import { deleteProvider, type ReadProvider, updateProvider } from '../../../data/identity-providers.ts';
+import { deleteProvider, type ReadProvider, updateProvider } from '../../../data/identities/providers.ts';
 import { later, t } from '../../../text.ts';
 import { ImpactText, useForeseen } from './ForeseenImpact.tsx';
 

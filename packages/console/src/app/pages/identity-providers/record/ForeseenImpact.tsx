@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { LoadingLines } from '../../../components/page/LoadingLines.tsx';
 import { ReadErrors } from '../../../components/page/states.tsx';
-import { type Foreseen, foresee } from '../../../data/identity-providers.ts';
+import { type Foreseen, foresee } from '../../../data/identities/providers.ts';
 import { later } from '../../../text.ts';
 import { Warning } from '../form/ProviderFields.tsx';
 

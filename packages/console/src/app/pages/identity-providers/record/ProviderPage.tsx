@@ -13,7 +13,7 @@ import { Empty, ErrorAlert, ReadErrors } from '../../../components/page/states.t
 import { StatusBadge } from '../../../components/text/badges.tsx';
 import { useWrite } from '../../../data/api.ts';
 import { isCode } from '../../../data/errors.ts';
-import { type ReadProvider, updateProvider, useProvider } from '../../../data/identity-providers.ts';
+import { type ReadProvider, updateProvider, useProvider } from '../../../data/identities/providers.ts';
 import { useMe } from '../../../data/me.tsx';
 import { later, t } from '../../../text.ts';
 import '../identity-providers.css';

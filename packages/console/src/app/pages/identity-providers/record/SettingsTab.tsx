@@ -8,7 +8,7 @@ import { notifyDone } from '../../../components/page/notify.tsx';
 import { useWrite } from '../../../data/api.ts';
 import { allRoleNames } from '../../../data/catalogue.ts';
 import { isCode } from '../../../data/errors.ts';
-import { type ReadProvider, updateProvider } from '../../../data/identity-providers.ts';
+import { type ReadProvider, updateProvider } from '../../../data/identities/providers.ts';
 import { useMe } from '../../../data/me.tsx';
 import { later, t } from '../../../text.ts';
 import { Addresses, Happens } from '../Facts.tsx';

@@ -6,7 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { LoadingLines } from '../../../components/page/LoadingLines.tsx';
 import { ReadErrors } from '../../../components/page/states.tsx';
-import { testProvider } from '../../../data/identity-providers.ts';
+import { testProvider } from '../../../data/identities/providers.ts';
 import { later, t } from '../../../text.ts';
 
 type Props = { provider: IdentityProvider; onClose: () => void };

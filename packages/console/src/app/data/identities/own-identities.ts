@@ -1,5 +1,5 @@
 // The accounts elsewhere that the signed-in person signs in with, and whether they have a password.
-import { call, reading } from './api.ts';
+import { call, reading } from '../api.ts';
 
 export const ownIdentities = reading('GET /api/v1/users/me/identities', {});
 

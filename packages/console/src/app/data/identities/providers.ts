@@ -1,7 +1,7 @@
 // Reads and changes of identity providers. Each change names the version that the person saw.
 import type { IdentityProvider, ProviderImpact, UpdateIdentityProvider } from '@castellan/sdk';
 import { useQuery } from '@tanstack/react-query';
-import { call, callPreview, callVersioned, queryClient, reading, readingVersioned } from './api.ts';
+import { call, callPreview, callVersioned, queryClient, reading, readingVersioned } from '../api.ts';
 
 /** More than a sign-in page can show. */
 const MOST_PROVIDERS = 100;
