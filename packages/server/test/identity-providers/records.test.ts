@@ -136,6 +136,11 @@ test('each kind has its issuer, its authentication and its scopes', async () => 
     ['issuer', { kind: 'microsoft', issuer: `${of(TENANT)}/` }],
     ['issuer', { kind: 'microsoft', issuer: undefined }],
     ['issuer', { issuer: undefined }],
+    // As plain OpenID Connect, anybody's Google account could have any address.
+    ['issuer', { issuer: 'https://accounts.google.com' }],
+    ['issuer', { issuer: 'https://ACCOUNTS.google.com:443/' }],
+    ['issuer', { issuer: of(TENANT) }],
+    ['issuer', { issuer: 'https://appleid.apple.com' }],
     ['tenants', { kind: 'microsoft', issuer: of('common') }],
     ['tenants.0', { kind: 'microsoft', issuer: of('common'), tenants: ['acme'] }],
     ['tenants', { kind: 'microsoft', issuer: of(TENANT), tenants: [newId()] }],

@@ -15,6 +15,14 @@ const MICROSOFT = /^https:\/\/login\.microsoftonline\.com\/([^/?#]+)\/v2\.0$/;
 /** They stand for many tenants. */
 const sharedTenants: ReadonlySet<string> = new Set(['organizations', 'common']);
 
+/** Hosts whose addresses and subjects mean what only the rules of their own kind know. */
+const kindOfHost: ReadonlyMap<string, ProviderKind> = new Map([
+  ['accounts.google.com', 'google'],
+  ['login.microsoftonline.com', 'microsoft'],
+  ['github.com', 'github'],
+  ['appleid.apple.com', 'apple'],
+]);
+
 const loopbackHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 type Rules = { kind: ProviderKind; publicUrl: string };
@@ -60,6 +68,13 @@ function requireIssuer(text: string, publicUrl: string): void {
       'issuer',
       'unsafe_path',
       'must not contain the path segments . or ..; write the path that is meant',
+    );
+  const kind = kindOfHost.get(url.hostname);
+  if (kind !== undefined)
+    throw refusal(
+      'issuer',
+      'other_kind',
+      `is at a provider of kind ${kind}; use that kind, which checks what its addresses are worth`,
     );
   if (scheme === 'https') return;
   if (publicUrl.startsWith('http:') && loopbackHosts.has(url.hostname)) return;
