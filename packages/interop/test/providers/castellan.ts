@@ -12,9 +12,12 @@ import { type Asked, CALLBACK, type Provider, type Registration, SIGNED_OUT } fr
 
 const scopes = ['openid', 'profile', 'email', 'roles', 'groups', 'offline_access'];
 
+/** `totp`: makes the codes of their app, if they have set one up. */
+type Owner = Person & { totp?: () => string };
+
 type Castellan = Provider & {
   service: TestService;
-  person: Person;
+  person: Owner;
 };
 
 /** Starts the service until `t` ends. */
@@ -72,7 +75,7 @@ export async function startCastellan(
 }
 
 /** Answers a page by the calls that it sends. */
-async function answer(browser: Browser, issuer: string, person: Person, address: string, asked: Asked[]) {
+async function answer(browser: Browser, issuer: string, person: Owner, address: string, asked: Asked[]) {
   const id = new URL(address).searchParams.get('interaction');
   if (id === null) return null;
   const client = createClient(issuer);
@@ -92,7 +95,7 @@ async function take(
   client: ReturnType<typeof createClient>,
   path: string,
   step: string,
-  person: Person,
+  person: Owner,
   id: string,
 ): Promise<string> {
   if (step === 'sign_in') {
@@ -107,8 +110,9 @@ async function take(
   return given.body.data.redirect_to;
 }
 
-const answers: Record<string, [operation: string, body: (person: Person) => object]> = {
+const answers: Record<string, [operation: string, body: (person: Owner) => object]> = {
   reauthenticate: ['reauthenticate', ({ password }) => ({ password })],
+  step_up: ['reauthenticate', ({ totp }) => ({ totp: totp?.() })],
   select_account: ['account', () => ({ decision: 'continue' })],
   consent: ['consent', () => ({ decision: 'allow' })],
   sign_out: ['sign-out', () => ({ decision: 'sign_out' })],

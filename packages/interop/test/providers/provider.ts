@@ -6,7 +6,7 @@ import { type Browser, createBrowser } from './browser.ts';
 export type Application = { client_id: string; client_secret: string };
 
 /** What a page asked of the person. */
-export type Asked = 'sign_in' | 'reauthenticate' | 'select_account' | 'consent' | 'sign_out';
+export type Asked = 'sign_in' | 'reauthenticate' | 'step_up' | 'select_account' | 'consent' | 'sign_out';
 
 /** Where the person's browser goes next, and with which form. */
 type Next = { address: string; form?: Record<string, string> };
