@@ -9,6 +9,7 @@ import { assertRefused, postText, routesOf } from '@castellan/testing/http/fixtu
 const limited: [setting: string, path: string, text: string][] = [
   ['RATE_LIMIT_LOGIN', 'login', '5/minute'],
   ['RATE_LIMIT_REGISTER', 'register', '3/hour'],
+  ['RATE_LIMIT_REGISTER', 'accept-invitation', '3/hour'],
   ['RATE_LIMIT_PASSWORD_RESET', 'password-reset/request', '3/hour'],
   ['RATE_LIMIT_PASSWORD_RESET', 'login/recovery-mail', '3/hour'],
   ['RATE_LIMIT_NEW_ACCESS_TOKEN', 'new_access_token', '5/minute'],
