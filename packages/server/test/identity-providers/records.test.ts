@@ -5,9 +5,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 import type { Body } from '@castellan/testing/client';
+import { eventually } from '@castellan/testing/harness';
 import { assertRefused } from '@castellan/testing/http/fixture';
 import { portOf } from '@castellan/testing/ports';
 import { addRole, isSignedIn, signedInWith, tally } from '@castellan/testing/users/people';
+import pg from 'pg';
 import { findProviderById } from '../../src/modules/identity-providers/store.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { assertFieldRefused, makeApplication, startWithAdmin } from '../applications/fixture.ts';
@@ -353,6 +355,37 @@ test('sessions outlive a provider that is switched off, unless it is asked that 
   assert.equal((await noticesTo(service, application)).length, 1);
   const last = (await entriesOf(service, provider.id)).at(-1);
   assert.deepEqual(endsIn(last), { identities: 0, sessions: 1 });
+});
+
+test('a session that takes the place of one that began there ends with it, also if both happen at once', async () => {
+  const provider = await makeProvider(admin);
+  const { client, person } = await addConnected(service, provider);
+  const holder = new pg.Client(service.databaseUrl);
+  await holder.connect();
+  const waiting = (count: number) =>
+    eventually(async () => {
+      const rows = await service.sql(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return rows.length >= count || undefined;
+    }, `${count} statements that wait`);
+  try {
+    await holder.query('begin');
+    // The change of the password waits here, with the session that it is made in locked.
+    await holder.query('lock table last_logins in exclusive mode');
+    const passwords = { current_password: person.password, new_password: 'Another#Quartz83Lime' };
+    const changing = client.post('/api/v1/auth/change_password', passwords);
+    await waiting(1);
+    const ending = admin.put(`${path}/${provider.id}?end_sessions=true`, { is_active: false });
+    await waiting(2);
+    await holder.query('commit');
+    const [changed, ended] = await Promise.all([changing, ending]);
+    assert.deepEqual([changed.status, ended.status], [200, 200], changed.text + ended.text);
+    const bearer = { authorization: `Bearer ${changed.body.data.access_token}` };
+    assertRefused(await client.get('/api/v1/users/me', { headers: bearer }), 401, 'token_revoked');
+  } finally {
+    await holder.end();
+  }
 });
 
 test('a provider with identities is deleted by force only, with the sessions that began there', async () => {

@@ -32,6 +32,7 @@ import {
   insertBrowserToken,
   insertSession,
   insertTokens,
+  keepProviderOf,
   type LiveSession,
   listLiveSessions,
   lockOwner,
@@ -128,6 +129,8 @@ export async function startSession(
     expires_at: refresh.row.expires_at,
   };
   const tokens = { access: access.row, refresh: refresh.row, browser };
+  // What ends the sessions of a provider does not lock their users: it waits for this one, and then sees it.
+  if (origin.identity_id !== null) await keepProviderOf(tx, origin.identity_id);
   const { beyond, ...record } = await insertSession(tx, session, tokens, {
     limit: deps.settings.concurrentSessionLimit,
     isSignIn,

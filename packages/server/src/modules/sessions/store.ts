@@ -99,6 +99,13 @@ export async function insertSession(
   return onlyRow(answer);
 }
 
+/** Keeps the provider of an identity as it is until the transaction ends. */
+export async function keepProviderOf(tx: Tx, identityId: string): Promise<void> {
+  await sql`
+    select from identity_providers p where p.id = (select i.provider_id from identities i where i.id = ${identityId})
+    for share`.execute(tx);
+}
+
 /** Adds tokens to a session, whose row the caller has locked. */
 export async function insertTokens(
   tx: Tx,
