@@ -68,12 +68,13 @@ async function connect(
 ): Promise<{ result: Identity; events: AuditEvent[] }> {
   const { id: userId } = principal;
   const locked = await lockEpoch(tx, userId);
+  // Before the session, which what ends at a provider locks after it.
+  const isKept = await keepActiveProvider(tx, provider.id, provider.version);
   if (!locked || !(await lockLiveSession(tx, userId, principal.session.id)))
     throw new AppError('token_revoked');
   await requireFresh(tx, deps, principal);
   // Of two requests at once, and of two accounts in one browser, one finishes it.
-  if (!(await keepActiveProvider(tx, provider.id)) || !(await finishPending(tx, stateHash)))
-    throw new AppError('pending_identity_not_found');
+  if (!isKept || !(await finishPending(tx, stateHash))) throw new AppError('pending_identity_not_found');
   const { issuer, subject, email, displayName } = proven;
   const known = await findIdentity(tx, { provider_id: provider.id, issuer, subject });
   if (known && known.user_id !== userId) throw new AppError('identity_taken');

@@ -175,8 +175,10 @@ async function connectToOwn(
   { userId, sessionId }: { userId: string; sessionId: string },
 ): Promise<Decided> {
   const locked = await lockEpoch(tx, userId);
+  // Before the session, which what ends at a provider locks after it.
+  const isKept = await keepsProvider(tx, arrival);
   if (!locked?.is_active || !(await lockLiveSession(tx, userId, sessionId))) return refuse('session_ended');
-  if (!(await keepsProvider(tx, arrival))) return refuse('provider_inactive');
+  if (!isKept) return refuse('provider_inactive');
   const known = await findIdentity(tx, keyOf(arrival));
   if (known) return known.user_id === userId ? done(known.id) : refuse('identity_taken', userId);
   const { identityId, events } = await connect(tx, arrival, userId, {});
