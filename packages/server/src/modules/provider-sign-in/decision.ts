@@ -219,11 +219,13 @@ async function decideByAddress(
   { by: { email, code }, isCounted }: Proved,
 ): Promise<Decided> {
   const { provider, proven } = arrival;
+  // People of this domain come from another provider, as at a registration.
+  const isElsewhere = (deps.requiredProviders.find(email)?.slug ?? provider.slug) !== provider.slug;
   const userId = await findUserIdByEmail(tx, email);
   if (userId === undefined) {
     // A code proves an address that the provider did not tell.
     const address = { email, isRelay: code === null && proven.isRelay };
-    if (!mayAddAccount(provider, address)) return keep(tx, deps, arrival, 'sign_up');
+    if (isElsewhere || !mayAddAccount(provider, address)) return keep(tx, deps, arrival, 'sign_up');
     if (!isCounted) throw new CreationError(email);
     if (!(await keepsProvider(tx, arrival))) return refuse('provider_inactive');
     const made = await makeAccount(tx, deps, arrival, email);
@@ -237,6 +239,7 @@ async function decideByAddress(
   const account = await readAccount(tx, userId);
   if (!account || (account.is_superuser && !provider.allow_superusers)) return refuse('superuser', userId);
   const owner = { userId, email, now: locked.now };
+  if (!locked.verified && isElsewhere) return keep(tx, deps, arrival, 'sign_up');
   if (!locked.verified) {
     const taken = await takeOver(tx, deps, arrival, owner);
     const followed = await follow(tx, account, { provider, userId, proven });

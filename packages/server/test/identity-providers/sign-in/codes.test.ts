@@ -155,6 +155,25 @@ test('without sign-up, the right code makes nothing, and says so', async () => {
   assert.equal((await askFor(client, email)).body.code, 'pending_identity_not_found');
 });
 
+test('a code gives no account of a domain whose people another provider is required for', async () => {
+  const domain = 'must.example';
+  const required = await addProvider(service, issuer, { domains: [domain], required_for_domains: true });
+  const { requiredProviders } = service.service.deps;
+  await requiredProviders.load();
+  const unverified = await addPerson(service, { verified: false, email: `ada@${domain}` });
+  for (const email of [`new@${domain}`, unverified.email]) {
+    const client = await asking();
+    await confirm(client, await codeTo(client, email));
+    assert.equal(await stepOf(client), 'sign_up');
+    assert.equal(await accountOf(client), null);
+  }
+  const client = service.client();
+  await signInThere(client, required, somebody({ email: `new@${domain}` }));
+  assert.equal((await accountOf(client))?.email, `new@${domain}`);
+  await service.sql('update identity_providers set is_active = false where id = $1', [required.id]);
+  await requiredProviders.load();
+});
+
 test('an account that is verified by then is not connected by a code', async () => {
   const person = await addPerson(service, { verified: false });
   const client = await asking();
