@@ -147,6 +147,22 @@ test('a session that an administrator ends there ends here, and no other does', 
   });
 });
 
+test('a session that has ended here before is told to end, and that is no error', async () => {
+  const there = newBrowser(upstream);
+  const { client } = await signInBy(upstream, there);
+  const { sid } = await providerSessionOf(client);
+  const out = await client.post('/api/v1/auth/logout');
+  await comeBackFrom(upstream, client, there, out.body.data.redirect_to);
+  const [notice] = await eventually(async () => {
+    const rows = await upstream.service.sql<{ state: string; status: number }>(
+      "select state, status from logout_notices where sid = $1 and state <> 'waiting'",
+      [sid],
+    );
+    return rows.length > 0 ? rows : undefined;
+  }, 'the answer to a notice');
+  assert.deepEqual(notice, { state: 'sent', status: 200 });
+});
+
 /** Returns what the session of this browser began with. */
 async function providerSessionOf({ accessToken }: TestClient): Promise<{ sid: string; proof: string }> {
   const { claims } = readToken(accessToken ?? '');
