@@ -57,7 +57,8 @@ export function Frame({ title, notice = null, step, children }: FrameProps): Rea
   }, [title]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a notice that comes with a step has the focus
   useEffect(() => {
-    if (step !== undefined && !notice) heading.current?.focus();
+    // Not from a field in which somebody types already.
+    if (step !== undefined && !notice && !document.activeElement?.matches('input')) heading.current?.focus();
   }, [step]);
   return (
     <>

@@ -61,16 +61,18 @@ const fillIn = async (page: Page, email: string, password: string): Promise<void
   await page.keyboard.press('Enter');
 };
 
-test('the start leads to sign-in without a request to the API, and to the console after it', async (t) => {
+test('the start leads to sign-in with one request to the API, for the providers, and to the console after it', async (t) => {
   const { page } = await visit(t);
   const calls: string[] = [];
   page.on('request', (request) => {
-    if (request.url().includes('/api/')) calls.push(request.url());
+    if (request.url().includes('/api/')) calls.push(new URL(request.url()).pathname);
   });
+  const told = page.waitForResponse('**/api/v1/auth/providers');
   await page.goto('/');
   await heading(page).getByText('Sign in').waitFor();
+  await told;
   assert.equal(new URL(page.url()).pathname, '/login');
-  assert.deepEqual(calls, []);
+  assert.deepEqual(calls, ['/api/v1/auth/providers']);
   await fillIn(page, ADMIN.email, ADMIN.password);
   await page.waitForURL('**/overview');
   await page.goto('/');

@@ -70,7 +70,7 @@ test('a dead link is told and forgotten', async (t) => {
   await page.goto(`/login#recovery=${LINK}`);
   await sendPassword(page, 'ada@example.com');
   await status(page).getByText('The link has expired, was already used').waitFor();
-  await page.getByRole('button', { name: 'Start again with the password' }).click();
+  await page.getByRole('button', { name: 'Start the sign-in again' }).click();
   await heading(page).getByText('Sign in').waitFor();
   assert.equal(await status(page).textContent(), '');
   await page.reload();

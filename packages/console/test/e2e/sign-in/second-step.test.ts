@@ -72,7 +72,7 @@ test('a wrong code tells the tries that are left, selects the field and is tied 
     await status(page).getByText(`This code is wrong. ${left} left.`).waitFor();
   }
   await page.keyboard.press('Enter');
-  await status(page).getByText('Too many wrong codes. Start again').waitFor();
+  await status(page).getByText('Too many wrong codes. Start the sign-in again.').waitFor();
   await heading(page).getByText('Sign in').waitFor();
   assert.equal(await page.getByLabel('Email address').inputValue(), user.email);
 });
@@ -127,7 +127,7 @@ test('people can go back to the password, also after a reload', async (t) => {
   const user = await addAppUser(service);
   const page = await visit(t, browser);
   await open(page, user.email);
-  await page.getByRole('button', { name: 'Start again with the password' }).click();
+  await page.getByRole('button', { name: 'Start the sign-in again' }).click();
   await heading(page).getByText('Sign in').waitFor();
   await assertFocusIn(page, 'h1');
   assert.equal(await page.getByLabel('Email address').inputValue(), user.email);
