@@ -240,6 +240,8 @@ async function decideByAddress(
   if (!account || (account.is_superuser && !provider.allow_superusers)) return refuse('superuser', userId);
   const owner = { userId, email, now: locked.now };
   if (!locked.verified && isElsewhere) return keep(tx, deps, arrival, 'sign_up');
+  // Factors are set up after a sign-in: somebody has proved this account before, and does not lose it with a mailbox.
+  if (!locked.verified && (locked.has_factor || locked.recovery_pending)) return refuse('unverified', userId);
   if (!locked.verified) {
     const taken = await takeOver(tx, deps, arrival, owner);
     const followed = await follow(tx, account, { provider, userId, proven });
@@ -287,9 +289,10 @@ async function begin(
     ...missingIn(proven.roles),
   };
   const deviceId = await findDeviceId(tx, settings, userId, deviceTokens);
-  const proof = proven.hasMfa
-    ? 'provider+mfa'
-    : await proofOf(tx, deps, 'provider', { userId, locked, deviceId });
+  const proof =
+    proven.hasMfa && !locked.recovery_pending
+      ? 'provider+mfa'
+      : await proofOf(tx, deps, 'provider', { userId, locked, deviceId });
   if (proof !== null) {
     const by = { provider: provider.slug, origin, details };
     const { started, events } = await beginSession(tx, deps, visitor, { userId, locked, proof, by });

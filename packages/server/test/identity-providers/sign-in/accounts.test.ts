@@ -300,11 +300,9 @@ test('an account that nobody has verified goes to the person with the trusted ad
   const role = await addRole(service, 'audit_log.read');
   const person = await addPerson(service, { roles: [role] });
   const there = somebody({ email: person.email });
-  // Whoever registered it has a password, a factor, a link in a mailbox and an identity of their own.
-  await addFactor(service, person);
+  // Whoever registered it has a password, a session, a link in a mailbox and an identity of their own.
   await connected(service, trusting, person.id);
-  const attacker = service.client();
-  const half = await attacker.login(person);
+  const attacker = await signIn(service, person);
   await service.sql('update users set verified = false, must_change_password = true where id = $1', [
     person.id,
   ]);
@@ -335,14 +333,27 @@ test('an account that nobody has verified goes to the person with the trusted ad
     links: 0,
   });
   assert.equal((await service.client().login(person)).body.code, 'invalid_credentials');
-  const late = await attacker.post('/api/v1/auth/login/second-factor', {
-    token: half.body.second_factor.token,
-    recovery_code: 'aaaa-bbbb',
-  });
-  assert.equal(late.body.code, 'sign_in_expired');
+  assert.equal((await attacker.get('/api/v1/users/me')).status, 401);
   const [entry] = (await entriesOf(service, answer)).filter(({ action }) => action === 'identity_connected');
   assert.deepEqual([entry?.details.automatic, entry?.details.taken_over], [true, true]);
-  assert.equal((await service.mailTo(person.email, 1)).kind, 'account_taken_over');
+  assert.equal((await service.mailTo(person.email)).kind, 'account_taken_over');
+});
+
+test('an account with a second factor is not taken over with its address: somebody has proved it before', async () => {
+  const person = await addPerson(service, {});
+  await addFactor(service, person);
+  for (const recovery of [false, true]) {
+    await service.sql('update users set verified = false, recovery_pending = $2 where id = $1', [
+      person.id,
+      recovery,
+    ]);
+    const answer = await signInThere(service.client(), provider, somebody({ email: person.email }));
+    assert.equal(await outcome(answer), 'not_allowed');
+    assert.equal(await identitiesOf(person.id), 0);
+  }
+  await service.sql('update users set verified = true, recovery_pending = false where id = $1', [person.id]);
+  const owner = service.client();
+  assert.equal((await owner.login(person)).body.code, 'second_factor_required');
 });
 
 test('an invited person who signs in with the trusted address has accepted, and the mailed link ends', async () => {
