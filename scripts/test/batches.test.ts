@@ -41,7 +41,7 @@ test('files that start programs or stop databases run by themselves, before the 
   const pages = programs.flatMap((program, index) => (program.endsWith('pages.mjs') ? [index] : []));
   assert.equal(pages[0], 0);
   assert.ok(
-    pages.every((place, index) => index === 0 || place - (pages[index - 1] ?? 0) > 5),
+    pages.every((place, index) => index === 0 || place - (pages[index - 1] ?? 0) > 2),
     `${pages}`,
   );
   assert.match(programs.at(-1) ?? '', /batch\.mjs$/);
