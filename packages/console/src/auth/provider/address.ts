@@ -8,8 +8,9 @@ const parameter = (name: string): string => new URLSearchParams(location.search)
 
 /** What became of the sign-in at the provider, as the service says it in the address. */
 const results = ['signed_in', 'connected', 'failed', 'pending'] as const;
-export const resultIn = (): (typeof results)[number] =>
-  results.find((one) => one === parameter('result')) ?? 'pending';
+/** Null in an address that people have typed or cut off. */
+export const resultIn = (): (typeof results)[number] | null =>
+  results.find((one) => one === parameter('result')) ?? null;
 
 export const failureIn = (): string => parameter('kind');
 

@@ -30,6 +30,8 @@ export function ProviderPage(): ReactElement {
       return <Failed />;
     case 'pending':
       return <Waiting />;
+    default:
+      return <Gone />;
   }
 }
 
