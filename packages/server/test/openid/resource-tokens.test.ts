@@ -359,16 +359,20 @@ test('a large token for an API resource drops mapped lists and texts, and keeps 
       { ...mapped, name: 'anything', as: 'boolean' },
     ],
   });
-  const who = await addSignedIn(service, { superuser: true });
+  const role = await addRole(service, 'orders.read', 'orders.write');
+  const who = await addSignedIn(service, { roles: [role] });
   const small = claimsOf((await tokensFor(of, who, resource)).access_token);
   assert.deepEqual(
     [Array.isArray(small.everything), small.anything, small._castellan_overage],
     [true, true, undefined],
   );
   await service.sql(
-    `insert into permissions (id, name, group_id)
-     select gen_random_uuid(), 'orders.' || repeat('x', 80) || n, $1 from generate_series(1, 40) n`,
-    [orders.id],
+    `with added as (
+       insert into permissions (id, name, group_id)
+       select gen_random_uuid(), 'orders.' || repeat('x', 80) || n, $1 from generate_series(1, 40) n
+       returning id)
+     insert into role_permissions (role_id, permission_id) select $2, id from added`,
+    [orders.id, role],
   );
   const { access_token: text } = await tokensFor(of, who, resource);
   assert.ok(text.length <= 6_144);
