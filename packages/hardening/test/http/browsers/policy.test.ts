@@ -96,7 +96,9 @@ scenario(
         tally.held(2);
       }
     }
-    const declared = found.map((path) => path.replace(/(?<=^\/(roles|applications)\/)[0-9a-f-]{36}$/, ':id'));
+    const declared = found.map((path) =>
+      path.replace(/(?<=^\/(roles|applications|identity-providers)\/)[0-9a-f-]{36}$/, ':id'),
+    );
     assert.deepEqual(declared.sort(), pages.sort());
   },
 );
