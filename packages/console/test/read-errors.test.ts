@@ -16,6 +16,8 @@ const exceptions: Readonly<Record<string, string>> = {
   'components/permissions/MissingPermission.tsx useRolesWith': 'It says whom to ask instead.',
   'pages/access/Holders.tsx usePermissionNames': 'The picker on the page shows it.',
   'pages/audit/Chips.tsx usePerson': 'The picker of the filter shows it.',
+  'pages/identity-providers/record/SettingsTab.tsx useQuery': 'Roles are shown by their ids.',
+  'pages/identity-providers/record/SettingsTab.tsx useRoleNames': 'Roles are shown by their ids.',
   'pages/matrix/Matrix.tsx useQuery': 'Both are `roles`, whose error shows.',
   'pages/overview/Overview.tsx useQuery': 'Begun early: Attention and Activity use the same queries.',
   'pages/roles/Compare.tsx useFullRole': 'Among `reads`, whose errors show.',

@@ -29,7 +29,21 @@ before(async () => {
   ids.permission = await create('permissions', { name: 'read', group_id: ids.permissionGroup });
   ids.serviceAccount = await create('service-accounts', { name: 'billing' });
   ids.application = await create('applications', { client_id: 'portal', name: 'Portal' });
+  ids.provider = await create('identity-providers', {
+    slug: 'acme',
+    name: 'Acme',
+    kind: 'oidc',
+    issuer: 'https://id.example.com',
+    client_id: 'castellan',
+    client_auth: 'none',
+  });
 });
+
+/** The record that the path of a page names, by the beginning of the path. */
+const idIn = (path: string): string => {
+  if (path.startsWith('/roles/')) return ids.role ?? '';
+  return (path.startsWith('/identity-providers/') ? ids.provider : ids.application) ?? '';
+};
 
 /** Where each record shows its activity. */
 const records: Readonly<Record<string, (id: string) => string>> = {
@@ -134,7 +148,7 @@ test('each page leads to a part of the API reference that exists', async (t) => 
   const { page } = await openAs(t, site, '/overview');
   const targets = new Set<string>();
   for (const path of appPaths.filter((one) => one !== '/reference')) {
-    await page.goto(path.replace(':id', (path.startsWith('/roles/') ? ids.role : ids.application) ?? ''));
+    await page.goto(path.replace(':id', idIn(path)));
     const link = page.getByRole('link', { name: 'This page in the API reference (new tab)' });
     await link.waitFor();
     assert.equal(await link.getAttribute('target'), '_blank');
