@@ -19,7 +19,7 @@ import {
 
 const service = await startTestService({ after });
 const issuer = await startIssuer({ after });
-const provider = await addProvider(service, issuer);
+const provider = await addProvider(service, issuer, { name: 'Acme' });
 const other = await addProvider(service, issuer, { name: 'Another' });
 const base = `/api/v1/auth/providers/${provider.slug}`;
 
@@ -44,7 +44,7 @@ test('the sign-in page learns of the active providers', async () => {
   const { status, body } = await service.client().get('/api/v1/auth/providers');
   assert.equal(status, 200);
   assert.deepEqual(body.data, [
-    { slug: provider.slug, name: 'Provider 1', kind: 'oidc' },
+    { slug: provider.slug, name: 'Acme', kind: 'oidc' },
     { slug: other.slug, name: 'Another', kind: 'oidc' },
   ]);
 });
