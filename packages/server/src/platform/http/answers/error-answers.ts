@@ -27,6 +27,9 @@ const frameworkCodes: Record<string, ErrorCode> = {
   FST_ERR_HANDLER_TIMEOUT: 'overloaded',
 };
 
+/** Codes of 503 that are no fault of this service: they are logged as warnings. */
+const faultsOfOthers: ReadonlySet<ErrorCode> = new Set(['provider_unavailable']);
+
 /** Returns the error to send. `constraintCodes`: name of a database constraint → the code for its violation. */
 function toAppError(error: unknown, constraintCodes: Readonly<Record<string, ErrorCode>> = {}): AppError {
   if (error instanceof AppError) return error;
@@ -84,7 +87,7 @@ export function createErrorHandler(options: {
     // A full gate is not a failure of the service, and a flood must not fill the log. The access log has the code.
     if (error.status >= 500 && !(thrown instanceof GateFullError)) {
       if (error.status === 503 && !(thrown instanceof NotReplicatedError))
-        options.unavailableLog.failed(thrown, request.log);
+        options.unavailableLog.failed(thrown, request.log, faultsOfOthers.has(error.code) ? 'warn' : 'error');
       else request.log.error({ err: thrown }, 'request failed');
     }
     const shape = request.routeOptions?.config?.errorShape;
