@@ -20,6 +20,7 @@ const withBody = operations.filter(({ operation }) => operation.requestBody);
 
 const BULK = new Set([
   'PUT /api/v1/users/bulk-update',
+  'POST /api/v1/users/invitations/bulk',
   'POST /api/v1/role-groups/bulk',
   'POST /api/v1/access/changes',
   'POST /api/v1/access/v1/evaluations',
