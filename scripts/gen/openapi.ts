@@ -32,6 +32,7 @@ export async function generateOpenApi(): Promise<string> {
     transport,
     mailTemplates: loadMailTemplates(undefined, settings.language),
     logo: undefined,
+    breachFile: null,
     tallies: null,
     tracing: null,
   });

@@ -132,6 +132,9 @@ export const LinkState = Type.Object(
 );
 export type LinkState = Type.Static<typeof LinkState>;
 export const LinkStateEnvelope = DataEnvelope(LinkState);
+export const passwordPolicyNames = ['spec', 'nist'] as const;
+export type PasswordPolicyName = (typeof passwordPolicyNames)[number];
+
 export const passwordRuleCodes = [
   'too_short',
   'too_long',
@@ -140,6 +143,8 @@ export const passwordRuleCodes = [
   'missing_digit',
   'missing_special',
   'too_common',
+  'common',
+  'breached',
   'sequential_run',
   'repeated_run',
   'too_weak',
@@ -181,7 +186,12 @@ export type PasswordRule = Type.Static<typeof PasswordRule>;
 
 export const PasswordPolicyEnvelope = DataEnvelope(
   Type.Object(
-    { rules: Type.Array(PasswordRule, { description: 'In the order in which a refusal reports them.' }) },
+    {
+      policy: Type.Enum([...passwordPolicyNames], {
+        description: 'With `nist`, no rule is about kinds of characters or runs of them (NIST SP 800-63B).',
+      }),
+      rules: Type.Array(PasswordRule, { description: 'In the order in which a refusal reports them.' }),
+    },
     { title: 'PasswordPolicy' },
   ),
 );

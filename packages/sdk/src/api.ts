@@ -2057,6 +2057,8 @@ export type PasskeyRequestOptions = {
 };
 
 export type PasswordPolicy = {
+  /** With `nist`, no rule is about kinds of characters or runs of them (NIST SP 800-63B). */
+  policy: 'spec' | 'nist';
   /** In the order in which a refusal reports them. */
   rules: PasswordRule[];
 };
@@ -2082,6 +2084,8 @@ export type PasswordRule = {
     | 'missing_digit'
     | 'missing_special'
     | 'too_common'
+    | 'common'
+    | 'breached'
     | 'sequential_run'
     | 'repeated_run'
     | 'too_weak'

@@ -36,6 +36,7 @@ import { clientTokenRule } from './modules/oauth/token.ts';
 import { type Authorizations, createAuthorizations } from './modules/openid/authorize/deps.ts';
 import { createNoticeWorker } from './modules/openid/notices/worker.ts';
 import { type ApplicationTokens, createApplicationTokens } from './modules/openid/tokens/service.ts';
+import type { BreachFile } from './modules/passwords/breach-file.ts';
 import { createStrengthMeter, type StrengthMeter } from './modules/passwords/strength.ts';
 import { createAssertions, createKeySources } from './modules/proofs/service.ts';
 import { createProviderCodes } from './modules/provider-sign-in/codes.ts';
@@ -139,6 +140,8 @@ export type Deps = {
 
   hasher: PasswordHasher;
   strengthMeter: StrengthMeter;
+  /** Null if PASSWORD_BREACH_FILE is not set. */
+  breachFile: BreachFile | null;
 
   /** Seals and opens the secrets of authenticator apps. */
   totpVault: TotpVault;
@@ -203,6 +206,7 @@ export type Parts = {
   providerAddresses?: ProviderAddresses;
   mailTemplates: MailTemplates;
   logo: Logo | undefined;
+  breachFile: BreachFile | null;
   tallies: Tallies | null;
   tracing: Tracing | null;
 };
@@ -322,6 +326,7 @@ export function createDeps(parts: Parts): Deps {
     },
     hasher: tracing ? traceHashes(hasher, tracing) : hasher,
     strengthMeter: parts.strengthMeter ?? createStrengthMeter(),
+    breachFile: parts.breachFile,
     idempotencyKey: deriveKey(secretKey, 'idempotency'),
     searchTokenKey: deriveKey(secretKey, 'search-token'),
     totpVault: createTotpVault(secretKey),

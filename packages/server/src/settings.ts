@@ -56,12 +56,13 @@ export const settingDefinitions = {
 
 type Definitions = typeof settingDefinitions;
 type Read = { [K in keyof Definitions]: ReturnType<Definitions[K]['read']> };
-export type Settings = Omit<Read, 'publicUrl' | 'workers' | 'databasePoolSize'> & {
+export type Settings = Omit<Read, 'publicUrl' | 'workers' | 'databasePoolSize' | 'passwordMinLength'> & {
   /** Without a trailing slash. */
   publicUrl: string;
   /** The path of `publicUrl`, such as `/accounts`; often empty. */
   basePath: string;
   workers: number;
+  passwordMinLength: number;
   /** Of all workers together: at least two for each. */
   databasePoolSize: number;
   /** Every setting as people may see it, without secrets. */
@@ -73,6 +74,9 @@ export type Settings = Omit<Read, 'publicUrl' | 'workers' | 'databasePoolSize'> 
   /** Warnings about settings that are probably a mistake: sentences for the operator. */
   warnings: string[];
 };
+
+/** The minimum length of passwords where PASSWORD_MIN_LENGTH does not say it (NIST SP 800-63B-4, 3.1.1.2). */
+const minLengths = { spec: 12, nist: 15 };
 
 /**
  * Reads the settings from the environment, and secret ones from the files that it names. Throws one SettingsError that
@@ -97,11 +101,19 @@ export function loadSettings(given: Readonly<Record<string, string | undefined>>
     ]);
   requireKnownWhileTrusted(read);
   const publicUrl = read.publicUrl ?? `http://localhost:${read.port}`;
-  const settings = { ...read, ...sharesOf(read), publicUrl, basePath: basePathOf(publicUrl) };
+  const passwordMinLength = read.passwordMinLength ?? minLengths[read.passwordPolicy];
+  const settings = {
+    ...read,
+    ...sharesOf(read),
+    passwordMinLength,
+    publicUrl,
+    basePath: basePathOf(publicUrl),
+  };
   const names = definitions.flatMap(({ name, secret }) => (secret ? [name, fileVariable(name)] : [name]));
   const chosen: Readonly<Record<string, number | string>> = {
     [settingDefinitions.workers.name]: settings.workers,
     [settingDefinitions.databasePoolSize.name]: settings.databasePoolSize,
+    [settingDefinitions.passwordMinLength.name]: passwordMinLength,
     [settingDefinitions.passkeyRpId.name]: passkeySiteOf(settings).rpId,
   };
   const resolve = ({ name, shown }: { name: string; shown: string }): string =>

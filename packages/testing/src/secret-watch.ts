@@ -159,7 +159,8 @@ export function watchSettings(environment: Readonly<Record<string, string>>): vo
   for (const [name, value] of Object.entries(environment)) {
     const password = URL.parse(value)?.password;
     if (password) watch.note(decodeURIComponent(password), `password of ${name}`);
-    if (secretKey.test(name)) watch.note(value, name);
+    // The path of a file is no secret.
+    if (secretKey.test(name) && !name.endsWith('_FILE')) watch.note(value, name);
   }
 }
 

@@ -4,7 +4,14 @@ import { test } from 'node:test';
 import { brokenRules, passwordRules } from '@castellan/server/modules/passwords/policy';
 import { stateOf } from './password-rules.ts';
 
-const limits = { minLength: 12, minStrength: 3, historyCount: 5 };
+const limits = {
+  policy: 'spec' as const,
+  bannedWords: new Map([['a', [['a', 'c', 'm', 'e']]]]),
+  hasBreachFile: true,
+  minLength: 12,
+  minStrength: 3,
+  historyCount: 5,
+};
 const rules = passwordRules(limits);
 
 const passwords = [
@@ -25,7 +32,9 @@ const passwords = [
 
 test('a rule that is checked in the page has the result of the service', () => {
   for (const password of passwords) {
-    const broken = new Set(brokenRules(password, { ...limits, score: 4 }).map(({ code }) => code));
+    const broken = new Set(
+      brokenRules(password, { ...limits, score: 4, isBreached: false }).map(({ code }) => code),
+    );
     for (const rule of rules) {
       const state = stateOf(rule, password);
       if (state === 'later') continue;
@@ -38,7 +47,7 @@ test('only the service checks what is common, weak or used before', () => {
   const later = rules.filter((rule) => stateOf(rule, 'Correct!Horse9Battery') === 'later');
   assert.deepEqual(
     later.map(({ code }) => code),
-    ['too_common', 'too_weak', 'reused'],
+    ['too_common', 'common', 'breached', 'too_weak', 'reused'],
   );
 });
 

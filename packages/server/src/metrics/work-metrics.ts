@@ -50,6 +50,20 @@ export const workMetrics: readonly Definition[] = [
     'Time in which hashes were computed.',
     ({ deps }) => deps.hasher.totals().workSeconds,
   ),
+  single(
+    'gauge',
+    'castellan_breach_file_current',
+    '1 if the file at PASSWORD_BREACH_FILE is the one in use and can be read; 0 if it is gone, damaged or unreadable.',
+    ({ deps }) => deps.breachFile && (deps.breachFile.stats().isCurrent ? 1 : 0),
+  ),
+  labelled('counter', 'castellan_breach_checks_total', 'Look-ups of new passwords in PASSWORD_BREACH_FILE.', {
+    label: 'result',
+    read: ({ deps }) => {
+      if (deps.breachFile === null) return {};
+      const { found, absent, failed } = deps.breachFile.stats();
+      return { found, absent, failed };
+    },
+  }),
   {
     name: 'castellan_second_factor_checks_total',
     type: 'counter',

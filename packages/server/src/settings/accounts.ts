@@ -1,6 +1,8 @@
 // Settings: the first accounts, passwords, and how accounts end.
+import { passwordPolicyNames } from '@castellan/contract/auth';
 import { MAX_INVITATION_HOURS } from '@castellan/contract/invitations';
-import { integer, number, optional, setting, text } from '../platform/config/config.ts';
+import { readBannedWords } from '../modules/passwords/banned-words.ts';
+import { choice, integer, number, optional, setting, text } from '../platform/config/config.ts';
 import { canonicalEmail } from '../platform/security/email.ts';
 
 const email = (value: string): string => {
@@ -33,11 +35,29 @@ export const accountsSettings = {
     'Role of users who register themselves. Empty for none.',
     { default: 'User', emptyCounts: true },
   ),
+  passwordPolicy: setting(
+    'PASSWORD_POLICY',
+    choice(...passwordPolicyNames),
+    'Rules of passwords. `spec` asks for an upper-case letter, a lower-case letter, a digit and a special character, and refuses runs such as `abc` and `aaa`. `nist` has none of these rules and asks for longer passwords (NIST SP 800-63B).',
+    { default: 'spec' },
+  ),
   passwordMinLength: setting(
     'PASSWORD_MIN_LENGTH',
-    integer(8, 128),
+    optional(integer(8, 128)),
     'Minimum length of a password, in characters. The maximum is 128.',
-    { default: '12' },
+    { shown: '12; 15 with `PASSWORD_POLICY=nist`' },
+  ),
+  passwordBannedWords: setting(
+    'PASSWORD_BANNED_WORDS',
+    readBannedWords,
+    'Words of your product and organisation, between commas or on lines, at most 1,000. A password that consists of them and of digits, symbols and look-alikes of letters is refused.',
+    { default: '', shown: 'none', secret: 'value' },
+  ),
+  passwordBreachFile: setting(
+    'PASSWORD_BREACH_FILE',
+    optional(text),
+    'Path of a file of SHA-1 hashes of leaked passwords, `HASH` or `HASH:COUNT` a line, ordered by hash. Passwords in it are refused. See docs/operate/production.md.',
+    { shown: 'none' },
   ),
   passwordHistoryCount: setting(
     'PASSWORD_HISTORY_COUNT',

@@ -9,6 +9,7 @@ import { closeAuditLog } from '../modules/audit/service.ts';
 import { loadMailTemplates } from '../modules/auth/mail-templates.ts';
 import { loadLogo } from '../modules/console/logo.ts';
 import type { ProviderAddresses } from '../modules/identity-providers/upstream/asking.ts';
+import { createBreachFile } from '../modules/passwords/breach-file.ts';
 import type { StrengthMeter } from '../modules/passwords/strength.ts';
 import { type Connection, createPool, reservedConnections } from '../platform/db/pool.ts';
 import type { StatementWatch } from '../platform/db/watched-statements.ts';
@@ -73,13 +74,17 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   }
 }
 
-type Given = Pick<Parts, 'mailTemplates' | 'logo' | 'secretKey' | 'transport'>;
+type Given = Pick<Parts, 'mailTemplates' | 'logo' | 'breachFile' | 'secretKey' | 'transport'>;
 
 /** Reads the files that the settings name, before anything is started. */
 async function readGiven(options: FoundationOptions): Promise<Given> {
   const { settings, log, print } = options;
   const mailTemplates = loadMailTemplates(settings.mailTemplatesDir, settings.language);
   const logo = loadLogo(settings.logoFile);
+  const { passwordBreachFile } = settings;
+  const breachFile = passwordBreachFile === undefined ? null : createBreachFile(passwordBreachFile, log);
+  // Commands on an existing database open it when they set a password.
+  if (!options.existing) await breachFile?.open();
   if (options.existing) requireDatabase(settings);
   for (const warning of settings.warnings) log.warn(warning);
   const secretKey = await loadKey(settings, log, (options.existing ?? false) && !options.anySecretKey);
@@ -91,7 +96,7 @@ async function readGiven(options: FoundationOptions): Promise<Given> {
     print: options.isTerminal ? print : undefined,
     onKept: (file) => log.info({ file: resolve(file) }, 'mail kept as a file'),
   });
-  return { mailTemplates, logo, secretKey, transport };
+  return { mailTemplates, logo, breachFile, secretKey, transport };
 }
 
 async function loadKey(settings: Settings, log: Logger, existing: boolean): Promise<Buffer> {
@@ -149,7 +154,12 @@ async function buildOn(
     database: description,
     async close() {
       const meter = options.strengthMeter === undefined ? deps.strengthMeter : undefined;
-      await Promise.all([deps.outbox.stop(), meter?.close(), closeAuditLog(deps.auditLog)]);
+      await Promise.all([
+        deps.outbox.stop(),
+        meter?.close(),
+        deps.breachFile?.close(),
+        closeAuditLog(deps.auditLog),
+      ]);
       given.transport.close();
       const ended = Promise.all([pool.end(), reservedPool.end(), replicaPool?.end()]);
       await Promise.race([ended, wait(POOL_GRACE_MS, undefined, { ref: false })]);
@@ -178,6 +188,7 @@ export async function prepare(
       settings,
       log,
       tell,
+      isBreached: async (password) => (await deps.breachFile?.has(password)) ?? false,
       ...options,
     });
   } finally {

@@ -1,7 +1,7 @@
 // /metrics of a running service: every metric is there, and no label comes from a request.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -19,9 +19,16 @@ const complaintsAboutPromClient = ['handles', 'requests', 'resources'].map(
 const folder = await mkdtemp(join(tmpdir(), 'castellan-metrics-'));
 const socket = join(folder, 'metrics.sock');
 after(() => rm(folder, { recursive: true, force: true }));
+const breachFile = join(folder, 'hashes.txt');
+await writeFile(breachFile, 'A'.repeat(40));
 const service = await startTestService(
   { after },
-  { METRICS_ADDRESS: `unix:${socket}`, AUDIT_SINK: 'stdout', RATE_LIMIT_LOGIN: '2/hour' },
+  {
+    METRICS_ADDRESS: `unix:${socket}`,
+    AUDIT_SINK: 'stdout',
+    RATE_LIMIT_LOGIN: '2/hour',
+    PASSWORD_BREACH_FILE: breachFile,
+  },
 );
 
 const scrape = async (): Promise<Scrape> => parseMetrics((await askSocket(socket)).text);

@@ -14,7 +14,7 @@ import { AcceptInvitationBody } from '@castellan/contract/invitations';
 import { UserEnvelope } from '@castellan/contract/users';
 import type { App } from '../../platform/http/server/server.ts';
 import type { RateLimitRule } from '../../platform/limits/rate-limit.ts';
-import { rulesInForce } from '../passwords/service.ts';
+import { policyInForce } from '../passwords/service.ts';
 import { acceptInvitation } from './invitations.ts';
 import type { LoginDeps } from './login.ts';
 import { checkLink, declineRegistration, verifyEmailWithPassword } from './mailed-links.ts';
@@ -47,7 +47,7 @@ export function accountRoutes(app: App, deps: AccountDeps): void {
         'A new password must meet every rule. The first password of an account has no history. A rule that the settings turn off is left out.',
       response: { 200: PasswordPolicyEnvelope },
     },
-    handler: () => ({ data: { rules: rulesInForce(deps) }, message: 'The password policy.' }),
+    handler: () => ({ data: policyInForce(deps), message: 'The password policy.' }),
   });
 
   app.route({

@@ -5,10 +5,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type PasswordRuleCode, passwordRuleCodes } from '@castellan/contract/auth';
 import fc from 'fast-check';
-import { brokenRules, passwordRules } from './policy.ts';
+import { readBannedWords } from './banned-words.ts';
+import { brokenRules, type PasswordDemands, passwordRules } from './policy.ts';
 
-const demands = { minLength: 12, minStrength: 3, score: 4 };
-const codes = (password: string, other: Partial<typeof demands> = {}) =>
+const off = { policy: 'spec' as const, bannedWords: readBannedWords(''), hasBreachFile: false };
+const demands = { ...off, minLength: 12, minStrength: 3, score: 4, isBreached: false };
+const codes = (password: string, other: Partial<PasswordDemands> = {}) =>
   brokenRules(password, { ...demands, ...other }).map((rule) => rule.code);
 
 const order: PasswordRuleCode[] = [
@@ -19,10 +21,13 @@ const order: PasswordRuleCode[] = [
   'missing_digit',
   'missing_special',
   'too_common',
+  'common',
+  'breached',
   'sequential_run',
   'repeated_run',
   'too_weak',
 ];
+const optionalRules: PasswordRuleCode[] = ['common', 'breached'];
 
 // Keeps every rule; the tables vary one part of it.
 const good = 'Vexing#Quartz82Lime';
@@ -53,7 +58,9 @@ describe('whole passwords', () => {
   test('every broken rule is reported once, in order', () => {
     assert.deepEqual(
       codes(`aaaabc${' '.repeat(1_000_000)}`, { score: 0 }),
-      order.filter((code) => !['too_short', 'missing_lowercase', 'too_common'].includes(code)),
+      order.filter(
+        (code) => !['too_short', 'missing_lowercase', 'too_common', ...optionalRules].includes(code),
+      ),
     );
     assert.deepEqual(codes('111111', { score: 0 }), [
       'too_short',
@@ -176,6 +183,75 @@ describe('common passwords', () => {
   }
 });
 
+describe('banned words', () => {
+  const bannedWords = readBannedWords('Acme, Müller & Söhne\nStraße,web3\r\n');
+  const table: [password: string, banned: boolean][] = [
+    ['acme', true],
+    ['AcMe', true],
+    ['Acme-2031!', true],
+    ['!!2031acme', true],
+    ['4cm3', true],
+    ['@CME#2031', true],
+    ['A.c.m.e 2031', true],
+    ['a(me99', true],
+    ['äcmé2031', true],
+    ['AcmeAcme7', true],
+    ['Acme+Straße!7', true],
+    ['Muller&Sohne', true],
+    ['MuellerSoehne1', true],
+    ['5tr4sse!', true],
+    ['Web3-Web3', true],
+    ['Acmeville2031', false],
+    ['myacme2031', false],
+    ['acme Quartz', false],
+    ['acm2031', false],
+    ['20312031', false],
+    ['', false],
+    [good, false],
+  ];
+  for (const [password, banned] of table) {
+    test(`${JSON.stringify(password)} is ${banned ? '' : 'not '}banned`, () => {
+      assert.equal(codes(password, { bannedWords }).includes('common'), banned);
+      assert.equal(codes(password).includes('common'), false);
+    });
+  }
+
+  test('a list with a word of two letters, or with too many words, is refused without naming one', () => {
+    for (const text of ['acme,qx', `${'x'.repeat(101)}`, 'acme,!!!'])
+      assert.throws(
+        () => readBannedWords(text),
+        /^Error: has a word, number [12], that is too short or too long/,
+      );
+    assert.throws(() => readBannedWords('word,'.repeat(1_001)), /^Error: has 1001 words/);
+  });
+
+  test('a thousand words and the longest password take bounded time', () => {
+    const many = readBannedWords(Array.from({ length: 1_000 }, (_, i) => `a1${i}`.padEnd(100, 'a')).join());
+    assert.equal(codes('4'.repeat(1_024), { bannedWords: many }).includes('common'), false);
+  });
+});
+
+describe('leaked passwords', () => {
+  test('break a separate rule, if there is a breach file', () => {
+    assert.deepEqual(codes(good, { hasBreachFile: true, isBreached: true }), ['breached']);
+    assert.deepEqual(codes(good, { hasBreachFile: true }), []);
+  });
+});
+
+describe('nist', () => {
+  const nist = { policy: 'nist', minLength: 15 } as const;
+  const table: [password: string, broken: PasswordRuleCode[]][] = [
+    ['plain words without a digit', []],
+    ['abcdefg hij 111 222', []],
+    ['fourteen chars', ['too_short']],
+    ['password', ['too_short', 'too_common']],
+  ];
+  for (const [password, broken] of table) {
+    test(`${password} breaks ${broken.join(', ') || 'nothing'}`, () =>
+      assert.deepEqual(codes(password, nist), broken));
+  }
+});
+
 describe('runs', () => {
   const table: [part: string, kind: 'sequential_run' | 'repeated_run', found: boolean][] = [
     ['abc', 'sequential_run', true],
@@ -228,10 +304,11 @@ describe('strength', () => {
 });
 
 describe('the list of rules', () => {
-  const limits = { minLength: 12, minStrength: 3, historyCount: 5 };
+  const limits = { ...off, minLength: 12, minStrength: 3, historyCount: 5 };
 
   test('names every rule of the contract once, in the order of refusals, history last', () => {
-    const listed = passwordRules(limits).map(({ code }) => code);
+    const all = { ...limits, bannedWords: readBannedWords('acme'), hasBreachFile: true };
+    const listed = passwordRules(all).map(({ code }) => code);
     assert.deepEqual(listed, [...order, 'reused']);
     assert.deepEqual(listed.toSorted(), passwordRuleCodes.toSorted());
   });
@@ -249,7 +326,15 @@ describe('the list of rules', () => {
 
   test('leaves out the strength rule if the minimum is 0', () => {
     const listed = passwordRules({ ...limits, minStrength: 0 }).map(({ code }) => code);
-    assert.deepEqual(listed, [...order.filter((code) => code !== 'too_weak'), 'reused']);
+    const without: PasswordRuleCode[] = ['too_weak', ...optionalRules];
+    assert.deepEqual(listed, [...order.filter((code) => !without.includes(code)), 'reused']);
+  });
+
+  test('with nist, none is about kinds of characters or runs', () => {
+    assert.deepEqual(
+      passwordRules({ ...limits, policy: 'nist' }).map(({ code }) => code),
+      ['too_short', 'too_long', 'too_common', 'too_weak', 'reused'],
+    );
   });
 
   test('has parameters with which a client decides as the service does', () => {

@@ -2,8 +2,9 @@
 // They must not compute the strength score (see strength.ts), read settings, or put the password in a message.
 
 import { createRequire } from 'node:module';
-import type { PasswordRule, PasswordRuleCode } from '@castellan/contract/auth';
+import type { PasswordPolicyName, PasswordRule, PasswordRuleCode } from '@castellan/contract/auth';
 import { withPlainSpaces } from '../../platform/security/password-hashes/scheme.ts';
+import { type BannedWords, isOnlyBannedWords } from './banned-words.ts';
 
 // spec: Limits, password length. In Unicode code points after NFC.
 const MAX_PASSWORD_LENGTH = 128;
@@ -43,6 +44,12 @@ const special = /[\p{P}\p{S}\p{Nl}\p{No}]/u;
 export type BrokenRule = Pick<PasswordRule, 'code' | 'message'>;
 
 export type PolicyLimits = {
+  /** PASSWORD_POLICY: `nist` has no rules about kinds of characters and runs. */
+  policy: PasswordPolicyName;
+  /** PASSWORD_BANNED_WORDS. */
+  bannedWords: BannedWords;
+  /** Whether PASSWORD_BREACH_FILE is set. */
+  hasBreachFile: boolean;
   /** PASSWORD_MIN_LENGTH, in Unicode code points after NFC. */
   minLength: number;
   /** PASSWORD_MIN_STRENGTH, 0 to 4. */
@@ -52,6 +59,8 @@ export type PolicyLimits = {
 export type PasswordDemands = PolicyLimits & {
   /** The password's score, 0 to 4, from the strength meter. */
   score: number;
+  /** Whether the breach file has the password. */
+  isBreached: boolean;
 };
 
 /** A password in NFC, of which at most `maxReadLength` units are read. */
@@ -63,7 +72,10 @@ type Examined = {
   isTooLong: boolean;
 };
 
-type Rule = PasswordRule & { isBroken: (password: Examined, score: number) => boolean };
+/** What others have found out about a password. */
+type Findings = Pick<PasswordDemands, 'score' | 'isBreached'>;
+
+type Rule = PasswordRule & { isBroken: (password: Examined, findings: Findings) => boolean };
 
 const missing = (code: PasswordRuleCode, pattern: RegExp, message: string): Rule => ({
   code,
@@ -72,27 +84,47 @@ const missing = (code: PasswordRuleCode, pattern: RegExp, message: string): Rule
   isBroken: ({ text }) => !pattern.test(text),
 });
 
-/** The rules that no setting changes, in the order in which they are reported. */
-const constantRules: readonly Rule[] = [
-  {
-    code: 'too_long',
-    message: `Use at most ${MAX_PASSWORD_LENGTH} characters.`,
-    parameters: { max_length: MAX_PASSWORD_LENGTH },
-    isBroken: ({ isTooLong }) => isTooLong,
-  },
+const longRule: Rule = {
+  code: 'too_long',
+  message: `Use at most ${MAX_PASSWORD_LENGTH} characters.`,
+  parameters: { max_length: MAX_PASSWORD_LENGTH },
+  isBroken: ({ isTooLong }) => isTooLong,
+};
+
+/** The kinds of characters of which a password needs one each. */
+const compositionRules: readonly Rule[] = [
   missing('missing_uppercase', upperCase, 'Add an upper-case letter.'),
   missing('missing_lowercase', lowerCase, 'Add a lower-case letter.'),
   missing('missing_digit', digit, 'Add a digit.'),
   missing('missing_special', special, 'Add a special character, such as ! # or ?.'),
-  {
-    code: 'too_common',
-    message:
-      'Choose a less common password: this one is well known, or a well-known one with digits or symbols at its end.',
-    get parameters() {
-      return { list_size: commonPasswords().passwords.size };
-    },
-    isBroken: ({ folded }) => isCommon(folded),
+];
+
+const listRule: Rule = {
+  code: 'too_common',
+  message:
+    'Choose a less common password: this one is well known, or a well-known one with digits or symbols at its end.',
+  get parameters() {
+    return { list_size: commonPasswords().passwords.size };
   },
+  isBroken: ({ folded }) => isCommon(folded),
+};
+
+const bannedRule = (words: BannedWords): Rule => ({
+  code: 'common',
+  message:
+    'Choose a password that is more than a word of this service with digits, symbols or look-alikes of letters.',
+  parameters: {},
+  isBroken: ({ text }) => isOnlyBannedWords(words, text),
+});
+
+const breachRule: Rule = {
+  code: 'breached',
+  message: 'Choose a password that is in no collection of leaked passwords, as this one is.',
+  parameters: {},
+  isBroken: (_password, { isBreached }) => isBreached,
+};
+
+const runRules: readonly Rule[] = [
   {
     code: 'sequential_run',
     message: 'Avoid three or more letters or digits in sequence, such as abc or 321.',
@@ -119,16 +151,21 @@ const weakRule = (minStrength: number): Rule => ({
   message:
     'Make the password harder to guess: add unrelated words, and leave out your name and email address.',
   parameters: { min_strength: minStrength },
-  isBroken: (_password, score) => !(score >= minStrength),
+  isBroken: (_password, { score }) => !(score >= minStrength),
 });
 
 /** The message for a password that its user has had before. The history decides, so the service checks it. */
 export const REUSED_MESSAGE = 'Choose a password that you have not used here before.';
 
 /** Every score is at least 0, so a minimum of 0 turns the strength rule off. */
-const rulesOf = ({ minLength, minStrength }: PolicyLimits): Rule[] => [
+const rulesOf = ({ policy, bannedWords, hasBreachFile, minLength, minStrength }: PolicyLimits): Rule[] => [
   shortRule(minLength),
-  ...constantRules,
+  longRule,
+  ...(policy === 'spec' ? compositionRules : []),
+  listRule,
+  ...(bannedWords.size > 0 ? [bannedRule(bannedWords)] : []),
+  ...(hasBreachFile ? [breachRule] : []),
+  ...(policy === 'spec' ? runRules : []),
   ...(minStrength > 0 ? [weakRule(minStrength)] : []),
 ];
 
@@ -145,7 +182,10 @@ export const passwordRules = (limits: PolicyLimits & { historyCount: number }): 
  * Returns every rule that the password breaks, in a fixed order; empty if the password is allowed. Never throws. Of a
  * password with more than 1,024 UTF-16 units, which is always `too_long`, it checks the first 1,024.
  */
-export function brokenRules(password: string, { score, ...limits }: PasswordDemands): BrokenRule[] {
+export function brokenRules(
+  password: string,
+  { score, isBreached, ...limits }: PasswordDemands,
+): BrokenRule[] {
   const text = withPlainSpaces(password.slice(0, maxReadLength)).normalize('NFC');
   const characters = Array.from(text);
   const examined: Examined = {
@@ -155,7 +195,7 @@ export function brokenRules(password: string, { score, ...limits }: PasswordDema
     isTooLong: password.length > maxReadLength || characters.length > MAX_PASSWORD_LENGTH,
   };
   return rulesOf(limits)
-    .filter(({ isBroken }) => isBroken(examined, score))
+    .filter(({ isBroken }) => isBroken(examined, { score, isBreached }))
     .map(({ code, message }) => ({ code, message }));
 }
 

@@ -1,7 +1,7 @@
 // Checks and hashes first passwords, and contains the only code path that replaces a password.
 // It must not hold a connection or a lock while it hashes or measures strength.
 
-import type { PasswordRule } from '@castellan/contract/auth';
+import type { PasswordPolicyName, PasswordRule } from '@castellan/contract/auth';
 import { AppError } from '../../platform/errors.ts';
 import type { Client } from '../../platform/http/client.ts';
 import { newId } from '../../platform/ids.ts';
@@ -12,7 +12,9 @@ import type { PasswordHolder } from '../../schema/credential-holder.ts';
 import type { Tx } from '../../schema/database.ts';
 import { type Actor, type AuditEvent, recordEvent } from '../audit/service.ts';
 import { endAllSessions, type SessionDeps } from '../sessions/service.ts';
-import { brokenRules, passwordRules, REUSED_MESSAGE } from './policy.ts';
+import type { BannedWords } from './banned-words.ts';
+import type { BreachFile } from './breach-file.ts';
+import { brokenRules, type PolicyLimits, passwordRules, REUSED_MESSAGE } from './policy.ts';
 import { findFormerHashes, lockEpoch, replaceHash, replaceHashInPlace } from './store.ts';
 import { type StrengthMeter, StrengthUnavailableError } from './strength.ts';
 
@@ -30,17 +32,32 @@ export type PasswordDeps = SessionDeps & {
   log: Logger;
   hasher: PasswordHasher;
   strengthMeter: StrengthMeter;
-  settings: { passwordMinLength: number; passwordMinStrength: number; passwordHistoryCount: number };
+  /** Null if PASSWORD_BREACH_FILE is not set. */
+  breachFile: BreachFile | null;
+  settings: {
+    passwordPolicy: PasswordPolicyName;
+    passwordMinLength: number;
+    passwordMinStrength: number;
+    passwordHistoryCount: number;
+    passwordBannedWords: BannedWords;
+  };
 };
 
-const limitsOf = ({ settings }: Pick<PasswordDeps, 'settings'>) => ({
+type PolicyDeps = Pick<PasswordDeps, 'settings' | 'breachFile'>;
+
+const limitsOf = ({ settings, breachFile }: PolicyDeps): PolicyLimits => ({
+  policy: settings.passwordPolicy,
   minLength: settings.passwordMinLength,
   minStrength: settings.passwordMinStrength,
+  bannedWords: settings.passwordBannedWords,
+  hasBreachFile: breachFile !== null,
 });
 
-/** Returns the rules in force, in the order in which refusals report them. */
-export const rulesInForce = (deps: Pick<PasswordDeps, 'settings'>): PasswordRule[] =>
-  passwordRules({ ...limitsOf(deps), historyCount: deps.settings.passwordHistoryCount });
+/** Returns the policy and its rules in force, in the order in which refusals report them. */
+export const policyInForce = (deps: PolicyDeps): { policy: PasswordPolicyName; rules: PasswordRule[] } => ({
+  policy: deps.settings.passwordPolicy,
+  rules: passwordRules({ ...limitsOf(deps), historyCount: deps.settings.passwordHistoryCount }),
+});
 
 type Person = { email: string; first_name: string; last_name: string };
 
@@ -53,7 +70,8 @@ async function checkPassword(deps: PasswordDeps, password: string, person: Perso
         ? new AppError('overloaded', { retryAfterSeconds: 1 })
         : cause;
     });
-  return brokenRules(password, { ...limitsOf(deps), score }).map((rule) => rule.message);
+  const isBreached = (await deps.breachFile?.has(password)) ?? false;
+  return brokenRules(password, { ...limitsOf(deps), score, isBreached }).map((rule) => rule.message);
 }
 
 const rejection = (errors: string[]): AppError =>

@@ -40,6 +40,8 @@ export type PrepareOptions = {
   log: Logger;
   /** Skip the check that SECRET_KEY decrypts the signing keys: for replacing the keys. Default: false. */
   anySecretKey?: boolean;
+  /** Whether the breach file has a password. Default: there is none. */
+  isBreached?: (password: string) => Promise<boolean>;
   /** Receives what a start waits for, in sentences for the operator. */
   tell: (text: string) => void;
   signal?: AbortSignal;
@@ -73,6 +75,10 @@ export async function prepareDatabase(pool: Pool, options: PrepareOptions): Prom
     );
     const { firstSuperuserEmail, firstSuperuserPassword } = options.settings;
     const password = firstSuperuserPassword ?? makePassword();
+    if (isNew && (await options.isBreached?.(password)))
+      throw new UnfitDatabaseError(
+        'FIRST_SUPERUSER_PASSWORD is in PASSWORD_BREACH_FILE. Set another one, or remove the setting to have one generated.',
+      );
     const superuser = isNew
       ? { email: firstSuperuserEmail, passwordHash: await options.hasher.hash(password) }
       : null;

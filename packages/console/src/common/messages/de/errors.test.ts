@@ -14,7 +14,15 @@ test('every error code has a German text, and no other has one', () => {
 });
 
 /** Of refused passwords, which reach a form as reasons; `passwordTexts` has their texts, which the compiler checks. */
-const passwordCodes = new Set(['repeated_run', 'reused', 'sequential_run', 'too_common', 'too_weak']);
+const passwordCodes = new Set([
+  'breached',
+  'common',
+  'repeated_run',
+  'reused',
+  'sequential_run',
+  'too_common',
+  'too_weak',
+]);
 
 /** No list has the codes of field errors: the sources name each as a literal, except those of the formats of input. */
 async function fieldCodesOfService(): Promise<Set<string>> {

@@ -12,6 +12,10 @@ const rules: Readonly<Record<string, (parameters: PasswordRule['parameters']) =>
   missing_special: () => 'Fügen Sie ein Sonderzeichen hinzu, etwa ! # oder ?.',
   too_common: () =>
     'Wählen Sie ein weniger verbreitetes Passwort: Dieses ist bekannt, oder es ist ein bekanntes mit angehängten Ziffern oder Zeichen.',
+  common: () =>
+    'Wählen Sie ein Passwort, das mehr ist als ein Wort dieses Dienstes mit Ziffern, Zeichen oder ähnlich aussehenden Buchstaben.',
+  breached: () =>
+    'Wählen Sie ein Passwort, das anders als dieses in keiner Sammlung gestohlener Passwörter steht.',
   sequential_run: () =>
     'Vermeiden Sie drei oder mehr aufeinanderfolgende Buchstaben oder Ziffern wie abc oder 321.',
   repeated_run: () => 'Vermeiden Sie dasselbe Zeichen dreimal oder öfter hintereinander.',
@@ -28,6 +32,8 @@ const items: Readonly<Record<string, (parameters: PasswordRule['parameters']) =>
   missing_digit: () => 'eine Ziffer',
   missing_special: () => 'ein Sonderzeichen, etwa ! # oder ?',
   too_common: () => 'kein verbreitetes Passwort',
+  common: () => 'mehr als ein Wort dieses Dienstes',
+  breached: () => 'in keiner Sammlung gestohlener Passwörter',
   sequential_run: () => 'keine Folge wie abc oder 321',
   repeated_run: () => 'kein Zeichen dreimal hintereinander',
   too_weak: () => 'schwer zu erraten',
