@@ -5,6 +5,8 @@ import { withOtherNames } from './access/access-fields.ts';
 import {
   authorship,
   DescriptionInput,
+  ExternalId,
+  ExternalIdInput,
   ListEnvelope,
   NameInput,
   PageQueryWith,
@@ -28,6 +30,7 @@ export const ServiceAccount = Type.Object(
     permissions: Type.Array(Type.String(), {
       description: 'Sorted, unique names of the permissions granted by all roles.',
     }),
+    external_id: ExternalId,
     last_used_at: Type.Union([Timestamp, Type.Null()], { description: 'Exact to the minute.' }),
     ...authorship,
   },
@@ -107,6 +110,7 @@ const accountFields = withOtherNames({
     Type.Boolean({ description: 'False ends the access tokens of the account for good.' }),
   ),
   role_ids: Type.Optional(UuidList),
+  external_id: Type.Optional(ExternalIdInput),
 });
 export const CreateServiceAccountBody = Type.Object(
   { name: NameInput('orders-api'), ...accountFields },

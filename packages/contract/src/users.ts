@@ -6,6 +6,8 @@ import { accessFields, withOtherNames } from './access/access-fields.ts';
 import { factorMethods } from './authentication.ts';
 import {
   EmailInput,
+  ExternalId,
+  ExternalIdInput,
   FirstNameInput,
   LastNameInput,
   MAX_IDS,
@@ -37,6 +39,7 @@ export const userFields = {
     description:
       "Until the password is changed, only the user's own record, `change_password` and sign-out are open.",
   }),
+  external_id: ExternalId,
   invited_at: Type.Union([Timestamp, Type.Null()], {
     description: 'When the user was invited, until they accept. Null for everybody else.',
   }),
@@ -196,6 +199,9 @@ const userListFields = {
       description: 'Exact match, in any spelling that signs the user in.',
     }),
   ),
+  external_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1_000, description: 'Exact match, in the same case.' }),
+  ),
   search: Type.Optional(
     Type.String({
       maxLength: 250,
@@ -275,6 +281,7 @@ export const changeableFields = {
   is_superuser: Type.Optional(Type.Boolean({ description: 'Only a superuser can set it.' })),
   verified: Type.Optional(Type.Boolean()),
   must_change_password: Type.Optional(MustChangePassword),
+  external_id: Type.Optional(ExternalIdInput),
 };
 
 export const CreateUserBody = Type.Object(

@@ -492,7 +492,7 @@ export type AuthzenResource = {
 export type AuthzenSubject = {
   /** `user`, `service_account` or `role`. */
   type: string;
-  /** A UUID; for a `user` also an email, for a `service_account` or a `role` also a name. */
+  /** A UUID; for a `user` also an email, for a `service_account` or a `role` also a name. What is neither is looked up as an external id of a `user` or a `service_account`. */
   id: string;
   /** Accepted and not used. */
   properties?: Record<string, unknown>;
@@ -566,6 +566,8 @@ export type BulkUpdateUsers = {
     verified?: boolean;
     /** Whether the user must change their password before they can do anything else. */
     must_change_password?: boolean;
+    /** 1 to 250 characters; unique, in its case. Not in the form of a UUID or an email, as which it would be read. Null: none. */
+    external_id?: string | null;
     role_id?: string[];
     /** Another name of `role_id`. Send one of them. */
     role_ids?: string[];
@@ -587,6 +589,8 @@ export type BulkUpdateUsers = {
     verified?: boolean;
     /** Whether the user must change their password before they can do anything else. */
     must_change_password?: boolean;
+    /** 1 to 250 characters; unique, in its case. Not in the form of a UUID or an email, as which it would be read. Null: none. */
+    external_id?: string | null;
     role_id?: string[];
     /** Another name of `role_id`. Send one of them. */
     role_ids?: string[];
@@ -921,6 +925,8 @@ export type CreateServiceAccount = {
   /** False ends the access tokens of the account for good. */
   is_active?: boolean;
   role_ids?: string[];
+  /** 1 to 250 characters; unique, in its case. Not in the form of a UUID or an email, as which it would be read. Null: none. */
+  external_id?: string | null;
   /** Another name of `role_ids`. Send one of them. */
   role_id?: string[];
   /** Another name of `role_ids`. Send one of them. */
@@ -943,6 +949,8 @@ export type CreateUser = {
   verified?: boolean;
   /** Whether the user must change their password before they can do anything else. */
   must_change_password?: boolean;
+  /** 1 to 250 characters; unique, in its case. Not in the form of a UUID or an email, as which it would be read. Null: none. */
+  external_id?: string | null;
   role_id?: string[];
   /** Another name of `role_id`. Send one of them. */
   role_ids?: string[];
@@ -1670,6 +1678,8 @@ export type ListedUser = {
   verified: boolean;
   /** Until the password is changed, only the user's own record, `change_password` and sign-out are open. */
   must_change_password: boolean;
+  /** The id that another system gave to the record. Decisions find it by this id, too. */
+  external_id: string | null;
   /** When the user was invited, until they accept. Null for everybody else. */
   invited_at: string | null;
   roles: RoleSummary[];
@@ -2533,6 +2543,8 @@ export type ServiceAccount = {
   roles: RoleName[];
   /** Sorted, unique names of the permissions granted by all roles. */
   permissions: string[];
+  /** The id that another system gave to the record. Decisions find it by this id, too. */
+  external_id: string | null;
   /** Exact to the minute. */
   last_used_at: string | null;
   /** ISO 8601, UTC. */
@@ -2705,7 +2717,7 @@ export type SteppedUp = {
 export type SubjectReference = {
   /** `user`, `service_account` or `role`. */
   type: string;
-  /** The UUID, or the email of a user, or the name of a service account or a role. What names nobody is denied with `unknown_subject`. */
+  /** The UUID, or the email of a user, or the name of a service account or a role, or the external id of a user or a service account. What names nobody is denied with `unknown_subject`. */
   id: string;
 };
 
@@ -3032,6 +3044,8 @@ export type UpdateServiceAccount = {
   /** False ends the access tokens of the account for good. */
   is_active?: boolean;
   role_ids?: string[];
+  /** 1 to 250 characters; unique, in its case. Not in the form of a UUID or an email, as which it would be read. Null: none. */
+  external_id?: string | null;
   /** Another name of `role_ids`. Send one of them. */
   role_id?: string[];
   /** Another name of `role_ids`. Send one of them. */
@@ -3052,6 +3066,8 @@ export type UpdateUser = {
   verified?: boolean;
   /** Whether the user must change their password before they can do anything else. */
   must_change_password?: boolean;
+  /** 1 to 250 characters; unique, in its case. Not in the form of a UUID or an email, as which it would be read. Null: none. */
+  external_id?: string | null;
   role_id?: string[];
   /** Another name of `role_id`. Send one of them. */
   role_ids?: string[];
@@ -3072,6 +3088,8 @@ export type User = {
   verified: boolean;
   /** Until the password is changed, only the user's own record, `change_password` and sign-out are open. */
   must_change_password: boolean;
+  /** The id that another system gave to the record. Decisions find it by this id, too. */
+  external_id: string | null;
   /** When the user was invited, until they accept. Null for everybody else. */
   invited_at: string | null;
   roles: RoleSummary[];
@@ -3237,6 +3255,7 @@ export type ErrorCode =
   | 'email_taken'
   | 'enrolment_expired'
   | 'expired_token'
+  | 'external_id_taken'
   | 'factor_not_found'
   | 'field_not_allowed'
   | 'group_in_use'
@@ -3712,6 +3731,8 @@ export type Operations = {
       size?: number;
       /** Exact match, in any spelling that signs the user in. */
       email?: string;
+      /** Exact match, in the same case. */
+      external_id?: string;
       /** Words that the full name or email address contains, in any order, or a whole id. Case, accents and the shape of apostrophes and hyphens do not matter; no wildcards. */
       search?: string;
       /** As the dashboard shows it: `inactive`; otherwise `locked` after failed sign-ins; otherwise `unverified`; otherwise `active`. */
@@ -3759,6 +3780,8 @@ export type Operations = {
       size?: number;
       /** Exact match, in any spelling that signs the user in. */
       email?: string;
+      /** Exact match, in the same case. */
+      external_id?: string;
       /** Words that the full name or email address contains, in any order, or a whole id. Case, accents and the shape of apostrophes and hyphens do not matter; no wildcards. */
       search?: string;
       /** As the dashboard shows it: `inactive`; otherwise `locked` after failed sign-ins; otherwise `unverified`; otherwise `active`. */
@@ -3795,6 +3818,8 @@ export type Operations = {
       size?: number;
       /** Exact match, in any spelling that signs the user in. */
       email?: string;
+      /** Exact match, in the same case. */
+      external_id?: string;
       /** Words that the full name or email address contains, in any order, or a whole id. Case, accents and the shape of apostrophes and hyphens do not matter; no wildcards. */
       search?: string;
       /** As the dashboard shows it: `inactive`; otherwise `locked` after failed sign-ins; otherwise `unverified`; otherwise `active`. */

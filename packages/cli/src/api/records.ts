@@ -1,6 +1,6 @@
 // The commands that every kind of record has: get, create, update, delete. What only one kind does is in its own file.
 import type { InputOf, Operation, ResultOf } from '@castellan/sdk';
-import { argumentOf, type Command, UsageError } from '../command.ts';
+import { argumentOf, type Command, optionOf, UsageError } from '../command.ts';
 import {
   changeOptions,
   changeUntyped,
@@ -14,7 +14,15 @@ import {
   versionOption,
 } from './changes.ts';
 import { type Api, apiOptions, overApi } from './connection.ts';
-import { type FactsOf, type FieldsOf, type KeyOf, optionsOf, textField, valuesOf } from './fields.ts';
+import {
+  type FactsOf,
+  type Field,
+  type FieldsOf,
+  type KeyOf,
+  optionsOf,
+  textField,
+  valuesOf,
+} from './fields.ts';
 import { type Fact, printRecord } from './output.ts';
 
 export const nameArgument = (kind: string, name = kind.replace(' ', '-')) => ({
@@ -24,6 +32,13 @@ export const nameArgument = (kind: string, name = kind.replace(' ', '-')) => ({
 
 export const nameField = textField({ flags: '--name <name>', help: 'The name.' });
 export const descriptionField = textField({ flags: '--description <text>', help: 'What it is for.' });
+export const externalIdField: Field<string | null | undefined> = {
+  option: { flags: '--external-id <id>', help: "The id that another system gave to it; '' for none." },
+  read: ({ call }) => {
+    const value = optionOf(call, 'external-id');
+    return value === '' ? null : value;
+  },
+};
 
 /** A kind of records: what commands call it, and the paths of all its records and of one. */
 export type Kind<All extends string, One extends string> = {

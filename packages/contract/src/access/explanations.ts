@@ -67,7 +67,7 @@ export const ExplainBody = Type.Object(
         type: Type.String({ description: '`user`, `service_account` or `role`.' }),
         id: Type.String({
           description:
-            'The UUID, or the email of a user, or the name of a service account or a role. What names nobody is denied with `unknown_subject`.',
+            'The UUID, or the email of a user, or the name of a service account or a role, or the external id of a user or a service account. What names nobody is denied with `unknown_subject`.',
         }),
       },
       { title: 'SubjectReference' },

@@ -46,6 +46,16 @@ export const NameInput = (example: string, maxLength = 250) =>
     description: `1 to ${maxLength} characters; unique, ignoring case.`,
     examples: [example],
   });
+/** The id that another system gave to a user or a service account. */
+export const ExternalId = Type.Union([Type.String(), Type.Null()], {
+  description: 'The id that another system gave to the record. Decisions find it by this id, too.',
+});
+export const ExternalIdInput = Type.Union([Type.String({ minLength: 1, maxLength: 1_000 }), Type.Null()], {
+  description:
+    '1 to 250 characters; unique, in its case. Not in the form of a UUID or an email, as which it would be read. Null: none.',
+  examples: ['crm-4711'],
+});
+
 export const DescriptionInput = Type.String({ maxLength: 4_000, description: 'At most 1,000 characters.' });
 
 const pageFields = {

@@ -104,6 +104,7 @@ export const errorCatalogue = {
   // 408 to 415
   request_timeout: [408, 'The request took too long to arrive. Send it again.'],
   email_taken: [409, 'An account with this email address already exists.'],
+  external_id_taken: [409, 'Another record of this kind has this external id.'],
   name_taken: [409, 'This name is already taken. Names are compared case-insensitively.'],
   passkeys_unavailable: [409, 'Passkeys are switched off, or this address cannot have them.'],
   passkey_taken: [409, 'This passkey is registered already.'],

@@ -191,6 +191,7 @@ export const userOf = (account: Account): User => ({
   is_superuser: false,
   verified: account.isVerified,
   must_change_password: false,
+  external_id: null,
   invited_at: null,
   roles: [],
   permissions: [...account.permissions].sort(),

@@ -4,6 +4,7 @@ import type { ErrorCode } from '@castellan/contract/errors';
 
 export const constraintCodes: Readonly<Record<string, ErrorCode>> = {
   users_email_key: 'email_taken',
+  users_external_id_key: 'external_id_taken',
   roles_name_key: 'name_taken',
   permissions_name_key: 'name_taken',
   role_groups_name_key: 'name_taken',
@@ -21,6 +22,7 @@ export const constraintCodes: Readonly<Record<string, ErrorCode>> = {
   role_groups_parent_id_check: 'circular_dependency',
   permission_groups_parent_id_check: 'circular_dependency',
   service_accounts_name_key: 'name_taken',
+  service_accounts_external_id_key: 'external_id_taken',
   service_accounts_created_by_id_fkey: 'conflict',
   service_account_roles_service_account_id_fkey: 'conflict',
   service_account_roles_role_id_fkey: 'role_in_use',

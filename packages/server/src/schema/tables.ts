@@ -606,6 +606,7 @@ export type Tables = {
     updated_at: Defaulted<Timestamp>;
     created_by_id: string | null;
     version: Defaulted<number>;
+    external_id: string | null;
   };
   session_ends: {
     id: Computed<Int8>;
@@ -742,5 +743,6 @@ export type Tables = {
     invitation_hours: number | null;
     invitation_sent_at: Timestamp | null;
     invitation_expires_at: Timestamp | null;
+    external_id: string | null;
   };
 };

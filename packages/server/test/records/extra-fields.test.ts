@@ -59,6 +59,7 @@ const kinds: { path: string; fields: string[]; make(): Promise<object>; hasPut: 
       'is_superuser',
       'verified',
       'must_change_password',
+      'external_id',
       'role_id',
       'role_ids',
       'password',

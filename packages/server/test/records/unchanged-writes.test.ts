@@ -53,6 +53,7 @@ const writes: Record<string, () => Promise<Answer>> = {
         'is_superuser',
         'verified',
         'must_change_password',
+        'external_id',
       ],
     ),
   'a user with the same roles': () => put(`users/${user}`, { role_id: [role] }),

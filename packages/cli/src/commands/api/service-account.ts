@@ -4,7 +4,7 @@ import { type Api, apiOptions } from '../../api/connection.ts';
 import { type Field, yesNoField } from '../../api/fields.ts';
 import { roleIds, serviceAccountId } from '../../api/names.ts';
 import { type Column, listing, listOptions } from '../../api/output.ts';
-import { commandsOf, descriptionField, nameArgument, nameField } from '../../api/records.ts';
+import { commandsOf, descriptionField, externalIdField, nameArgument, nameField } from '../../api/records.ts';
 import { lossOf, removedNames } from '../../api/sets.ts';
 import { type CommandGroup, given, listOf, type Option, optionOf } from '../../command.ts';
 
@@ -19,7 +19,7 @@ const accounts = commandsOf({
 
 /** The permissions follow from the roles. */
 type NotShown = 'permissions' | 'created_at' | 'updated_at' | 'created_by_id';
-type NotListed = NotShown | 'description';
+type NotListed = NotShown | 'description' | 'external_id';
 
 const columns = Object.values({
   name: ['NAME', ({ name }) => name],
@@ -81,13 +81,14 @@ export const declaration: CommandGroup = {
         id: ['id', data.id],
         is_active: ['active', data.is_active],
         roles: ['roles', data.roles.map(({ name }) => name)],
+        external_id: ['external id', data.external_id],
         last_used_at: ['last used', data.last_used_at],
       }),
     }),
     // A new account is active.
     create: accounts.create<OtherName | 'is_active'>({
       summary: 'Create a service account.',
-      fields: { description: descriptionField, role_ids: rolesField },
+      fields: { description: descriptionField, role_ids: rolesField, external_id: externalIdField },
       done: ({ name }) => `Service account ${name} created. Create a key with \`castellan key create\`.`,
     }),
     update: accounts.update<OtherName>({
@@ -97,6 +98,7 @@ export const declaration: CommandGroup = {
         description: descriptionField,
         is_active: yesNoField('active', 'Whether its keys are accepted.'),
         role_ids: newRolesField,
+        external_id: externalIdField,
       },
       loss: (api, id, { role_ids }) => replacedRoles(api, id, role_ids),
     }),

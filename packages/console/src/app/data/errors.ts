@@ -26,6 +26,7 @@ const sentenceOf = ({ code, message, status, retryAfterMs }: CastellanError): st
 /** The field that a code is about. Responses with these codes name none. */
 const fieldOfCode: Readonly<Record<string, string>> = {
   email_taken: 'email',
+  external_id_taken: 'external_id',
   invalid_email: 'email',
   name_taken: 'name',
   wrong_current_password: 'current_password',

@@ -4,8 +4,8 @@ import { type SubjectNotice, type SubjectType, subjectTypes } from '@castellan/c
 import type { Pool } from 'pg';
 import { onlyRow } from '../../platform/db/sql.ts';
 
-/** Either id or name is set. The name of a user is the canonical email. */
-export type SubjectKey = { type: string; id: string | null; name: string | null };
+/** Either the id is set, or what is looked for in turn: the name, which of a user is the canonical email, and the external id. */
+export type SubjectKey = { type: string; id: string | null; name: string | null; externalId: string | null };
 
 /** What a decision needs. */
 export type SubjectRow = {
@@ -30,18 +30,22 @@ const statement = {
   name: 'subjects-by-reference',
   text: `
     select (select stamp from authz_version) as stamp, string_agg(s.line, '|') as lines
-    from unnest((select $1::text[]), (select $2::uuid[]), (select $3::text[])) with ordinality as k (type, id, name, ordinal)
+    from unnest((select $1::text[]), (select $2::uuid[]), (select $3::text[]), (select $4::text[]))
+      with ordinality as k (type, id, name, external_id, ordinal)
     cross join lateral (
       select k.ordinal || ',' || u.id || ',' || u.is_active || ',' || u.is_superuser || ','
         || array_to_string(array(select r.role_id from held_user_roles r where r.user_id = u.id), ' ') as line
       from users u
-      where k.type = 'user' and u.id = coalesce(k.id, (select named.id from users named where named.email = k.name))
+      where k.type = 'user' and u.id = coalesce(k.id,
+        (select named.id from users named where named.email = k.name),
+        (select named.id from users named where named.external_id = k.external_id))
       union all
       select k.ordinal || ',' || a.id || ',' || a.is_active || ',false,' || array_to_string(array(
         select r.role_id from held_account_roles r where r.service_account_id = a.id), ' ')
       from service_accounts a
       where k.type = 'service_account' and a.id = coalesce(k.id,
-        (select named.id from service_accounts named where lower(named.name) = lower(k.name)))
+        (select named.id from service_accounts named where lower(named.name) = lower(k.name)),
+        (select named.id from service_accounts named where named.external_id = k.external_id))
       union all
       select k.ordinal || ',' || r.id || ',true,false,' || r.id
       from roles r
@@ -55,7 +59,12 @@ const statement = {
 export async function findSubjects(pool: Pool, keys: readonly SubjectKey[]): Promise<FoundSubjects> {
   const { rows } = await pool.query<{ stamp: string; lines: string | null }>({
     ...statement,
-    values: [keys.map((one) => one.type), keys.map((one) => one.id), keys.map((one) => one.name)],
+    values: [
+      keys.map((one) => one.type),
+      keys.map((one) => one.id),
+      keys.map((one) => one.name),
+      keys.map((one) => one.externalId),
+    ],
   });
   const { stamp, lines } = onlyRow({ rows });
   const subjects = Array<SubjectRow | undefined>(keys.length).fill(undefined);

@@ -17,8 +17,8 @@ import {
 } from './subject-store.ts';
 
 /**
- * Names a subject. `id` of a `user` is a UUID or an email, of a `service_account` or a `role` a UUID or a name. Any
- * other type names nobody.
+ * Names a subject. `id` of a `user` is a UUID, an email or an external id; of a `service_account` a UUID, a name or an external id; of a
+ * `role` a UUID or a name. Any other type names nobody.
  */
 export type SubjectReference = { type: string; id: string };
 
@@ -85,10 +85,13 @@ async function findLists(pool: Pool, lists: readonly (readonly SubjectKey[])[]):
   });
 }
 
-/** Returns the key of a reference. A value that looks like a UUID is always an id, never a name. */
+/** Returns the key of a reference. A value that looks like a UUID is always an id, and one that looks like an email always an email. */
 function keyOf({ type, id }: SubjectReference): SubjectKey {
-  if (UUID.test(id)) return { type, id, name: null };
-  return { type, id: null, name: type === 'user' ? canonicalEmail(id) : id.trim().normalize('NFC') };
+  if (UUID.test(id)) return { type, id, name: null, externalId: null };
+  const text = id.trim().normalize('NFC');
+  if (type !== 'user') return { type, id: null, name: text, externalId: text };
+  const email = canonicalEmail(id);
+  return { type, id: null, name: email, externalId: email === null ? text : null };
 }
 
 /** Returns whether the subject is the caller. */

@@ -403,7 +403,7 @@ export const departments: readonly { weight: number; roles: readonly string[]; l
 
 export type ServiceAccount = Pick<
   Row<'service_accounts'>,
-  Exclude<ServiceAccountColumn, 'last_used_at' | Later>
+  Exclude<ServiceAccountColumn, 'external_id' | 'last_used_at' | Later>
 > & { roles: readonly string[] };
 
 /** Without keys: a person who wants one creates it. */

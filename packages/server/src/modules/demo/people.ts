@@ -155,6 +155,7 @@ function makePerson(context: Context, named: Named, index: number): Made {
     is_invited,
     pending_registration,
     must_change_password: !hasRegistered && random.chance(0.03) && !is_invited,
+    external_id: null,
     age_s,
   };
   const { desktop, phone } = createBelongings(random);

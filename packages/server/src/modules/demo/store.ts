@@ -148,6 +148,7 @@ const person = {
   is_active: true,
   verified: true,
   must_change_password: true,
+  external_id: true,
   pending_registration: true,
   language: true,
 } satisfies Record<keyof Omit<Person, 'age_s' | 'is_invited'>, true>;

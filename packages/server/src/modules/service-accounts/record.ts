@@ -23,6 +23,7 @@ export function toServiceAccount(row: AccountRow, graph: Graph): ServiceAccount 
     is_active: row.is_active,
     roles: rolesOf(graph, subjectOf(row)).map(({ id, name }) => ({ id, name })),
     permissions: [...permissionsOf(graph, everywhere(subjectOf(row)))],
+    external_id: row.external_id,
     last_used_at: row.last_used_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
@@ -72,10 +73,12 @@ export const snapshotOf = ({
   name,
   description,
   is_active,
-}: Pick<AccountRow, 'name' | 'description' | 'is_active'>) => ({
+  external_id,
+}: Pick<AccountRow, 'name' | 'description' | 'is_active' | 'external_id'>) => ({
   name,
   description,
   is_active,
+  external_id,
 });
 
 /** Returns the audit entry of a change of the account `id`. */

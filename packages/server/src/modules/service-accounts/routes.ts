@@ -72,7 +72,7 @@ function changeRoutes(app: App, deps: ServiceAccountDeps): void {
     config: {
       access: 'service_account.create',
       idempotent: true,
-      errors: ['role_not_found', 'privilege_escalation', 'name_taken'],
+      errors: ['role_not_found', 'privilege_escalation', 'name_taken', 'external_id_taken'],
       statedOf: { kind: 'service_account', present: newRecord({ permissions: [] }) },
     },
     schema: {
@@ -102,6 +102,7 @@ function changeRoutes(app: App, deps: ServiceAccountDeps): void {
         'role_not_found',
         'privilege_escalation',
         'name_taken',
+        'external_id_taken',
         'precondition_failed',
       ],
       statedOf: {

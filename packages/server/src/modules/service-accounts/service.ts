@@ -16,6 +16,7 @@ import { newId } from '../../platform/ids.ts';
 import { paginationOf } from '../../platform/pages.ts';
 import {
   cleanDescription,
+  cleanExternalId,
   cleanName,
   cleanNewName,
   requireNoId,
@@ -95,12 +96,20 @@ export async function createServiceAccount(
   body: CreateServiceAccountBody,
   settle: Settle<Versioned<ServiceAccount>>,
 ): Promise<Versioned<ServiceAccount>> {
-  const { name: given, description: text = '', is_active = true, role_ids = [], ...rest } = body;
+  const {
+    name: given,
+    description: text = '',
+    is_active = true,
+    role_ids = [],
+    external_id = null,
+    ...rest
+  } = body;
   allHandled(rest);
   const fields = {
     name: cleanNewName(given, MAX_NAME_LENGTH),
     description: cleanDescription(text),
     is_active,
+    external_id: cleanExternalId(external_id),
   };
   const roleIds = canonicalIds(role_ids);
   const id = newId();
@@ -147,12 +156,13 @@ export const previewServiceAccountUpdate = async (
   preview(deps, caller, { resourceType: 'service_account', resourceId: id }, updating(id, body));
 
 function updating(id: string, body: UpdateServiceAccountBody): Run<AccountRow> {
-  const { name, description, is_active, role_ids, ...rest } = body;
+  const { name, description, is_active, role_ids, external_id, ...rest } = body;
   allHandled(rest);
   const changed = {
     ...(name === undefined ? {} : { name: cleanName(name, MAX_NAME_LENGTH) }),
     ...(description === undefined ? {} : { description: cleanDescription(description) }),
     ...(is_active === undefined ? {} : { is_active }),
+    ...(external_id === undefined ? {} : { external_id: cleanExternalId(external_id) }),
   };
   const roles = role_ids && { replace: canonicalIds(role_ids) };
   return async (locking) => {

@@ -13,6 +13,7 @@ export type AccountRow = Pick<
   | 'name'
   | 'description'
   | 'is_active'
+  | 'external_id'
   | 'last_used_at'
   | 'created_at'
   | 'updated_at'
@@ -25,7 +26,7 @@ export type AccountRow = Pick<
 };
 
 const accountColumns = sql`
-  a.id, a.name, a.description, a.is_active, a.last_used_at, a.created_at, a.updated_at, a.created_by_id, a.version,
+  a.id, a.name, a.description, a.is_active, a.external_id, a.last_used_at, a.created_at, a.updated_at, a.created_by_id, a.version,
   array(select r.role_id from held_account_roles r where r.service_account_id = a.id) as role_ids,
   (select stamp from authz_version) as authz_stamp`;
 
@@ -71,7 +72,10 @@ export async function listAccounts(db: Db, search: string | null, page: PageQuer
 
 export async function insertAccount(
   { tx }: Entitled,
-  account: Pick<Row<'service_accounts'>, 'id' | 'name' | 'description' | 'is_active' | 'created_by_id'>,
+  account: Pick<
+    Row<'service_accounts'>,
+    'id' | 'name' | 'description' | 'is_active' | 'external_id' | 'created_by_id'
+  >,
 ): Promise<void> {
   await tx.insertInto('service_accounts').values(account).execute();
 }
@@ -80,12 +84,13 @@ export async function insertAccount(
 export async function updateAccount(
   { tx }: Entitled,
   id: string,
-  fields: Pick<Row<'service_accounts'>, 'name' | 'description' | 'is_active'>,
+  fields: Pick<Row<'service_accounts'>, 'name' | 'description' | 'is_active' | 'external_id'>,
 ): Promise<void> {
-  const { name, description, is_active } = fields;
+  const { name, description, is_active, external_id } = fields;
   await sql`
     update service_accounts
-    set name = ${name}, description = ${description}, is_active = ${is_active}, updated_at = now()
+    set name = ${name}, description = ${description}, is_active = ${is_active}, external_id = ${external_id},
+      updated_at = now()
     where id = ${id}`.execute(tx);
 }
 

@@ -12,6 +12,7 @@ import { type NewUser, readUser, type UserRules } from './user-rows.ts';
 import {
   analyzeUsers,
   findByEmails,
+  findTakenExternalIds,
   findTakenIds,
   type IdOwner,
   insertUsers,
@@ -51,7 +52,7 @@ export async function importUsers(
   options: UserImportOptions,
   report: (verdicts: readonly Verdict[]) => Promise<void>,
 ): Promise<void> {
-  const seen = new Set<string>();
+  const seen: Seen = { emails: new Set(), externalIds: new Set() };
   let created = 0;
   for await (const batch of readAhead(readBatches(rows, options))) {
     const verdicts = await importBatch(deps, batch, options, seen);
@@ -95,15 +96,21 @@ async function* readAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   }
 }
 
-/** `seen`: the emails of a dry run so far, which no transaction remembers. */
+/** What a dry run has read so far, which no transaction remembers. */
+type Seen = { emails: Set<string>; externalIds: Set<string> };
+
 async function importBatch(
   deps: UserImportDeps,
   { candidates, refusals }: Batch,
   options: UserImportOptions,
-  seen: Set<string>,
+  seen: Seen,
 ): Promise<Verdict[]> {
   const judged = await inTransaction(deps.db, (tx) => judge(tx, deps, candidates, { ...options, seen }));
-  if (options.dryRun) for (const { user } of candidates) seen.add(user.email);
+  if (options.dryRun)
+    for (const { user } of candidates) {
+      seen.emails.add(user.email);
+      if (user.external_id !== null) seen.externalIds.add(user.external_id);
+    }
   return [...refusals, ...judged].sort((one, other) => one.row - other.row);
 }
 
@@ -111,7 +118,7 @@ async function judge(
   tx: Tx,
   { auditLog, settings }: UserImportDeps,
   candidates: readonly Candidate[],
-  { dryRun, privileged, source, seen }: UserImportOptions & { seen: ReadonlySet<string> },
+  { dryRun, privileged, source, seen }: UserImportOptions & { seen: Seen },
 ): Promise<Verdict[]> {
   const { defaultRole } = settings;
   const rolesOf = await roleFinder(tx, candidates, defaultRole, privileged);
@@ -123,13 +130,19 @@ async function judge(
     tx,
     candidates.flatMap(({ user }) => user.id ?? []),
   );
+  const takenExternalIds = await findTakenExternalIds(
+    tx,
+    candidates.flatMap(({ user }) => user.external_id ?? []),
+  );
+  const isTaken = (externalId: string) =>
+    takenExternalIds.has(externalId) || seen.externalIds.has(externalId);
   const verdicts: Verdict[] = [];
   const fresh = new Map<string, Fresh>();
   for (const { row, user } of candidates) {
     const found = rolesOf(user);
     const id = known.get(user.email) ?? fresh.get(user.email)?.user.id;
     if ('errors' in found) verdicts.push(refused(row, shownEmail(user.email), found.errors));
-    else if (id !== undefined || seen.has(user.email))
+    else if (id !== undefined || seen.emails.has(user.email))
       verdicts.push({
         row,
         verdict: 'exists',
@@ -137,7 +150,12 @@ async function judge(
         id: dryRun ? null : (id ?? null),
       });
     else if (isReserved(user, taken)) verdicts.push(refused(row, shownEmail(user.email), [reservedId]));
-    else fresh.set(user.email, { row, roles: found.roles, ...withFreeId(user, taken) });
+    else if (user.external_id !== null && isTaken(user.external_id))
+      verdicts.push(refused(row, shownEmail(user.email), [takenExternalId]));
+    else {
+      fresh.set(user.email, { row, roles: found.roles, ...withFreeId(user, taken) });
+      if (user.external_id !== null) takenExternalIds.add(user.external_id);
+    }
   }
   const people = [...fresh.values()];
   if (dryRun)
@@ -168,6 +186,12 @@ const reservedId: Fault = {
   code: 'id_reserved',
   message:
     'is that of a service account, or of a deleted account whose sessions are still being removed: leave the id out, or import the row again after some minutes',
+};
+
+const takenExternalId: Fault = {
+  field: 'external_id',
+  code: 'external_id_taken',
+  message: 'is that of another user',
 };
 
 /** Keeps the id of the row unless another user has it. `taken` grows with it. */

@@ -2,6 +2,7 @@
 // It must not put a password hash in a fault.
 import { canonicalEmail } from '../../platform/security/email.ts';
 import { readHash } from '../../platform/security/password-hashes/read-hash.ts';
+import { cleanExternalId } from '../../platform/security/record-text.ts';
 import { cleanNames } from '../users/names.ts';
 import type { ExportedUser } from './export-store.ts';
 import { RowReader } from './fields.ts';
@@ -21,6 +22,7 @@ const fields = {
   is_superuser: true,
   verified: true,
   must_change_password: true,
+  external_id: true,
   language: true,
   roles: true,
   invited_at: true,
@@ -75,6 +77,7 @@ export function readUser(
     // The acceptance of the invitation verifies the address.
     verified: row.boolean('verified', true) && !invitation.invite,
     must_change_password: row.boolean('must_change_password', false),
+    external_id: row.clean(() => cleanExternalId(row.text('external_id') ?? null)) ?? null,
     language: readLanguage(row),
     created_at: row.time('created_at') ?? null,
     updated_at: row.time('updated_at') ?? null,

@@ -39,6 +39,13 @@ export async function findByEmails(db: Db, emails: readonly string[]): Promise<M
   return new Map(rows.map(({ id, email }) => [email, id]));
 }
 
+/** Returns those of the external ids that a user has. */
+export async function findTakenExternalIds(db: Db, externalIds: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ external_id: string | null }>`
+    select external_id from users where external_id = any(${externalIds}::text[])`.execute(db);
+  return new Set(rows.flatMap(({ external_id }) => external_id ?? []));
+}
+
 /**
  * Who has an id. `former`: an account that was deleted, of which the clean-up has not yet removed every session and token;
  * they would belong to a new account with the id.
@@ -75,13 +82,14 @@ const written = {
   is_superuser: true,
   verified: true,
   must_change_password: true,
+  external_id: true,
   language: true,
 } satisfies Record<Exclude<keyof InsertedUser, 'created_at' | 'updated_at' | 'invited_at' | 'invite'>, true>;
 const columns = Object.keys(written).join(', ');
 
 /**
- * Inserts users, of whom the invited ones may use a link for `invitationHours` once it is mailed. Leaves out those whose email is
- * already taken, and returns the ids of the others.
+ * Inserts users, of whom the invited ones may use a link for `invitationHours` once it is mailed. Leaves out those whose email or
+ * external id is already taken, and returns the ids of the others.
  */
 export async function insertUsers(
   tx: Tx,
@@ -94,7 +102,7 @@ export async function insertUsers(
       case when invited_at is not null then ${invitationHours}::smallint end,
       case when invited_at is not null then now() end
     from json_populate_recordset(null::users, ${JSON.stringify(users)}::json)
-    on conflict (email) do nothing
+    on conflict do nothing
     returning id`.execute(tx);
   return new Set(rows.map(({ id }) => id));
 }

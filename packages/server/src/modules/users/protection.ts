@@ -136,8 +136,11 @@ export async function requireMayChange(entitled: Entitled, changes: readonly Pla
   await requireProvedForTakeover(entitled, targets);
 }
 
-/** A caller who sets these can sign in as the user, or keep the user out until they verify their email again. */
-const takeoverFields = ['email', 'verified'] as const;
+/**
+ * A caller who sets these can sign in as the user, keep the user out until they verify their email again, or make decisions about
+ * somebody else answer with what the user may do.
+ */
+const takeoverFields = ['email', 'verified', 'external_id'] as const;
 
 const takeoverField = ({ fields, setsPassword }: PlannedChange): string | undefined =>
   setsPassword ? 'password' : takeoverFields.find((field) => fields[field] !== undefined);

@@ -144,6 +144,7 @@ const changeErrors = [
   'superuser_required',
   'privilege_escalation',
   'email_taken',
+  'external_id_taken',
   'last_superuser',
 ] as const;
 
@@ -174,6 +175,7 @@ function recordRoutes(app: App, deps: UserAdminDeps): void {
         'superuser_required',
         'privilege_escalation',
         'email_taken',
+        'external_id_taken',
       ],
       statedOf: { kind: 'user', present: newRecord({ permissions: [] }) },
     },

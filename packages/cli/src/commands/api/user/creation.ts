@@ -11,8 +11,8 @@ import { nameFields, nameOptions } from './arguments.ts';
 
 const roleOption: Option = { flags: '--role <role>', help: 'A role, by name or id. Repeatable.', list: true };
 
-/** A new user is active, verified and no superuser. Roles have other names in the API. */
-type NotCreated = 'is_active' | 'verified' | 'is_superuser' | 'role_ids' | 'roles';
+/** A new user is active, verified and no superuser, without an external id. Roles have other names in the API. */
+type NotCreated = 'is_active' | 'verified' | 'is_superuser' | 'role_ids' | 'roles' | 'external_id';
 
 async function rowOfOptions(api: Api): Promise<Row> {
   const names = await valuesOf(api, nameFields);

@@ -5,7 +5,7 @@ import { apiOptions, overApi } from '../../../api/connection.ts';
 import { yesNoField } from '../../../api/fields.ts';
 import { roleId, userId } from '../../../api/names.ts';
 import { type Column, listOptions, printList } from '../../../api/output.ts';
-import { commandsOf } from '../../../api/records.ts';
+import { commandsOf, externalIdField } from '../../../api/records.ts';
 import { jsonText } from '../../../api/text.ts';
 import { emailOf, pagesById, sendPasswordLink, type UserQuery } from '../../../api/users.ts';
 import { type Command, given, optionOf } from '../../../command.ts';
@@ -25,7 +25,14 @@ type NotShown = 'last_name' | 'permissions' | 'updated_at';
 /** In a list, `is_active` and `roles` have the first two. */
 type State = 'verified' | 'is_superuser' | 'must_change_password' | 'invited_at';
 /** The list does not ask for the activity and the factors. */
-type NotListed = NotShown | State | 'created_at' | 'activity' | 'second_factor' | 'invitation';
+type NotListed =
+  | NotShown
+  | State
+  | 'created_at'
+  | 'activity'
+  | 'second_factor'
+  | 'invitation'
+  | 'external_id';
 
 const columns = Object.values({
   email: ['EMAIL', ({ email }) => email],
@@ -98,13 +105,14 @@ export const records: Readonly<Record<string, Command>> = {
       verified: ['verified', data.verified],
       is_superuser: ['superuser', data.is_superuser],
       must_change_password: ['must change password', data.must_change_password],
+      external_id: ['external id', data.external_id],
       roles: ['roles', data.roles.map(({ name }) => name)],
       invited_at: ['invited', data.invited_at],
       created_at: ['created', data.created_at],
     }),
   }),
   update: users.update<NotUpdated>({
-    summary: 'Change the names, the email or the state of a user.',
+    summary: 'Change the names, the email, the state or the external id of a user.',
     fields: {
       ...nameFields,
       verified: yesNoField('verified', 'Whether the email is verified.'),
@@ -113,6 +121,7 @@ export const records: Readonly<Record<string, Command>> = {
         'must-change-password',
         'Whether the user must choose a new password.',
       ),
+      external_id: externalIdField,
     },
   }),
   deactivate: {

@@ -23,6 +23,8 @@ export const serviceAccounts: Messages['serviceAccounts'] = {
   tabs: { label: 'Teile des Dienstkontos', keys: 'API-Schlüssel', access: 'Zugriff', activity: 'Aktivität' },
   name: 'Name',
   description: 'Beschreibung',
+  external_id: 'Externe ID',
+  externalIdHelp: 'Von einem anderen System vergeben. Entscheidungen finden das Konto auch darüber.',
   roles: 'Rollen',
   created: (name) => `${name} ist angelegt. Erstellen Sie jetzt einen API-Schlüssel dafür.`,
   saved: 'Das Dienstkonto ist gespeichert.',

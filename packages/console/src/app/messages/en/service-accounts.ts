@@ -21,6 +21,8 @@ export const serviceAccounts = {
   tabs: { label: 'Parts of the service account', keys: 'API keys', access: 'Access', activity: 'Activity' },
   name: 'Name',
   description: 'Description',
+  external_id: 'External id',
+  externalIdHelp: 'Assigned by another system. Decisions find the account by it, too.',
   roles: 'Roles',
   created: (name: string) => `${name} is created. Create an API key for it now.`,
   saved: 'The service account is saved.',

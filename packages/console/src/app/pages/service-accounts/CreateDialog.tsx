@@ -16,6 +16,7 @@ export function CreateDialog({ onClose, onCreated }: Props): ReactElement {
   const mayReadRoles = useCan('role.read');
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
+  const [externalId, setExternalId] = useState('');
   const [roleIds, setRoleIds] = useState<string[]>([]);
   const write = useWrite(
     () =>
@@ -23,6 +24,7 @@ export function CreateDialog({ onClose, onCreated }: Props): ReactElement {
         body: {
           name,
           description,
+          external_id: externalId.trim() || null,
           ...(roleIds.length > 0 ? { role_ids: roleIds } : {}),
         } satisfies Record<ServiceAccountField, unknown>,
       }),
@@ -43,7 +45,7 @@ export function CreateDialog({ onClose, onCreated }: Props): ReactElement {
         onSubmit={() => write.run(undefined)}
         isPending={write.isPending}
         error={write.error}
-        fields={['name', 'description']}
+        fields={['name', 'description', 'external_id']}
         submitLabel={t.common.actions.create}
         onCancel={onClose}
       >
@@ -63,6 +65,14 @@ export function CreateDialog({ onClose, onCreated }: Props): ReactElement {
           value={description}
           error={fieldError(write.error, 'description')}
           onChange={(event) => setDescription(event.currentTarget.value)}
+        />
+        <TextInput
+          label={texts.external_id}
+          description={texts.externalIdHelp}
+          autoComplete="off"
+          value={externalId}
+          error={fieldError(write.error, 'external_id')}
+          onChange={(event) => setExternalId(event.currentTarget.value)}
         />
         {mayReadRoles && <RolePicker label={texts.roles} value={roleIds} onChange={setRoleIds} />}
       </Form>

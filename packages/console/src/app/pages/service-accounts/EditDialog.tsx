@@ -1,4 +1,4 @@
-// Changes the name and the description of a service account. If somebody else has changed it, the person chooses for
+// Changes the name, the description and the external id of a service account. If somebody else has changed it, the person chooses for
 // each field what to keep.
 import type { ServiceAccount } from '@castellan/sdk';
 import { Modal, Textarea, TextInput } from '@mantine/core';
@@ -12,11 +12,16 @@ import type { ServiceAccountField } from '../../data/form-fields.ts';
 import { t } from '../../text.ts';
 import { type Read, update } from './changes.ts';
 
-type Values = Pick<ServiceAccount, ServiceAccountField>;
+/** As people type it: without an external id, the text is empty. */
+type Values = Record<ServiceAccountField, string>;
 
-const fields = ['name', 'description'] as const;
+const fields = ['name', 'description', 'external_id'] as const;
 
-const valuesOf = ({ name, description }: ServiceAccount): Values => ({ name, description });
+const valuesOf = ({ name, description, external_id }: ServiceAccount): Values => ({
+  name,
+  description,
+  external_id: external_id ?? '',
+});
 
 type Props = { read: Read; onClose: () => void };
 
@@ -27,7 +32,8 @@ export function EditDialog({ read, onClose }: Props): ReactElement {
   const [begun, setBegun] = useState({ etag, values: valuesOf(account) });
   const [values, setValues] = useState(begun.values);
   const write = useWrite(
-    ({ body, version }: { body: Values; version: string | null }) => update(account.id, body, version),
+    ({ body, version }: { body: Values; version: string | null }) =>
+      update(account.id, { ...body, external_id: body.external_id.trim() || null }, version),
     () => {
       notifyDone(texts.saved);
       onClose();
@@ -77,6 +83,14 @@ export function EditDialog({ read, onClose }: Props): ReactElement {
           value={values.description}
           error={fieldError(write.error, 'description')}
           onChange={(event) => setValues({ ...values, description: event.currentTarget.value })}
+        />
+        <TextInput
+          label={texts.external_id}
+          description={texts.externalIdHelp}
+          autoComplete="off"
+          value={values.external_id}
+          error={fieldError(write.error, 'external_id')}
+          onChange={(event) => setValues({ ...values, external_id: event.currentTarget.value })}
         />
       </Form>
     </Modal>

@@ -37,10 +37,11 @@ export function useStoredAccount({ account: seen, etag }: Read) {
 /** Returns the fields that differ between the record as seen and as stored. */
 export function changedFields(seen: ServiceAccount, stored: ServiceAccount): ChangedField[] {
   const texts = t.serviceAccounts;
-  const shownOf = ({ name, description, is_active, roles }: ServiceAccount) =>
+  const shownOf = ({ name, description, external_id, is_active, roles }: ServiceAccount) =>
     Object.values({
       name: [texts.name, name],
       description: [texts.description, description],
+      external_id: [texts.external_id, external_id ?? ''],
       is_active: [texts.columns.status, t.common.status[is_active ? 'active' : 'inactive']],
       roles: [
         texts.roles,

@@ -56,6 +56,7 @@ export const errorTexts: Readonly<Record<string, string>> = {
   method_not_allowed: 'Diese Methode ist unter dieser Adresse nicht erlaubt.',
   // 408 to 415
   name_taken: 'Dieser Name ist schon vergeben. Groß- und Kleinschreibung wird nicht unterschieden.',
+  external_id_taken: 'Ein anderer Eintrag dieser Art hat diese externe ID.',
   key_ended: 'Dieser API-Schlüssel ist abgelaufen oder widerrufen. Erstellen Sie einen neuen.',
   too_many_keys:
     'Das Dienstkonto hat bereits so viele API-Schlüssel, wie es haben kann. Widerrufen Sie einen, der nicht verwendet wird.',

@@ -18,6 +18,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   invalid_action: 'darf keine Leerzeichen enthalten und weder mit einem Punkt beginnen noch enden',
   invalid_name: 'darf weder mit einem Punkt beginnen noch enden',
   uuid_name: 'darf keine UUID sein, weil sie als Kennung gelesen würde',
+  email_name: 'darf nicht die Form einer E-Mail-Adresse haben, weil sie als solche gelesen würde',
   invalid_address: 'muss eine IP-Adresse oder ein Netz sein',
   invalid_cursor: 'gehört nicht zu dieser Liste; beginnen Sie von vorn',
   invalid_time: 'muss ein Zeitpunkt sein',

@@ -10,6 +10,7 @@ import type { Versioned } from '../../../platform/http/record-version.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { RateLimitResult } from '../../../platform/limits/rate-limit.ts';
 import { requireEmail } from '../../../platform/security/email.ts';
+import { cleanExternalId } from '../../../platform/security/record-text.ts';
 import type { Tx } from '../../../schema/database.ts';
 import { lockWantedRoles, planRoles, rolesDelta, writeRoles } from '../../assignments/service.ts';
 import { actorOf, type Caller } from '../../authz/caller.ts';
@@ -35,7 +36,7 @@ import { present, readRecord, type UserDeps } from '../service.ts';
 import { insertUser } from '../store.ts';
 import { cleanChange, readBulkChanges } from './change-input.ts';
 import { type Plan, planChanges, type UserChange } from './change-plans.ts';
-import { carryOut, deltaOf, write } from './changes.ts';
+import { carryOut, deltaOf, uniqueFields, write } from './changes.ts';
 
 export type UserAdminDeps = UserDeps &
   PasswordDeps &
@@ -76,10 +77,17 @@ export async function createUser(
     is_superuser = false,
     verified = true,
     must_change_password = false,
+    external_id = null,
     ...rest
   } = body;
   allHandled(rest);
-  const state = { is_active, is_superuser, verified, must_change_password };
+  const state = {
+    is_active,
+    is_superuser,
+    verified,
+    must_change_password,
+    external_id: cleanExternalId(external_id, 'external_id', 'invalid_input'),
+  };
   const email = requireEmail(address);
   const names = cleanNames({ first_name, last_name });
   const roleIds = canonicalIds(role_id);
@@ -126,10 +134,10 @@ export async function createUser(
   try {
     return await change(deps, caller, create, settle);
   } catch (error) {
-    if (brokenConstraint(error) !== 'users_email_key') throw error;
-    throw new AppError('email_taken', {
-      errors: [{ field: 'email', code: 'email_taken', message: 'belongs to another account' }],
-    });
+    const field = uniqueFields.find((one) => brokenConstraint(error) === `users_${one}_key`);
+    if (field === undefined) throw error;
+    const code = `${field}_taken` as const;
+    throw new AppError(code, { errors: [{ field, code, message: 'belongs to another account' }] });
   }
 }
 

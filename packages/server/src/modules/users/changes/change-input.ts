@@ -5,6 +5,7 @@ import { AppError } from '../../../platform/errors.ts';
 import { allHandled } from '../../../platform/fields.ts';
 import { canonicalIds } from '../../../platform/http/ids.ts';
 import { requireEmail } from '../../../platform/security/email.ts';
+import { cleanExternalId } from '../../../platform/security/record-text.ts';
 import { cleanNames } from '../names.ts';
 import type { UserChange } from './change-plans.ts';
 import type { FieldChanges } from './change-store.ts';
@@ -28,6 +29,7 @@ export function cleanChange(id: string, input: FieldsInput, at: At = itself): Us
     is_superuser,
     verified,
     must_change_password,
+    external_id,
     ...rest
   } = input;
   allHandled(rest);
@@ -38,6 +40,9 @@ export function cleanChange(id: string, input: FieldsInput, at: At = itself): Us
     ...(is_superuser === undefined ? {} : { is_superuser }),
     ...(verified === undefined ? {} : { verified }),
     ...(must_change_password === undefined ? {} : { must_change_password }),
+    ...(external_id === undefined
+      ? {}
+      : { external_id: cleanExternalId(external_id, at('external_id'), 'invalid_input') }),
   };
   return { id, fields, at, ...(role_id === undefined ? {} : { roles: { replace: canonicalIds(role_id) } }) };
 }

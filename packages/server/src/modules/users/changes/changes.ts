@@ -102,21 +102,25 @@ async function updateFields(entitled: Entitled, changes: readonly PlannedChange[
       changes.map(({ before, fields }) => ({ id: before.user_id, fields })),
     );
   } catch (error) {
-    if (brokenConstraint(error) !== 'users_email_key') throw error;
-    const taken = takenEmail(error);
-    const atFault = changes.filter(({ fields }) => fields.email !== undefined && fields.email === taken);
+    const field = uniqueFields.find((one) => brokenConstraint(error) === `users_${one}_key`);
+    if (field === undefined) throw error;
     throw refusal(
-      'email_taken',
-      atFault.map((change) => ({ change, field: 'email' })),
+      `${field}_taken`,
+      changes.filter((change) => isTaken(change, field, error)).map((change) => ({ change, field })),
       'belongs to another account',
     );
   }
 }
 
-/** Returns the email in PostgreSQL's error detail, such as `Key (email)=(ada@example.com) already exists.` */
-function takenEmail(error: unknown): string | undefined {
+/** What no two users have in common. */
+export const uniqueFields = ['email', 'external_id'] as const;
+
+/** PostgreSQL names the value in the detail of its error, such as `Key (email)=(ada@example.com) already exists.` */
+function isTaken({ fields }: PlannedChange, field: (typeof uniqueFields)[number], error: unknown): boolean {
   const detail = error instanceof Error && 'detail' in error ? error.detail : undefined;
-  return typeof detail === 'string' ? /\(email\)=\((.+?)\)/.exec(detail)?.[1] : undefined;
+  return (
+    typeof detail === 'string' && fields[field] != null && detail.includes(`(${field})=(${fields[field]})`)
+  );
 }
 
 function entriesOf(

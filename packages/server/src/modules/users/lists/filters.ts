@@ -15,6 +15,7 @@ import { hasSecondFactor, type SecondFactorCondition } from './second-factor.ts'
 export type UserFilter = {
   /** Canonical email; null matches no user. */
   email?: string | null;
+  externalId?: string;
   search?: string;
   status?: UserStatus;
   withoutRoles?: true;
@@ -60,6 +61,7 @@ export function conditionOf(
   if (filter.withoutRoles && filter.roleId !== undefined) return sql`false`;
   if (filter.email === null) conditions.push(sql`false`);
   else if (filter.email !== undefined) conditions.push(sql`u.email = ${filter.email}`);
+  if (filter.externalId !== undefined) conditions.push(sql`u.external_id = ${filter.externalId}`);
   if (filter.search !== undefined) conditions.push(searchCondition(filter.search, { areShortRare }));
   if (filter.status !== undefined) conditions.push(hasStatus[filter.status]);
   if (filter.withoutRoles) conditions.push(areMarked ? isMarkedWithoutRoles : isWithoutRoles);

@@ -112,6 +112,7 @@ const noActivity: UserActivity = { status: 'inactive', live_sessions: 0, last_ac
 function filterOf({ settings }: ListDeps, query: UserListQuery, graph: Graph): UserFilter {
   const {
     email,
+    external_id,
     search = '',
     role_id,
     after,
@@ -127,6 +128,7 @@ function filterOf({ settings }: ListDeps, query: UserListQuery, graph: Graph): U
   const part = searchText(search);
   return {
     ...(email === undefined ? {} : { email: canonicalEmail(email) }),
+    ...(external_id === undefined ? {} : { externalId: external_id.trim().normalize('NFC') }),
     ...(part === '' ? {} : { search: part }),
     ...(status === undefined ? {} : { status }),
     ...(roles === undefined ? {} : { withoutRoles: true }),

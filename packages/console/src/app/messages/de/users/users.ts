@@ -75,10 +75,13 @@ export const users: Messages['users'] = {
     last_name: 'Nachname',
     verified: 'E-Mail bestätigt',
     must_change_password: 'Muss das Passwort ändern',
+    external_id: 'Externe ID',
   },
   fieldHelp: {
     verified: 'Ausschalten beendet alle Sitzungen, bis die Adresse erneut bestätigt ist.',
     must_change_password: 'Bis dahin sind nur die Anmeldung und die Wahl eines neuen Passworts möglich.',
+    external_id:
+      'Von einem anderen System vergeben, etwa eine Kundennummer. Entscheidungen finden den Benutzer auch darüber.',
   },
   rules: {
     self: 'Mit Ihrem eigenen Konto geht das nicht, damit Sie sich nicht aussperren.',

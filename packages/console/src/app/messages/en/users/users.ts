@@ -71,10 +71,12 @@ export const users = {
     last_name: 'Last name',
     verified: 'Email verified',
     must_change_password: 'Must change their password',
+    external_id: 'External id',
   },
   fieldHelp: {
     verified: 'Turning it off ends all sessions until the user verifies the address again.',
     must_change_password: 'Until then, they can only sign in and choose a new password.',
+    external_id: 'Assigned by another system, such as a customer number. Decisions find the user by it, too.',
   },
   rules: {
     self: 'You cannot do this to your own account, so that you do not lock yourself out.',

@@ -17,6 +17,7 @@ const userOf = (number: number, change: Partial<ListedUser> = {}): ListedUser =>
   is_superuser: false,
   verified: true,
   must_change_password: false,
+  external_id: null,
   invited_at: null,
   roles: [],
   permissions: [],

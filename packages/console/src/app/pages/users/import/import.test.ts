@@ -61,6 +61,7 @@ const ada: ListedUser = {
   is_superuser: false,
   verified: true,
   must_change_password: false,
+  external_id: null,
   invited_at: null,
   roles: [{ id: 'r1', name: 'Editor', description: '' }],
   permissions: [],

@@ -18,23 +18,27 @@ import type { Act } from '../dialogs/ActDialog.tsx';
 import { PasswordDialog } from '../dialogs/PasswordDialog.tsx';
 import type { UserRules } from '../rules.ts';
 
-type Editable = Pick<User, UserField>;
+/** As people type it: without an external id, the text is empty. */
+type Editable = Pick<User, Exclude<UserField, 'external_id'>> & { external_id: string };
 
 const editableOf = (user: User): Editable => ({
   first_name: user.first_name,
   last_name: user.last_name,
   email: user.email,
+  external_id: user.external_id ?? '',
   verified: user.verified,
   must_change_password: user.must_change_password,
 });
 
-const texts = ['first_name', 'last_name', 'email'] as const;
+const texts = ['first_name', 'last_name', 'email', 'external_id'] as const;
 const switches = ['verified', 'must_change_password'] as const;
 
 /** Returns what differs, which is all that is sent. */
 function changesOf(from: Editable, to: Editable): UpdateUser {
   const changed = (Object.keys(from) as (keyof Editable)[]).filter((key) => from[key] !== to[key]);
-  return Object.fromEntries(changed.map((key) => [key, to[key]]));
+  return Object.fromEntries(
+    changed.map((key) => [key, key === 'external_id' ? to[key].trim() || null : to[key]]),
+  );
 }
 
 type Props = {
@@ -136,7 +140,8 @@ function EditForm({ user, etag, rules }: EditProps): ReactElement {
             <TextInput
               key={name}
               label={t.users.fields[name]}
-              className={name === 'email' ? 'wide-field' : ''}
+              description={name === 'external_id' ? t.users.fieldHelp.external_id : null}
+              className={name === 'email' || name === 'external_id' ? 'wide-field' : ''}
               type={name === 'email' ? 'email' : 'text'}
               autoComplete="off"
               value={values[name]}

@@ -12,6 +12,7 @@ const shownOf = (user: User): ReadonlyMap<string, string> =>
       first_name: [t.users.fields.first_name, user.first_name],
       last_name: [t.users.fields.last_name, user.last_name],
       email: [t.users.fields.email, user.email],
+      external_id: [t.users.fields.external_id, user.external_id ?? ''],
       verified: [t.users.fields.verified, yesOrNo(user.verified)],
       must_change_password: [t.users.fields.must_change_password, yesOrNo(user.must_change_password)],
       is_active: [t.users.filters.activeOnly, yesOrNo(user.is_active)],
