@@ -381,6 +381,27 @@ async function openAppProof(t: Hooks, user: Awaited<ReturnType<typeof addAppUser
   return { page, sent };
 }
 
+test('an account without a password and a factor proves who it is at its provider', async (t) => {
+  const user = await createVerifiedUser(service);
+  const providers: Interaction['providers'] = [{ slug: 'acme', name: 'Acme', kind: 'oidc' }];
+  const page = await visit(t, browser, { expected: ['400'] });
+  await page.goto('/login');
+  await sendPassword(page, user.email);
+  await page.waitForURL('**/overview');
+  await service.sql('update users set password_hash = null where email = $1', [user.email]);
+  await serve(page, interactionAt('reauthenticate', { providers }));
+  const started = page.waitForRequest('**/api/v1/auth/providers/acme/start');
+  await page.route('**/api/v1/auth/providers/acme/start', (route) =>
+    route.fulfill({ json: { data: { redirect_to: '/docs/errors?provider' }, message: '' } }),
+  );
+  await page.goto(`/login?interaction=${ID}`);
+  await status(page).getByText('This account has no password').waitFor();
+  await assertPageAccessible(page, 'proof at a provider');
+  await click(page, 'Continue with Acme');
+  assert.deepEqual((await started).postDataJSON(), { interaction_id: ID });
+  await page.waitForURL('**/docs/errors?provider');
+});
+
 test('an account without the factor that is required learns where to set one up', async (t) => {
   const user = await createVerifiedUser(service);
   const page = await visit(t, browser, { expected: ['403', '401'] });

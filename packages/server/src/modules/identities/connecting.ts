@@ -40,6 +40,7 @@ export const beginConnecting = (
     slug,
     browserId,
     onward: { next: accountPath(deps.settings), interaction: null },
+    asksAgain: false,
   });
 
 /**

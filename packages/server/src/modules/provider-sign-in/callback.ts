@@ -145,7 +145,7 @@ async function conclude(
     return fail(deps, callback, { kind: read.kind, reason: read.kind, code: read.code, onward });
   // The record may have changed while the provider was asked.
   const current = await findProviderById(deps.db, provider.id);
-  const proven = current?.is_active ? provenBy(current, read) : null;
+  const proven = current?.is_active ? provenBy(current, read, deps.clock.now()) : null;
   if (!current || !proven) return fail(deps, callback, { kind: 'unacceptable', reason: 'identity', onward });
   const outcome = await decideArrival(
     deps,

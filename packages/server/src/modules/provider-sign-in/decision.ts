@@ -295,7 +295,13 @@ async function begin(
       : await proofOf(tx, deps, 'provider', { userId, locked, deviceId });
   if (proof !== null) {
     const by = { provider: provider.slug, origin, details };
-    const { started, events } = await beginSession(tx, deps, visitor, { userId, locked, proof, by });
+    const { started, events } = await beginSession(tx, deps, visitor, {
+      userId,
+      locked,
+      proof,
+      provedAt: new Date(proven.signedInAt),
+      by,
+    });
     return { result: { started }, events };
   }
   const request = await openSecondStep(tx, deps, { userId, client, browserId, deviceId, origin, ...locked });

@@ -20,6 +20,8 @@ export type Proven = {
   displayName: string | null;
   /** Whether the provider asked for a second factor that counts here. */
   hasMfa: boolean;
+  /** When they signed in there, by our clock, in milliseconds since the epoch; when the provider answered if it does not tell. */
+  signedInAt: number;
   roles: RoleClaims;
   sid: string | null;
   /** A secret. Null unless it is needed for signing out there. */
@@ -44,8 +46,8 @@ const MAX_DISPLAY_NAME = 250;
 // A token over it is of no use to sign out: it has to travel in an address.
 const MAX_ID_TOKEN = 8_000;
 
-/** Returns null if the identity is none that can be kept. */
-export function provenBy(provider: ProviderRow, assertion: Assertion): Proven | null {
+/** Returns null if the identity is none that can be kept. `now`: when the provider answered. */
+export function provenBy(provider: ProviderRow, assertion: Assertion, now: number): Proven | null {
   const { issuer, subject, sid, idToken } = assertion;
   if (!isKey(issuer, MAX_ISSUER) || !isKey(subject, MAX_SUBJECT)) return null;
   const email = assertion.email === null ? null : canonicalEmail(assertion.email);
@@ -63,6 +65,7 @@ export function provenBy(provider: ProviderRow, assertion: Assertion): Proven | 
     names: namesOf(assertion),
     displayName: cleaned(assertion.displayName, MAX_DISPLAY_NAME),
     hasMfa: [assertion.acr ?? [], assertion.amr].flat().some((value) => isSecondFactor(provider, value)),
+    signedInAt: now - (assertion.ageSeconds ?? 0) * 1_000,
     roles: roleClaims(provider, assertion.claims),
     sid: sid !== null && isKey(sid, MAX_SID) ? sid : null,
     idToken:

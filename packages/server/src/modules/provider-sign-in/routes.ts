@@ -20,7 +20,7 @@ import { rateLimitAddress } from '../../platform/security/client-address.ts';
 import { isObject } from '../../platform/unknown-values.ts';
 import { DEVICE_COOKIE, readDeviceTokens } from '../auth/devices/cookie.ts';
 import { setIssuedCookies } from '../auth/devices/issued-cookies.ts';
-import { REFRESH_COOKIE } from '../auth/refresh-cookie.ts';
+import { REFRESH_COOKIE, readRefreshCookie } from '../auth/refresh-cookie.ts';
 import { BROWSER_COOKIE } from '../sessions/browser/cookie.ts';
 import { failedPage, onwardOf } from './addresses.ts';
 import { type Ended, finishSignIn, keepAnswer, refuseOften } from './callback.ts';
@@ -90,14 +90,14 @@ export function providerSignInRoutes(app: App, deps: ProviderSignInDeps): void {
     url: '/providers/:slug/start',
     config: {
       access: 'public',
-      cookies: { sets: [PROVIDER_COOKIE] },
+      cookies: { reads: [REFRESH_COOKIE], sets: [PROVIDER_COOKIE] },
       limit,
       errors: ['identity_provider_not_found', 'provider_unavailable'],
     },
     schema: {
       summary: 'Begin a sign-in by an identity provider',
       description:
-        'Send the browser to `redirect_to`. `next` counts only if it is a path of this service. Sets a cookie that the browser brings back from the provider.',
+        'Send the browser to `redirect_to`. `next` counts only if it is a path of this service. Sets a cookie that the browser brings back from the provider. In a browser that is signed in here, the provider asks the person again, as far as it can: a sign-in that it remembers is no fresh proof.',
       params: ProviderSlugParams,
       body: StartProviderBody,
       response: { 200: RedirectEnvelope },
@@ -109,6 +109,8 @@ export function providerSignInRoutes(app: App, deps: ProviderSignInDeps): void {
         slug: request.params.slug,
         browserId: browserIdOf(deps.csrf, request, settings),
         onward: onwardOf(request.body, settings),
+        // Who is signed in and signs in again has to prove something.
+        asksAgain: readRefreshCookie(request, deps).isSigned,
       });
       setProviderCookie(reply, settings, cookie, keepSeconds);
       return { data: { redirect_to: redirectTo }, message: 'Go on to redirect_to.' };

@@ -26,7 +26,14 @@ export type Begun = Onward & {
   maxAge: number | null;
 };
 
-type Start = { client: Client; slug: string; browserId: string; onward: Onward } & Purpose;
+type Start = {
+  client: Client;
+  slug: string;
+  browserId: string;
+  onward: Onward;
+  /** Whether the provider must ask the person again, so that the sign-in proves who they are now. */
+  asksAgain: boolean;
+} & Purpose;
 
 /** `cookie`: what the browser has to bring to the callback within so many seconds. */
 export type Started = { redirectTo: string; cookie: string; keepSeconds: number };
@@ -34,7 +41,7 @@ export type Started = { redirectTo: string; cookie: string; keepSeconds: number 
 /** Throws `identity_provider_not_found` (404) and `provider_unavailable` (503). */
 export async function beginSignIn(
   deps: ProviderSignInDeps,
-  { client, slug, browserId, onward, ...purpose }: Start,
+  { client, slug, browserId, onward, asksAgain, ...purpose }: Start,
 ): Promise<Started> {
   const provider = await findActiveProvider(deps.db, slug);
   if (!provider) throw new AppError('identity_provider_not_found');
@@ -44,6 +51,7 @@ export async function beginSignIn(
     state,
     redirectUri: redirectUriOf(deps, provider.slug),
     ...asked,
+    asksAgain: asksAgain || asked.asksAgain === true,
   }).catch(async (error: unknown) => {
     if (!(error instanceof UpstreamError)) throw error;
     deps.providerSignIns.count('unavailable');
@@ -82,7 +90,7 @@ async function askedFor(
   { db }: ProviderSignInDeps,
   { acr_mapping: levels }: ProviderRow,
   interaction: string,
-): Promise<{ acrValues?: string; maxAge?: number; prompt?: 'login'; loginHint?: string }> {
+): Promise<{ acrValues?: string; maxAge?: number; asksAgain?: true; loginHint?: string }> {
   const parameters = (await findRequest(db, 'interaction', interaction))?.parameters ?? {};
   const words = (name: string): string[] => {
     const value = parameters[name];
@@ -92,7 +100,7 @@ async function askedFor(
   const acrValues = Object.keys(levels).join(' ');
   return {
     ...(words('acr_values').includes('aal2') && acrValues !== '' ? { acrValues } : {}),
-    ...(words('prompt').includes('login') ? { prompt: 'login' } : {}),
+    ...(words('prompt').includes('login') ? { asksAgain: true } : {}),
     ...(maxAge !== undefined && /^\d{1,10}$/.test(maxAge) ? { maxAge: Number(maxAge) } : {}),
     ...(typeof loginHint === 'string' && loginHint.length <= 254 ? { loginHint } : {}),
   };

@@ -75,7 +75,10 @@ export function depsOf({ addresses }: Pick<Issuer, 'addresses'>, settings: objec
 export const STATE = 'state-of-this-browser';
 
 /** Begins a sign-in, and returns the URL and how it is finished with what the browser brings. */
-export async function begin({ provider, deps }: Setting, asked: { maxAge?: number } = {}) {
+export async function begin(
+  { provider, deps }: Setting,
+  asked: { maxAge?: number; asksAgain?: boolean } = {},
+) {
   const begun = await beginUpstream(deps, provider, { state: STATE, redirectUri: REDIRECT_URI, ...asked });
   const { verifier, nonce } = begun;
   return {
@@ -92,7 +95,7 @@ export async function begin({ provider, deps }: Setting, asked: { maxAge?: numbe
   };
 }
 
-export async function signInAt(setting: Setting, asked: { maxAge?: number } = {}) {
+export async function signInAt(setting: Setting, asked: { maxAge?: number; asksAgain?: boolean } = {}) {
   const { url, finish } = await begin(setting, asked);
   return finish(setting.issuer.approve(url).parameters);
 }

@@ -123,7 +123,7 @@ test('GitHub: who somebody is comes from its API, and the address is primary and
     displayName: 'Ada Lovelace',
     acr: null,
     amr: [],
-    authTime: null,
+    ageSeconds: null,
     sid: null,
     idToken: null,
   });
@@ -236,4 +236,21 @@ test('Castellan authenticates itself as the record says, and starts no sign-in w
     ['private_key', Buffer.from('no key'), 'unavailable key_unusable'],
   ] as const)
     assert.equal(await failureOf(begin(await setUp(t, { client_auth, secret_sealed }))), expected);
+});
+
+test('a person is asked again in the words of the kind', async (t) => {
+  const cases: [Parameters<typeof setUp>[1], Parameters<typeof setUp>[2], string][] = [
+    [{}, {}, 'login'],
+    [{ extra_parameters: { prompt: 'consent' } }, {}, 'login'],
+    [{ issuer: 'https://login.microsoftonline.com/common/v2.0' }, { kind: 'microsoft' }, 'login'],
+    [{}, { kind: 'google' }, 'select_account'],
+    [{ issuer: 'https://github.com' }, { kind: 'github' }, 'select_account'],
+  ];
+  for (const [record, options, expected] of cases) {
+    const setting = await setUp(t, record, options);
+    const promptOf = async (beginning: { asksAgain?: boolean }) =>
+      new URL((await begin(setting, beginning)).url).searchParams.get('prompt');
+    assert.equal(await promptOf({ asksAgain: true }), expected, setting.provider.kind);
+    assert.equal(await promptOf({}), record?.extra_parameters?.prompt ?? null, setting.provider.kind);
+  }
 });

@@ -179,6 +179,10 @@ test('the page that signs in has the providers that are active and shown', async
       ['Later', 'github'],
     ],
   );
+  // An account without a password proves who it is there.
+  const again = interactionOf(await ask(ada.client, web, { prompt: 'login' }));
+  const proof = (await read(ada.client, again)).body.data;
+  assert.deepEqual([proof.step, proof.providers], ['reauthenticate', providers]);
 });
 
 test('prompt=login and max_age: a younger proof is asked for, and given', async () => {

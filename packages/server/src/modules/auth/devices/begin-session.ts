@@ -39,6 +39,8 @@ export type Proved = {
   userId: string;
   locked: LockedHolder;
   proof: Proof;
+  /** When it was proved; now if it is left out, or if another clock says that it has not come yet. */
+  provedAt?: Date;
   /** Whether the device is trusted from now on. */
   isTrusted?: boolean;
   /** The identity that proved it, and its provider's slug. */
@@ -53,7 +55,7 @@ export async function beginSession(
   proved: Proved,
 ): Promise<{ started: Started; events: AuditEvent[] }> {
   const { client } = visitor;
-  const { userId, locked, proof, by } = proved;
+  const { userId, locked, proof, by, provedAt = locked.now } = proved;
   const language = languageOf(client);
   if (language !== null && language !== locked.language) await recordLanguage(tx, userId, language);
   const device = isRemembered(deps.settings, locked.has_factor)
@@ -64,7 +66,7 @@ export async function beginSession(
     now: locked.now,
     isSignIn: true,
     proof,
-    context: contextOf(proof, locked.now),
+    context: contextOf(proof, provedAt < locked.now ? provedAt : locked.now),
     deviceId: device?.id ?? null,
     origin: by?.origin,
   };

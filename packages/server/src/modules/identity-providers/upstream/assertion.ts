@@ -41,8 +41,8 @@ export type Assertion = {
   claims: Readonly<Record<string, unknown>>;
   acr: string | null;
   amr: readonly string[];
-  /** Seconds since the epoch, by the clock of the provider. */
-  authTime: number | null;
+  /** Seconds between the sign-in there and the answer, both by the clock of the provider. Null if it does not tell (`auth_time`). */
+  ageSeconds: number | null;
   sid: string | null;
   /** A secret. */
   idToken: string | null;

@@ -69,7 +69,7 @@ export async function gitHubAssertion(configuration: Configuration, accessToken:
     claims: user,
     acr: null,
     amr: [],
-    authTime: null,
+    ageSeconds: null,
     sid: null,
     idToken: null,
   };

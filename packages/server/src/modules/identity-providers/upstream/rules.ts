@@ -41,10 +41,13 @@ export function assertionOf(provider: UpstreamProvider, said: Said): Omit<Assert
     claims: claimsIn(idToken, userinfo),
     acr: textIn(idToken, 'acr'),
     amr: Array.isArray(idToken.amr) ? idToken.amr.filter((one) => typeof one === 'string') : [],
-    authTime: typeof idToken.auth_time === 'number' ? idToken.auth_time : null,
+    ageSeconds: ageIn(idToken),
     sid: sid !== null && sid.length <= MAX_SID ? sid : null,
   };
 }
+
+const ageIn = ({ iat, auth_time: at }: Members): number | null =>
+  typeof iat === 'number' && typeof at === 'number' ? Math.max(0, iat - at) : null;
 
 type Rules = {
   verified: Verified;

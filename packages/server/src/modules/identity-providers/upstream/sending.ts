@@ -12,7 +12,8 @@ export type Beginning = {
   acrValues?: string;
   /** Seconds. */
   maxAge?: number;
-  prompt?: string;
+  /** Whether the provider must ask the person again, however lately they signed in there. */
+  asksAgain?: boolean;
   loginHint?: string;
 };
 
@@ -24,6 +25,14 @@ export type Begun = {
   verifier: string;
   /** Null for GitHub, which has no ID token. */
   nonce: string | null;
+};
+
+/** `prompt` that asks a person again. Google and GitHub know no `login`, and Apple no `prompt`. From their documents, as of 2026. */
+const askingAgain: Readonly<Record<string, string>> = {
+  oidc: 'login',
+  microsoft: 'login',
+  google: 'select_account',
+  github: 'select_account',
 };
 
 /** Returns where the browser goes to sign in. Rejects with UpstreamError `unavailable`, which has the seconds to wait. */
@@ -44,7 +53,7 @@ export async function beginUpstream(
 async function begin(
   configuration: Configuration,
   provider: UpstreamProvider,
-  { state, redirectUri, acrValues, maxAge, prompt, loginHint }: Beginning,
+  { state, redirectUri, acrValues, maxAge, asksAgain, loginHint }: Beginning,
 ): Promise<Begun> {
   const { buildAuthorizationUrl, calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier } =
     await import('openid-client');
@@ -54,7 +63,7 @@ async function begin(
     nonce: nonce ?? undefined,
     acr_values: acrValues,
     max_age: maxAge?.toString(),
-    prompt,
+    prompt: asksAgain ? askingAgain[provider.kind] : undefined,
     login_hint: loginHint,
     // Apple gives name and address in no other way.
     response_mode: provider.kind === 'apple' ? 'form_post' : undefined,

@@ -88,7 +88,8 @@ export async function readInteraction(deps: AuthorizeDeps, client: Client, id: s
 export const providersAt = async (
   { db }: Pick<AuthorizeDeps, 'db'>,
   step: Interaction['step'],
-): Promise<Interaction['providers']> => (step === 'sign_in' ? listShownProviders(db) : []);
+): Promise<Interaction['providers']> =>
+  step === 'sign_in' || step === 'reauthenticate' ? listShownProviders(db) : [];
 
 /** Who is signed in, as pages show them. */
 export const accountOf = ({ first_name, last_name, email }: BrowserSession) => ({

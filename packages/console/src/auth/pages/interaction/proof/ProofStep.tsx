@@ -8,6 +8,7 @@ import { later } from '../../../later-text.ts';
 import { Frame, type NoticeContent, noticeOf } from '../../../parts.tsx';
 import { canUsePasskeys } from '../../../sign-in/waiting.ts';
 import { t } from '../../../text.ts';
+import { ProviderWays } from '../../ProviderWays.tsx';
 import { nameOf, SignedInAs, type StepProps } from '../parts.tsx';
 import { CodeProof, PasskeyProof, PasswordProof } from './ways.tsx';
 
@@ -38,6 +39,8 @@ export function ProofStep(props: StepProps): ReactElement {
     return () => abort.abort();
   }, [turn]);
   if (ways) return <OpenProof {...props} ways={ways} onAgain={() => setTurn(turn + 1)} />;
+  if (isCode(error, 'no_password') && interaction.providers.length > 0)
+    return <ProviderProof {...props} error={error} />;
   const isMissing = isCode(error, 'second_factor_enrolment_required');
   const notice: NoticeContent | null = isMissing
     ? { kind: 'error', text: asked.proof.enrol }
@@ -52,6 +55,16 @@ export function ProofStep(props: StepProps): ReactElement {
           </a>
         </p>
       )}
+    </ProofFrame>
+  );
+}
+
+/** An account without a password and a factor proves who it is where it signs in. */
+function ProviderProof({ error, ...props }: StepProps & { error: unknown }): ReactElement {
+  const [notice, setNotice] = useState(noticeOf(error));
+  return (
+    <ProofFrame {...props} notice={notice}>
+      <ProviderWays known={props.interaction.providers} onSay={setNotice} />
     </ProofFrame>
   );
 }
